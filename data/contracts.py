@@ -1,0 +1,209 @@
+"""What others must offer: the contracts between the packages, batch first.
+
+An implementation is any object with these methods; nothing is inherited. Laws that hold for every implementation are
+tested in `tests/laws`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from data.arrays import FloatArray, IntArray
+from data.records import (
+    AnchorImage,
+    Article,
+    Failure,
+    FetchedPage,
+    Job,
+    LeftOut,
+    PageRef,
+    RankedImage,
+    SpeciesEntry,
+    Taxon,
+    Term,
+)
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+# --- encoders ----------------------------------------------------------------------------------------------------
+
+
+class Encoder(Protocol):
+    """Something that makes vectors of one space."""
+
+    @property
+    def name(self) -> str:
+        """A short name for people: `starter`, `ViT-L-14/openai`."""
+
+    @property
+    def space(self) -> str:
+        """Model, revision and preprocessing in one string; vectors of different spaces are never compared."""
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector."""
+
+
+@runtime_checkable
+class ImageEncoder(Encoder, Protocol):
+    """Makes vectors of pictures."""
+
+    def encode_images(self, images: Sequence[Image]) -> FloatArray:
+        """Return `(n, dim)` float32 unit rows; a row does not depend on the rest of the batch."""
+
+
+@runtime_checkable
+class TextEncoder(Encoder, Protocol):
+    """Makes vectors of texts."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The longest text it reads whole, in its own tokens; None if there is no limit."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many of `max_tokens` the text takes."""
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Return `(n, dim)` float32 unit rows (zero where nothing was understood), independent of the batch."""
+
+
+@runtime_checkable
+class TextImageEncoder(ImageEncoder, TextEncoder, Protocol):
+    """Makes vectors of texts and pictures in one space."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoders:
+    """The encoders of one profile: a knowledge base is built with them and asked with the same ones."""
+
+    profile: str
+    text_image: tuple[TextImageEncoder, ...]
+    visual: ImageEncoder
+    """Compares photos to anchors. It may be one of `text_image`."""
+    sentence: TextEncoder
+    """Compares texts to texts: terms and species by description."""
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """All spaces, each once, in a fixed order: text-image, visual, sentence."""
+        encoders: tuple[Encoder, ...] = (*self.text_image, self.visual, self.sentence)
+        return tuple(dict.fromkeys(encoder.space for encoder in encoders))
+
+
+# --- sources -----------------------------------------------------------------------------------------------------
+
+
+class TaxonSource(Protocol):
+    """A checklist of taxa."""
+
+    @property
+    def name(self) -> str:
+        """Name and edition: `AviList 2025`."""
+
+    def find(self, name: str) -> Taxon | None:
+        """Return the taxon of any rank with that scientific or common name (case, hyphens and apostrophes ignored)."""
+
+    def species_of(self, taxon: Taxon) -> list[Taxon]:
+        """Return the species below a taxon in the order of the checklist; a species gives itself."""
+
+    def suggest(self, name: str, n: int = 5) -> list[str]:
+        """Return up to `n` names of the checklist that look like `name`, nearest first."""
+
+
+class ArticleSource(Protocol):
+    """Where articles and photos come from. All methods stream, so that each result is safe before the next is there."""
+
+    @property
+    def name(self) -> str:
+        """What it is and where, without secrets; part of every fingerprint."""
+
+    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
+        """Yield for each taxon its page or why it has none; bodies are not fetched."""
+
+    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
+        """Yield for each `(term, page title or None)` its page or why it has none; `subject_id` is `term:SLUG`."""
+
+    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | Failure]]:
+        """Yield each page's body as it arrives, in any order; a page that fails is a `Failure`."""
+
+    def parse(self, fetched: FetchedPage) -> Article:
+        """Return the article in a body; pure: the same body gives the same article."""
+
+    def fetch_anchors(
+        self, articles: Sequence[tuple[str, Article]], *, limit: int
+    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
+        """Yield for each `(subject_id, article)` up to `limit` free photos, in the article's order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorBatch:
+    """The photos of one article: those taken, and why the others were not (`LeftOut.name` is the file)."""
+
+    images: tuple[AnchorImage, ...]
+    skipped: tuple[LeftOut, ...] = ()
+
+
+# --- store -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorTable:
+    """The vectors of one collection: row i of `vectors` (mapped, read-only) is item `ids[i]` of species `owners[i]`.
+
+    `owners` are positions in `KnowledgeStore.taxon_ids`, intp `(n,)`, ascending, so a species' rows lie together.
+    """
+
+    ids: tuple[str, ...]
+    owners: IntArray
+    vectors: FloatArray
+
+
+class KnowledgeStore(Protocol):
+    """A finished knowledge base, as recognition and look-ups read it."""
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """The encoder spaces it was built in."""
+
+    @property
+    def taxon_ids(self) -> tuple[str, ...]:
+        """All species, sorted by id; their positions are the species indices of every `VectorTable`."""
+
+    def chunk_vectors(self, space: str) -> VectorTable:
+        """Return the text vectors of all chunks in a text-image space."""
+
+    def anchor_vectors(self, space: str) -> VectorTable:
+        """Return the vectors of all anchors in a text-image or visual space."""
+
+    def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
+        """Return the entries of these species, in this order."""
+
+    def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:
+        """Return the texts of these chunks, in this order."""
+
+    def terms(self) -> list[Term]:
+        """Return all terms, sorted by name."""
+
+    def check_space(self, spaces: Sequence[str]) -> None:
+        """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""
+
+
+# --- re-ranking --------------------------------------------------------------------------------------------------
+
+
+class Reranker(Protocol):
+    """Ranks the images of a job anew: a permutation of its input, ties in first-stage order."""
+
+    def rerank(self, job: Job) -> list[RankedImage]:
+        """Return all images of the job, best first."""
+
+

@@ -1,0 +1,159 @@
+"""The errors of Fieldmark, one tree.
+
+    FieldmarkError
+    ├── UsageError                 2  the request itself makes no sense
+    │   └── ConfigError               an unknown or malformed setting
+    ├── MissingRequirement         3  something needed is not there
+    │   ├── MissingDependency         a package of an extra
+    │   ├── MissingKnowledgeBase      no knowledge base at that path
+    │   ├── MissingContact            a Wikimedia request without a contact address
+    │   ├── SpaceMismatch             a knowledge base of another encoder space
+    │   └── KnowledgeBaseLocked     * another process is writing to it
+    ├── BadInput                   5  what was given cannot be used
+    │   ├── UnknownTaxon              with suggestions
+    │   ├── BadImage                  truncated, giant, empty, or no picture at all
+    │   └── NothingReadable           no item of a batch could be read
+    ├── SourceError                6  a wiki or another provider failed
+    │   ├── SourceUnavailable       * down, slow, 5xx
+    │   ├── RateLimited             * 429, or a database lag that does not end
+    │   ├── MalformedAnswer           something else than the promised format
+    │   └── PageNotFound
+    └── StoreError                 1  ledger, Chroma, files and cache disagree
+
+The number is the exit code of the command line; `*` marks what is worth another try (`retryable`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+
+class FieldmarkError(Exception):
+    """Whatever Fieldmark raises on purpose; `hint` says what the user can do about it."""
+
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(FieldmarkError):
+    """The request itself makes no sense: contradicting or missing arguments."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A setting is unknown or has a value of the wrong kind."""
+
+
+class MissingRequirement(FieldmarkError):
+    """Something that is needed is not there."""
+
+    exit_code = 3
+
+
+class MissingDependency(MissingRequirement):
+    """A package is not installed; the message holds the pip line that installs it."""
+
+    def __init__(self, package: str, *, extra: str) -> None:
+        super().__init__(f"{package} is not installed", hint=f"pip install 'fieldmark[{extra}]'")
+        self.package = package
+        self.extra = extra
+
+
+class MissingKnowledgeBase(MissingRequirement):
+    """There is no knowledge base at the path."""
+
+    def __init__(self, path: Path, *, why: str = "there is no knowledge base") -> None:
+        super().__init__(f"{why} at {path}", hint=f"build one: kb build --taxon Aves --kb {path}")
+        self.path = path
+
+
+class MissingContact(MissingRequirement):
+    """Wikimedia wants a contact address in the User-Agent, and none is set."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"{host} asks every program for a contact address, and none is set",
+            hint="export FIELDMARK_CONTACT='you@example.org' (or --contact); it goes into the User-Agent",
+        )
+
+
+class SpaceMismatch(MissingRequirement):
+    """Vectors of one encoder space were offered to a store of another."""
+
+    def __init__(self, *, expected: Sequence[str], given: Sequence[str]) -> None:
+        super().__init__(
+            f"the knowledge base was built in the encoder space {', '.join(expected) or '(none)'}; "
+            f"the encoders given speak {', '.join(given) or '(none)'}",
+            hint="build it anew with the same profile, or use the profile it was built with",
+        )
+
+
+class KnowledgeBaseLocked(MissingRequirement):
+    """Another process is writing to the knowledge base."""
+
+    retryable = True
+
+
+class BadInput(FieldmarkError):
+    """What was given cannot be used."""
+
+    exit_code = 5
+
+
+class UnknownTaxon(BadInput):
+    """No taxon of that name; `suggestions` are the nearest names known."""
+
+    def __init__(self, name: str, *, suggestions: Sequence[str] = (), where: str = "the taxonomy") -> None:
+        nearest = f"did you mean {', '.join(suggestions)}?" if suggestions else None
+        super().__init__(f"{where} knows no taxon {name!r}", hint=nearest)
+        self.name = name
+        self.suggestions = tuple(suggestions)
+
+
+class BadImage(BadInput):
+    """A picture is truncated, too large, empty, of a format not allowed, or no picture at all."""
+
+
+class NothingReadable(BadInput):
+    """Not one item of a batch could be read."""
+
+
+class SourceError(FieldmarkError):
+    """A wiki or another provider failed."""
+
+    exit_code = 6
+
+
+class SourceUnavailable(SourceError):
+    """The provider is down, too slow, or answers 5xx."""
+
+    retryable = True
+
+
+class RateLimited(SourceError):
+    """The provider says that we ask too often; `retry_after_s` is its own wish, where it gave one."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after_s = retry_after_s
+
+
+class MalformedAnswer(SourceError):
+    """The provider answered with something else than the promised format, such as HTML for JSON."""
+
+
+class PageNotFound(SourceError):
+    """The wiki has no such page."""
+
+
+class StoreError(FieldmarkError):
+    """Ledger, Chroma, files and cache of a knowledge base do not agree."""

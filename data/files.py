@@ -1,0 +1,118 @@
+"""Files that are whole or absent: atomic writes, contents named by their hash, and a lock that a crash releases."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from data.errors import KnowledgeBaseLocked, StoreError
+
+
+def sha256_hex(content: bytes | str) -> str:
+    """Return the sha256 of the content (of its UTF-8 form for text) as 64 hex digits."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Write `content` so that at any instant `path` holds all of it or what was there before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+class ContentFolder:
+    """A folder of contents, each under the sha256 of its plain bytes; `suffix` `.gz` compresses.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     contents = ContentFolder(Path(folder), suffix=".gz")
+        ...     contents.read(contents.write(b"red crown"))
+        b'red crown'
+    """
+
+    def __init__(self, root: Path, *, suffix: str = "") -> None:
+        self.root = root
+        self.suffix = suffix
+
+    def path_of(self, sha256: str) -> Path:
+        """Return where the content of that hash lies or would lie."""
+        if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
+            raise ValueError(f"expected 64 hex digits, got {sha256!r}")
+        return self.root / sha256[:2] / (sha256 + self.suffix)
+
+    def write(self, content: bytes) -> str:
+        """Store the content unless it is there, and return its sha256."""
+        digest = sha256_hex(content)
+        path = self.path_of(digest)
+        if not path.exists():
+            # mtime 0: equal contents give equal files.
+            write_atomic(path, gzip.compress(content, mtime=0) if self.suffix == ".gz" else content)
+        return digest
+
+    def read(self, sha256: str) -> bytes:
+        """Return the content of that hash.
+
+        Raises:
+            StoreError: if it is not there, or is not what its name says.
+        """
+        path = self.path_of(sha256)
+        try:
+            content = path.read_bytes()
+            if self.suffix == ".gz":
+                content = gzip.decompress(content)
+        except FileNotFoundError as error:
+            raise StoreError(f"{path} is missing") from error
+        except (OSError, EOFError, zlib.error) as error:
+            raise StoreError(f"{path} cannot be read: {error}") from error
+        if sha256_hex(content) != sha256:
+            raise StoreError(f"{path} is not what its name says")
+        return content
+
+    def __contains__(self, sha256: str) -> bool:
+        return self.path_of(sha256).exists()
+
+    def hashes(self) -> list[str]:
+        """Return the hashes of all contents, sorted."""
+        found = (path.name.removesuffix(self.suffix) for path in self.root.glob("??/*"))
+        return sorted(name for name in found if len(name) == 64)
+
+    def remove_leftovers(self) -> None:
+        """Delete the partial files of writers that were killed; only for the holder of the writer's lock."""
+        for path in self.root.glob("??/.part-*"):
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def writer_lock(path: Path) -> Iterator[None]:
+    """Hold the only right to write to a folder; the operating system gives it back when the process dies.
+
+    Raises:
+        KnowledgeBaseLocked: if another process holds it.
+    """
+    import fcntl  # POSIX; imported here so that reading works elsewhere
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise KnowledgeBaseLocked(
+                f"another process is writing to {path.parent}", hint="wait for it to end, or stop it"
+            ) from error
+        yield

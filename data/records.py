@@ -1,0 +1,432 @@
+"""What things are: the frozen records that all packages pass to each other.
+
+A mapping in a record is never changed after the record is made. `data.codec` turns records into JSON and back; the field
+names here are the words on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+SubjectKind = Literal["taxon", "term"]
+Stage = Literal["resolve", "fetch", "distil", "anchor", "encode", "index"]
+STAGES: tuple[Stage, ...] = ("resolve", "fetch", "distil", "anchor", "encode", "index")
+Rank = Literal["class", "order", "family", "genus", "species"]
+AnswerRank = Literal["species", "genus", "family", "order", "none"]
+
+
+# --- names -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taxon:
+    """A taxon as a checklist has it. `taxon_id` is the scientific name as a slug: `cardinalis-cardinalis`."""
+
+    taxon_id: str
+    scientific_name: str
+    rank: str
+    common_names: tuple[str, ...] = ()
+    """The preferred English name first."""
+    lineage: Mapping[str, str] = field(default_factory=dict)
+    """Rank -> scientific name, from the class down to the taxon's parent."""
+    ids: Mapping[str, str] = field(default_factory=dict)
+    """Checklist -> identifier, both strings: `avibase`, `ebird`, `gbif`, `col`, `inat`, `wikidata`."""
+    synonyms: tuple[str, ...] = ()
+    """Other scientific names of the same taxon."""
+
+    @property
+    def common_name(self) -> str:
+        """The preferred English name, else the scientific name."""
+        return self.common_names[0] if self.common_names else self.scientific_name
+
+
+# --- articles ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of an article: `start:end` are offsets into `Article.text`; the lead has level 1 and no title."""
+
+    title: str
+    level: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A picture that an article shows. `file` is the title of its file page without namespace (`Owl.jpg`)."""
+
+    file: str
+    caption: str = ""
+    role: Literal["lead", "gallery", "body"] = "body"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Infobox:
+    """A taxobox: `names` is its heading, `binomial` and `classification` what it says of the taxon."""
+
+    name: str = ""
+    binomial: str | None = None
+    classification: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a text comes from: enough to credit it and to find the very revision again."""
+
+    title: str
+    url: str | None = None
+    revision: int | None = None
+    licence: str | None = None
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Article:
+    """A page, parsed. `text` is its normalised plain text, into which all spans of evidence point."""
+
+    source: Source
+    text: str
+    sections: tuple[Section, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    infobox: Infobox | None = None
+    categories: tuple[str, ...] = ()
+    is_disambiguation: bool = False
+
+    def section_text(self, section: Section) -> str:
+        """The plain text of one section, without its heading."""
+        return self.text[section.start : section.end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRef:
+    """A page that stands for a subject. `revision` is the newest one known when it was looked up."""
+
+    subject_id: str
+    title: str
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedPage:
+    """A page body as it came: what `articles/` keeps by the hash of `body`."""
+
+    page: PageRef
+    body: str
+    media_type: Literal["text/html", "text/plain", "application/json"]
+    source: Source
+    categories: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A subject that a build did not take in, with the reason in the fixed words that `kb status` counts."""
+
+    name: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A subject that a stage failed for; the next run tries it again."""
+
+    taxon: str
+    stage: str
+    reason: str
+
+
+# --- knowledge ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A half-open range of characters of `Article.text`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One sentence of a summary and the spans of the article that support it (none for facts without an article)."""
+
+    text: str
+    evidence: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What an article says of the looks of a species."""
+
+    statements: tuple[Statement, ...]
+    stage: Literal["summary", "refined"] = "refined"
+    scope: Literal["description", "article", "facts"] = "description"
+    """From the sections on looks, from the whole article for want of such a section, or from bare facts."""
+    distiller: str = ""
+    """Name and version of what made it; with a model, also its name."""
+    prompt_hash: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The sentences in one line; offsets of chunks point into it."""
+        return " ".join(statement.text for statement in self.statements)
+
+    @property
+    def words(self) -> int:
+        """The number of words in `text`."""
+        return len(self.text.split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A run of whole sentences of one summary, short enough for every encoder: `start:end` into `Summary.text`."""
+
+    chunk_id: str
+    subject_id: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """A picture that shows what a species looks like, with all that its credit needs.
+
+    `anchor_id` is the sha256 of the image; an anchor that is a vector alone has an id of its own and no `sha256`.
+    """
+
+    anchor_id: str
+    subject_id: str
+    sha256: str | None = None
+    file: str = ""
+    page_url: str | None = None
+    author: str | None = None
+    licence: str | None = None
+    licence_url: str | None = None
+    caption: str = ""
+    media_type: str = "image/jpeg"
+
+    @property
+    def credit(self) -> str | None:
+        """Author, licence and file page in one line, or None for an anchor without an image."""
+        if self.sha256 is None:
+            return None
+        parts = [self.author or "unknown author", self.licence or "unknown licence"]
+        return ", ".join(parts) + (f" ({self.page_url})" if self.page_url else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorImage:
+    """An anchor on its way from a source into a store: the bytes of its picture, or its vectors where there is none."""
+
+    anchor: Anchor
+    content: bytes | None = None
+    vectors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Space -> vector, for an anchor that ships as numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """A word of the trade: what it means and what to look for in a picture."""
+
+    term_id: str
+    name: str
+    definition: str
+    look_for: str = ""
+    aliases: tuple[str, ...] = ()
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeciesEntry:
+    """All that a knowledge base holds of one species."""
+
+    taxon: Taxon
+    source: Source | None = None
+    summary: Summary | None = None
+    anchors: tuple[Anchor, ...] = ()
+    marks: tuple[str, ...] = ()
+    """What a reader must know of it: `whole-article`, `no-anchors`, `no-summary`."""
+
+
+# --- recognition -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorMatch:
+    """An anchor beside a photo: the cosine between the two, and whom the anchor is owed to."""
+
+    id: str
+    similarity: float
+    credit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A species that a photo may show, with a score for every stage; none of them is ever overwritten."""
+
+    taxon_id: str
+    scientific_name: str
+    common_name: str
+    score: float
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    anchors: tuple[AnchorMatch, ...] = ()
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The one answer: a species, or only a genus or family, or `none`. `confidence` is null without a calibration."""
+
+    rank: AnswerRank
+    name: str
+    common_name: str | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a reader (a vision model) chose among the candidates."""
+
+    choice: str | None
+    agreement: float | None = None
+    margin: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identification:
+    """The row of one photo; with `status` error there is neither an answer nor a candidate."""
+
+    image: str
+    box: tuple[float, float, float, float] | None = None
+    status: Literal["ok", "error"] = "ok"
+    error: str | None = None
+    answer: Answer | None = None
+    candidates: tuple[Candidate, ...] = ()
+    place: tuple[float, float] | None = None
+    date: str | None = None
+    reader: Reading | None = None
+    preset: str = ""
+    kb: str = ""
+    calibration: str | None = None
+    seconds: float = 0.0
+
+
+# --- look-ups and reports ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaxonMatch:
+    """A taxon found by a search, best first by `score`."""
+
+    taxon_id: str
+    scientific_name: str
+    common_name: str
+    rank: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermNote:
+    """A term as a context passage uses it."""
+
+    name: str
+    definition: str
+    look_for: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What the knowledge base knows of the words of a query; `found` is false when that is nothing."""
+
+    query: str
+    passage: str = ""
+    terms: tuple[TermNote, ...] = ()
+    sources: tuple[Source, ...] = ()
+    found: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What a knowledge base holds, what failed, and what was left out by reason."""
+
+    species: int
+    articles: int
+    summaries: int
+    chunks: int
+    anchors: int
+    terms: int
+    spaces: tuple[str, ...]
+    failures: tuple[Failure, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, int] = field(default_factory=dict)
+    skipped_photos: Mapping[str, int] = field(default_factory=dict)
+    """Photos that were not taken as anchors, by reason (licence, size, format)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """Whether ledger, Chroma, files and cache agree, the problems found, and what of them was mended."""
+
+    ok: bool
+    digest: str
+    problems: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+
+
+# --- re-ranking --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobImage:
+    """An image to be ranked, with its score in the first stage."""
+
+    image_id: str
+    path: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A query and the images that a first stage found for it: one line of a rerank job."""
+
+    query_id: str
+    text: str
+    candidates: tuple[JobImage, ...]
+    reference_image: str | None = None
+    modification: str | None = None
+    dialogue: tuple[str, ...] | None = None
+    relevant: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswer:
+    """A question put to a judge of an image, the answer, and how its probability was obtained."""
+
+    question: str
+    answer: str | None
+    probability: float | None
+    obtained_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedImage:
+    """An image at its new rank (1 is best), with the evidence for it."""
+
+    query_id: str
+    image_id: str
+    rank: int
+    score: float
+    first_stage_rank: int
+    status: Literal["ok", "error"] = "ok"
+    error: str | None = None
+    questions: tuple[QuestionAnswer, ...] = ()
+    evaluation: str | None = None
+    cost_usd: float = 0.0
