@@ -1,0 +1,328 @@
+"""Pictures: found, checked before they are decoded, upright, and always 8-bit RGB.
+
+Whatever is wrong with a picture is a `BadImage` that says what was found and what was expected; no decoder's own error
+or warning gets out.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from math import isfinite
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from PIL import Image
+
+from data.errors import BadImage
+
+MAX_BYTES: Final = 100 * 2**20
+MAX_PIXELS: Final = 200_000_000  # the largest phone cameras
+FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO", "HEIF", "AVIF")
+SUFFIXES: Final = frozenset(
+    (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".heic", ".heif", ".hif", ".avif")
+)
+EXPECTED: Final = "expected a JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC or AVIF picture"
+
+_HEIF_BRANDS: Final = frozenset((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"))
+# What people hand over by mistake, by the first bytes of the file.
+_OTHERS: Final[tuple[tuple[bytes, str], ...]] = (
+    (b"%PDF", "a PDF document"),
+    (b"<!doctype html", "an HTML page"),
+    (b"<html", "an HTML page"),
+    (b"<svg", "an SVG drawing"),
+    (b"<?xml", "an XML document (SVG?)"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"8BPS", "a Photoshop document"),
+    (b"RIFF", "a sound or video file"),
+    (b"ID3", "a sound file"),
+    (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
+)
+_ORIENTATIONS: Final = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+_ORIENTATION, _EXIF_DATE, _EXIF_IFD, _GPS_IFD = 0x0112, 0x0132, 0x8769, 0x8825
+_TAKEN, _TAKEN_OFFSET = 0x9003, 0x9011
+
+_quiet_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Photo:
+    """A picture with where and when it was taken, as far as its EXIF data tell."""
+
+    image: Image.Image
+    place: tuple[float, float] | None = None
+    """Latitude and longitude in degrees, north and east positive."""
+    date: str | None = None
+    """ISO 8601, local time; with the offset from UTC where the camera noted it."""
+
+
+def read_image(
+    source: Path | str | bytes,
+    *,
+    max_pixels: int = MAX_PIXELS,
+    max_bytes: int = MAX_BYTES,
+    min_side: int | None = None,
+) -> Image.Image:
+    """Return the picture in a file or in bytes: upright, RGB, transparency laid on white, the first frame of several.
+
+    Args:
+        source: a path, or the bytes of a picture file.
+        max_pixels: the most pixels allowed; checked before anything is decoded.
+        max_bytes: the largest file allowed.
+        min_side: if given, a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size (much faster) as long as its shorter
+            side keeps at least so many pixels.
+
+    Raises:
+        BadImage: if it is missing, a folder, empty, too large, truncated, of another format or no picture at all.
+
+    Example:
+        >>> import io
+        >>> from PIL import Image
+        >>> png = io.BytesIO()
+        >>> Image.new("RGBA", (4, 3), (200, 0, 0, 0)).save(png, "PNG")
+        >>> picture = read_image(png.getvalue())
+        >>> picture.mode, picture.size, picture.getpixel((0, 0))
+        ('RGB', (4, 3), (255, 255, 255))
+    """
+    return read_photo(source, max_pixels=max_pixels, max_bytes=max_bytes, min_side=min_side).image
+
+
+def read_photo(
+    source: Path | str | bytes,
+    *,
+    max_pixels: int = MAX_PIXELS,
+    max_bytes: int = MAX_BYTES,
+    min_side: int | None = None,
+) -> Photo:
+    """Return the picture as `read_image` does, with its place and date."""
+    content, name = _read_bytes(source, max_bytes)
+    with _as_bad_image(name):
+        opened = _open(content, name)
+        width, height = opened.size
+        if width * height > max_pixels:
+            raise BadImage(f"{name} has {width} x {height} pixels, at most {max_pixels:,} are read")
+        if width < 1 or height < 1:
+            raise BadImage(f"{name} has no pixels")
+        orientation, place, date = _read_exif(opened)
+        if min_side is not None:
+            opened.draft(None, (min_side, min_side))
+        opened.load()
+        image = _to_rgb(opened)
+        if orientation in _ORIENTATIONS:
+            image = image.transpose(_ORIENTATIONS[orientation])
+    return Photo(image=image, place=place, date=date)
+
+
+def read_place_and_date(source: Path | str | bytes) -> tuple[tuple[float, float] | None, str | None]:
+    """Return where (latitude, longitude) and when (ISO 8601) a picture was taken, each None if it does not say.
+
+    Raises:
+        BadImage: as `read_image`, but for damage that only decoding would find.
+    """
+    content, name = _read_bytes(source, MAX_BYTES)
+    with _as_bad_image(name), _open(content, name) as opened:
+        _, place, date = _read_exif(opened)
+    return place, date
+
+
+def to_rgb(image: Image.Image) -> Image.Image:
+    """Return a picture of any mode as 8-bit RGB, transparency laid on white; an RGB picture is returned as it is.
+
+    Raises:
+        BadImage: if its pixels cannot be read.
+    """
+    with _as_bad_image("the picture"):
+        return _to_rgb(image)
+
+
+def find_images(paths: Iterable[str | Path]) -> list[Path]:
+    """Return the picture files that the paths name, each once, in the order of the paths.
+
+    A folder gives the pictures below it, sorted, without hidden ones; a pattern (`*.jpg`, `**/*.png`) gives what it
+    matches, sorted; a file is taken whatever its name. A path that does not exist is kept, so that reading it says so.
+    """
+    found: dict[Path, None] = {}
+    for given in paths:
+        path = Path(given).expanduser()
+        if path.is_dir():
+            found.update(dict.fromkeys(_pictures_below(path)))
+        elif not path.exists() and any(sign in str(given) for sign in "*?["):
+            found.update(dict.fromkeys(_matches(path)))
+        else:
+            found[path] = None
+    return list(found)
+
+
+def _pictures_below(folder: Path) -> list[Path]:
+    inside = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    return sorted(path for path in inside if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+
+
+def _matches(pattern: Path) -> list[Path]:
+    first_wild = next(i for i, part in enumerate(pattern.parts) if any(sign in part for sign in "*?["))
+    matched = Path(*pattern.parts[:first_wild]).glob(str(Path(*pattern.parts[first_wild:])))
+    return sorted(path for path in matched if path.is_file() and path.suffix.lower() in SUFFIXES)
+
+
+def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]:
+    """Return the bytes and a name for messages; a pipe or a device is never opened, it might not end."""
+    if isinstance(source, bytes):
+        content, name = source, "the picture"
+    else:
+        path, name = Path(source), str(source)
+        try:
+            if path.is_dir():
+                raise BadImage(f"{name} is a folder, {EXPECTED}")
+            if not path.exists():
+                raise BadImage(f"{name} does not exist", hint="check the path")
+            if not path.is_file():
+                raise BadImage(f"{name} is not a regular file, {EXPECTED}")
+            with path.open("rb") as file:
+                content = file.read(max_bytes + 1)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            raise BadImage(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if not content:
+        raise BadImage(f"{name} is empty, {EXPECTED}")
+    if len(content) > max_bytes:
+        raise BadImage(f"{name} is larger than {max_bytes:,} bytes")
+    return content, name
+
+
+def _open(content: bytes, name: str) -> Image.Image:
+    """Return the picture with its header read, through the plug-ins of the allowed formats alone.
+
+    Not by `Image.open`: that warns or fails at a pixel limit of its own, which is the whole process's to set.
+    """
+    prefix = content[:16]
+    if prefix[4:8] == b"ftyp" and prefix[8:12] in _HEIF_BRANDS:
+        _register_heif()
+    Image.init()
+    for kind in FORMATS:
+        factory, accept = Image.OPEN.get(kind, (None, None))
+        if factory is None:
+            continue
+        with _quiet():
+            accepted = accept(prefix) if accept is not None else True
+            # A plug-in may answer with the reason for which it does not take the file.
+            if accepted and not isinstance(accepted, str):
+                return factory(io.BytesIO(content), "")
+    start = content[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for magic, what in _OTHERS:
+        if start.startswith(magic.lower()):
+            raise BadImage(f"{name} is {what}, {EXPECTED}")
+    raise BadImage(f"{name} is not a picture, {EXPECTED}")
+
+
+def _register_heif() -> None:
+    from pillow_heif import register_heif_opener  # 50 ms and a C library: only when such a file comes
+
+    if "HEIF" not in Image.OPEN:
+        register_heif_opener()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    # Header parsing warns about odd files. `catch_warnings` swaps a global, so one thread at a time.
+    with _quiet_lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _as_bad_image(name: str) -> Iterator[None]:
+    try:
+        yield
+    except BadImage:
+        raise
+    except Exception as error:  # decoders raise whatever comes: OSError, SyntaxError, struct.error, zlib.error ...
+        reason = str(error) or type(error).__name__
+        kind = "truncated" if "truncated" in reason.lower() else "damaged"
+        raise BadImage(f"{name} is {kind} ({reason}), {EXPECTED}") from error
+
+
+def _to_rgb(image: Image.Image) -> Image.Image:
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.mode.startswith("I") or image.mode == "F":
+        return Image.fromarray(_to_8_bit(np.asarray(image)), "L").convert("RGB")
+    if image.mode in {"RGBA", "RGBa", "LA", "La", "PA"} or "transparency" in image.info:
+        opaque = image.convert("RGBA")
+        white = Image.new("RGBA", opaque.size, (255, 255, 255, 255))
+        return Image.alpha_composite(white, opaque).convert("RGB")
+    return image.convert("RGB")
+
+
+def _to_8_bit(levels: np.ndarray) -> np.ndarray:
+    """Return grey levels of 16 or 32 bits or floats as 0 to 255, by the smallest usual scale that holds them."""
+    values = np.nan_to_num(np.asarray(levels, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    top = float(values.max(initial=0.0))
+    floating = np.issubdtype(levels.dtype, np.floating)
+    if levels.dtype == np.uint16 or (not floating and top > 255):
+        scale = 255 / max(65535.0, top)
+    elif floating and top <= 1.0:
+        scale = 255.0
+    else:
+        scale = 255 / max(255.0, top)
+    return np.clip(np.rint(values * scale), 0, 255).astype(np.uint8)
+
+
+def _read_exif(image: Image.Image) -> tuple[int, tuple[float, float] | None, str | None]:
+    """Return orientation, place and date; damaged EXIF data are as good as none."""
+    with _quiet():
+        try:
+            exif = image.getexif()
+            orientation = exif.get(_ORIENTATION, 1)
+            place = _place(exif.get_ifd(_GPS_IFD))
+            details = exif.get_ifd(_EXIF_IFD)
+            date = _date(details.get(_TAKEN) or exif.get(_EXIF_DATE), details.get(_TAKEN_OFFSET))
+        except Exception:  # the same seam as in decoding: a broken tag must not cost the picture
+            return 1, None, None
+    return orientation if isinstance(orientation, int) else 1, place, date
+
+
+def _place(gps: dict[int, object]) -> tuple[float, float] | None:
+    latitude = _degrees(gps.get(2), gps.get(1), negative="S", limit=90)
+    longitude = _degrees(gps.get(4), gps.get(3), negative="W", limit=180)
+    if latitude is None or longitude is None or (latitude == 0 and longitude == 0):
+        return None  # 0, 0 is what receivers without a fix write
+    return latitude, longitude
+
+
+def _degrees(parts: object, reference: object, *, negative: str, limit: float) -> float | None:
+    if not isinstance(parts, tuple) or len(parts) != 3:
+        return None
+    try:
+        degrees, minutes, seconds = (float(part) for part in parts)
+    except (TypeError, ValueError, ZeroDivisionError):
+        return None
+    value = degrees + minutes / 60 + seconds / 3600
+    if not isfinite(value) or not 0 <= value <= limit:
+        return None
+    return round(-value if str(reference).strip("\x00 ").upper() == negative else value, 6)
+
+
+def _date(taken: object, offset: object) -> str | None:
+    if not isinstance(taken, str):
+        return None
+    try:
+        moment = datetime.strptime(taken.strip("\x00 "), "%Y:%m:%d %H:%M:%S")
+    except ValueError:
+        return None
+    text = moment.isoformat()
+    if isinstance(offset, str) and len(offset.strip("\x00 ")) == 6 and offset[0] in "+-":
+        text += offset.strip("\x00 ")
+    return text

@@ -1,0 +1,29 @@
+"""Names the species in a photo: encoders, VR-RAG and the default preset, explanation, evaluation.
+
+The parts load when they are first used; importing the package loads neither models nor a store.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from recognize.encoders.profiles import load_encoders as load_encoders
+
+_HOMES: Final = {
+    "load_encoders": "recognize.encoders.profiles",
+}
+
+__all__ = ["load_encoders"]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""Encoders of photos and texts, by profile."""
