@@ -1,0 +1,187 @@
+"""Taxoboxes: the table that says where an organism stands, from the HTML of `{{Speciesbox}}` and its many relatives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bs4 import Tag
+
+from data.records import Infobox
+
+RANK_ROWS = (
+    "domain kingdom phylum division class subclass infraclass superorder order suborder infraorder parvorder superfamily "
+    "family subfamily tribe subtribe genus subgenus species subspecies clade"
+).split()
+# Rows of a classification table in other languages than English, by what they say in ours.
+FOREIGN_RANKS = {
+    "klasse": "class", "ordnung": "order", "familie": "family", "gattung": "genus", "art": "species",
+    "classe": "class", "ordre": "order", "famille": "family", "genre": "genus", "espèce": "species",
+    "clase": "class", "orden": "order", "familia": "family", "género": "genus", "especie": "species",
+    "ordine": "order", "famiglia": "family", "genere": "genus", "specie": "species",
+}  # fmt: skip
+_CAPITALISED = re.compile(r"[A-Z][a-zà-ÿ-]+")
+_BINOMIAL = re.compile(r"^[†?×\s]*([A-Z][a-zà-ÿ-]+)\s+(?:\([A-Z][a-z]+\)\s+)?(?:×\s*)?([a-zà-ÿ]{2}[a-zà-ÿ-]*)")
+_ABBREVIATED = re.compile(r"^[†?\s]*([A-Z])[a-z]{0,2}\.\s*(?:×\s*)?([a-zà-ÿ]{2}[a-zà-ÿ-]*)")
+_SPECIES_HEADINGS = frozenset({"species", "extant species"})
+_BINOMIAL_HEADINGS = frozenset(
+    {"binomial name", "scientific name", "wissenschaftlicher name", "nombre binomial", "nom binominal"}
+)
+
+
+def find_taxobox(root: Tag) -> Tag | None:
+    """Return the first taxobox below `root`: a table of class `biota` or one that names a classification."""
+    for table in root.find_all("table"):
+        classes = set(table.get_attribute_list("class"))
+        if "biota" in classes or "taxobox" in classes or "taxobox_v3" in classes:
+            return table
+        if "infobox" in classes and (table.find(class_="binomial") or _looks_like_taxobox(table)):
+            return table
+    return None
+
+
+def read_taxobox(table: Tag) -> Infobox:
+    """Return what a taxobox says: its heading, the classification by rank, the binomial, and every row as text.
+
+    The binomial of a page about a genus with a single species is that species'; a page about a larger group or about a
+    subspecies has none.
+    """
+    rows = list(_cells(table))
+    classification = dict(_classification(rows))
+    return Infobox(
+        name=_heading(table),
+        binomial=_binomial(table, rows, classification),
+        classification=classification,
+        rows=_named_rows(rows),
+    )
+
+
+def parse_binomial(text: str) -> str | None:
+    """Return the binomial that a text begins with, or None.
+
+    Example:
+        >>> parse_binomial("Loxodonta africana (Blumenbach, 1797)"), parse_binomial("L. africana")
+        ('Loxodonta africana', None)
+    """
+    match = _BINOMIAL.match(text)
+    return f"{match[1]} {match[2]}" if match else None
+
+
+def plain(tag: Tag) -> str:
+    """Return the text of a tag with single blanks, without footnote marks and what is not shown."""
+    parts: list[str] = []
+    for string in tag.strings:
+        if not any(_is_noise(parent) for parent in _parents_up_to(string.parent, tag)):
+            parts.append(str(string))
+    return " ".join("".join(parts).replace("\xa0", " ").split())
+
+
+def _looks_like_taxobox(table: Tag) -> bool:
+    ranks = {key.lower().rstrip(":") for key, _ in (row for row in _cells(table) if len(row) == 2)}
+    ranks = {FOREIGN_RANKS.get(rank, rank) for rank in ranks}
+    return len(ranks & {"class", "order", "family", "genus", "species"}) >= 2
+
+
+def _cells(table: Tag) -> Iterator[tuple[str, ...]]:
+    """Yield the texts of each row's cells, rows of nested tables in their place, rows that hold one left out."""
+    for row in table.find_all("tr"):
+        if row.find("table") is None:
+            texts = tuple(plain(cell) for cell in row.find_all(["th", "td"]))
+            if any(texts):
+                yield texts
+
+
+def _classification(rows: list[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    for row in rows:
+        if len(row) != 2:
+            continue
+        key = row[0].lower().rstrip(": ").strip()
+        rank = FOREIGN_RANKS.get(key, key)
+        if rank not in RANK_ROWS or not row[1]:
+            continue
+        if rank in ("species", "subspecies"):
+            yield rank, row[1].lstrip("†? ").split(" (")[0]
+        elif found := _CAPITALISED.search(row[1]):
+            yield rank, found[0]
+
+
+def _binomial(table: Tag, rows: list[tuple[str, ...]], classification: dict[str, str]) -> str | None:
+    if table.find(class_="trinomial"):
+        return None
+    for marked in table.find_all(class_="binomial"):
+        if found := parse_binomial(plain(marked)):
+            return found
+    for row, following in zip(rows, rows[1:], strict=False):
+        heading = row[0].lower().rstrip(":").strip()
+        if len(row) == 1 and heading in _BINOMIAL_HEADINGS and (found := parse_binomial(following[0])):
+            return found
+    if "subspecies" in classification or any("trinomial name" in row[0].lower() for row in rows):
+        return None
+    if species := classification.get("species"):
+        if found := parse_binomial(species):
+            return found
+        genus, match = classification.get("genus", ""), _ABBREVIATED.match(species)
+        if match and genus.startswith(match[1]):
+            return f"{genus} {match[2]}"
+        if genus and re.fullmatch(r"[a-z-]{3,}", species):
+            return f"{genus} {species}"
+    return _only_species(table)
+
+
+def _only_species(table: Tag) -> str | None:
+    """Return the species of a genus that lists exactly one."""
+    for heading in table.find_all("th"):
+        if plain(heading).lower() not in _SPECIES_HEADINGS or not isinstance(heading.parent, Tag):
+            continue
+        following = heading.parent.find_next_sibling("tr")
+        if isinstance(following, Tag):
+            listed = {found for tag in following.find_all("i") if (found := parse_binomial(plain(tag)))}
+            return listed.pop() if len(listed) == 1 else None
+    return None
+
+
+def _named_rows(rows: list[tuple[str, ...]]) -> dict[str, str]:
+    """Return the rows of two cells by the first; a heading alone in its row names the row that follows it."""
+    named: dict[str, str] = {}
+    for row, following in zip(rows, [*rows[1:], ()], strict=True):
+        if len(row) == 2 and row[0] and row[1]:
+            named.setdefault(row[0].rstrip(": "), row[1])
+        elif len(row) == 1 and len(following) == 1 and len(row[0]) <= 40:
+            named.setdefault(row[0].rstrip(": "), following[0])
+    return named
+
+
+def _heading(table: Tag) -> str:
+    first = table.find(["th", "caption"])
+    if not isinstance(first, Tag):
+        return ""
+    # What follows in small print or in a block of its own is a fossil range or a footnote.
+    parts: list[str] = []
+    for child in first.children:
+        if isinstance(child, Tag):
+            if child.name in ("br", "small", "div", "style", "p", "table"):
+                if parts and "".join(parts).strip():
+                    break
+                if child.name not in ("p", "div"):
+                    continue
+            if _is_noise(child):
+                continue
+            parts.append(plain(child))
+        else:
+            parts.append(str(child))
+    return " ".join("".join(parts).replace("\xa0", " ").split())
+
+
+def _parents_up_to(tag: Tag | None, top: Tag) -> Iterator[Tag]:
+    while isinstance(tag, Tag) and tag is not top:
+        yield tag
+        tag = tag.parent
+
+
+def _is_noise(tag: Tag) -> bool:
+    if tag.name in ("style", "script"):
+        return True
+    classes = tag.get_attribute_list("class")
+    return (
+        tag.name == "sup" and ("reference" in classes or "Inline-Template" in classes)
+    ) or "mw-editsection" in classes

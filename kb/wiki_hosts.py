@@ -1,0 +1,107 @@
+"""Which addresses may be asked: http(s) only, the wiki itself and Wikimedia's file servers, and nobody without manners."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from data.errors import MalformedAnswer, MissingContact, UsageError
+
+WIKIMEDIA_DOMAINS = (
+    "wikipedia.org",
+    "wikimedia.org",
+    "wiktionary.org",
+    "wikidata.org",
+    "wikibooks.org",
+    "wikiquote.org",
+    "wikisource.org",
+    "wikiversity.org",
+    "wikivoyage.org",
+    "wikinews.org",
+    "wikifunctions.org",
+    "mediawiki.org",
+    "wmcloud.org",
+    "wmflabs.org",
+    "toolforge.org",
+)
+
+
+def host_of(url: str) -> str:
+    """Return host and port of an address, without user name and password.
+
+    Example:
+        >>> host_of("http://me:secret@birds.example:8080/api.php?a=b")
+        'birds.example:8080'
+    """
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    host = parts.hostname or "(no host)"
+    return f"{host}:{port}" if port else host
+
+
+def check_url(url: str) -> None:
+    """Do nothing if `url` is an http or https address with a host.
+
+    Raises:
+        UsageError: if it is not.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(
+            f"expected an http or https address, got {url.split('?')[0].rsplit('@', 1)[-1]!r}",
+            hint="the address of a wiki's api.php, such as https://en.wikipedia.org/w/api.php",
+        )
+
+
+def check_redirect(url: str, *, origin: str) -> None:
+    """Do nothing if the wiki at `origin` may send us to `url`: to its own host, or to Wikimedia's over https.
+
+    A wiki on loopback may send us to any port there; no other wiki may send us to this machine or its network.
+
+    Raises:
+        MalformedAnswer: if it may not.
+    """
+    parts, own = urlsplit(url), urlsplit(origin)
+    host, own_host = (parts.hostname or "").lower(), (own.hostname or "").lower()
+    allowed = parts.scheme in ("http", "https") and bool(host)
+    if own.scheme == "https" and parts.scheme == "http":
+        allowed = False  # a downgrade would put the request where others can change it
+    if allowed and not (host == own_host or is_wikimedia(url) or (_is_loopback(host) and _is_loopback(own_host))):
+        allowed = False
+    if not allowed:
+        raise MalformedAnswer(
+            f"{host_of(origin)} sends us to {parts.scheme or 'no scheme'}://{host_of(url)}: not allowed"
+        )
+
+
+def is_wikimedia(url: str) -> bool:
+    """Return whether the address is one of Wikimedia's.
+
+    Example:
+        >>> is_wikimedia("https://en.wikipedia.org/w/api.php"), is_wikimedia("https://notwikipedia.org/")
+        (True, False)
+    """
+    host = (urlsplit(url).hostname or "").lower().rstrip(".")
+    return any(host == domain or host.endswith("." + domain) for domain in WIKIMEDIA_DOMAINS)
+
+
+def require_contact(url: str, contact: str | None) -> None:
+    """Do nothing if we may ask that host.
+
+    Raises:
+        MissingContact: if it is Wikimedia's and there is no contact address for the User-Agent.
+    """
+    if is_wikimedia(url) and not (contact or "").strip():
+        raise MissingContact(host_of(url))
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

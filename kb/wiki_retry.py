@@ -1,0 +1,151 @@
+"""Trying again: what is worth it, how long to wait, and when to give up on a wiki that is down."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from data.errors import RateLimited, SourceError
+
+AnswerT = TypeVar("AnswerT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How often and how long to try again; times in seconds.
+
+    A wiki that never answered is given `tries_at_first`, one that did `tries`. A wish to come back later than in
+    `longest_wait_s`, or waits of more than `total_s` in all, end the trying.
+    """
+
+    tries: int = 5
+    tries_at_first: int = 2
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 60.0
+    total_s: float = 180.0
+
+
+class Refusal(Exception):
+    """One try that failed and may be repeated; `error` is what to raise when the tries are used up."""
+
+    def __init__(
+        self,
+        error: SourceError,
+        *,
+        retry_after_s: float | None = None,
+        is_dead: bool = False,
+        is_dubious: bool = False,
+    ) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.retry_after_s = retry_after_s
+        self.is_dead = is_dead
+        """Nobody answers there."""
+        self.is_dubious = is_dubious
+        """Most likely it is not a wiki; one more try is enough."""
+
+    @classmethod
+    def wait(cls, where: str, why: str | int, retry_after_s: float | None) -> Refusal:
+        """Return the refusal of a host that wants to be asked later."""
+        wish = f", asks to come back in {retry_after_s:g} s" if retry_after_s is not None else ""
+        return cls(
+            RateLimited(f"{where} is busy ({why}){wish}", retry_after_s=retry_after_s), retry_after_s=retry_after_s
+        )
+
+
+class Trier:
+    """Runs requests to one wiki and repeats those that failed for a passing reason; shared by all threads."""
+
+    def __init__(self, patience: Patience) -> None:
+        self.patience = patience
+        self._lock = threading.Lock()
+        self._has_answered = False
+        self._is_down = False
+        self._not_before = 0.0
+
+    def run(self, request: Callable[[], AnswerT], *, where: str) -> AnswerT:
+        """Return what `request` returns, after as many tries as the patience allows.
+
+        Raises:
+            SourceError: what the last try failed with.
+        """
+        started = time.monotonic()
+        n_failed = 0
+        while True:
+            self._pause()
+            try:
+                answer = request()
+            except Refusal as refusal:
+                n_failed += 1
+                wait_s = self._next_wait(refusal, n_failed, time.monotonic() - started)
+                if wait_s is None:
+                    raise _final(refusal, n_failed, where) from refusal.__cause__
+            else:
+                with self._lock:
+                    self._has_answered, self._is_down = True, False
+                return answer
+            time.sleep(wait_s)
+
+    def _pause(self) -> None:
+        # One thread's Retry-After holds for all of them.
+        while (left := self._not_before - time.monotonic()) > 0:
+            time.sleep(left)
+
+    def _next_wait(self, refusal: Refusal, n_failed: int, spent_s: float) -> float | None:
+        """Return how long to wait before the next try, or None to give up."""
+        patience = self.patience
+        with self._lock:
+            tries = patience.tries if self._has_answered else patience.tries_at_first
+            if refusal.retry_after_s is not None:
+                tries = patience.tries  # who says when to come back is alive
+            if refusal.is_dubious:
+                tries = min(tries, 2)
+            if self._is_down:
+                tries = (
+                    1  # others have waited for it in vain: a dead wiki must not cost its full patience for every page
+                )
+            backoff = patience.first_wait_s * 2 ** (n_failed - 1) * random.uniform(0.5, 1.5)
+            wait_s = min(backoff, patience.longest_wait_s)
+            if refusal.retry_after_s is not None:
+                wait_s = max(refusal.retry_after_s, wait_s if refusal.retry_after_s == 0 else 0.0)
+            gives_up = n_failed >= tries or wait_s > patience.longest_wait_s or spent_s + wait_s > patience.total_s
+            if gives_up:
+                self._is_down = self._is_down or refusal.is_dead or refusal.error.retryable
+                return None
+            if refusal.retry_after_s is not None:
+                self._not_before = max(self._not_before, time.monotonic() + wait_s)
+            return wait_s
+
+
+def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
+    """Return the seconds that a Retry-After header asks for (a number or a date), or None if it says nothing readable.
+
+    Example:
+        >>> parse_retry_after("7"), parse_retry_after("soon"), parse_retry_after(None)
+        (7.0, None, None)
+    """
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def _final(refusal: Refusal, n_failed: int, where: str) -> SourceError:
+    del where
+    error = refusal.error
+    if n_failed > 1 and error.args:
+        error.args = (f"{error.args[0]} (tried {n_failed} times)", *error.args[1:])
+    return error
