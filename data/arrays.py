@@ -46,7 +46,7 @@ def rank_descending(scores: ArrayLike, k: int | None = None) -> IntArray:
         return np.argsort(-array, kind="stable")
     if k <= 0:
         return np.empty(0, dtype=np.intp)
-    # The k-th highest value splits the rest cheaply; among those equal to it the earliest win, as in a full stable sort.
+    # The k-th highest value splits the rest cheaply; of those equal to it the earliest win, as in a full stable sort.
     threshold = np.partition(array, array.shape[0] - k)[array.shape[0] - k]
     pool = np.flatnonzero(array >= threshold)
     return pool[np.argsort(-array[pool], kind="stable")][:k]

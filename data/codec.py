@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import Any, TypeVar
 
 from data.errors import StoreError
@@ -11,11 +10,15 @@ from data.errors import StoreError
 RecordT = TypeVar("RecordT")
 
 
-@cache
-def _adapter(kind: type[Any]) -> Any:  # a pydantic.TypeAdapter; imported late, it costs 0.1 s
-    from pydantic import TypeAdapter
+_adapters: dict[type[Any], Any] = {}  # class -> pydantic.TypeAdapter, which is dear to make
 
-    return TypeAdapter(kind)
+
+def _adapter(kind: type[Any]) -> Any:
+    if kind not in _adapters:
+        from pydantic import TypeAdapter  # imported late: it costs 0.1 s
+
+        _adapters[kind] = TypeAdapter(kind)
+    return _adapters[kind]
 
 
 def to_json(record: object) -> dict[str, Any]:
@@ -28,7 +31,7 @@ def from_json(kind: type[RecordT], payload: object) -> RecordT:
     """Return the record of class `kind` that `payload` (parsed JSON) describes.
 
     Raises:
-        StoreError: where a field is missing, unknown to the class or of another type.
+        StoreError: where a field is missing or of another type; fields that the class does not know are passed over.
     """
     from pydantic import ValidationError
 

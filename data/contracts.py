@@ -122,6 +122,10 @@ class ArticleSource(Protocol):
     def name(self) -> str:
         """What it is and where, without secrets; part of every fingerprint."""
 
+    @property
+    def parser(self) -> str:
+        """Name and version of what `parse` does; another one makes summaries anew, without fetching again."""
+
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
         """Yield for each taxon its page or why it has none; bodies are not fetched."""
 
@@ -205,5 +209,3 @@ class Reranker(Protocol):
 
     def rerank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
-
-

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import zlib
 import hashlib
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,7 @@
 """What things are: the frozen records that all packages pass to each other.
 
-A mapping in a record is never changed after the record is made. `data.codec` turns records into JSON and back; the field
-names here are the words on the wire.
+A mapping in a record is never changed after the record is made. `data.codec` turns records into JSON and back; the
+field names here are the words on the wire.
 """
 
 from __future__ import annotations
@@ -141,6 +141,16 @@ class Failure:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a stage is: `done` of `total` subjects, `failed` of them in vain."""
+
+    stage: Stage
+    done: int
+    total: int
+    failed: int = 0
+
+
 # --- knowledge ---------------------------------------------------------------------------------------------------
 
 
@@ -250,6 +260,7 @@ class SpeciesEntry:
     taxon: Taxon
     source: Source | None = None
     summary: Summary | None = None
+    chunks: tuple[Chunk, ...] = ()
     anchors: tuple[Anchor, ...] = ()
     marks: tuple[str, ...] = ()
     """What a reader must know of it: `whole-article`, `no-anchors`, `no-summary`."""

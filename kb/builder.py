@@ -1,0 +1,185 @@
+"""Build: taxa and a source of articles in, a knowledge base out, in stages that can stop anywhere and go on.
+
+Source: VR-RAG section 3 (article -> summary -> refined summary, visual anchors). Differs: the summary is extractive
+unless a distiller is given; up to three anchors a species come from the articles alone, never from a benchmark.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from data.contracts import ArticleSource, Encoders
+from data.errors import SpaceMismatch
+from data.files import write_atomic, writer_lock
+from data.records import STAGES, Progress, Stage, Status, Taxon, Term
+from kb.distill import ExtractiveDistiller
+from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
+from kb.ledger import Ledger, fingerprint
+from kb.stages.anchor import anchor
+from kb.stages.distil import distil
+from kb.stages.encode import encode
+from kb.stages.fetch import fetch
+from kb.stages.finish import finished
+from kb.stages.index import index
+from kb.stages.resolve import Located, resolve_taxa, resolve_terms
+from kb.stages.run import BuildRun, Distiller
+from kb.store import KnowledgeBase, warm_cache
+from kb.verifying import mend_chroma, open_or_rebuild
+
+ANCHORS_PER_SPECIES = 3  # VR-RAG section 5.2: "up to three images of that species"
+
+
+def build(
+    path: str | Path,
+    taxa: Sequence[Taxon],
+    source: ArticleSource,
+    encoders: Encoders,
+    *,
+    terms: Sequence[Term | tuple[str, str | None]] = (),
+    located: Iterable[Located] | None = None,
+    selection: str = "",
+    limit: int | None = None,
+    only: Stage | None = None,
+    distiller: Distiller | None = None,
+    anchors_per_species: int = ANCHORS_PER_SPECIES,
+    progress: Callable[[Progress], None] | None = None,
+) -> Status:
+    """Build a knowledge base, or go on with one, and return what it holds.
+
+    What is there already is not done again: a page whose revision is known is not fetched, a text that was encoded is
+    not encoded. Killed at any moment and called again, it ends where an uninterrupted build would have.
+
+    Args:
+        path: the folder; made if need be.
+        taxa: the species to look up in the source.
+        source: where articles and photos come from.
+        encoders: what makes the vectors; a knowledge base keeps to those it was begun with.
+        terms: words of the trade: whole `Term`s, or names with an optional page title to look up.
+        located: the pages of the taxa where they are known already (a list page, a category); `taxa` is then not asked.
+        selection: a name for `located`, since an iterable cannot say what is in it; the same name is not read again.
+        limit: take at most so many species.
+        only: run this stage alone.
+        distiller: what makes summaries; the extractive one by default.
+        anchors_per_species: how many photos a species gets at most.
+        progress: called at every step of every stage.
+
+    Raises:
+        UsageError: if the folder holds something else.
+        SpaceMismatch: if the knowledge base was begun with other encoders.
+        KnowledgeBaseLocked: if another build is writing to it.
+        SourceError: if the source fails for good; what was done is kept.
+    """
+    layout = Layout(Path(path))
+    layout.claim()
+    started = time.monotonic()
+    with writer_lock(layout.lock):
+        info = _begin(layout, source, encoders)
+        ledger = Ledger(layout.ledger)
+        try:
+            run = BuildRun(
+                layout=layout,
+                info=info,
+                ledger=ledger,
+                source=source,
+                encoders=encoders,
+                distiller=distiller or ExtractiveDistiller(),
+                anchors_per_species=anchors_per_species,
+                report=progress or (lambda _: None),
+            )
+            stages = STAGES if only is None else (only,)
+            ledger.set_fact("building", ", ".join(stages))
+            if "resolve" in stages:
+                chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])
+                resolve_taxa(run, source.locate(taxa) if located is None else located, selection=chosen, limit=limit)
+                resolve_terms(run, terms)
+            _run_stages(run, stages)
+            ledger.drop_fact("building")
+            ledger.checkpoint()
+        finally:
+            ledger.close()
+        status = _status(layout)
+        _write_manifest(layout, run, status, seconds=time.monotonic() - started)
+    return status
+
+
+def _run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
+    if "fetch" in stages:
+        fetch(run)
+    if "distil" in stages:
+        distil(run)
+    if "anchor" in stages:
+        anchor(run)
+    if not {"encode", "index"} & set(stages):
+        return
+    work = finished(run)
+    if "encode" in stages:
+        encode(run, work)
+    if "index" in stages:
+        mended: list[str] = []
+        collections = open_or_rebuild(run.layout, run.info, mended)
+        try:
+            if mended or run.ledger.fact("indexing") is not None:
+                mend_chroma(run.info, run.ledger, collections)
+            index(run, collections, work)
+            warm_cache(run.layout, run.ledger, collections)
+        finally:
+            collections.close()
+
+
+def _begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:
+    if not layout.toml.exists():
+        info = KnowledgeBaseInfo(
+            id=new_id(),
+            schema=SCHEMA_VERSION,
+            profile=encoders.profile,
+            source=source.name,
+            languages=("en",),
+            text_image=tuple(encoder.space for encoder in encoders.text_image),
+            visual=encoders.visual.space,
+            sentence=encoders.sentence.space,
+        )
+        write_info(layout.toml, info)
+        return info
+    info = layout.require()
+    if info.spaces != encoders.spaces:
+        raise SpaceMismatch(expected=info.spaces, given=encoders.spaces)
+    for folder in (layout.articles, layout.anchors):
+        folder.remove_leftovers()
+    return info
+
+
+def _status(layout: Layout) -> Status:
+    store = KnowledgeBase(layout.root)
+    try:
+        return store.status()
+    finally:
+        store.close()
+
+
+def _write_manifest(layout: Layout, run: BuildRun, status: Status, *, seconds: float) -> None:
+    """Write what this run did; never a key or a setting that could hold one."""
+    ended = datetime.now(UTC)
+    counts = {
+        name: getattr(status, name) for name in ("species", "articles", "summaries", "chunks", "anchors", "terms")
+    }
+    manifest = {
+        "ended": ended.isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        "versions": {name: metadata.version(name) for name in ("fieldmark", "chromadb", "numpy", "pillow")},
+        "source": run.source.name,
+        "parser": run.source.parser,
+        "distiller": run.distiller.name,
+        "profile": run.info.profile,
+        "spaces": list(run.info.spaces),
+        "anchors_per_species": run.anchors_per_species,
+        "counts": counts,
+        "failures": len(status.failures),
+        "left_out": dict(status.left_out),
+    }
+    name = ended.strftime("%Y%m%dT%H%M%S%f")
+    write_atomic(layout.runs / f"{name}.json", json.dumps(manifest, indent=1, sort_keys=True).encode())

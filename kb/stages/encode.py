@@ -1,0 +1,134 @@
+"""Encode: the vectors of every chunk, anchor, summary and term, written to the ledger before Chroma sees them.
+
+Source: VR-RAG section 5.1 (chunks through every text-image encoder) and 5.2 (anchors through the visual encoder).
+Differs: anchors also go through the text-image encoders, since vr-rag-v2 asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from data.arrays import FloatArray, check_vectors
+from data.contracts import Encoders, ImageEncoder, TextEncoder
+from data.errors import BadImage, StoreError
+from data.images import read_image
+from data.records import Anchor
+from kb.layout import CollectionKind, collection_names
+from kb.ledger import Step, fingerprint
+from kb.rows import Subject, items_of, subject_id
+from kb.stages.run import BuildRun, grouped
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+GROUP = 32  # subjects a transaction; with three anchors each, about a hundred pictures in memory
+DECODERS = 2
+
+
+def encode(run: BuildRun, work: Sequence[Subject]) -> None:
+    """Encode what is new, collection by collection; a subject whose picture cannot be read fails alone."""
+    pending: dict[str, list[Subject]] = {}
+    for collection, (kind, _) in collection_names(run.info).items():
+        done = run.ledger.steps("encode", collection)
+        pending[collection] = [
+            subject
+            for subject in work
+            if items_of(subject, kind)
+            and not (
+                (step := done.get(subject_id(subject))) is not None
+                and step.status == "done"
+                and step.fingerprint == encode_mark(subject, collection, kind)
+            )
+        ]
+    tracker = run.track("encode", sum(map(len, pending.values())))
+    for collection, (kind, space) in collection_names(run.info).items():
+        for group in grouped(pending[collection], GROUP):
+            if kind == "anchors":
+                failed = _encode_anchors(run, collection, image_encoder(run.encoders, space), group)
+            else:
+                _encode_texts(run, collection, kind, text_encoder(run.encoders, kind, space), group)
+                failed = 0
+            tracker.add(len(group), failed=failed)
+
+
+def encode_mark(subject: Subject, collection: str, kind: CollectionKind) -> str:
+    """Return the fingerprint of what a collection holds of a subject."""
+    items = [[item, content if isinstance(content, str) else None] for item, content in items_of(subject, kind)]
+    return fingerprint(collection, items)
+
+
+def text_encoder(encoders: Encoders, kind: CollectionKind, space: str) -> TextEncoder:
+    """Return the encoder of the texts of a kind of collection."""
+    return encoders.sentence if kind != "chunks" else next(e for e in encoders.text_image if e.space == space)
+
+
+def image_encoder(encoders: Encoders, space: str) -> ImageEncoder:
+    """Return the encoder of pictures of a space."""
+    candidates: tuple[ImageEncoder, ...] = (*encoders.text_image, encoders.visual)
+    return next(encoder for encoder in candidates if encoder.space == space)
+
+
+def _encode_texts(
+    run: BuildRun, collection: str, kind: CollectionKind, encoder: TextEncoder, group: list[Subject]
+) -> None:
+    rows = [(subject_id(subject), item, str(text)) for subject in group for item, text in items_of(subject, kind)]
+    vectors = check_vectors(encoder.encode_texts([text for _, _, text in rows]), dim=encoder.dim)
+    with run.ledger.transaction():
+        for subject in group:
+            run.ledger.drop_vectors(collection, subject_id(subject))
+        run.ledger.put_vectors(collection, [(s, i, v) for (s, i, _), v in zip(rows, vectors, strict=True)])
+        run.ledger.record(_step(subject, collection, kind, None) for subject in group)
+
+
+def _encode_anchors(run: BuildRun, collection: str, encoder: ImageEncoder, group: list[Subject]) -> int:
+    errors: dict[str, str] = {}
+    pictures: list[tuple[str, Anchor]] = []
+    keep: dict[str, list[str]] = {}
+    for subject in group:
+        key = subject_id(subject)
+        anchors = [content for _, content in items_of(subject, "anchors") if isinstance(content, Anchor)]
+        keep[key] = [anchor.anchor_id for anchor in anchors]
+        pictures += [(key, anchor) for anchor in anchors if anchor.sha256 is not None]
+        given = run.ledger.vectors(collection, key)
+        lost = [a.anchor_id for a in anchors if a.sha256 is None and a.anchor_id not in given]
+        if lost:
+            errors[key] = f"anchor {lost[0]} has neither a picture nor a vector in {encoder.space}"
+    with ThreadPoolExecutor(DECODERS) as pool:
+        images = list(pool.map(lambda pair: _read(run, pair[1]), pictures))
+    errors |= {key: image for (key, _), image in zip(pictures, images, strict=True) if isinstance(image, str)}
+    good = [(*pair, image) for pair, image in zip(pictures, images, strict=True) if not isinstance(image, str)]
+    vectors: FloatArray = np.zeros((0, encoder.dim), dtype=np.float32)
+    if good:
+        vectors = check_vectors(encoder.encode_images([image for _, _, image in good]), dim=encoder.dim)
+    with run.ledger.transaction():
+        for key, items in keep.items():
+            run.ledger.drop_vectors(collection, key, keep=items)
+        run.ledger.put_vectors(
+            collection, [(key, anchor.anchor_id, v) for (key, anchor, _), v in zip(good, vectors, strict=True)]
+        )
+        run.ledger.record(_step(s, collection, "anchors", errors.get(subject_id(s))) for s in group)
+        # A picture that is gone or damaged is fetched again by the next build.
+        run.ledger.drop_steps(errors, ["anchor"])
+    return len(errors)
+
+
+def _read(run: BuildRun, anchor: Anchor) -> Image | str:
+    try:
+        return read_image(run.layout.anchors.read(anchor.sha256 or ""))
+    except (StoreError, BadImage) as error:
+        return str(error)
+
+
+def _step(subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:
+    return Step(
+        subject_id=subject_id(subject),
+        stage="encode",
+        space=collection,
+        fingerprint=encode_mark(subject, collection, kind),
+        status="failed" if error else "done",
+        error=error,
+    )

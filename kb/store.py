@@ -1,0 +1,248 @@
+"""A finished knowledge base, as recognition and look-ups read it.
+
+Chroma is the store. Scoring a photo needs every vector at once, so each collection is mirrored in `cache/` as a mapped
+matrix, made from Chroma when the knowledge base has changed. With a warm cache nothing here imports chromadb.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from data.arrays import FloatArray
+from data.codec import loads
+from data.contracts import VectorTable
+from data.errors import SpaceMismatch, StoreError
+from data.records import SpeciesEntry, Status, Taxon, Term
+from data.vectors import read_table, write_tables
+from kb.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
+from kb.ledger import Ledger
+
+if TYPE_CHECKING:
+    from kb.chroma import Collections  # imports chromadb when used; a warm cache needs none of it
+
+
+class KnowledgeBase:
+    """A knowledge base on disk, read-only. Open one with `kb.open`.
+
+    Raises:
+        MissingKnowledgeBase: if there is none at `path`.
+        StoreError: if its ledger cannot be read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.layout = Layout(Path(path))
+        self.info: KnowledgeBaseInfo = self.layout.require()
+        if not self.layout.ledger.is_file():
+            raise StoreError(f"{self.layout.ledger} is missing", hint="run the kb build that made it once more")
+        self.ledger = Ledger(self.layout.ledger, read_only=True)
+        # Positions in `taxon_ids` mean something only together with the matrices of the same generation.
+        with self.ledger.snapshot():
+            self._generation = self.ledger.fact("generation") or ""
+            self._columns = self.ledger.entry_columns("taxon")
+        self._tables: dict[str, VectorTable] = {}
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.layout.root
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """The encoder spaces it was built in."""
+        return self.info.spaces
+
+    def check_space(self, spaces: Sequence[str]) -> None:
+        """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""
+        if set(spaces) - set(self.spaces):
+            raise SpaceMismatch(expected=self.spaces, given=tuple(spaces))
+
+    # --- what it knows -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def taxon_ids(self) -> tuple[str, ...]:
+        """All species, sorted by id; their positions are the species indices of every `VectorTable`."""
+        return tuple(row[0] for row in self._columns)
+
+    def summary_texts(self) -> list[str]:
+        """Return the summaries of all species in the order of `taxon_ids`; empty where there is none."""
+        return [row[2] for row in self._columns]
+
+    def taxa(self) -> list[Taxon]:
+        """Return the taxa of all species in the order of `taxon_ids`."""
+        records = self.ledger.subjects("taxon")
+        return [loads(Taxon, records[taxon_id]) for taxon_id in self.taxon_ids]
+
+    def names(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Return `(taxon_id, scientific name, common names)` of all species in the order of `taxon_ids`."""
+        return [(taxon.taxon_id, taxon.scientific_name, taxon.common_names) for taxon in self.taxa()]
+
+    def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
+        """Return the entries of these species, in this order.
+
+        Raises:
+            KeyError: for an id that is not in the knowledge base.
+        """
+        return [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon", taxon_ids)]
+
+    def terms(self) -> list[Term]:
+        """Return all terms, sorted by name."""
+        found = [loads(Term, entry.record) for entry in self.ledger.entries("term")]
+        return sorted(found, key=lambda term: term.name)
+
+    def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:
+        """Return the texts of these chunks, in this order, from Chroma.
+
+        Raises:
+            KeyError: for an id that is not in the knowledge base.
+        """
+        name = collection_name("chunks", self.info.text_image[0])
+        found: dict[str, str] = {}
+        for page in self._collections.read(name, list(dict.fromkeys(chunk_ids))):
+            found |= {row.id: row.document for row in page}
+        return [found[chunk_id] for chunk_id in chunk_ids]
+
+    def article_text(self, taxon_id: str) -> str | None:
+        """Return the plain text that the evidence of a species points into, or None if it has no article.
+
+        Raises:
+            StoreError: if the text is missing or damaged.
+        """
+        from kb.stages.distil import DistilOutput
+
+        step = self.ledger.steps("distil").get(taxon_id)
+        if step is None or step.output is None:
+            return None
+        sha256 = loads(DistilOutput, step.output).text_sha256
+        return None if sha256 is None else self.layout.articles.read(sha256).decode()
+
+    def anchor_path(self, sha256: str) -> Path:
+        """Return where the picture of an anchor lies."""
+        return self.layout.anchors.path_of(sha256)
+
+    def status(self) -> Status:
+        """Return what it holds, what failed and what was left out by reason."""
+        entries = [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon")]
+        left_out = Counter(reason for _, reason, _ in self.ledger.left_out())
+        rows = [entry.rows for entry in self.ledger.entries("taxon")]
+        chunks = collection_name("chunks", self.info.text_image[0])
+        return Status(
+            species=len(entries),
+            articles=sum(entry.source is not None for entry in entries),
+            summaries=sum(entry.summary is not None for entry in entries),
+            chunks=sum(len(row.get(chunks, ())) for row in rows),
+            anchors=sum(len(entry.anchors) for entry in entries),
+            terms=len(self.ledger.entry_columns("term")),
+            spaces=self.spaces,
+            failures=tuple(self.ledger.failures()),
+            left_out=dict(sorted(left_out.items())),
+            marks=dict(sorted(Counter(mark for entry in entries for mark in entry.marks).items())),
+            skipped_photos=dict(sorted(self._skipped_photos().items())),
+        )
+
+    def _skipped_photos(self) -> Counter[str]:
+        from kb.stages.anchor import AnchorOutput
+
+        steps = self.ledger.steps("anchor").values()
+        outputs = [loads(AnchorOutput, step.output) for step in steps if step.status == "done" and step.output]
+        return Counter(photo.reason for output in outputs for photo in output.skipped)
+
+    # --- nearest neighbours, asked of Chroma ---------------------------------------------------------------------
+
+    @cached_property
+    def _collections(self) -> Collections:
+        from kb.chroma import Collections
+
+        return Collections(self.layout, self.info)
+
+    def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
+        """Return up to `n` `(taxon_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
+        return self._collections.query(collection_name("species", self.info.sentence), vector, n)
+
+    def query_terms(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
+        """Return up to `n` `(term_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
+        return self._collections.query(collection_name("terms", self.info.sentence), vector, n)
+
+    # --- all vectors at once -------------------------------------------------------------------------------------
+
+    def chunk_vectors(self, space: str) -> VectorTable:
+        """Return the text vectors of all chunks in a text-image space, by species and place in the summary."""
+        return self._table("chunks", space, self.info.text_image)
+
+    def anchor_vectors(self, space: str) -> VectorTable:
+        """Return the vectors of all anchors in a text-image or visual space, by species and the article's order."""
+        return self._table("anchors", space, self.info.anchor_spaces)
+
+    def _table(self, kind: CollectionKind, space: str, spaces: Sequence[str]) -> VectorTable:
+        if space not in spaces:
+            raise SpaceMismatch(expected=spaces, given=(space,))
+        name = collection_name(kind, space)
+        if name not in self._tables:
+            table = read_table(self.layout.cache, self._generation, name)
+            if table is None:
+                warm_cache(self.layout, self.ledger, self._collections)
+                table = read_table(self.layout.cache, self._generation, name)
+            if table is None:
+                raise StoreError(f"{self.path} has changed since it was opened", hint="open it again, or run kb verify")
+            self._tables[name] = table
+        return self._tables[name]
+
+    def close(self) -> None:
+        """Let go of all files."""
+        self._tables.clear()
+        self.ledger.close()
+        if "_collections" in self.__dict__:
+            self._collections.close()
+
+
+def matrix_names(collections: Collections) -> list[str]:
+    """Return the collections that are mirrored as matrices: those that photos are scored against."""
+    return [name for name, (kind, _) in collections.names.items() if kind in ("chunks", "anchors")]
+
+
+def tables_from_chroma(ledger: Ledger, collections: Collections) -> tuple[str, Mapping[str, VectorTable]]:
+    """Return the generation, and every chunk and anchor collection as a table: rows by species, then by position."""
+    with ledger.snapshot():
+        generation = ledger.fact("generation") or ""
+        owners = {row[0]: index for index, row in enumerate(ledger.entry_columns("taxon"))}
+    tables: dict[str, VectorTable] = {}
+    for name in matrix_names(collections):
+        keys: list[tuple[int, int, str]] = []  # owner, position, item id: the order of the rows
+        vectors: list[FloatArray] = []
+        for page in collections.read(name):
+            # A writer is ahead of its ledger for a moment; what the ledger does not know yet comes next generation.
+            known = [row for row in page if row.metadata["taxon_id"] in owners]
+            keys += [
+                (owners[str(row.metadata["taxon_id"])], int(row.metadata["position"]), str(row.metadata["item_id"]))
+                for row in known
+            ]
+            vectors += [row.vector for row in known]
+        rows = sorted(range(len(keys)), key=keys.__getitem__)
+        tables[name] = VectorTable(
+            ids=tuple(keys[row][2] for row in rows),
+            owners=np.asarray([keys[row][0] for row in rows], dtype=np.intp),
+            vectors=np.stack([vectors[row] for row in rows]) if rows else np.zeros((0, 1), dtype=np.float32),
+        )
+    return generation, tables
+
+
+def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
+    """Write the matrices of the present generation unless they are there."""
+    generation = ledger.fact("generation") or ""
+    if any(read_table(layout.cache, generation, name) is None for name in matrix_names(collections)):
+        write_tables(layout.cache, *tables_from_chroma(ledger, collections))
+
+
+def open_store(path: str | Path) -> KnowledgeBase:
+    """Return the knowledge base at `path`, opened for reading; this is `kb.open`.
+
+    Raises:
+        MissingKnowledgeBase: if there is none.
+        StoreError: if its ledger cannot be read, or another version wrote it.
+    """
+    return KnowledgeBase(path)

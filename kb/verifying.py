@@ -1,0 +1,201 @@
+"""Verify: prove that ledger, Chroma, files and cache agree, mend what can be mended, and give one digest of it all.
+
+The ledger's entries and vectors are the measure: Chroma and the cache are made from them and can be made again. What is
+lost of fetched files cannot; the stage that made it is forgotten, so that the next build does it anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from data.codec import loads
+from data.errors import StoreError
+from data.files import ContentFolder, writer_lock
+from data.records import SpeciesEntry, Verification
+from data.vectors import read_table
+from kb.chroma import Collections, Row
+from kb.layout import KnowledgeBaseInfo, Layout
+from kb.ledger import Entry, Ledger
+from kb.rows import rows_of, subject_of
+from kb.stages.distil import DistilOutput
+from kb.stages.fetch import FetchOutput
+from kb.store import matrix_names, tables_from_chroma, warm_cache
+
+
+def verify(path: str | Path) -> Verification:
+    """Return whether a knowledge base is whole, what was found, what of it was mended, and its digest.
+
+    The digest covers ids, texts, vectors and metadata of all rows, and the hashes of the articles and pictures behind
+    them; not times, not runs, not the cache. Two builds from the same pages with the same encoders have the same one.
+
+    Raises:
+        MissingKnowledgeBase: if there is none.
+        KnowledgeBaseLocked: if a build is running.
+        StoreError: if the ledger itself is lost: only a new build can make it.
+    """
+    layout = Layout(Path(path))
+    info = layout.require()
+    if not layout.ledger.is_file():
+        raise StoreError(f"{layout.ledger} is missing", hint="run the kb build that made it once more")
+    with writer_lock(layout.lock):
+        ledger = Ledger(layout.ledger)
+        try:
+            if damage := ledger.problems():
+                raise StoreError(f"{layout.ledger} is damaged: {damage[0]}", hint="build the knowledge base anew")
+            return _verify(layout, info, ledger)
+        finally:
+            ledger.close()
+
+
+def _verify(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> Verification:
+    problems = [*_unfinished(ledger), *_lost_files(layout, ledger)]
+    mended: list[str] = []
+    collections = open_or_rebuild(layout, info, mended)
+    try:
+        mended += mend_chroma(info, ledger, collections)
+        mended += _mend_cache(layout, ledger, collections)
+        digest = _digest(ledger, collections)
+    finally:
+        collections.close()
+    return Verification(
+        ok=not problems and not mended, digest=digest, problems=(*problems, *mended), mended=tuple(mended)
+    )
+
+
+def _unfinished(ledger: Ledger) -> Iterator[str]:
+    if state := ledger.fact("building"):
+        yield f"the last build did not end ({state}); run it again"
+    for failure in ledger.failures():
+        yield f"{failure.taxon}: {failure.stage} failed: {failure.reason}"
+
+
+def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
+    """Check every article, text and picture against its hash, and forget the stages of those that are lost."""
+    lost: dict[str, list[str]] = {"fetch": [], "distil": [], "anchor": []}
+    for key, step in ledger.steps("fetch").items():
+        if step.output is not None and not _is_whole(layout.articles, loads(FetchOutput, step.output).sha256):
+            lost["fetch"].append(key)
+    for key, step in ledger.steps("distil").items():
+        text = loads(DistilOutput, step.output).text_sha256 if step.output is not None else None
+        if text is not None and not _is_whole(layout.articles, text):
+            lost["distil"].append(key)
+    for entry in ledger.entries("taxon"):
+        anchors = loads(SpeciesEntry, entry.record).anchors
+        if any(a.sha256 is not None and not _is_whole(layout.anchors, a.sha256) for a in anchors):
+            lost["anchor"].append(entry.subject_id)
+    with ledger.transaction():
+        for stage, keys in lost.items():
+            ledger.drop_steps(keys, [stage])
+    names = {"fetch": "article", "distil": "text of the article", "anchor": "picture of an anchor"}
+    for stage, keys in lost.items():
+        for key in keys:
+            yield f"{key}: the {names[stage]} is missing or damaged; run kb build again to get it"
+
+
+def _is_whole(folder: ContentFolder, sha256: str) -> bool:
+    try:
+        folder.read(sha256)
+    except StoreError:
+        return False
+    return True
+
+
+def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, mended: list[str]) -> Collections:
+    """Return the collections; an embedded Chroma that cannot be read is replaced by an empty one, noted in `mended`."""
+    try:
+        collections = Collections(layout, info)
+        for name in collections.names:
+            collections.count(name)
+            next(collections.read(name), None)
+    except Exception as error:  # a damaged Chroma raises whatever its SQLite, its Rust core or its client meet first
+        if info.chroma:
+            raise
+        shutil.rmtree(layout.chroma, ignore_errors=True)
+        mended.append(f"Chroma could not be read and was made anew from the ledger ({type(error).__name__})")
+        return Collections(layout, info, forget=True)
+    return collections
+
+
+def mend_chroma(info: KnowledgeBaseInfo, ledger: Ledger, collections: Collections) -> list[str]:
+    """Make Chroma hold exactly the rows that the ledger's entries stand for; return what had to be mended."""
+    entries = [*ledger.entries("taxon"), *ledger.entries("term")]
+    notes = []
+    for name, (kind, _) in collections.names.items():
+        owners = {row: entry for entry in entries for row in entry.rows.get(name, ())}
+        wrong: dict[str, Entry] = {}
+        strangers: list[str] = []
+        seen: set[str] = set()
+        for page in collections.read(name):
+            expected = {
+                row.id: row
+                for entry in {owners[r.id].subject_id: owners[r.id] for r in page if r.id in owners}.values()
+                for row in rows_of(subject_of(entry), ledger, name, kind)
+            }
+            seen |= {row.id for row in page}
+            strangers += [row.id for row in page if row.id not in expected]
+            wrong |= {
+                owners[row.id].subject_id: owners[row.id]
+                for row in page
+                if row.id in expected and not _same(row, expected[row.id])
+            }
+        lost = {owner.subject_id: owner for row, owner in owners.items() if row not in seen}
+        if strangers:
+            collections.delete(name, strangers)
+            notes.append(f"{name}: {len(strangers)} rows that no entry stands for, removed")
+        again = {**wrong, **lost}
+        if again:
+            collections.upsert(
+                name, [row for entry in again.values() for row in rows_of(subject_of(entry), ledger, name, kind)]
+            )
+        if lost:
+            notes.append(f"{name}: rows of {len(lost)} entries were missing, written again")
+        if wrong:
+            notes.append(f"{name}: rows of {len(wrong)} entries differed from the ledger, written again")
+    return notes
+
+
+def _same(found: Row, expected: Row) -> bool:
+    return (
+        found.document == expected.document
+        and dict(found.metadata) == dict(expected.metadata)
+        and np.array_equal(found.vector, expected.vector)
+    )
+
+
+def _mend_cache(layout: Layout, ledger: Ledger, collections: Collections) -> list[str]:
+    generation, tables = tables_from_chroma(ledger, collections)
+    notes = []
+    for name in matrix_names(collections):
+        kept = read_table(layout.cache, generation, name)
+        if kept is not None and not (
+            kept.ids == tables[name].ids
+            and np.array_equal(kept.owners, tables[name].owners)
+            and np.array_equal(kept.vectors, tables[name].vectors)
+        ):
+            notes.append(f"cache: {name} differed from Chroma, written again")
+    if notes:
+        shutil.rmtree(layout.cache, ignore_errors=True)
+    warm_cache(layout, ledger, collections)
+    return notes
+
+
+def _digest(ledger: Ledger, collections: Collections) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(collections.names):
+        rows = sorted((row for page in collections.read(name) for row in page), key=lambda row: row.id)
+        for row in rows:
+            head = json.dumps([name, row.id, row.document, dict(row.metadata)], sort_keys=True, ensure_ascii=False)
+            digest.update(head.encode())
+            digest.update(np.ascontiguousarray(row.vector, dtype="<f4").tobytes())
+    for key, step in sorted(ledger.steps("fetch").items()):
+        if step.output is not None:
+            digest.update(f"{key} {loads(FetchOutput, step.output).sha256}\n".encode())
+    for entry in (*ledger.entries("taxon"), *ledger.entries("term")):
+        digest.update(f"{entry.subject_id} {entry.record}\n".encode())
+    return digest.hexdigest()
