@@ -1,0 +1,1 @@
+"""The command `kb`: parse, wire, call one library function, print. Nothing else imports this package."""

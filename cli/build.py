@@ -1,0 +1,103 @@
+"""`kb build`: a knowledge base out of a wiki, a folder of articles, or what ships with Fieldmark."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from cli import building, options, output, reports
+from cli.config import PROFILES, Licences
+from cli.order import BuildOrder
+from cli.progress import stage_progress
+from data.records import STAGES, Stage
+
+EXIT_PARTLY = 7
+
+
+@click.command()
+@click.option(
+    "--taxon",
+    "taxa",
+    multiple=True,
+    metavar="T",
+    help="A class, order, family, genus or species by any name; may be repeated.",
+)
+@options.kb_option("Where it goes; without it FIELDMARK_KB, else ./TAXON.kb.")
+@click.option(
+    "--source",
+    default="wikipedia",
+    show_default=True,
+    metavar="wikipedia|folder:DIR|starter",
+    help="Where articles come from.",
+)
+@click.option("--api-url", metavar="URL", help="The api.php of any MediaWiki; without it Wikipedia's.")
+@click.option("--list", "list_page", metavar="PAGE", help="Take the species that a list page links to.")
+@click.option("--category", metavar="C", help="Take the species in a category of the wiki.")
+@click.option(
+    "--names",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="CSV",
+    help="Take the species named in a CSV file.",
+)
+@click.option(
+    "--terms",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Add terms: one a line, optionally a tab and the title of its page.",
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop at so many species.")
+@click.option("--profile", type=click.Choice(PROFILES), help="The models to build with.  [default: starter]")
+@click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
+@click.option("--dry-run", is_flag=True, help="Say what would be built, and write nothing.")
+@click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia asks for one.")
+@click.option("--language", metavar="CODE", help="The Wikipedia to read.  [default: en]")
+@click.option(
+    "--licences",
+    type=click.Choice(["free", "any"]),
+    help="Photos to take; with any, do not publish them.  [default: free]",
+)
+@click.pass_context
+def build(
+    ctx: click.Context,
+    taxa: tuple[str, ...],
+    kb: Path | None,
+    source: str,
+    api_url: str | None,
+    list_page: str | None,
+    category: str | None,
+    names: Path | None,
+    terms: Path | None,
+    limit: int | None,
+    profile: str | None,
+    only: Stage | None,
+    dry_run: bool,
+    contact: str | None,
+    language: str | None,
+    licences: Licences | None,
+) -> None:
+    """Build a knowledge base of species: find their articles, distil what they look like, take free photos, index all.
+
+    A build that was stopped goes on where it was when it is run again; a second run fetches only what is new.
+
+    Example: kb build --taxon Aves --kb birds.kb --contact you@example.org
+    """
+    order = BuildOrder(
+        source=source, taxa=taxa, list_page=list_page, category=category, names=names, terms=terms, limit=limit,
+        only=only, is_dry_run=dry_run, has_api_url=api_url is not None,
+    )  # fmt: skip
+    settings = options.settings(
+        kb=kb, api_url=api_url, profile=profile, contact=contact, language=language, licences=licences
+    )
+    path = settings.kb or order.default_path
+    if dry_run:
+        output.write(reports.plan_text(building.planned(order, settings, path)))
+        return
+    began = time.monotonic()
+    with stage_progress(quiet=options.invocation().quiet) as progress:
+        built = building.built(order, settings, path, progress)
+    seconds = time.monotonic() - began
+    output.write(reports.build_text(built.status, path, seconds=seconds, n_requests=built.n_requests))
+    if built.status.failures:
+        ctx.exit(EXIT_PARTLY)

@@ -1,0 +1,129 @@
+"""`kb identify`: the species in photos."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli import options, output, rows, wiring
+from cli.progress import counted
+from cli.resume import ResumableOutput
+from data.errors import NothingReadable, UsageError
+
+if TYPE_CHECKING:
+    from kb.store import KnowledgeBase
+
+EXIT_PARTLY = 7
+PRESETS = ("default", "vr-rag-v1", "vr-rag-v2")
+
+
+@click.command()
+@click.argument("photos", nargs=-1, required=True, metavar="PHOTO|FOLDER|GLOB|-...")
+@options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
+@click.option(
+    "--preset", type=click.Choice(PRESETS), default="default", show_default=True, help="How photos are scored."
+)
+@click.option("--top", "n", type=click.IntRange(min=1), default=5, show_default=True, help="Candidates a photo.")
+@click.option("--explain", is_flag=True, help="Show summary, anchors with credits, and what told first from second.")
+@click.option(
+    "--format", "form", type=click.Choice(rows.FORMATS), help="How to print.  [default: table; of FILE's name]"
+)
+@click.option(
+    "--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Write there, and go on where an earlier run stopped.",
+)  # fmt: skip
+@click.pass_context
+def identify(
+    ctx: click.Context,
+    photos: tuple[str, ...],
+    kb: Path | None,
+    preset: str,
+    n: int,
+    explain: bool,
+    form: str | None,
+    file: Path | None,
+) -> None:
+    """Name the species in photos: candidates with the score of each stage, best first.
+
+    Folders are searched to the bottom; - reads paths from stdin. A photo that cannot be read is a row with an error and
+    the run goes on: exit code 7, or 5 if none could be read.
+    """
+    settings = options.settings(kb=kb)
+    sink_form = _format(form, file)
+    quiet = options.invocation().quiet
+    found = _find(photos)
+    with ExitStack() as stack:
+        store = stack.enter_context(wiring.opened_or_starter(settings))
+        sink = _sink(sink_form, file, settings.home, _parameters(store, preset, n, explain))
+        stack.enter_context(sink)
+        todo = [photo for photo in found if photo not in sink.done]
+        if sink.done and not quiet:
+            output.note(f"{output.plural(len(found) - len(todo), 'photo')} of {len(found):,} done before")
+        # Bars and rows would tear each other up on one terminal.
+        is_shown = not quiet and len(todo) > 1 and (file is not None or not sys.stdout.isatty())
+        n_failed = 0
+        made = wiring.identified(store, todo, preset=preset, n=n, is_explained=explain)
+        for row in counted(made, len(todo), "photos", quiet=not is_shown):
+            sink.add(row.image, rows.lines(sink_form, row, is_explained=explain), ok=row.status == "ok")
+            n_failed += row.status == "error"
+    if n_failed == len(found):
+        raise NothingReadable(f"none of {output.plural(n_failed, 'photo')} could be read")
+    if n_failed:
+        output.warn(f"{n_failed:,} of {output.plural(len(found), 'photo')} could not be read")
+        ctx.exit(EXIT_PARTLY)
+
+
+def _find(arguments: Sequence[str]) -> list[str]:
+    """Return the photos that the arguments mean, each once; `-` stands for the paths on stdin, one a line.
+
+    Raises:
+        NothingReadable: if there are none.
+    """
+    from data.images import find_images
+
+    named: list[str] = []
+    for argument in arguments:
+        if argument == "-":
+            named += [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
+        else:
+            named.append(argument)
+    found = [str(path) for path in find_images(named)]
+    if not found:
+        raise NothingReadable(f"no photo in {', '.join(named) or 'what stdin named'}")
+    return found
+
+
+def _parameters(store: KnowledgeBase, preset: str, n: int, is_explained: bool) -> dict[str, object]:
+    """Return all that makes the rows what they are, for a later run to compare."""
+    knowledge = {"kb": store.info.id, "generation": store.ledger.fact("generation"), "spaces": list(store.spaces)}
+    return {**knowledge, "preset": preset, "top": n, "explain": is_explained}
+
+
+def _sink(
+    form: rows.Form, file: Path | None, home: Path, parameters: dict[str, object]
+) -> ResumableOutput | rows.Printed:
+    if file is None:
+        return rows.Printed(form)
+    return ResumableOutput(
+        file,
+        folder=home / "identify",
+        parameters={**parameters, "format": form},
+        header=rows.header(form),
+        image_of=partial(rows.image_of, form),
+    )
+
+
+def _format(form: str | None, file: Path | None) -> rows.Form:
+    """Return the format that was asked for, else the one that the file's name says."""
+    if file is None:
+        return rows.form_of(form or "table")
+    form = form or {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}.get(file.suffix.lower())
+    if form is None or form == "table":
+        raise UsageError(f"--output {file} needs --format csv or jsonl", hint="or a name that ends in .csv or .jsonl")
+    return rows.form_of(form)

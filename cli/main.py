@@ -1,0 +1,177 @@
+"""The command `kb`: its verbs, loaded when they are asked for, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from cli.config import Invocation
+from data.errors import FieldmarkError
+
+# Verb -> the module that holds a click command of the verb's name. A verb stands here when it works, not before.
+VERBS = ("build", "status", "verify", "identify", "context", "show", "search", "taxa")
+
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE: what `kb ... | head` would give without our help
+EXIT_DEFECT = 70  # EX_SOFTWARE of sysexits.h: a fault of ours, none of the documented outcomes
+
+
+class CommandGroup(click.Group):
+    """The group of all verbs; `--help` of one imports that one alone."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order in which a user meets them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the verb's command with the options that all verbs have, or None for an unknown verb."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"cli.{cmd_name}"), cmd_name)
+        known = {parameter.name for parameter in command.params}
+        command.params.extend(option for option in _common_options() if option.name not in known)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command named first in `args`; an unknown one fails with the nearest verb."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], VERBS, n=1)
+            ctx.fail(f"no such verb: {args[0]}." + (f" Did you mean {near[0]}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own signature
+        """Run the verb and flush what it wrote, so that a reader that went away is noticed here and not at exit."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _forget_stdout()
+            ctx.exit(EXIT_BROKEN_PIPE)
+        return result
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,  # noqa: ANN401  # click's own signature
+    ) -> NoReturn:
+        """Run `kb` and exit with the code of DESIGN section 7; every error becomes two lines on stderr."""
+        invocation = Invocation()
+        try:
+            code = super().main(args, prog_name or "kb", complete_var, standalone_mode=False, obj=invocation, **extra)
+            sys.exit(code if isinstance(code, int) else 0)
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.ClickException as error:
+            usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
+            _say(error.format_message(), usage and f"{usage.removeprefix('Usage: ')} (--help says more)")
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            _say("stopped", "what is done is kept; the same command goes on from there")
+            sys.exit(EXIT_INTERRUPTED)
+        except FieldmarkError as error:
+            _trace(invocation)
+            _say(str(error), error.hint)
+            sys.exit(error.exit_code)
+        except OSError as error:
+            _trace(invocation)
+            _say(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), None)
+            sys.exit(3)
+        except Exception as error:
+            _trace(invocation)
+            _say(f"{type(error).__name__}: {error}", "this is a fault of Fieldmark; --debug shows where it happened")
+            sys.exit(EXIT_DEFECT)
+
+
+def _say(message: str, hint: str | None) -> None:
+    click.echo(f"error: {message}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)
+
+
+def _trace(invocation: Invocation) -> None:
+    if invocation.debug:
+        click.echo(traceback.format_exc(), err=True)
+
+
+def _forget_stdout() -> None:
+    """Point stdout at nothing: the interpreter flushes it once more at exit and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _keep(field: str) -> Callable[[click.Context, click.Parameter, object], None]:
+    def callback(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
+        if value:
+            setattr(ctx.ensure_object(Invocation), field, value)
+
+    return callback
+
+
+def _common_options() -> list[click.Option]:
+    file = click.Path(exists=True, dir_okay=False, path_type=Path)
+    return [
+        click.Option(
+            ["--config"], type=file, expose_value=False, callback=_keep("config"), metavar="FILE",
+            help="Settings; without it fieldmark.toml of the working folder or of the nearest one above.",
+        ),
+        click.Option(
+            ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_keep("quiet"), help="No progress on stderr."
+        ),
+        click.Option(
+            ["--debug"], is_flag=True, expose_value=False, callback=_keep("debug"), help="Show where an error arose."
+        ),
+    ]  # fmt: skip
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("fieldmark")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _show_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"kb, fieldmark {_version()}")
+        ctx.exit()
+
+
+commands = CommandGroup(
+    name="kb",
+    help="Builds a knowledge base of species out of Wikipedia, and names the species in a photo by it.",
+    epilog="Exit codes: 0 done, 1 findings, 2 usage, 3 something needed is missing, 5 bad input, 6 a provider failed, "
+    "7 done in part. Settings: flag > FIELDMARK_* > fieldmark.toml > default.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    params=[
+        click.Option(
+            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show it."
+        ),
+        *_common_options(),
+    ],
+)
+
+
+def main() -> NoReturn:
+    """Run `kb` with the arguments of this process; the entry point of the console script."""
+    commands.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Results to stdout, warnings to stderr: plain text that survives a pipe, and JSON in the words of the records."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+import click
+
+UNLIMITED_WIDTH = 10_000  # columns; nothing is cut off when a program reads us
+
+
+def write(text: str) -> None:
+    """Write one result to stdout; escape codes are dropped unless a terminal reads it."""
+    click.echo(text)
+
+
+def write_rows(rows: str) -> None:
+    """Write rows, which end their lines themselves, to stdout."""
+    click.echo(rows, nl=False)
+
+
+def note(text: str) -> None:
+    """Write a line for the person at the keyboard to stderr."""
+    click.echo(text, err=True)
+
+
+def warn(text: str) -> None:
+    """Write a warning to stderr."""
+    note(f"warning: {text}")
+
+
+def as_json(payload: object) -> str:
+    """Return plain JSON values, indented for people; records go through `data.codec.to_json` first."""
+    return json.dumps(payload, indent=2, ensure_ascii=False)
+
+
+def as_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[str] = ()) -> str:
+    """Return the rows under their columns; numbers get three decimals, None is empty, `right` is set to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in set(right) else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    out = io.StringIO()
+    # Rendered without colours: the same bytes whether a person or a program reads them.
+    Console(file=out, width=line_width(), color_system=None, highlight=False).print(table)
+    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
+
+
+def as_fields(values: Mapping[str, object]) -> str:
+    """Return `name  value` lines with the values in one column; None and empty values are left out."""
+    shown = {name: _cell(value) for name, value in values.items() if value is not None and value != ""}
+    width = max((len(name) for name in shown), default=0)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in shown.items())
+
+
+def wrapped(text: str, *, indent: str = "") -> str:
+    """Return the text in lines that fit the terminal, each behind `indent`; one line where no terminal reads it."""
+    import textwrap
+
+    if line_width() == UNLIMITED_WIDTH:
+        return indent + text
+    return textwrap.fill(text, width=line_width(), initial_indent=indent, subsequent_indent=indent)
+
+
+def line_width() -> int:
+    """Return the columns of the terminal that reads stdout, or a number without meaning when it is a pipe or file."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED_WIDTH
+
+
+def plural(n: int, noun: str, many: str | None = None) -> str:
+    """Return `1 photo`, `2 photos`, `11,131 species`.
+
+    Example:
+        >>> plural(1, "photo"), plural(11131, "species", "species")
+        ('1 photo', '11,131 species')
+    """
+    return f"{n:,} {noun if n == 1 else many or noun + 's'}"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

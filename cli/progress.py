@@ -1,0 +1,113 @@
+"""How far a long run is, on stderr: bars where a person watches, now and then a line where a file is written."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from cli.output import note
+from data.records import Progress
+
+if TYPE_CHECKING:
+    import rich.progress
+
+LINE_EVERY_S = 10.0  # where stderr is no terminal
+
+ItemT = TypeVar("ItemT")
+
+
+class Meter(Protocol):
+    """Shows counts under a name."""
+
+    def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
+        """Show that `done` of `total` are over, `failed` of them in vain."""
+
+
+@contextmanager
+def stage_progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+    """Give a function that shows the progress of a build: a stage each, with failures and the time left."""
+    with _meter(quiet=quiet) as meter:
+        yield lambda progress: meter(progress.stage, progress.done, progress.total, progress.failed)
+
+
+def counted(items: Iterable[ItemT], total: int, noun: str, *, quiet: bool) -> Iterator[ItemT]:
+    """Yield the items and show how many of `total` have gone by."""
+    with _meter(quiet=quiet) as meter:
+        for done, item in enumerate(items, 1):
+            yield item
+            meter(noun, done, total)
+
+
+def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
+    """Return where a run is that has taken `seconds`.
+
+    Example:
+        >>> progress_line("fetch", 50, 150, 2, seconds=5)
+        'fetch 50 of 150, 2 failed, 5 s, about 10 s left'
+    """
+    parts = [f"{name} {done:,} of {total:,}"]
+    if failed:
+        parts.append(f"{failed:,} failed")
+    parts.append(f"{seconds:.0f} s")
+    if 0 < done < total:
+        parts.append(f"about {seconds / done * (total - done):.0f} s left")
+    return ", ".join(parts)
+
+
+@contextmanager
+def _meter(*, quiet: bool) -> Iterator[Meter]:
+    if quiet:
+        yield lambda name, done, total, failed=0: None
+    elif sys.stderr.isatty():
+        with _bars() as bars:
+            yield _BarMeter(bars)
+    else:
+        yield _LineMeter()
+
+
+class _LineMeter:
+    """A line when a run is over, and every ten seconds of a long one."""
+
+    def __init__(self) -> None:
+        self._began: dict[str, float] = {}
+        self._told: dict[str, float] = {}
+
+    def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
+        now = time.monotonic()
+        began = self._began.setdefault(name, now)
+        if done < total and now - self._told.setdefault(name, now) < LINE_EVERY_S:
+            return
+        self._told[name] = now
+        note(progress_line(name, done, total, failed, seconds=now - began))
+
+
+class _BarMeter:
+    """A bar for each name."""
+
+    def __init__(self, bars: rich.progress.Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, rich.progress.TaskID] = {}
+
+    def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=total, failed="")
+        text = f"{failed:,} failed" if failed else ""
+        self._bars.update(self._tasks[name], completed=done, total=total, failed=text)
+
+
+def _bars() -> rich.progress.Progress:
+    from rich import progress
+    from rich.console import Console
+
+    return progress.Progress(
+        progress.TextColumn("{task.description:<8}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[failed]}"),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )

@@ -1,0 +1,159 @@
+"""Identifications as rows: tables for people, csv (a row a candidate) and jsonl (a line a photo) for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Literal, cast, get_args
+
+from cli.output import as_table, wrapped, write_rows
+from data.records import Candidate, Identification
+
+Form = Literal["table", "csv", "jsonl"]
+FORMATS: tuple[Form, ...] = get_args(Form)
+
+# The stages whose scores have a csv column of their own; `--format jsonl` has every score of every preset.
+STAGES = ("text", "visual")
+CSV_COLUMNS = (
+    "image",
+    "status",
+    "error",
+    "rank",
+    "taxon_id",
+    "scientific_name",
+    "common_name",
+    "score",
+    *(f"score_{stage}" for stage in STAGES),
+    "answer_rank",
+    "answer_name",
+    "confidence",
+    "preset",
+    "kb",
+    "seconds",
+)
+
+
+def header(form: Form) -> str:
+    """Return the first line of a file of rows; empty for a format without one."""
+    return _csv_line(CSV_COLUMNS) if form == "csv" else ""
+
+
+def form_of(name: str) -> Form:
+    """Return a choice of `--format`, which click has checked, as the type checker knows it."""
+    return cast(Form, name)
+
+
+def lines(form: Form, row: Identification, *, is_explained: bool = False) -> str:
+    """Return the rows of one photo, each with its line end."""
+    if form == "jsonl":
+        from data.codec import to_json
+
+        return json.dumps(to_json(row), ensure_ascii=False) + "\n"
+    return _csv_lines(row) if form == "csv" else _text(row, is_explained=is_explained) + "\n\n"
+
+
+class Printed:
+    """Rows that go to stdout as they come; has the methods of `ResumableOutput`."""
+
+    done: frozenset[str] = frozenset()
+
+    def __init__(self, form: Form) -> None:
+        self._form = form
+
+    def __enter__(self) -> Printed:
+        write_rows(header(self._form))
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nothing is held open."""
+
+    def add(self, image: str, rows: str, *, ok: bool) -> None:
+        """Print the rows of one photo."""
+        write_rows(rows)
+
+
+def image_of(form: Form, line: str) -> str:
+    """Return the photo that a row of a file belongs to.
+
+    Raises:
+        ValueError, KeyError, IndexError: if the row was cut off.
+    """
+    if form == "jsonl":
+        return str(json.loads(line)["image"])
+    return next(csv.reader([line], strict=True))[0]
+
+
+def _csv_lines(row: Identification) -> str:
+    def line(rank: int | None, candidate: Candidate | None) -> str:
+        scores = candidate.scores if candidate else {}
+        answer = row.answer
+        return _csv_line(
+            (
+                row.image,
+                row.status,
+                row.error,
+                rank,
+                candidate and candidate.taxon_id,
+                candidate and candidate.scientific_name,
+                candidate and candidate.common_name,
+                candidate and candidate.score,
+                *(scores.get(stage) for stage in STAGES),
+                answer and answer.rank,
+                answer and answer.name,
+                answer and answer.confidence,
+                row.preset,
+                row.kb,
+                row.seconds,
+            )
+        )
+
+    if not row.candidates:
+        return line(None, None)
+    return "".join(line(rank, candidate) for rank, candidate in enumerate(row.candidates, 1))
+
+
+def _csv_line(values: tuple[object, ...]) -> str:
+    out = io.StringIO()
+    # A row is one line, whatever an error message holds: files of rows are cut at line ends.
+    flat = (" ".join(value.splitlines()) if isinstance(value, str) else value for value in values)
+    csv.writer(out, lineterminator="\n").writerow(flat)
+    return out.getvalue()
+
+
+def _text(row: Identification, *, is_explained: bool) -> str:
+    if row.status == "error":
+        return f"{row.image}\n  error: {row.error}"
+    stages = sorted({stage for candidate in row.candidates for stage in candidate.scores})
+    columns = ["#", "common name", "scientific name", "score", *stages]
+    table = [
+        (rank, candidate.common_name, candidate.scientific_name, candidate.score, *map(candidate.scores.get, stages))
+        for rank, candidate in enumerate(row.candidates, 1)
+    ]
+    return f"{row.image}\n{_answer(row)}\n" + as_table(columns, table, right=["#", "score", *stages])
+
+
+def _answer(row: Identification) -> str:
+    answer = row.answer
+    if answer is None or answer.rank == "none":
+        return "  not in this knowledge base"
+    name = f"{answer.common_name} ({answer.name})" if answer.common_name else answer.name
+    said = "" if answer.rank == "species" else f"{answer.rank} "
+    how_sure = "no calibrated confidence" if answer.confidence is None else f"confidence {answer.confidence:.2f}"
+    return f"  {said}{name}, {how_sure}"
+
+
+def evidence_text(row: Identification, told_apart: str) -> str:
+    """Return why: the summaries and anchors of the first two candidates, and what told the first from the second."""
+    parts = []
+    for candidate in row.candidates[:2]:
+        parts.append(f"  {candidate.common_name} ({candidate.scientific_name})")
+        if candidate.summary:
+            parts.append(wrapped(candidate.summary, indent="    "))
+        parts += [
+            f"    anchor {anchor.id[:12]}: {anchor.similarity:.3f}, {anchor.credit or 'a vector, no picture'}"
+            for anchor in candidate.anchors
+        ]
+    if told_apart:
+        parts.append(wrapped(told_apart, indent="  "))
+    return "\n".join(parts)

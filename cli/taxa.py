@@ -1,0 +1,27 @@
+"""`kb taxa`: names, in the knowledge base and in the checklist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli import options, output, reports, wiring
+
+
+@click.command()
+@click.argument("name")
+@options.kb_option("Also look in this knowledge base; without it in that of FIELDMARK_KB, if it is set.")
+@options.format_option("table", "json")
+def taxa(name: str, kb: Path | None, form: str) -> None:
+    """Find the taxon that NAME, scientific or English, stands for, with its lineage; works without a knowledge base.
+
+    A score of 1 is the name itself; below it are names that contain it. An unknown name ends with 5 and suggestions.
+    """
+    from data.codec import to_json
+
+    found = wiring.find_taxa(options.settings(kb=kb), name)
+    if form == "json":
+        output.write(output.as_json([to_json(item.match) for item in found]))
+    else:
+        output.write(reports.taxa_table(found))

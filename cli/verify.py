@@ -1,0 +1,35 @@
+"""`kb verify`: whether the parts of a knowledge base agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli import options, output, wiring
+
+EXIT_FINDINGS = 1
+
+
+@click.command()
+@options.kb_option()
+@options.format_option("text", "json")
+@click.pass_context
+def verify(ctx: click.Context, kb: Path | None, form: str) -> None:
+    """Check that ledger, Chroma, files and cache agree, mend what can be mended, print one digest of the content.
+
+    Two knowledge bases of the same content have the same digest. Ends with 1 if a problem was found that could not be
+    mended; what was mended is reported and counts as done.
+    """
+    from data.codec import to_json
+
+    found = wiring.verified(options.settings(kb=kb))
+    if form == "json":
+        output.write(output.as_json(to_json(found)))
+    else:
+        lines = [f"problem  {problem}" for problem in found.problems]
+        lines += [f"mended   {thing}" for thing in found.mended]
+        lines += [f"ok       {'yes' if found.ok else 'no'}", f"digest   {found.digest}"]
+        output.write("\n".join(lines))
+    if not found.ok:
+        ctx.exit(EXIT_FINDINGS)

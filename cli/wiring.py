@@ -1,0 +1,132 @@
+"""Where the packages meet: profiles, sources and paths become calls of the library. Nothing is decided anywhere else.
+
+Every function imports what it needs when it is called, so that `kb --help` loads none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.config import Settings
+from cli.starter import starter_knowledge
+from data.errors import MissingRequirement, UnknownTaxon
+from data.records import Context, Identification, Taxon, TaxonMatch, Verification
+
+if TYPE_CHECKING:
+    from data.contracts import Encoders
+    from kb.store import KnowledgeBase
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[KnowledgeBase]:
+    """Open the knowledge base that the settings name."""
+    import kb
+
+    store = kb.open(named(settings))
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def opened_or_starter(settings: Settings) -> Iterator[KnowledgeBase]:
+    """Open the knowledge base that the settings name, else the one that ships with Fieldmark."""
+    from dataclasses import replace
+
+    if settings.kb is None:
+        settings = replace(settings, kb=starter_knowledge(settings.home, load_encoders("starter")))
+    with opened(settings) as store:
+        yield store
+
+
+def load_encoders(profile: str) -> Encoders:
+    """Return the encoders of a profile."""
+    import recognize
+
+    return recognize.load_encoders(profile)
+
+
+def verified(settings: Settings) -> Verification:
+    """Return whether the knowledge base that the settings name agrees with itself; mends what can be mended."""
+    import kb
+
+    return kb.verify(named(settings))
+
+
+def named(settings: Settings) -> Path:
+    """Return the folder of the knowledge base that the settings name.
+
+    Raises:
+        MissingRequirement: if they name none.
+    """
+    if settings.kb is None:
+        raise MissingRequirement("no knowledge base is named", hint="--kb DIR, or FIELDMARK_KB; kb build makes one")
+    return settings.kb
+
+
+def context_of(store: KnowledgeBase, query: str) -> Context:
+    """Return what the knowledge base knows of the words of a query."""
+    import kb
+
+    return kb.context(store, query, load_encoders(store.info.profile).sentence)
+
+
+def search(store: KnowledgeBase, text: str, *, n: int) -> list[TaxonMatch]:
+    """Return the species whose summaries are nearest to a description."""
+    import kb
+
+    return kb.search(store, text, load_encoders(store.info.profile).sentence, n=n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTaxon:
+    """A taxon that goes by a name; `n_in_kb` of its `n_species` species are in the knowledge base, if there is one."""
+
+    match: TaxonMatch
+    taxon: Taxon
+    n_species: int
+    n_in_kb: int | None = None
+
+
+def find_taxa(settings: Settings, name: str) -> list[FoundTaxon]:
+    """Return the taxon of that name, and how much of it the knowledge base holds.
+
+    Raises:
+        UnknownTaxon: with suggestions.
+    """
+    from kb.taxa import load_checklist
+
+    checklist = load_checklist()
+    taxon = checklist.find(name)
+    if taxon is None:
+        raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
+    species = checklist.species_of(taxon)
+    known: frozenset[str] | None = None
+    if settings.kb is not None:
+        with opened(settings) as store:
+            known = frozenset(store.taxon_ids)
+    match = TaxonMatch(
+        taxon_id=taxon.taxon_id,
+        scientific_name=taxon.scientific_name,
+        common_name=taxon.common_name,
+        rank=taxon.rank,
+        score=1.0,
+    )
+    n_in_kb = None if known is None else sum(found.taxon_id in known for found in species)
+    return [FoundTaxon(match=match, taxon=taxon, n_species=len(species), n_in_kb=n_in_kb)]
+
+
+def identified(
+    store: KnowledgeBase, photos: Sequence[str], *, preset: str, n: int, is_explained: bool
+) -> Iterator[Identification]:
+    """Yield the identification of each photo, in order, as it is made."""
+    import recognize
+
+    encoders = load_encoders(store.info.profile)
+    store.check_space(encoders.spaces)
+    return recognize.Recognizer(store, encoders, preset=preset).identify(photos, n=n, explain=is_explained)

@@ -1,0 +1,179 @@
+"""How `kb` ends: exit codes, two lines of error, quiet pipes, and an interrupt that says what was kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from cli.main import EXIT_DEFECT, VERBS, commands
+from data import errors
+from data.errors import FieldmarkError
+
+ROOT = Path(__file__).resolve().parents[2]
+EXIT_CODES = {
+    errors.UsageError("x"): 2,
+    errors.ConfigError("x"): 2,
+    errors.MissingDependency("torch", extra="models"): 3,
+    errors.MissingKnowledgeBase(Path("x.kb")): 3,
+    errors.MissingContact("a.wiki"): 3,
+    errors.SpaceMismatch(expected=["a"], given=["b"]): 3,
+    errors.KnowledgeBaseLocked("x"): 3,
+    errors.UnknownTaxon("x"): 5,
+    errors.BadImage("x"): 5,
+    errors.NothingReadable("x"): 5,
+    errors.SourceUnavailable("x"): 6,
+    errors.RateLimited("x"): 6,
+    errors.MalformedAnswer("x"): 6,
+    errors.PageNotFound("x"): 6,
+    errors.StoreError("x"): 1,
+}
+
+
+def run_with(failure: BaseException, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
+    """Run `kb taxa` with a library that fails in this way."""
+    from click.testing import CliRunner
+
+    from cli import wiring
+
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(wiring, "find_taxa", fail)
+    return CliRunner().invoke(commands, [*arguments, "taxa", "wren"], prog_name="kb")
+
+
+@pytest.mark.parametrize("error", EXIT_CODES, ids=lambda error: type(error).__name__)
+def test_an_error_ends_with_its_documented_code_and_no_traceback(
+    error: FieldmarkError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run_with(error, monkeypatch)
+    assert result.exit_code == EXIT_CODES[error]
+    lines = result.stderr.splitlines()
+    assert lines[0] == f"error: {error}"
+    assert lines[1:] == ([f"hint: {error.hint}"] if error.hint else [])
+    assert result.stdout == ""
+
+
+def test_every_error_class_has_a_documented_code() -> None:
+    def below(kind: type[FieldmarkError]) -> set[type[FieldmarkError]]:
+        return {kind}.union(*(below(child) for child in kind.__subclasses__()))
+
+    leaves = {kind for kind in below(FieldmarkError) if not kind.__subclasses__()}
+    assert leaves - {type(error) for error in EXIT_CODES} == set()
+
+
+def test_debug_shows_where_an_error_arose(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run_with(errors.StoreError("broken"), monkeypatch, "--debug")
+    assert "Traceback" in result.stderr
+    assert result.stderr.rstrip().endswith("error: broken")
+
+
+def test_a_defect_of_ours_is_told_from_every_documented_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run_with(ZeroDivisionError("division by zero"), monkeypatch)
+    assert result.exit_code == EXIT_DEFECT == 70
+    assert result.stderr.startswith("error: ZeroDivisionError: division by zero\nhint: ")
+
+
+def test_an_operating_system_error_names_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run_with(PermissionError(13, "Permission denied", "birds.kb/kb.toml"), monkeypatch)
+    assert (result.exit_code, result.stderr) == (3, "error: Permission denied: birds.kb/kb.toml\n")
+
+
+def test_an_interrupt_ends_with_130_and_says_that_work_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run_with(KeyboardInterrupt(), monkeypatch)
+    assert result.exit_code == 130
+    assert "what is done is kept" in result.stderr
+
+
+def test_an_unknown_verb_suggests_the_nearest(cli: Any) -> None:
+    outcome = cli.call("identfy", "a.jpg")
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith("error: no such verb: identfy. Did you mean identify?")
+
+
+def test_an_unknown_option_is_a_usage_error(cli: Any) -> None:
+    outcome = cli.call("status", "--kbb", "x")
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith("error: ")
+    assert "--kb" in outcome.stderr
+
+
+def test_an_unknown_setting_of_the_environment_fails(cli: Any) -> None:
+    outcome = cli.run("status", env={"FIELDMARK_CONTCAT": "x"})
+    assert outcome.exit_code == 2
+    assert "did you mean FIELDMARK_CONTACT?" in outcome.stderr
+
+
+def test_no_verb_shows_the_help_of_all(cli: Any) -> None:
+    outcome = cli.run("--help")
+    assert outcome.exit_code == 0
+    assert [verb for verb in VERBS if f"  {verb} " not in outcome.stdout] == []
+    bare = cli.run()
+    assert bare.exit_code == 2
+    assert "Usage: kb" in bare.stderr
+
+
+def test_the_version_is_that_of_the_distribution(cli: Any) -> None:
+    outcome = cli.run("--version")
+    assert (outcome.exit_code, outcome.stdout.split(" ")[0]) == (0, "kb,")
+
+
+def test_common_options_work_before_and_after_the_verb(cli: Any, tmp_path: Path) -> None:
+    settings = tmp_path / "other.toml"
+    settings.write_text('kb = "nowhere.kb"')
+    after = cli.call("status", "--config", settings)
+    before = cli.call("--config", settings, "status")
+    assert (after.exit_code, after.stderr) == (before.exit_code, before.stderr)
+    assert after.exit_code == 3
+    assert str(tmp_path / "nowhere.kb") in after.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(cli: Any, tmp_path: Path) -> None:
+    """`kb ... | head -1` says nothing on stderr, however much was still to come."""
+    code = (
+        "import click\nfrom cli.main import commands\nfrom cli import taxa, output\n"
+        "def flood(**_):\n    for number in range(100_000): output.write(str(number))\n"
+        "taxa.taxa.callback = flood\ncommands.main(['taxa', 'x'])"
+    )
+    ours = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=cli.environment(), text=True
+    )
+    assert ours.stdout is not None and ours.stderr is not None
+    assert ours.stdout.readline() == "0\n"
+    ours.stdout.close()
+    assert ours.stderr.read() == ""
+    ours.stderr.close()
+    assert ours.wait(timeout=30) == 141
+
+
+def test_a_real_interrupt_ends_with_130(cli: Any) -> None:
+    code = (
+        "import time\nfrom cli.main import commands\nfrom cli import taxa, output\n"
+        "def wait(**_):\n    output.write('waiting')\n    time.sleep(60)\n"
+        "taxa.taxa.callback = wait\ncommands.main(['taxa', 'x'])"
+    )
+    ours = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=cli.environment(), text=True
+    )
+    assert ours.stdout is not None
+    assert ours.stdout.readline() == "waiting\n"
+    time.sleep(0.1)
+    os.kill(ours.pid, signal.SIGINT)
+    _, said = ours.communicate(timeout=30)
+    assert ours.returncode == 130
+    assert said.strip().splitlines() == [
+        "error: stopped",
+        "hint: what is done is kept; the same command goes on from there",
+    ]
+
+
+def test_the_group_is_an_ordinary_click_command() -> None:
+    assert isinstance(commands, click.Group)

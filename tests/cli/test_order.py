@@ -1,0 +1,53 @@
+"""What `kb build` is asked for, and which arguments contradict each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.order import BuildOrder
+from data.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({}, "nothing says what to build"),
+        ({"list_page": "L", "category": "C"}, "--list and --category contradict each other"),
+        ({"category": "C", "names": Path("n.csv")}, "--category and --names contradict each other"),
+        ({"source": "starter", "list_page": "L"}, "--list belongs to a wiki"),
+        ({"source": "starter", "has_api_url": True}, "--api-url belongs to a wiki"),
+        ({"source": "folder:x", "category": "C"}, "--category belongs to a wiki"),
+        ({"source": "folder:"}, "names no folder"),
+        ({"source": "encarta", "taxa": ("Aves",)}, "unknown source 'encarta'"),
+        ({"taxa": ("Aves",), "is_dry_run": True, "only": "fetch"}, "--dry-run and --only contradict"),
+    ],
+)
+def test_contradictions_are_usage_errors(arguments: dict[str, object], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint) as error:
+        BuildOrder(**arguments)  # type: ignore[arg-type]
+    assert error.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"taxa": ("Aves",)},
+        {"list_page": "List of owls"},
+        {"list_page": "List of birds", "taxa": ("Strigiformes", "Picidae")},
+        {"source": "starter"},
+        {"source": "folder:articles", "names": Path("n.csv")},
+        {"only": "encode"},
+    ],
+)
+def test_what_makes_sense_is_taken(arguments: dict[str, object]) -> None:
+    assert BuildOrder(**arguments).kind in {"wikipedia", "folder", "starter"}  # type: ignore[arg-type]
+
+
+def test_a_knowledge_base_is_named_after_its_taxon_unless_there_are_several() -> None:
+    assert BuildOrder(taxa=("Aves",)).default_path == Path("aves.kb")
+    assert BuildOrder(taxa=("Northern Cardinal",)).default_path == Path("northern-cardinal.kb")
+    assert BuildOrder(source="starter").default_path == Path("starter.kb")
+    with pytest.raises(UsageError, match="where to build"):
+        _ = BuildOrder(taxa=("Strigidae", "Picidae")).default_path

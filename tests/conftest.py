@@ -1,0 +1,151 @@
+"""What all tests share: an environment of their own, the shared data, a wiki, and the command line run both ways."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
+MEDIAWIKI = Path("/usr/share/mediawiki")
+# Read before `isolated_environment` takes them away; they say where the tests find things, not how the product behaves.
+SHARED = Path(os.environ.get("FIELDMARK_SHARED") or ROOT.parent / "shared")
+TEST_WIKI = os.environ.get("FIELDMARK_TEST_WIKI")
+
+
+def skip_or_fail(reason: str) -> None:
+    """Skip on a developer's machine; in CI nothing may be missing."""
+    if IN_CI:
+        pytest.fail(f"{reason}; in CI it must be there")
+    pytest.skip(reason)
+
+
+@pytest.fixture(autouse=True)
+def isolated_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """No setting of the developer reaches a test, and FIELDMARK_HOME is a new, empty folder."""
+    for name in list(os.environ):
+        if name.startswith("FIELDMARK_"):
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("FIELDMARK_HOME", str(home))
+    monkeypatch.setenv("NO_COLOR", "1")
+    return home
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared data: `FIELDMARK_SHARED`, else `../shared`."""
+    if not SHARED.is_dir():
+        skip_or_fail(f"needs the shared data at {SHARED} (set FIELDMARK_SHARED)")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def wiki_api_url(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The API of a real MediaWiki with the test birds: `FIELDMARK_TEST_WIKI`, else one started for this session."""
+    if TEST_WIKI:
+        yield TEST_WIKI
+        return
+    if not MEDIAWIKI.is_dir() or shutil.which("php") is None:
+        skip_or_fail(
+            "needs MediaWiki (apt-get install mediawiki php-cli php-sqlite3 php-mbstring php-xml php-intl php-gd)"
+        )
+    work = tmp_path_factory.mktemp("wiki")
+    tools = shared / "mediawiki"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("FIELDMARK_")}
+    subprocess.run(
+        [sys.executable, tools / "bird_pages.py", work / "pages"], check=True, capture_output=True, timeout=120
+    )
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    state = work / "state"
+    command = [sys.executable, tools / "local_wiki.py"]
+    pages = ["--pages", work / "pages" / "pages.jsonl", "--photos", work / "pages" / "photos"]
+    log = work / "start.log"
+    with log.open("w") as out:  # a file, not a pipe: the server inherits it and would hold a pipe open
+        subprocess.run(
+            [*command, "start", "--state", state, "--port", str(port), *pages],
+            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=240, env=environment,
+        )  # fmt: skip
+    try:
+        yield log.read_text().strip().splitlines()[-1].rstrip("/") + "/api.php"
+    finally:
+        subprocess.run([*command, "stop", "--state", state], check=False, capture_output=True, timeout=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run of `kb` ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+class CommandLine:
+    """The command line as users have it: `run` in a process of its own, `call` in this one (quicker)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def command(self) -> list[str]:
+        """The installed `kb`, else the same entry point of this tree."""
+        script = Path(sys.executable).with_name("kb")
+        if script.exists():
+            return [str(script)]
+        return [sys.executable, "-c", "import sys; from cli.main import main; sys.exit(main())"]
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The test's environment; this tree comes before an installed copy."""
+        return {**os.environ, "PYTHONPATH": str(ROOT), **(extra or {})}
+
+    def run(
+        self,
+        *arguments: str | Path,
+        stdin: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout_s: float = 240,
+        check: bool = False,
+    ) -> Outcome:
+        """Run `kb` in a process; with `check` anything but exit code 0 fails the test."""
+        done = subprocess.run(
+            [*self.command(), *map(str, arguments)],
+            input=stdin, capture_output=True, text=True, timeout=timeout_s, cwd=self.folder, env=self.environment(env),
+        )  # fmt: skip
+        return _checked(Outcome(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr), arguments, check)
+
+    def call(self, *arguments: str | Path, stdin: str | None = None, check: bool = False) -> Outcome:
+        """Run `kb` in this process through click's runner; settings come from the test's environment."""
+        from click.testing import CliRunner
+
+        from cli.main import commands
+
+        result = CliRunner().invoke(commands, [str(argument) for argument in arguments], input=stdin, prog_name="kb")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        outcome = Outcome(exit_code=result.exit_code, stdout=result.stdout, stderr=result.stderr)
+        return _checked(outcome, arguments, check)
+
+
+def _checked(outcome: Outcome, arguments: Sequence[object], check: bool) -> Outcome:
+    if check and outcome.exit_code != 0:
+        pytest.fail(
+            f"kb {' '.join(map(str, arguments))} ended with {outcome.exit_code}\n{outcome.stdout}\n{outcome.stderr}"
+        )
+    return outcome
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """The command line, with an empty working folder (`tmp_path`)."""
+    monkeypatch.chdir(tmp_path)
+    return CommandLine(tmp_path)

@@ -1,0 +1,43 @@
+"""Every verb has help, works as a command, and stands in the README; nothing stands there that does not work."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from cli.main import VERBS, commands
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+CONTEXT = click.Context(commands, info_name="kb")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_has_help_and_so_have_all_its_options(verb: str) -> None:
+    command = commands.get_command(CONTEXT, verb)
+    assert command is not None
+    assert len(command.get_short_help_str(200)) > 15
+    bare = [option.opts[0] for option in command.params if isinstance(option, click.Option) and not option.help]
+    assert bare == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_stands_in_the_readme(verb: str) -> None:
+    assert f"kb {verb}" in README.read_text(encoding="utf-8")
+
+
+def test_the_readme_names_no_verb_that_does_not_exist() -> None:
+    named = set(re.findall(r"(?:^|[`/ ])kb ([a-z]+)\b", README.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    # Prose may say "a kb is"; only code counts.
+    code = set()
+    for block in re.findall(r"```(?:console|sh|bash|shell)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL):
+        code |= set(re.findall(r"(?:^|[/ ])kb ([a-z]+)\b", block, flags=re.MULTILINE))
+    assert code <= named
+    assert code - set(VERBS) == set()
+
+
+def test_every_verb_has_a_module_of_its_own() -> None:
+    assert [verb for verb in VERBS if not (ROOT / "cli" / f"{verb}.py").is_file()] == []

@@ -1,0 +1,92 @@
+"""Imports point one way: cli -> {kb, recognize, rerank} -> data; and a foreign library has one door."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ALLOWED = {
+    "data": {"data"},
+    "kb": {"kb", "data"},
+    "recognize": {"recognize", "data"},
+    "rerank": {"rerank", "data"},
+    "cli": {"cli", "kb", "recognize", "rerank", "data"},
+}
+MODULES = sorted(path for package in ALLOWED for path in (ROOT / package).rglob("*.py"))
+
+# A library that we could want to exchange is imported in one place; its types appear in no signature of ours.
+DOORS = {
+    "chromadb": {"kb/chroma.py"},
+    "openai": {"kb/endpoints.py"},
+    "wikipediaapi": {"kb/wikipedia.py"},
+    "birdnames": set(),  # its tables are read, the package is not imported
+}
+# Training code is run by hand and may use what it likes.
+FREE = ("recognize/starter/training/",)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imported(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield `(dotted module, line)` of every import, also those inside functions and under TYPE_CHECKING."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)}:{node.lineno} imports relatively; we write the whole name"
+            yield str(node.module), node.lineno
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
+    package = path.relative_to(ROOT).parts[0]
+    wrong = [
+        f"line {line}: {module}"
+        for module, line in imported(path)
+        if (top := module.split(".")[0]) in ALLOWED and top not in ALLOWED[package]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("library", DOORS)
+def test_a_foreign_library_is_imported_in_one_module(library: str) -> None:
+    importers = {
+        name_of(path)
+        for path in MODULES
+        if not name_of(path).startswith(FREE) and any(module.split(".")[0] == library for module, _ in imported(path))
+    }
+    assert importers <= DOORS[library]
+
+
+def test_torch_is_imported_only_where_encoders_are_made() -> None:
+    importers = {
+        name_of(path)
+        for path in MODULES
+        for module, _ in imported(path)
+        if module.split(".")[0] in {"torch", "open_clip", "timm", "sentence_transformers", "transformers"}
+    }
+    outside = {name for name in importers if not name.startswith(("recognize/encoders/", *FREE, "recognize/starter/"))}
+    assert outside == set()
+
+
+def test_no_package_of_tests_hides_one_of_ours() -> None:
+    """`tests/kb/__init__.py` would make `import kb` find the tests."""
+    assert sorted(name_of(path) for path in (ROOT / "tests").rglob("__init__.py")) == []
+
+
+def test_nothing_prints_past_the_output_module() -> None:
+    """Results and messages have one door each; a stray print would spoil `--format json`."""
+    printing = {
+        f"{name_of(path)}:{node.lineno}"
+        for path in MODULES
+        if not name_of(path).startswith(FREE)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    }
+    assert printing == set()

@@ -1,0 +1,51 @@
+"""What each package offers: an exact, sorted `__all__`, whose names are there and hide no module."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("data", "kb", "recognize", "rerank")
+# The Python API of DESIGN section 2, as far as its methods exist.
+PROMISED = {
+    "kb": {"build", "context", "open"},
+    "recognize": {"Recognizer", "evaluate", "load_encoders"},
+    "rerank": {"evaluate", "rerank"},
+}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_is_sorted_and_every_name_resolves(package: str) -> None:
+    module = importlib.import_module(package)
+    names = list(getattr(module, "__all__", []))
+    assert names == sorted(set(names))
+    assert [name for name in names if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize("package", PROMISED)
+def test_the_promised_names_are_public(package: str) -> None:
+    assert PROMISED[package] - set(importlib.import_module(package).__all__) == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_bears_the_name_of_a_public_function(package: str) -> None:
+    """Importing the module would put it in the function's place."""
+    modules = {path.stem for path in (ROOT / package).glob("*.py")} | {
+        path.name for path in (ROOT / package).iterdir() if (path / "__init__.py").exists()
+    }
+    assert modules & set(getattr(importlib.import_module(package), "__all__", [])) == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_says_what_it_is(package: str) -> None:
+    module = importlib.import_module(package)
+    silent = [
+        name
+        for name in getattr(module, "__all__", [])
+        if callable(getattr(module, name)) and not inspect.getdoc(getattr(module, name))
+    ]
+    assert silent == []

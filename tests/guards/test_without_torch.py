@@ -1,0 +1,41 @@
+"""The base install has no torch: everything but the encoders of the extra `models` must import without it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTRA = ("torch", "open_clip", "timm", "sentence_transformers", "transformers")
+CODE = """
+import importlib, pkgutil, sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {extra}:
+            raise ModuleNotFoundError(f"{{name}} is blocked", name=name)
+
+sys.meta_path.insert(0, Blocked())
+failed = []
+for package in ("data", "kb", "recognize", "rerank", "cli"):
+    module = importlib.import_module(package)
+    for found in pkgutil.walk_packages(module.__path__, package + "."):
+        if ".training" in found.name or found.name.endswith("__main__"):  # these run when they are imported
+            continue
+        try:
+            importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            failed.append(f"{{found.name}}: {{error}}")
+print("\\n".join(failed))
+"""
+
+
+def test_every_module_imports_without_torch() -> None:
+    code = CODE.format(extra=set(EXTRA))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False, timeout=120
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
