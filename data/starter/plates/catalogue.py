@@ -1,0 +1,81 @@
+"""Which birds can be drawn: species and plumage to the function that designs it, and drawings as PNG files."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from PIL import Image
+
+from data.starter.plates import others, songbirds, waterbirds
+from data.starter.plates.anatomy import Bird
+from data.starter.plates.variants import SIZE_PX, Purpose, draw, variant_for
+
+Sex = Literal["both", "male", "female"]
+
+DRAWINGS = "1"
+"""The version of the drawings; part of the name of their source, so raise it with every change that shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plate:
+    """A bird that can be drawn. `both`: the sexes look alike, or nearly."""
+
+    taxon_id: str
+    sex: Sex
+    design: Callable[[], Bird]
+
+    @property
+    def name(self) -> str:
+        """Species and plumage as part of a file name: `cardinalis-cardinalis-male`."""
+        return self.taxon_id if self.sex == "both" else f"{self.taxon_id}-{self.sex}"
+
+    def draw(self, purpose: Purpose, number: int = 0, *, size: int = SIZE_PX) -> Image.Image:
+        """Return drawing `number` for a purpose, `(size, size)` RGB; another number or purpose, another drawing."""
+        return draw(self.design(), variant_for(self.name, purpose, number), size=size)
+
+    def png(self, purpose: Purpose, number: int = 0, *, size: int = SIZE_PX) -> bytes:
+        """Return the drawing as a PNG file; the same bytes every time within one version of Pillow."""
+        out = io.BytesIO()
+        self.draw(purpose, number, size=size).save(out, format="PNG", compress_level=4)
+        return out.getvalue()
+
+
+_DESIGNS: tuple[tuple[str, Sex, Callable[[], Bird]], ...] = (
+    ("agelaius-phoeniceus", "male", songbirds.red_winged_blackbird_male),
+    ("alcedo-atthis", "both", waterbirds.common_kingfisher),
+    ("anas-platyrhynchos", "male", waterbirds.mallard_male),
+    ("anas-platyrhynchos", "female", waterbirds.mallard_female),
+    ("aptenodytes-patagonicus", "both", waterbirds.king_penguin),
+    ("ardea-herodias", "both", waterbirds.great_blue_heron),
+    ("bubo-scandiacus", "both", others.snowy_owl),
+    ("cardinalis-cardinalis", "male", songbirds.northern_cardinal_male),
+    ("cardinalis-cardinalis", "female", songbirds.northern_cardinal_female),
+    ("cyanistes-caeruleus", "both", songbirds.eurasian_blue_tit),
+    ("cyanocitta-cristata", "both", songbirds.blue_jay),
+    ("dendrocopos-major", "male", others.great_spotted_woodpecker),
+    ("erithacus-rubecula", "both", songbirds.european_robin),
+    ("fratercula-arctica", "both", waterbirds.atlantic_puffin),
+    ("haliaeetus-leucocephalus", "both", others.bald_eagle),
+    ("hirundo-rustica", "both", songbirds.barn_swallow),
+    ("phoenicopterus-ruber", "both", waterbirds.american_flamingo),
+    ("pica-pica", "both", songbirds.eurasian_magpie),
+    ("ramphastos-sulfuratus", "both", others.keel_billed_toucan),
+    ("spinus-tristis", "male", songbirds.american_goldfinch_male),
+    ("tyto-alba", "both", others.western_barn_owl),
+    ("upupa-epops", "both", others.common_hoopoe),
+)
+
+PLATES: tuple[Plate, ...] = tuple(Plate(taxon_id=key, sex=sex, design=design) for key, sex, design in _DESIGNS)
+
+
+def plates_of(taxon_id: str) -> list[Plate]:
+    """Return the plumages of a species that can be drawn, the male first; none if it cannot.
+
+    Example:
+        >>> [plate.sex for plate in plates_of("anas-platyrhynchos")]
+        ['male', 'female']
+    """
+    return [plate for plate in PLATES if plate.taxon_id == taxon_id]
