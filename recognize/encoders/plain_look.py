@@ -92,7 +92,8 @@ def _edges(subject: Subject) -> FloatArray:
     # In the mirror a direction a becomes pi - a, which is bin -b.
     mirrored = cells[:, ::-1][:, :, -np.arange(_DIRECTIONS) % _DIRECTIONS]
     roots: FloatArray = np.sqrt(cells + mirrored).reshape(-1)
-    return roots - roots.mean()
+    centred: FloatArray = roots - roots.mean()
+    return centred
 
 
 # The mean of the square roots of the colour shares over 700 photos of birds, in the order of `COLOURS`.

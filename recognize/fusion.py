@@ -1,0 +1,149 @@
+"""The default preset: text and anchors each propose species, and their scores are made comparable, then added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from data.arrays import FloatArray, IntArray
+from recognize.exact import DOUBT, Rescore, Scores, dot_rows_exactly, find_pool, settle
+from recognize.knowledge import Knowledge, check_queries
+from recognize.stages import (
+    AnchorPooling,
+    Queries,
+    Ranking,
+    anchor_product,
+    anchor_stage,
+    check_choice,
+    named_encoders,
+    rank_photos,
+    text_product,
+    text_stage,
+)
+
+AnchorMode = Literal["single", "several"]
+
+_ALIKE: Final = 1e-6  # a smaller deviation is rounding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusionWeights:
+    """How much each stage counts, in standard deviations; only the ratio matters for a ranking."""
+
+    text: float
+    visual: float
+
+
+# Untuned: .25 was best for frozen ImageNet features and three anchors; one anchor says less, so text counts more.
+# Fitted weights come with trained models.
+WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
+    "starter": {
+        "single": FusionWeights(text=0.5, visual=1.0),
+        "several": FusionWeights(text=0.25, visual=1.0),
+    },
+}
+"""Profile -> anchor mode -> weights."""
+
+
+def anchor_mode(knowledge: Knowledge) -> AnchorMode:
+    """Return `several` if the species that have anchors have two or more on average."""
+    counts = np.diff(knowledge.anchor_starts)
+    return "several" if counts.sum() >= 2 * max(1, (counts > 0).sum()) else "single"
+
+
+def default(
+    knowledge: Knowledge,
+    queries: Queries,
+    *,
+    weights: FusionWeights,
+    m: int = 100,
+    anchor_pooling: AnchorPooling = "max",
+) -> list[Ranking]:
+    """Return for each photo the species of the `m` best chunks and of the `m` best anchors, by both stages together.
+
+    A species' text score is its best chunk's, its visual score its best (or mean) anchor's. Both are measured in
+    standard deviations from what the photo scores over the whole knowledge base, so that a stage in which everything
+    looks alike cannot drown the other; the final score is their weighted sum. A species without text or without anchors
+    gets 0 for what it lacks: as a chunk or an anchor picked blindly would. Equal scores keep the order of rows.
+    """
+    check_choice("anchor_pooling", anchor_pooling, ("mean", "max"))
+    check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
+    owners = knowledge.chunk_owners
+    anchor_matrix = knowledge.anchors.vectors
+
+    def rank(photo: int, rows: list[FloatArray]) -> Ranking:
+        chunk_scores, anchor_scores = rows
+        text = text_stage(knowledge, queries, photo)
+        anchors = anchor_stage(knowledge, queries, photo, anchor_pooling)
+        chunks = find_pool(chunk_scores, m, text.exactly)
+        seen = find_pool(anchor_scores, m, lambda at: dot_rows_exactly(anchor_matrix[at], anchors.query))
+        species = np.union1d(owners[chunks], knowledge.anchors.owners[seen])
+        text_scale, visual_scale = _Scale.of(chunk_scores), _Scale.of(anchor_scores)
+        best_chunk = _best_chunks(knowledge, chunk_scores, species, text.exactly)
+        has_text = best_chunk >= 0
+        by_encoder = np.full((len(knowledge.names), len(species)), np.nan)
+        by_encoder[:, has_text] = text.by_encoder(best_chunk[has_text])
+        s_c, s_i = by_encoder.mean(axis=0), anchors.pooled(species)
+
+        def fuse(text_scores: Scores, visual_scores: Scores) -> Scores:
+            return weights.text * text_scale.apply(text_scores) + weights.visual * visual_scale.apply(visual_scores)
+
+        def fuse_exactly(at: IntArray) -> Scores:
+            exact = np.full(len(at), np.nan)
+            exact[has_text[at]] = text.exactly(best_chunk[at][has_text[at]])
+            return fuse(exact, anchors.exactly(species[at]))
+
+        order, scores = settle(fuse(s_c, s_i), fuse_exactly)
+        return Ranking(
+            species=species[order],
+            scores=scores,
+            stages={"text": s_c[order], "visual": s_i[order], **named_encoders(knowledge, by_encoder[:, order])},
+            n_without_anchors=int(np.isnan(s_i).sum()),
+        )
+
+    return rank_photos(len(queries), [text_product(knowledge, queries), anchor_product(knowledge, queries)], rank)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Mean and standard deviation of what a photo scores over all chunks or all anchors."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, scores: FloatArray) -> _Scale:
+        if not len(scores):
+            return cls(0.0, 0.0)
+        return cls(float(scores.mean(dtype=np.float64)), float(scores.std(dtype=np.float64)))
+
+    def apply(self, scores: Scores) -> Scores:
+        """Return the scores in deviations from the mean; 0 where there is none, or where all are alike."""
+        if self.deviation < _ALIKE:
+            return np.zeros(len(scores))
+        return np.nan_to_num((scores - self.mean) / self.deviation)
+
+
+def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: IntArray, rescore: Rescore) -> IntArray:
+    """Return the row of each species' best chunk, the first of equal ones; -1 for a species without text."""
+    starts = knowledge.chunk_starts[species]
+    counts = knowledge.chunk_starts[species + 1] - starts
+    best = np.full(len(species), -1, dtype=np.intp)
+    if not counts.any():
+        return best
+    has = counts > 0
+    firsts = np.cumsum(counts[has]) - counts[has]
+    rows = np.repeat(starts[has] - firsts, counts[has]) + np.arange(counts.sum())
+    of_species = np.repeat(np.arange(len(firsts)), counts[has])
+    found = scores[rows].astype(np.float64)
+    close = found >= np.maximum.reduceat(found, firsts)[of_species] - DOUBT
+    doubtful = close & (np.bincount(of_species[close])[of_species] > 1)
+    if doubtful.any():
+        found[doubtful] = rescore(rows[doubtful])
+    found[~close] = -np.inf
+    order = np.lexsort((rows, -found, of_species))
+    best[has] = rows[order[firsts]]
+    return best

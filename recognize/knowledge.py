@@ -1,0 +1,118 @@
+"""The arrays of a knowledge base that scoring reads, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from data.arrays import FloatArray, IntArray
+from data.contracts import Encoders, KnowledgeStore, VectorTable
+from data.errors import StoreError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """Text and anchor vectors of all species; nothing is copied from the tables.
+
+    Example:
+        >>> table = VectorTable(ids=("c0",), owners=np.array([0]), vectors=np.ones((1, 1), dtype=np.float32))
+        >>> Knowledge(n_species=1, names=("clip",), chunks=(table,), anchors=table, images=(table,)).n_species
+        1
+    """
+
+    n_species: int
+    names: tuple[str, ...]
+    """The names of the text-image encoders."""
+    chunks: tuple[VectorTable, ...]
+    """The text vectors, a table for each text-image encoder; row i is the same chunk in all of them."""
+    anchors: VectorTable
+    """The anchors in the visual space."""
+    images: tuple[VectorTable, ...] = ()
+    """The anchors in each text-image space; only vr-rag-v2 reads them."""
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.chunks):
+            raise StoreError(f"expected text vectors of {len(self.names)} encoders, got {len(self.chunks)}")
+        for table in (*self.chunks, self.anchors, *self.images):
+            if table.vectors.ndim != 2 or not len(table.ids) == len(table.owners) == len(table.vectors):
+                raise StoreError(
+                    f"a table has {len(table.ids)} ids, {len(table.owners)} owners and vectors {table.vectors.shape}"
+                )
+            if len(table.owners) and not (table.owners[0] >= 0 and table.owners[-1] < self.n_species):
+                raise StoreError(f"a table has owners outside 0..{self.n_species - 1}")
+            if np.any(np.diff(table.owners) < 0):
+                raise StoreError("the owners of a table are not ascending")
+        if any(table.ids != self.chunks[0].ids for table in self.chunks[1:]):
+            raise StoreError("the encoders' text vectors are not of the same chunks")
+
+    @property
+    def chunk_owners(self) -> IntArray:
+        """The species of each chunk, ascending."""
+        return self.chunks[0].owners if self.chunks else np.empty(0, dtype=np.intp)
+
+    @cached_property
+    def chunk_starts(self) -> IntArray:
+        """Species i has the chunks `chunk_starts[i]:chunk_starts[i + 1]`."""
+        return _starts(self.chunk_owners, self.n_species)
+
+    @cached_property
+    def anchor_starts(self) -> IntArray:
+        """Species i has the anchors `anchor_starts[i]:anchor_starts[i + 1]`."""
+        return _starts(self.anchors.owners, self.n_species)
+
+    @cached_property
+    def blends(self) -> tuple[FloatArray, ...]:
+        """For each text-image encoder `(n_species, dim)`: (text + image) / 2, each a species' mean, else zero."""
+        return tuple(
+            (_species_means(text, self.n_species) + _species_means(image, self.n_species)) * np.float32(0.5)
+            for text, image in zip(self.chunks, self.images, strict=True)
+        )
+
+    @cached_property
+    def looks(self) -> FloatArray:
+        """One visual vector a species: the mean of its anchors, `(n_species, dim)`, zero if it has none."""
+        return _species_means(self.anchors, self.n_species)
+
+
+def read_knowledge(store: KnowledgeStore, encoders: Encoders) -> Knowledge:
+    """Return the arrays of a store in the spaces of these encoders.
+
+    Raises:
+        SpaceMismatch: if the store was not built with them.
+        StoreError: if its tables do not fit each other.
+    """
+    store.check_space(encoders.spaces)
+    return Knowledge(
+        n_species=len(store.taxon_ids),
+        names=tuple(encoder.name for encoder in encoders.text_image),
+        chunks=tuple(store.chunk_vectors(encoder.space) for encoder in encoders.text_image),
+        anchors=store.anchor_vectors(encoders.visual.space),
+        images=tuple(store.anchor_vectors(encoder.space) for encoder in encoders.text_image),
+    )
+
+
+def _starts(owners: IntArray, n_species: int) -> IntArray:
+    return np.searchsorted(owners, np.arange(n_species + 1), side="left")
+
+
+def _species_means(table: VectorTable, n_species: int) -> FloatArray:
+    sums = np.zeros((n_species, table.vectors.shape[1]), dtype=np.float32)
+    starts = _starts(table.owners, n_species)
+    counts = np.diff(starts)
+    has = counts > 0
+    if has.any():
+        sums[has] = np.add.reduceat(table.vectors, starts[:-1][has], axis=0)
+    sums /= np.maximum(counts, 1)[:, None].astype(np.float32)
+    return sums
+
+
+def check_queries(queries: Sequence[FloatArray], tables: Sequence[VectorTable]) -> None:
+    """Raise `ValueError` unless there is one `(n, dim)` query matrix for each table, all of the same n."""
+    expected = [table.vectors.shape[1] for table in tables]
+    given = [query.shape for query in queries]
+    n = given[0][0] if given else 0
+    if [shape for shape in given] != [(n, dim) for dim in expected]:
+        raise ValueError(f"expected query vectors of dims {expected} for the same photos, got shapes {given}")
