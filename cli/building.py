@@ -173,11 +173,15 @@ def _below(order: BuildOrder, checklist: TaxonSource) -> frozenset[str] | None:
 def _matched(
     wiki: WikipediaSource, titles: Sequence[str], checklist: TaxonSource, *, below: frozenset[str] | None
 ) -> Iterator[Located]:
+    from kb.reasons import NOT_ASKED_FOR
+
     for title, match in wiki.match_titles(titles, checklist):
         if isinstance(match, LeftOut):
             yield title, match
         elif below is None or match[0].taxon_id in below:
             yield match
+        else:
+            yield title, LeftOut(name=title, reason=NOT_ASKED_FOR)
 
 
 def _requests(source: ArticleSource) -> int | None:

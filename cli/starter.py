@@ -43,7 +43,7 @@ def starter_knowledge(home: Path, encoders: Encoders) -> Path:
         note("unpacking the starter knowledge (once)")
         parts = folder / f"{key}.part"
         shutil.rmtree(parts, ignore_errors=True)  # of a process that was killed: we hold its lock
-        kb.build(parts, source.taxa(), source, encoders, terms=[(term.name, None) for term in source.terms()])
+        kb.build(parts, source.taxa(), source, encoders, terms=source.terms())
         parts.rename(path)
     return path
 

@@ -1,0 +1,55 @@
+"""What must not be in the repository: paths and hosts of one machine, fetched data, pickles."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Absolute folders of a person's or a build machine. Split, so that this file does not name them itself.
+PERSONAL = re.compile(r"/(?:ro" + r"ot|wo" + r"rk|ho" + r"me/\w+|Us" + r"ers/\w+)/")
+MAX_BYTES = 30 * 2**20  # the photo tower is at most 25 MB
+
+
+def committed() -> list[Path]:
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True, timeout=30
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_file_names_a_folder_of_one_machine() -> None:
+    named = []
+    for path in committed():
+        content = path.read_bytes()
+        if b"\0" in content[:8000]:
+            continue  # binary
+        for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+            if PERSONAL.search(line):
+                named.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    assert named == []
+
+
+def test_no_file_is_a_pickle_or_larger_than_a_model_may_be() -> None:
+    """Loading a pickle runs what is in it."""
+    refused = {".pkl", ".pickle", ".pt", ".pth", ".joblib"}
+    assert [str(path) for path in committed() if path.suffix in refused or path.stat().st_size > MAX_BYTES] == []
+
+
+def test_no_photo_is_committed() -> None:
+    """Pictures of ours are drawings, made by code."""
+    assert [str(path) for path in committed() if path.suffix.lower() in {".jpg", ".jpeg", ".heic"}] == []
+
+
+def test_the_packages_are_not_ignored() -> None:
+    """A `data/` in .gitignore would vanish from the wheel without a word."""
+    for package in ("data", "kb", "recognize", "rerank", "cli"):
+        inside = f"{package}/a_new_module.py"
+        ignored = subprocess.run(["git", "check-ignore", "-q", inside], cwd=ROOT, check=False, timeout=30).returncode
+        assert ignored != 0, f"{inside} would be ignored"
