@@ -1,7 +1,7 @@
 """The README's commands are really run, and do what it says.
 
-A block of shell commands under `<!-- run -->` is run in an empty folder, a line each, with `kb` on the path; under
-`<!-- run: wiki -->` likewise, with the test wiki's address behind every `--api-url`, and photos of the shared data where
+A block of shell commands under `<!-- run -->` is run in an empty folder, a line each, with `kb` on the path; below
+`<!-- run: wiki -->` likewise, with the test wiki at every `--api-url`, and photos of the shared data where
 `photos/` is named. A line that begins with `$ ` is a command and the lines below it are output, which is not compared:
 times and paths differ. Without `$ ` every line is a command. Both commands that install are run by `.ci/run`.
 """

@@ -1,0 +1,184 @@
+"""The words on the wire: what programs read from `--format json`, `jsonl` and `csv` does not change unnoticed.
+
+A difference is either a mistake or a change that users must hear of: then the golden file and CHANGELOG.md change too.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli import rows
+from cli.entries import FoundSpecies, FoundTerm
+from data import records as r
+from data.codec import from_json, to_json
+
+GOLDEN = Path(__file__).with_name("golden")
+
+CARDINAL = r.Taxon(
+    taxon_id="cardinalis-cardinalis",
+    scientific_name="Cardinalis cardinalis",
+    rank="species",
+    common_names=("Northern Cardinal",),
+    lineage={"class": "Aves", "order": "Passeriformes", "family": "Cardinalidae", "genus": "Cardinalis"},
+    ids={"avibase": "C0C4A5B1", "ebird": "norcar"},
+)
+SOURCE = r.Source(
+    title="Northern cardinal", url="http://wiki.test/Northern_cardinal", revision=7, licence="CC BY-SA 4.0"
+)
+ANCHOR = r.Anchor(
+    anchor_id="ab" * 32,
+    subject_id=CARDINAL.taxon_id,
+    sha256="ab" * 32,
+    file="Male cardinal.jpg",
+    page_url="http://wiki.test/File:Male_cardinal.jpg",
+    author="A. Photographer",
+    licence="CC BY 4.0",
+    licence_url="http://licences.test/by/4.0",
+    caption="A male",
+)
+SUMMARY = r.Summary(
+    statements=(r.Statement(text="The male is red with a black mask.", evidence=(r.Span(start=4, end=39),)),),
+    distiller="extractive/1",
+)
+ENTRY = r.SpeciesEntry(taxon=CARDINAL, source=SOURCE, summary=SUMMARY, anchors=(ANCHOR,), marks=("whole-article",))
+TERM = r.Term(term_id="term:crest", name="crest", definition="Long feathers on the crown.", look_for="A pointed head.")
+OK = r.Identification(
+    image="a.jpg",
+    answer=r.Answer(rank="species", name="Cardinalis cardinalis", common_name="Northern Cardinal", confidence=0.83),
+    candidates=(
+        r.Candidate(
+            taxon_id=CARDINAL.taxon_id,
+            scientific_name=CARDINAL.scientific_name,
+            common_name="Northern Cardinal",
+            score=1.25,
+            scores={"text": 0.25, "visual": 1.0},
+            anchors=(r.AnchorMatch(id="ab" * 32, similarity=0.75, credit=ANCHOR.credit),),
+            summary=SUMMARY.text,
+        ),
+        r.Candidate(
+            taxon_id="piranga-rubra",
+            scientific_name="Piranga rubra",
+            common_name="Summer Tanager",
+            score=0.5,
+            scores={"text": 0.5, "visual": None},
+        ),
+    ),
+    place=(40.5, -74.25),
+    date="2026-05-01T06:30:00",
+    reader=r.Reading(choice="Cardinalis cardinalis", agreement=1.0, margin=0.5, reason="the crest"),
+    preset="default",
+    kb="birds",
+    calibration="c1",
+    seconds=0.5,
+)
+FAILED = r.Identification(
+    image="b.jpg", status="error", error="b.jpg is empty,\nexpected a picture", preset="default", kb="birds"
+)
+
+PAYLOADS: dict[str, Any] = {
+    "identify": [to_json(OK), to_json(FAILED)],
+    "status": to_json(
+        r.Status(
+            species=2, articles=2, summaries=1, chunks=3, anchors=4, terms=1, spaces=("starter/1",),
+            failures=(r.Failure(taxon="Piranga rubra", stage="fetch", reason="503"),),
+            left_out={"no page": 2}, marks={"no-anchors": 1}, skipped_photos={"licence unknown": 1},
+        )
+    ),
+    "verify": to_json(r.Verification(ok=False, digest="00ff", problems=("an article is missing",), mended=("cache",))),
+    "show": FoundSpecies(entry=ENTRY, quotes=(("male is red",),), terms=(TERM,)).payload(),
+    "show-term": FoundTerm(term=TERM).payload(),
+    "search": [
+        to_json(
+            r.TaxonMatch(
+                taxon_id=CARDINAL.taxon_id, scientific_name=CARDINAL.scientific_name,
+                common_name="Northern Cardinal", rank="species", score=0.75,
+            )
+        )
+    ],
+    "context": to_json(
+        r.Context(
+            query="crest", passage="crest: Long feathers on the crown.",
+            terms=(r.TermNote(name="crest", definition=TERM.definition, look_for=TERM.look_for),),
+            sources=(SOURCE,), found=True,
+        )
+    ),
+    "job": to_json(
+        r.Job(
+            query_id="1",
+            text="a red bird",
+            candidates=(r.JobImage(image_id="a", path="a.jpg", score=0.5),),
+            relevant=("a",),
+        )
+    ),
+    "rerank": to_json(
+        r.RankedImage(
+            query_id="1", image_id="a", rank=1, score=0.5, first_stage_rank=2,
+            questions=(r.QuestionAnswer(question="Is it red?", answer="Yes", probability=0.9, obtained_by="logprobs"),),
+            evaluation="red all over", cost_usd=0.01,
+        )
+    ),
+}  # fmt: skip
+
+# The words that the design promises; the golden files may hold more, never fewer.
+PROMISED = {
+    "identify": "image box status error answer candidates place date reader preset kb calibration seconds",
+    "status": "species articles summaries chunks anchors terms spaces failures left_out",
+    "verify": "ok digest problems",
+    "show": "taxon summary anchors terms",
+    "show-term": "term",
+    "search": "taxon_id scientific_name common_name rank score",
+    "context": "query passage terms sources found",
+    "job": "query_id text reference_image modification dialogue candidates relevant",
+    "rerank": "query_id image_id rank score first_stage_rank status error questions evaluation cost_usd",
+}
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_a_payload_is_what_it_was(name: str) -> None:
+    assert PAYLOADS[name] == json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_a_payload_has_all_promised_words(name: str) -> None:
+    payload = PAYLOADS[name][0] if isinstance(PAYLOADS[name], list) else PAYLOADS[name]
+    assert set(PROMISED[name].split()) - payload.keys() == set()
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.json")} == set(PAYLOADS)
+
+
+def test_csv_is_what_it_was() -> None:
+    made = rows.header("csv") + rows.lines("csv", OK) + rows.lines("csv", FAILED)
+    assert made == (GOLDEN / "identify.csv").read_text(encoding="utf-8")
+
+
+def test_every_csv_row_is_one_line_with_all_columns() -> None:
+    made = rows.header("csv") + rows.lines("csv", OK) + rows.lines("csv", FAILED)
+    table = list(csv.reader(io.StringIO(made)))
+    assert len(made.splitlines()) == len(table) == 4  # the header, two candidates, one error
+    assert {len(row) for row in table} == {len(rows.CSV_COLUMNS)}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_the_photo_of_a_row_can_be_read_from_it(form: rows.Form) -> None:
+    row = r.Identification(image='a "quoted", long name.jpg', status="error", error="x")
+    assert rows.image_of(form, rows.lines(form, row)) == row.image
+
+
+def test_an_identification_survives_its_json() -> None:
+    assert from_json(r.Identification, json.loads(rows.lines("jsonl", OK))) == OK
+
+
+def test_the_table_shows_every_stage_and_an_error_in_its_place() -> None:
+    text = rows.lines("table", OK)
+    assert "Northern Cardinal (Cardinalis cardinalis), confidence 0.83" in text
+    header = next(line for line in text.splitlines() if "common name" in line)
+    assert header.split() == ["#", "common", "name", "scientific", "name", "score", "text", "visual"]
+    assert rows.lines("table", FAILED).startswith("b.jpg\n  error: b.jpg is empty")
