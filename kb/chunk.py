@@ -1,0 +1,112 @@
+"""Summaries cut into chunks that every encoder reads whole: sentences packed, nothing left out."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from data.contracts import TextEncoder
+from data.records import Chunk, Span, Summary
+
+_CLAUSE_END = re.compile(r"[;:,–—]\s+")
+_SPACE = re.compile(r"\s+")
+
+_LONGEST_PIECE = 1024  # characters of a word without seams that are tried at once: keeps a hostile word linear
+
+Fits = Callable[[int, int], bool]
+
+
+def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncoder]) -> list[Chunk]:
+    """Return a summary as runs of whole sentences, each within the token limit of every encoder, in order.
+
+    A sentence that is too long by itself is cut at its clauses, then between words, then inside a word; together the
+    chunks hold every character of the summary but the white space between them. Ids depend on subject, text and span
+    alone. The encoders are asked about each sentence a bounded number of times, so the work grows with the text.
+
+    Args:
+        summary: What to cut.
+        subject_id: The species or term that it speaks of.
+        encoders: The text encoders of the knowledge base; those without a limit do not cut.
+    """
+    text = summary.text
+    limited = [encoder for encoder in encoders if encoder.max_tokens is not None]
+
+    def fits(start: int, end: int) -> bool:
+        part = text[start:end]
+        return all(encoder.count_tokens(part) <= (encoder.max_tokens or 0) for encoder in limited)
+
+    chunks: list[Chunk] = []
+    run: Span | None = None
+    for piece in _pieces(text, _sentence_spans(summary), fits):
+        if run is not None and fits(run.start, piece.end):
+            run = Span(start=run.start, end=piece.end)
+            continue
+        if run is not None:
+            chunks.append(_chunk(subject_id, text, run))
+        run = piece
+    if run is not None:
+        chunks.append(_chunk(subject_id, text, run))
+    return chunks
+
+
+def _chunk(subject_id: str, text: str, span: Span) -> Chunk:
+    key = "\x1f".join((subject_id, text, str(span.start), str(span.end)))
+    return Chunk(
+        chunk_id=hashlib.sha256(key.encode()).hexdigest()[:20],
+        subject_id=subject_id,
+        text=text[span.start : span.end],
+        start=span.start,
+        end=span.end,
+    )
+
+
+def _sentence_spans(summary: Summary) -> Iterator[Span]:
+    position = 0
+    for statement in summary.statements:
+        yield from _trimmed(statement.text, 0, len(statement.text), position)
+        position += len(statement.text) + 1
+
+
+def _pieces(text: str, sentences: Iterator[Span], fits: Fits) -> Iterator[Span]:
+    for sentence in sentences:
+        if fits(sentence.start, sentence.end):
+            yield sentence
+        else:
+            yield from _cut(text, sentence, fits, (_CLAUSE_END, _SPACE))
+
+
+def _cut(text: str, span: Span, fits: Fits, seams: tuple[re.Pattern[str], ...]) -> Iterator[Span]:
+    """Yield `span` in pieces that fit, cut at the first kind of seam that does it."""
+    if fits(span.start, span.end):
+        yield span
+    elif not seams:
+        yield from _cut_word(span, fits)
+    else:
+        begin = span.start
+        for seam in seams[0].finditer(text, span.start, span.end):
+            for part in _trimmed(text, begin, seam.end(), 0):
+                yield from _cut(text, part, fits, seams[1:])
+            begin = seam.end()
+        for part in _trimmed(text, begin, span.end, 0):
+            yield from _cut(text, part, fits, seams[1:])
+
+
+def _cut_word(span: Span, fits: Fits) -> Iterator[Span]:
+    """Yield a word without seams in pieces; a single character always passes, so an end is reached."""
+    begin = span.start
+    while begin < span.end:
+        size = min(span.end - begin, _LONGEST_PIECE)
+        while size > 1 and not fits(begin, begin + size):
+            size = (size + 1) // 2
+        yield Span(start=begin, end=begin + size)
+        begin += size
+
+
+def _trimmed(text: str, start: int, end: int, offset: int) -> Iterator[Span]:
+    """Yield `text[start:end]` without the white space around it, moved by `offset`; nothing if that is all."""
+    part = text[start:end]
+    left = len(part) - len(part.lstrip())
+    stripped = part.strip()
+    if stripped:
+        yield Span(start=offset + start + left, end=offset + start + left + len(stripped))

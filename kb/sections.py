@@ -1,0 +1,68 @@
+"""What the sections of an article are about, by their headings and the headings above them."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from data.records import Article, Section
+
+
+class SectionKind(Enum):
+    """What a section can offer to a summary of looks."""
+
+    LEAD = "lead"
+    LOOKS = "looks"
+    NEUTRAL = "neutral"
+    OTHER = "other"
+    """On something else: behaviour, range, names. Looks may be mentioned in passing."""
+    NEVER = "never"
+    """References, galleries, sounds: no sentence of it is taken."""
+
+
+_LOOKS = re.compile(
+    r"descri|appearance|characteri|identif|plumage|morpholog|field ?mark|physical|anatom|\bfeatures|colou?ration|"
+    r"\bsize\b|dimorphism|external|\blooks?\b|pelage|\bmorphs?\b|differences|similar species|lookalike",
+    re.IGNORECASE,
+)
+_NEVER = re.compile(
+    r"referenc|external links|further reading|see also|gallery|^notes$|bibliograph|sources?$|cited|citation|footnote|literature|"
+    r"\bvoice|vocal|\bsongs?\b|\bcalls?\b|\bsounds?\b|stamps",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"distribut|\brange\b|habitat|breed|nest|reproduc|behavi|ecolog|food|feed|forag|diet|taxonom|systemat|classif|etymolog|"
+    r"nam(?:es?|ing)\b|status|conserv|threat|relation|culture|human|histor|phylogen|evolution|fossil|parasit|predat|"
+    r"moult|molt|migrat|movement|population|avicult|captiv|vagran|mortality|physiolog|life ?cycle|biology|habits|hybrid|uses?$",
+    re.IGNORECASE,
+)
+# Under a section on looks a heading such as "Description and biology" is still on looks, "Voice" is not.
+
+
+def section_kinds(article: Article) -> list[SectionKind]:
+    """Return the kind of every section of the article, in their order.
+
+    A heading is judged by itself first, then by those above it: "Juvenile" below "Description" is on looks, "Voice" and
+    "Distribution" below it are not.
+    """
+    kinds: list[SectionKind] = []
+    above: list[tuple[int, SectionKind]] = []
+    for section in article.sections:
+        while above and above[-1][0] >= section.level:
+            above.pop()
+        kind = _kind(section, above[-1][1] if above else SectionKind.NEUTRAL)
+        above.append((section.level, kind if kind is not SectionKind.LEAD else SectionKind.NEUTRAL))
+        kinds.append(kind)
+    return kinds
+
+
+def _kind(section: Section, parent: SectionKind) -> SectionKind:
+    if section.level == 1 and not section.title:
+        return SectionKind.LEAD
+    if parent is SectionKind.NEVER or _NEVER.search(section.title):
+        return SectionKind.NEVER
+    if _LOOKS.search(section.title):
+        return SectionKind.LOOKS
+    if _OTHER.search(section.title):
+        return SectionKind.OTHER
+    return parent
