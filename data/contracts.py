@@ -132,8 +132,11 @@ class ArticleSource(Protocol):
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield for each `(term, page title or None)` its page or why it has none; `subject_id` is `term:SLUG`."""
 
-    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | Failure]]:
-        """Yield each page's body as it arrives, in any order; a page that fails is a `Failure`."""
+    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
+        """Yield each page's body as it arrives, in any order.
+
+        A page that turns out not to be about its subject is left out; one that cannot be had is a `Failure`.
+        """
 
     def parse(self, fetched: FetchedPage) -> Article:
         """Return the article in a body; pure: the same body gives the same article."""

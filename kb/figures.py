@@ -16,16 +16,58 @@ SMALLEST_ICON_PX = 50  # shown narrower than this, a picture is a sign, not an i
 PHOTO_SUFFIXES = frozenset({"jpg", "jpeg", "jpe", "png", "webp", "gif", "tif", "tiff"})
 # Boxes around the article: their pictures illustrate a stub, a portal, a warning or another page.
 FOREIGN_BOXES = frozenset(
-    "metadata stub ambox mbox-small tmbox cmbox ombox dmbox navbox navbox-inner vertical-navbox sidebar sistersitebox side-box "
-    "portal portalbox portal-bar noviewer topicon mw-indicator mw-indicators authority-control hatnote dablink asbox "
-    "mw-ext-score ext-phonos listen haudio mw-kartographer-container previewnote catlinks bandeau-article homonymie".split()
+    [
+        "metadata",
+        "stub",
+        "ambox",
+        "mbox-small",
+        "tmbox",
+        "cmbox",
+        "ombox",
+        "dmbox",
+        "navbox",
+        "navbox-inner",
+        "vertical-navbox",
+        "sidebar",
+        "sistersitebox",
+        "side-box",
+        "portal",
+        "portalbox",
+        "portal-bar",
+        "noviewer",
+        "topicon",
+        "mw-indicator",
+        "mw-indicators",
+        "authority-control",
+        "hatnote",
+        "dablink",
+        "asbox",
+        "mw-ext-score",
+        "ext-phonos",
+        "listen",
+        "haudio",
+        "mw-kartographer-container",
+        "previewnote",
+        "catlinks",
+        "bandeau-article",
+        "homonymie",
+    ]
 )
-_NOT_THE_SUBJECT = re.compile(
-    r"(?:^|[\W_])(?:maps?|range|distribution|distrib|verbreitung|locator|location|karte|carte|mapa|"
-    r"status[\W_]?iucn\S*|iucn\S*|cladogram|phylogen\w*|timeline|logo|icon|flag|coat[\W_]of[\W_]arms|padlock|"
-    r"question[\W_]?book\S*|commons|wikispecies|wikidata|loudspeaker|gnome|speaker|sound)(?:$|[\W_])|"
-    r"distribution(?:map|\.)|(?:range|distribution)[\W_]?map|map\.(?:png|svg|gif|jpe?g)$",
+_SIGN_SUFFIXES = frozenset({"png", "gif", "svg"})  # what maps and signs are drawn in, and few photos
+_MAP = re.compile(
+    r"(?:^|[\W_])(?:maps?|range[\W_]?maps?|distribution|verbreitung|locator|mapa|karte|cladogram|phylogen\w*)(?:$|[\W_\d])"
+    r"|(?:distribution|range)[\W_]?map|[a-z]map\.\w+$|distribution\.\w+$",
     re.IGNORECASE,
+)
+_SIGN = re.compile(
+    r"(?:^|[\W_])(?:range|location|carte|timeline|logo|icon|flag|coat[\W_]of[\W_]arms|padlock|question[\W_]?book\S*|commons|"
+    r"wikispecies|wikidata|loudspeaker|gnome|speaker|sound|distrib)(?:$|[\W_])",
+    re.IGNORECASE,
+)
+_STATUS = re.compile(r"^(?:status[\W_]|iucn[\W_])", re.IGNORECASE)
+_RANGE_CAPTION = re.compile(
+    r"(?:(?:approximate|native|breeding|geographic(?:al)?|global|world|current|known|year-round)\s+)*(?:range|distribution)\b",
+    re.I,
 )
 _THUMB = re.compile(r"/thumb/[0-9a-f]/[0-9a-f]{2}/([^/]+)/[^/]+$")
 _ORIGINAL = re.compile(r"/[0-9a-f]/[0-9a-f]{2}/([^/]+)$")
@@ -35,32 +77,25 @@ _FILE_TITLE = re.compile(r"^[^:/]+:(.+\.[A-Za-z0-9]{2,5})$")
 def find_figures(root: Tag, taxobox: Tag | None) -> tuple[Figure, ...]:
     """Return the figures of an article, each file once: the lead image first, then galleries, then the rest.
 
-    The lead image is the first photo of the taxobox, or without a taxobox the first one before any heading; a map, a
-    status icon or a stub's icon never is. Further photos of the taxobox count as gallery.
+    The lead image is the first photo of the taxobox, or on a page without one the first photo outside galleries; a map,
+    a status icon or a stub's icon never is. Further photos of the taxobox count as gallery.
     """
     lead: list[Figure] = []
     gallery: list[Figure] = []
     body: list[Figure] = []
-    first_heading = root.find(["h2", "h3"], id=lambda value: value != "mw-toc-heading")
-    before_heading = (
-        {id(tag) for tag in first_heading.find_all_previous("img")} if isinstance(first_heading, Tag) else None
-    )
     for image in root.find_all("img"):
         if _is_sign(image, root):
             continue
         file = file_name(image)
-        if file is None:
+        if file is None or _STATUS.match(file):
             continue
         in_box = taxobox is not None and any(parent is taxobox for parent in image.parents)
         caption = _caption(image, root, taxobox if in_box else None)
         is_subject = is_photo(file) and not shows_something_else(file, caption)
-        if (
-            not lead
-            and is_subject
-            and (in_box or (taxobox is None and (before_heading is None or id(image) in before_heading)))
-        ):
+        in_gallery = _in_gallery(image, root)
+        if not lead and is_subject and (in_box or (taxobox is None and not in_gallery)):
             lead.append(_figure(file, caption, "lead"))
-        elif (in_box and is_subject) or _in_gallery(image, root):
+        elif (in_box and is_subject) or in_gallery:
             gallery.append(_figure(file, caption, "gallery"))
         else:
             body.append(_figure(file, caption, "body"))
@@ -82,13 +117,9 @@ def shows_something_else(file: str, caption: str = "") -> bool:
         >>> shows_something_else("Frog_distribution.png"), shows_something_else("Hooded crow in Rome.jpg")
         (True, False)
     """
-    if _NOT_THE_SUBJECT.search(file.replace("_", " ")):
+    if _MAP.search(file) or _STATUS.match(file) or _RANGE_CAPTION.match(caption):
         return True
-    return bool(
-        re.match(
-            r"(?:approximate |native |breeding |geographic |global |current )*(?:range|distribution)\b", caption, re.I
-        )
-    )
+    return file.rpartition(".")[2].lower() in _SIGN_SUFFIXES and _SIGN.search(file) is not None
 
 
 def file_name(image: Tag) -> str | None:

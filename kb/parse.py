@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from bs4 import BeautifulSoup, NavigableString, Tag
-from bs4.element import PreformattedString
+from bs4 import BeautifulSoup, Tag
+from bs4.element import NavigableString, PreformattedString
 
 from data.records import Article, Section, Source
 from kb.figures import find_figures
@@ -26,15 +26,38 @@ CONTENT_ROOTS = (
 )
 # What a reader of the text does not read: boxes, tables, notes, captions, links for editors.
 NOT_TEXT = (
-    "table, style, script, noscript, math, audio, video, form, figure, sup.reference, ol.references, link, meta, "
-    ".reflist, .references, .refbegin, .mw-references-wrap, .mw-editsection, .editsection, .hatnote, .dablink, .rellink, "
-    ".thumb, .gallery, .infobox, .navbox, .navbox-styles, .sidebar, .metadata, .ambox, .mbox-small, .side-box, "
-    ".sistersitebox, .portalbox, .portal, .portal-bar, .noprint, .toc, #toc, .mw-empty-elt, .shortdescription, "
-    ".Template-Fact, .Inline-Template, .mw-cite-backlink, .printfooter, .catlinks, #catlinks, .previewnote, .mw-jump-link, "
-    "#jump-to-nav, #siteSub, #contentSub, #coordinates, .stub, .asbox, .authority-control, .error, .mw-kartographer-container, "
-    ".ext-phonos, .haudio, .homonymie, .bandeau-article, .dmbox, #disambigbox"
+    "table, style, script, noscript, math, audio, video, form, figure, sup.reference, ol.references, link, "
+    "meta, .reflist, .references, .refbegin, .mw-references-wrap, .mw-editsection, .editsection, .hatnote, "
+    ".dablink, .rellink, .thumb, .gallery, .infobox, .navbox, .navbox-styles, .sidebar, .metadata, .ambox, "
+    ".mbox-small, .side-box, .sistersitebox, .portalbox, .portal, .portal-bar, .noprint, .toc, #toc, "
+    ".mw-empty-elt, .shortdescription, .Template-Fact, .Inline-Template, .mw-cite-backlink, .printfooter, "
+    ".catlinks, #catlinks, .previewnote, .mw-jump-link, #jump-to-nav, #siteSub, #contentSub, #coordinates, "
+    ".stub, .asbox, .authority-control, .error, .mw-kartographer-container, .ext-phonos, .haudio, .homonymie, "
+    ".bandeau-article, .dmbox, #disambigbox"
 )
-BLOCKS = frozenset("p li dd dt blockquote pre div section ul ol dl center article main tr td th figcaption hr".split())
+BLOCKS = frozenset(
+    [
+        "p",
+        "li",
+        "dd",
+        "dt",
+        "blockquote",
+        "pre",
+        "div",
+        "section",
+        "ul",
+        "ol",
+        "dl",
+        "center",
+        "article",
+        "main",
+        "tr",
+        "td",
+        "th",
+        "figcaption",
+        "hr",
+    ]
+)
 HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _SPACES = re.compile(r"\s+")
 _BEFORE_PUNCTUATION = re.compile(r" +([,.;:!?)\]])")
@@ -42,7 +65,8 @@ _EMPTY_BRACKETS = re.compile(r" ?[(\[][\s;,]*[)\]]")
 _FOOTNOTE = re.compile(r"\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]")
 _DISAMBIGUATION_CATEGORY = re.compile(
     r"^(?:all )?(?:article |human name |place name )?(?:disambiguation pages|disambiguations?)$"
-    r"|\bdisambiguation pages$|^set index articles on animal|^animal common name disambiguation|homonymie|begriffsklärung",
+    r"|\bdisambiguation pages$|^set index articles on animal|^animal common name disambiguation"
+    r"|homonymie|begriffsklärung",
     re.IGNORECASE,
 )
 _REFERS_TO = re.compile(

@@ -71,7 +71,7 @@ def taxon_id(scientific_name: str) -> str:
 
 
 def epithet_stem(scientific_name: str) -> str:
-    """Return the last word of a binomial without its ending, which follows the gender of the genus (`alba`, `albus`)."""
+    """Return the last word of a binomial without its ending, which follows the genus' gender (`alba`, `albus`)."""
     epithet = scientific_name.rsplit(" ", 1)[-1].lower()
     return _ENDINGS.sub("", epithet) or epithet
 
@@ -196,7 +196,7 @@ class AviList:
                     continue
                 listed.add(scientific)
                 self._add_names(entry, common, code, by_code)
-            # A table that has both names means two birds by them, so only species that it lacks can get a synonym of it.
+            # A table that has both names means two birds by them: only species that it lacks can get a synonym of it.
             unlisted = [entry for entry in self._species if entry.scientific_name not in listed]
             by_stem = _unique(
                 {_stem_key(entry.parents[2], entry.scientific_name): entry for entry in unlisted}, unlisted

@@ -4,15 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 
 from bs4 import Tag
 
 from data.records import Infobox
 
-RANK_ROWS = (
-    "domain kingdom phylum division class subclass infraclass superorder order suborder infraorder parvorder superfamily "
-    "family subfamily tribe subtribe genus subgenus species subspecies clade"
-).split()
+RANK_ROWS = frozenset(
+    [
+        "domain",
+        "kingdom",
+        "phylum",
+        "division",
+        "class",
+        "subclass",
+        "infraclass",
+        "superorder",
+        "order",
+        "suborder",
+        "infraorder",
+        "parvorder",
+        "superfamily",
+        "family",
+        "subfamily",
+        "tribe",
+        "subtribe",
+        "genus",
+        "subgenus",
+        "species",
+        "subspecies",
+        "clade",
+    ]
+)
 # Rows of a classification table in other languages than English, by what they say in ours.
 FOREIGN_RANKS = {
     "klasse": "class", "ordnung": "order", "familie": "family", "gattung": "genus", "art": "species",
@@ -46,7 +70,7 @@ def read_taxobox(table: Tag) -> Infobox:
     The binomial of a page about a genus with a single species is that species'; a page about a larger group or about a
     subspecies has none.
     """
-    rows = list(_cells(table))
+    rows = [row for row in _rows(table) if any(row.texts)]
     classification = dict(_classification(rows))
     return Infobox(
         name=_heading(table),
@@ -77,45 +101,48 @@ def plain(tag: Tag) -> str:
 
 
 def _looks_like_taxobox(table: Tag) -> bool:
-    ranks = {key.lower().rstrip(":") for key, _ in (row for row in _cells(table) if len(row) == 2)}
+    ranks = {row.texts[0].lower().rstrip(":") for row in _rows(table) if len(row.texts) == 2}
     ranks = {FOREIGN_RANKS.get(rank, rank) for rank in ranks}
     return len(ranks & {"class", "order", "family", "genus", "species"}) >= 2
 
 
-def _cells(table: Tag) -> Iterator[tuple[str, ...]]:
-    """Yield the texts of each row's cells, rows of nested tables in their place, rows that hold one left out."""
+@dataclass(frozen=True, slots=True)
+class _Row:
+    texts: tuple[str, ...]
+    is_heading: bool
+
+
+def _rows(table: Tag) -> Iterator[_Row]:
+    """Yield the rows with their cells' texts, those of nested tables in their place without the row that holds one."""
     for row in table.find_all("tr"):
         if row.find("table") is None:
-            texts = tuple(plain(cell) for cell in row.find_all(["th", "td"]))
-            if any(texts):
-                yield texts
+            cells = row.find_all(["th", "td"])
+            yield _Row(tuple(plain(cell) for cell in cells), bool(cells) and all(cell.name == "th" for cell in cells))
 
 
-def _classification(rows: list[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
-    for row in rows:
-        if len(row) != 2:
-            continue
-        key = row[0].lower().rstrip(": ").strip()
+def _classification(rows: list[_Row]) -> Iterator[tuple[str, str]]:
+    for texts in (row.texts for row in rows if len(row.texts) == 2):
+        key = texts[0].lower().rstrip(": ").strip()
         rank = FOREIGN_RANKS.get(key, key)
-        if rank not in RANK_ROWS or not row[1]:
+        if rank not in RANK_ROWS or not texts[1]:
             continue
         if rank in ("species", "subspecies"):
-            yield rank, row[1].lstrip("†? ").split(" (")[0]
-        elif found := _CAPITALISED.search(row[1]):
+            yield rank, texts[1].lstrip("†? ").split(" (")[0]
+        elif found := _CAPITALISED.search(texts[1]):
             yield rank, found[0]
 
 
-def _binomial(table: Tag, rows: list[tuple[str, ...]], classification: dict[str, str]) -> str | None:
+def _binomial(table: Tag, rows: list[_Row], classification: dict[str, str]) -> str | None:
     if table.find(class_="trinomial"):
         return None
     for marked in table.find_all(class_="binomial"):
         if found := parse_binomial(plain(marked)):
             return found
-    for row, following in zip(rows, rows[1:], strict=False):
-        heading = row[0].lower().rstrip(":").strip()
-        if len(row) == 1 and heading in _BINOMIAL_HEADINGS and (found := parse_binomial(following[0])):
+    for row, following in pairwise(rows):
+        heading = row.texts[0].lower().rstrip(":").strip()
+        if len(row.texts) == 1 and heading in _BINOMIAL_HEADINGS and (found := parse_binomial(following.texts[0])):
             return found
-    if "subspecies" in classification or any("trinomial name" in row[0].lower() for row in rows):
+    if "subspecies" in classification or any("trinomial name" in row.texts[0].lower() for row in rows):
         return None
     if species := classification.get("species"):
         if found := parse_binomial(species):
@@ -140,14 +167,15 @@ def _only_species(table: Tag) -> str | None:
     return None
 
 
-def _named_rows(rows: list[tuple[str, ...]]) -> dict[str, str]:
+def _named_rows(rows: list[_Row]) -> dict[str, str]:
     """Return the rows of two cells by the first; a heading alone in its row names the row that follows it."""
     named: dict[str, str] = {}
-    for row, following in zip(rows, [*rows[1:], ()], strict=True):
-        if len(row) == 2 and row[0] and row[1]:
-            named.setdefault(row[0].rstrip(": "), row[1])
-        elif len(row) == 1 and len(following) == 1 and len(row[0]) <= 40:
-            named.setdefault(row[0].rstrip(": "), following[0])
+    for row in rows:
+        if len(row.texts) == 2 and row.texts[0] and row.texts[1]:
+            named.setdefault(row.texts[0].rstrip(": "), row.texts[1])
+    for row, following in pairwise(rows):
+        if row.is_heading and len(row.texts) == 1 and len(following.texts) == 1 and not following.is_heading:
+            named.setdefault(row.texts[0].rstrip(": "), following.texts[0])
     return named
 
 

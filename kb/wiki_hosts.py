@@ -1,4 +1,4 @@
-"""Which addresses may be asked: http(s) only, the wiki itself and Wikimedia's file servers, and nobody without manners."""
+"""Which addresses may be asked: http(s) only, the wiki itself and Wikimedia's file servers, these with a contact."""
 
 from __future__ import annotations
 

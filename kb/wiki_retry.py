@@ -69,7 +69,7 @@ class Trier:
         self._is_down = False
         self._not_before = 0.0
 
-    def run(self, request: Callable[[], AnswerT], *, where: str) -> AnswerT:
+    def run(self, request: Callable[[], AnswerT]) -> AnswerT:
         """Return what `request` returns, after as many tries as the patience allows.
 
         Raises:
@@ -85,7 +85,7 @@ class Trier:
                 n_failed += 1
                 wait_s = self._next_wait(refusal, n_failed, time.monotonic() - started)
                 if wait_s is None:
-                    raise _final(refusal, n_failed, where) from refusal.__cause__
+                    raise _final(refusal, n_failed) from refusal.__cause__
             else:
                 with self._lock:
                     self._has_answered, self._is_down = True, False
@@ -107,9 +107,8 @@ class Trier:
             if refusal.is_dubious:
                 tries = min(tries, 2)
             if self._is_down:
-                tries = (
-                    1  # others have waited for it in vain: a dead wiki must not cost its full patience for every page
-                )
+                # Others have waited for it in vain: a dead wiki must not cost the full patience for every page.
+                tries = 1
             backoff = patience.first_wait_s * 2 ** (n_failed - 1) * random.uniform(0.5, 1.5)
             wait_s = min(backoff, patience.longest_wait_s)
             if refusal.retry_after_s is not None:
@@ -140,11 +139,11 @@ def parse_retry_after(value: str | None, *, now: datetime | None = None) -> floa
     except (TypeError, ValueError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    left_s: float = (moment - (now or datetime.now(UTC))).total_seconds()
+    return max(0.0, left_s)
 
 
-def _final(refusal: Refusal, n_failed: int, where: str) -> SourceError:
-    del where
+def _final(refusal: Refusal, n_failed: int) -> SourceError:
     error = refusal.error
     if n_failed > 1 and error.args:
         error.args = (f"{error.args[0]} (tried {n_failed} times)", *error.args[1:])

@@ -119,7 +119,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             PageNotFound: the API says that there is no such page.
         """
         fields = {"format": "json", "formatversion": "2", "maxlag": "5"} | {k: str(v) for k, v in params.items()}
-        return self._trier.run(lambda: self._ask(fields), where=self.host)
+        return self._trier.run(lambda: self._ask(fields))
 
     def query(self, params: Mapping[str, str | int]) -> Iterator[Json]:
         """Yield the `query` part of each answer of a query, following its continuation to the end."""
@@ -172,7 +172,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         """
         check_redirect(url, origin=self.api_url)
         require_contact(url, self.contact)
-        return self._trier.run(lambda: self._download(url), where=host_of(url))
+        return self._trier.run(lambda: self._download(url))
 
     # --- one try ---------------------------------------------------------------------------------------------------
 

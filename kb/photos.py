@@ -1,0 +1,250 @@
+"""Photos of articles from a wiki's files: which may be taken, with author and licence, and their bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from bs4 import BeautifulSoup
+
+from data.contracts import AnchorBatch
+from data.errors import BadImage, MalformedAnswer, MissingContact, SourceError
+from data.files import sha256_hex
+from data.images import read_image
+from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
+from kb import reasons
+from kb.figures import is_photo, shows_something_else
+from kb.licences import licence_freedom, short_licence
+from kb.wiki_pages import WikiPages, is_title
+from kb.wikipedia import MAX_PHOTO_BYTES, N_CONCURRENT, TITLES_PER_REQUEST, Json
+
+# Wikimedia's file servers refuse other widths since 2026.
+THUMBNAIL_WIDTHS_PX = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)
+SMALLEST_SIDE_PX = 64  # less tells a model nothing
+MAX_PIXELS = 50_000_000
+FIGURES_PER_ARTICLE = 20  # a page with hundreds of pictures must not cost hundreds of look-ups
+PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """A file as the wiki describes it."""
+
+    url: str
+    page_url: str | None
+    media_type: str
+    author: str | None
+    licence: str | None
+    licence_url: str | None
+
+
+class PhotoFinder:
+    """Takes the free photos of articles; `allow_any_licence` takes the others too, with their licence noted.
+
+    Raises:
+        ValueError: for a thumbnail width that Wikimedia does not serve.
+    """
+
+    def __init__(self, pages: WikiPages, *, thumbnail_px: int, allow_any_licence: bool) -> None:
+        if thumbnail_px not in THUMBNAIL_WIDTHS_PX:
+            raise ValueError(f"expected a thumbnail width of {THUMBNAIL_WIDTHS_PX}, got {thumbnail_px}")
+        self._pages = pages
+        self._thumbnail_px = thumbnail_px
+        self._allow_any_licence = allow_any_licence
+
+    def fetch(
+        self, articles: Sequence[tuple[str, Article]], *, limit: int
+    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
+        """Yield for each article its first `limit` free photos, in the order of the articles.
+
+        Raises:
+            MissingContact: for photos on a Wikimedia host without a contact.
+        """
+        with ThreadPoolExecutor(N_CONCURRENT, thread_name_prefix="photos") as pool:
+            try:
+                for group in _groups(articles):
+                    titles = list(dict.fromkeys(f.file for _, figures, _ in group for f in figures if is_title(f.file)))
+                    try:
+                        found = self._describe(titles)
+                    except SourceError as error:
+                        yield from ((key, _failure(key, article, error)) for key, _, article in group)
+                        continue
+                    running = [
+                        (key, article, pool.submit(self._take, key, figures, found, limit))
+                        for key, figures, article in group
+                    ]
+                    for key, article, future in running:
+                        yield key, _result(key, article, future)
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _describe(self, files: Sequence[str]) -> dict[str, Json]:
+        """Return what the wiki says of each file that it has, by the file's name as asked."""
+        found: dict[str, Json] = {}
+        prefix = "File:"
+        for i in range(0, len(files), TITLES_PER_REQUEST):
+            answer = self._pages.client.query_titles(
+                [prefix + file for file in files[i : i + TITLES_PER_REQUEST]],
+                {
+                    "prop": "imageinfo",
+                    "iiprop": "url|size|mime|extmetadata",
+                    "iiurlwidth": self._thumbnail_px,
+                    "iiextmetadatafilter": "Artist|Attribution|LicenseShortName|LicenseUrl|License|UsageTerms|NonFree",
+                    "iiextmetadatalanguage": "en",
+                },
+            )
+            renamed = {step["from"]: step["to"] for key in ("normalized", "redirects") for step in answer.get(key, ())}
+            by_title = {page["title"]: page["imageinfo"][0] for page in answer["pages"] if page.get("imageinfo")}
+            for file in files[i : i + TITLES_PER_REQUEST]:
+                title = prefix + file
+                for _ in range(3):  # normalised, then a redirect, perhaps normalised again
+                    title = renamed.get(title, title)
+                if title in by_title:
+                    found[file] = by_title[title]
+        return found
+
+    def _take(self, key: str, figures: Sequence[Figure], found: dict[str, Json], limit: int) -> AnchorBatch:
+        images: list[AnchorImage] = []
+        skipped: list[LeftOut] = []
+        for figure in figures:
+            if len(images) >= limit:
+                break
+            taken = self._judge(figure, found.get(figure.file))
+            if isinstance(taken, _File):
+                image = self._download(key, figure, taken)
+                if isinstance(image, AnchorImage) and any(image.anchor.sha256 == held.anchor.sha256 for held in images):
+                    image = LeftOut(name=figure.file, reason=reasons.SAME_PICTURE)
+            else:
+                image = taken
+            if isinstance(image, LeftOut):
+                skipped.append(image)
+            else:
+                images.append(image)
+        return AnchorBatch(images=tuple(images), skipped=tuple(skipped))
+
+    def _judge(self, figure: Figure, info: Json | None) -> _File | LeftOut:
+        if not is_photo(figure.file):
+            return LeftOut(name=figure.file, reason=reasons.NOT_A_PHOTO)
+        if shows_something_else(figure.file, figure.caption):
+            return LeftOut(name=figure.file, reason=reasons.A_MAP_OR_SIGN)
+        if info is None or not info.get("url"):
+            return LeftOut(name=figure.file, reason=reasons.NO_FILE)
+        media_type = str(info.get("mime") or "")
+        if media_type not in PHOTO_TYPES:
+            return LeftOut(name=figure.file, reason=reasons.NOT_A_PHOTO, detail=media_type)
+        if min(int(info.get("width") or 0), int(info.get("height") or 0)) < SMALLEST_SIDE_PX:
+            return LeftOut(
+                name=figure.file, reason=reasons.TOO_SMALL, detail=f"{info.get('width')} x {info.get('height')}"
+            )
+        said = _metadata(info)
+        name = said.get("LicenseShortName") or said.get("UsageTerms") or said.get("License") or ""
+        url = said.get("LicenseUrl", "")
+        freedom = licence_freedom(name, url, is_marked_unfree=said.get("NonFree", "").lower() in ("true", "1", "yes"))
+        if freedom != "free" and not self._allow_any_licence:
+            reason = reasons.LICENCE_UNKNOWN if freedom == "unknown" else reasons.LICENCE_NOT_FREE
+            return LeftOut(name=figure.file, reason=reason, detail=name)
+        is_narrow = int(info.get("width") or 0) <= self._thumbnail_px
+        return _File(
+            url=str(info["url"] if is_narrow else info.get("thumburl") or info["url"]),
+            page_url=info.get("descriptionurl") or None,
+            media_type=media_type,
+            author=said.get("Attribution") or said.get("Artist") or None,
+            licence=name or short_licence("", url),
+            licence_url=url or None,
+        )
+
+    def _download(self, key: str, figure: Figure, file: _File) -> AnchorImage | LeftOut:
+        """Return the photo, or why it is not one.
+
+        Raises:
+            SourceError: where another try may help.
+        """
+        try:
+            content = self._pages.client.fetch_photo(file.url)
+            picture = read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
+        except MalformedAnswer as error:
+            return LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error))
+        except BadImage as error:
+            return LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error))
+        if min(picture.size) < SMALLEST_SIDE_PX:
+            return LeftOut(name=figure.file, reason=reasons.TOO_SMALL, detail=f"{picture.width} x {picture.height}")
+        sha256 = sha256_hex(content)
+        return AnchorImage(
+            anchor=Anchor(
+                anchor_id=sha256,
+                subject_id=key,
+                sha256=sha256,
+                file=figure.file,
+                page_url=file.page_url,
+                author=file.author,
+                licence=file.licence,
+                licence_url=file.licence_url,
+                caption=figure.caption,
+                media_type=media_type_of(content) or file.media_type,
+            ),
+            content=content,
+        )
+
+
+def media_type_of(content: bytes) -> str | None:
+    """Return the media type that the first bytes of a picture show (a thumbnail of a TIFF is a JPEG), or None.
+
+    Example:
+        >>> media_type_of(b"GIF89a...")
+        'image/gif'
+    """
+    for start, kind in (
+        (b"\xff\xd8\xff", "jpeg"),
+        (b"\x89PNG", "png"),
+        (b"GIF8", "gif"),
+        (b"II*\x00", "tiff"),
+        (b"MM\x00*", "tiff"),
+    ):
+        if content.startswith(start):
+            return f"image/{kind}"
+    return "image/webp" if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else None
+
+
+def _groups(articles: Sequence[tuple[str, Article]]) -> Iterator[list[tuple[str, tuple[Figure, ...], Article]]]:
+    """Yield the articles in groups whose files fit one request."""
+    group: list[tuple[str, tuple[Figure, ...], Article]] = []
+    files: set[str] = set()
+    for key, article in articles:
+        figures = article.figures[:FIGURES_PER_ARTICLE]
+        fresh = {figure.file for figure in figures}
+        if group and len(files | fresh) > TITLES_PER_REQUEST:
+            yield group
+            group, files = [], set()
+        group.append((key, figures, article))
+        files |= fresh
+    if group:
+        yield group
+
+
+def _result(key: str, article: Article, future: Future[AnchorBatch]) -> AnchorBatch | Failure:
+    try:
+        return future.result()
+    except MissingContact:
+        raise
+    except SourceError as error:
+        return _failure(key, article, error)
+
+
+def _failure(key: str, article: Article, error: SourceError) -> Failure:
+    return Failure(taxon=article.source.title or key, stage="anchor", reason=str(error))
+
+
+def _metadata(info: Json) -> dict[str, str]:
+    """Return the file's metadata as plain text, HTML and blanks removed."""
+    found = info.get("extmetadata") or {}
+    return {key: _plain(str(item.get("value", ""))) for key, item in found.items() if isinstance(item, dict)}
+
+
+def _plain(value: str) -> str:
+    if "<" not in value and "&" not in value:
+        return " ".join(value.split())
+    soup = BeautifulSoup(value, "html.parser")
+    for hidden in soup.select('[style*="display:none"], [style*="display: none"], script, style'):
+        hidden.decompose()
+    return " ".join(soup.get_text(" ").split())[:300]

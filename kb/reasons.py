@@ -1,0 +1,25 @@
+"""The fixed words in which a build says why something was left out; `kb status` counts them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NO_PAGE: Final = "no page"
+DISAMBIGUATION: Final = "disambiguation"
+NOT_ABOUT: Final = "not about the taxon"
+DUPLICATE: Final = "duplicate page"
+NOT_IN_TAXONOMY: Final = "not in the taxonomy"
+NOT_A_BIRD: Final = "not a bird"
+NOT_A_SPECIES: Final = "not a species"
+NOT_ASKED_FOR: Final = "not asked for"
+
+# Photos that are not taken as anchors.
+NOT_A_PHOTO: Final = "not a photo"
+A_MAP_OR_SIGN: Final = "a map or sign"
+NO_FILE: Final = "no such file"
+LICENCE_NOT_FREE: Final = "licence not free"
+LICENCE_UNKNOWN: Final = "licence unknown"
+TOO_SMALL: Final = "too small"
+UNREADABLE: Final = "unreadable picture"
+SAME_PICTURE: Final = "same picture twice"
+ELSEWHERE: Final = "on a host that is not asked"
