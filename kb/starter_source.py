@@ -28,6 +28,7 @@ from data.records import (
 )
 from data.starter.knowledge import LICENCE, StarterSpecies, read_lines, read_species, read_terms
 from data.starter.vectors import read_vector_anchors
+from kb.reasons import NO_PAGE
 from kb.taxa import fold
 
 AUTHOR = "Fieldmark"
@@ -81,7 +82,7 @@ class StarterSource:
                 title = self._species[taxon.taxon_id].taxon.common_name
                 yield taxon, PageRef(subject_id=taxon.taxon_id, title=title)
             else:
-                yield taxon, LeftOut(name=taxon.scientific_name, reason="no page")
+                yield taxon, LeftOut(name=taxon.scientific_name, reason=NO_PAGE)
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield for each term, by name, alias or title, its entry, or that there is none."""
@@ -89,7 +90,7 @@ class StarterSource:
         for name, title in terms:
             term = by_name.get(fold(title or name))
             if term is None:
-                yield name, LeftOut(name=name, reason="no page")
+                yield name, LeftOut(name=name, reason=NO_PAGE)
             else:
                 yield name, PageRef(subject_id=term.term_id, title=term.name)
 

@@ -8,7 +8,7 @@ to its end (1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from data.starter.plates.palette import INKS, Colour, darker
@@ -91,7 +91,6 @@ class Bill:
     lower_colour: Colour
     patches: tuple[Patch, ...] = ()
     over: bool = False
-    turn: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +135,8 @@ class Wing:
     n: int = 9
     drop: float = 0.0
     """How far the tip hangs, in shares of the length."""
+    tucked: bool = True
+    """Whether the front of the wing lies under the feathers of breast and back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,16 +193,12 @@ class Bird:
     crest_feathers: tuple[tuple[Point, Point, float], ...] = ()
     """Single crest feathers: root, tip, width, in head coordinates."""
     crest_colours: tuple[Colour, Colour] | None = None
-    extra: tuple[Outline, ...] = ()
-    """More outlines of the body, in the sheet's units."""
     patches: tuple[Patch | Marks, ...] = ()
     over: tuple[Patch, ...] = ()
     """Patches over the wing: an epaulette, plumes."""
-    setting: Literal["branch", "ground", "water", "rock", "post", "trunk", "shallows"] = "branch"
+    setting: Literal["branch", "ground", "water", "rock", "post", "trunk"] = "branch"
     ground_y: float = 82.0
     texture: float = 0.1
-    order: Literal["tail first", "wing first"] = "tail first"
-    accents: tuple[str, ...] = field(default=())
 
     def changed(self, **parts: object) -> Bird:
         """Return the bird with those parts replaced: the other sex, another plumage."""

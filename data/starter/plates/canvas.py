@@ -27,7 +27,7 @@ class Sheet:
         column = Image.new("RGB", (1, 64))
         column.putdata([mix(top, bottom, (row / 63) ** 1.4) for row in range(64)])
         self.image = column.resize((self.width, self.width), Image.Resampling.BILINEAR)
-        self.pen = ImageDraw.Draw(self.image)
+        self._pen = ImageDraw.Draw(self.image)
 
     def group(self, colour: Colour) -> Group:
         """Return an empty group of shapes on a ground of that colour."""
@@ -39,6 +39,14 @@ class Sheet:
         ImageDraw.Draw(coarse).polygon([(x / COARSE, y / COARSE) for x, y in points], fill=round(255 * strength))
         mask = coarse.filter(ImageFilter.GaussianBlur(blur / COARSE)).resize(self.image.size, Image.Resampling.BILINEAR)
         self.image.paste((40, 40, 56), mask=mask)
+
+    def dot(self, x: float, y: float, r: float, colour: Colour) -> None:
+        """Fill a disc, in px."""
+        self._pen.ellipse((x - r, y - r, x + r, y + r), fill=colour)
+
+    def stroke(self, points: Sequence[Point], colour: Colour, width: float) -> None:
+        """Draw a line of that width in px."""
+        self._pen.line(list(points), fill=colour, width=max(1, round(width)), joint="curve")
 
     def printed(self) -> Image.Image:
         """Return the drawing at its own size."""
@@ -56,7 +64,7 @@ class Group:
         self.rim = Image.new("L", size)
         self.paint = Image.new("RGB", size, colour)
         self._on_mask, self._on_rim = ImageDraw.Draw(self.mask), ImageDraw.Draw(self.rim)
-        self.pen = ImageDraw.Draw(self.paint)
+        self._pen = ImageDraw.Draw(self.paint)
         self.rim_px = sheet.width / 420
 
     def add(self, points: Sequence[Point]) -> None:
@@ -80,38 +88,46 @@ class Group:
     def patch(self, points: Sequence[Point], colour: Colour, *, soft: float = 0.0) -> None:
         """Paint the inside of an outline, with an edge that fades over `soft` px."""
         if soft < 1:
-            self.pen.polygon(points, fill=colour)
+            self._pen.polygon(points, fill=colour)
             return
-        xs, ys = [x for x, _ in points], [y for _, y in points]
-        left, upper = math.floor(min(xs) - 2 * soft), math.floor(min(ys) - 2 * soft)
-        right, lower = math.ceil(max(xs) + 2 * soft), math.ceil(max(ys) + 2 * soft)
-        step = max(1, round(soft / 2))
-        mask = Image.new("L", ((right - left) // step + 1, (lower - upper) // step + 1))
-        ImageDraw.Draw(mask).polygon([((x - left) / step, (y - upper) / step) for x, y in points], fill=255)
-        mask = mask.filter(ImageFilter.GaussianBlur(soft / step / 1.6))
-        mask = mask.resize((mask.width * step, mask.height * step), Image.Resampling.BILINEAR)
-        self.paint.paste(colour, (left, upper), mask)
+        mask, corner = soft_mask(points, soft)
+        self.paint.paste(colour, corner, mask)
+
+    def fade(self, points: Sequence[Point], *, soft: float) -> None:
+        """Let the thing vanish inside an outline, over `soft` px: it lies under what was drawn before."""
+        mask, corner = soft_mask(points, soft)
+        self.mask.paste(0, corner, mask)
+        self.rim.paste(0, corner, mask)
+
+    def dot(self, x: float, y: float, r: float, colour: Colour) -> None:
+        """Paint a disc, in px, on the thing."""
+        self._pen.ellipse((x - r, y - r, x + r, y + r), fill=colour)
 
     def line(self, points: Sequence[Point], colour: Colour, width: float) -> None:
         """Draw a line of that width in px on the thing."""
-        self.pen.line(list(points), fill=colour, width=max(1, round(width)), joint="curve")
+        self._pen.line(list(points), fill=colour, width=max(1, round(width)), joint="curve")
 
     def plumage(self, rng: random.Random, *, direction: float, length: float, n: int, strength: float) -> None:
         """Cover the thing with `n` fine feather tips that point in a direction (radians), darker or lighter."""
         box = self.mask.getbbox()
         if box is None:
             return
-        pixels = self.paint.tobytes()  # as it was before the first feather
+        pixels, width = self.paint.tobytes(), self.paint.width  # as they were before the first feather
         for _ in range(n):
             x, y = rng.uniform(box[0], box[2] - 1), rng.uniform(box[1], box[3] - 1)
-            first = 3 * (int(y) * self.paint.width + int(x))
-            under: Colour = (pixels[first], pixels[first + 1], pixels[first + 2])
-            tone = darker(under, strength) if rng.random() < 0.6 else lighter(under, strength)
             angle = direction + rng.uniform(-0.35, 0.35)
-            reach = length * rng.uniform(0.6, 1.2)
-            bend = angle + rng.uniform(-0.25, 0.25)
-            middle = (x + reach * 0.5 * math.cos(bend), y + reach * 0.5 * math.sin(bend))
+            bend, reach = angle + rng.uniform(-0.25, 0.25), length * rng.uniform(0.6, 1.2)
+            share = strength if rng.random() < 0.6 else -strength
             end = (x + reach * math.cos(angle), y + reach * math.sin(angle))
+            if not (0 <= end[0] < width and 0 <= end[1] < self.paint.height):
+                continue
+            first, last = (3 * (int(v) * width + int(u)) for u, v in ((x, y), end))
+            below = pixels[first : first + 3]
+            if max(abs(a - b) for a, b in zip(below, pixels[last : last + 3], strict=True)) > 24:
+                continue  # it would carry one colour into another
+            tone: Colour = (below[0], below[1], below[2])
+            middle = (x + reach * 0.5 * math.cos(bend), y + reach * 0.5 * math.sin(bend))
+            tone = darker(tone, share) if share > 0 else lighter(tone, -share)
             self.line([(x, y), middle, end], tone, self.rim_px * 0.8)
 
     def finish(self, *, depth: float, shade: float = 0.5, glow: float = 0.28, outline: float = 0.55) -> None:
@@ -140,3 +156,15 @@ class Group:
         edge = Image.blend(paint, Image.new("RGB", size, (20, 20, 30)), outline)
         self.sheet.image.paste(edge, box[:2], rim)
         self.sheet.image.paste(paint, box[:2], mask)
+
+
+def soft_mask(points: Sequence[Point], soft: float) -> tuple[Image.Image, tuple[int, int]]:
+    """Return a mask of the inside of an outline, whose edge fades over `soft` px, and where its corner belongs."""
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    left, upper = math.floor(min(xs) - 2 * soft), math.floor(min(ys) - 2 * soft)
+    right, lower = math.ceil(max(xs) + 2 * soft), math.ceil(max(ys) + 2 * soft)
+    step = max(1, round(soft / 2))  # what is blurred needs no fine grid
+    mask = Image.new("L", ((right - left) // step + 1, (lower - upper) // step + 1))
+    ImageDraw.Draw(mask).polygon([((x - left) / step, (y - upper) / step) for x, y in points], fill=255)
+    mask = mask.filter(ImageFilter.GaussianBlur(soft / step / 1.6))
+    return mask.resize((mask.width * step, mask.height * step), Image.Resampling.BILINEAR), (left, upper)

@@ -32,7 +32,7 @@ def spine(*, plump: float = 1.0, head: float = 10.5) -> tuple[Disc, ...]:
     )
 
 
-PERCHED = Legs(hip=(47, 66), foot=(50, 82), colour=ink("horn"), apart=4.5)
+PERCHED = Legs(hip=(47, 66), foot=(50, 82), colour=ink("horn"), apart=4.5, thigh=2.8)
 CAP = path("-1.2,0.1 -0.9,-0.9 0,-1.25 0.8,-0.8 0.95,-0.3! 0.3,-0.38 -0.4,-0.2")
 BELLY = path("-1.3,0.35 -0.4,0.35 0.5,0.45 1.1,0.3 1.3,1.2 0,1.5 -1.4,1.2")
 
@@ -50,7 +50,9 @@ def northern_cardinal_male() -> Bird:
         eyes=(Eye(at=(0.22, -0.2)),),
         patches=(
             on_body(BELLY, lighter(red, 0.06), soft=4),
-            on_head("0.42,-0.52 1,-0.62 1.2,0.1 1,0.85 0.5,0.95 0.42,0.4 0.55,0", ink("black"), soft=0.5),
+            on_head(
+                "0.3,-0.3 0.62,-0.62 1.1,-0.6 1.2,0.1 1.1,0.9 0.6,1.2 0.2,1 0.3,0.4 0.36,0", ink("black"), soft=0.5
+            ),
         ),
         wing=Wing(shoulder=(57, 44), tip=(30, 68), coverts=dull, flight=darker(dull, 0.12), edge=red, covert_edge=red),
         tail=Tail(base=(36, 63), end=(15, 89), colour=dull, edge=red, tip="rounded", width=0.2, spread=0.27),
@@ -170,7 +172,7 @@ def american_goldfinch_male() -> Bird:
             width=0.26,
             spread=0.34,
         ),
-        legs=Legs(hip=(47, 66), foot=(50, 82), colour=ink("flesh"), apart=4.5),
+        legs=Legs(hip=(47, 66), foot=(50, 82), colour=ink("flesh"), apart=4.5, thigh=2.8),
     )
 
 
@@ -200,7 +202,7 @@ def european_robin() -> Bird:
         tail=Tail(
             base=(36, 64), end=(19, 84), colour=darker(brown, 0.12), edge=lighter(brown, 0.15), width=0.24, spread=0.3
         ),
-        legs=Legs(hip=(48, 67), foot=(50.5, 82), colour=ink("warm brown"), apart=4.5),
+        legs=Legs(hip=(48, 67), foot=(50.5, 82), colour=ink("warm brown"), apart=4.5, thigh=2.8),
     )
 
 
@@ -229,7 +231,7 @@ def red_winged_blackbird_male() -> Bird:
             ),
         ),
         tail=Tail(base=(36, 63), end=(16, 86), colour=black, edge=ink("slate"), tip="rounded", width=0.22, spread=0.3),
-        legs=Legs(hip=(47, 66), foot=(50, 82), colour=ink("soot"), apart=4.5),
+        legs=Legs(hip=(47, 66), foot=(50, 82), colour=ink("soot"), apart=4.5, thigh=2.8),
     )
 
 
@@ -272,7 +274,7 @@ def eurasian_blue_tit() -> Bird:
             width=0.26,
             spread=0.3,
         ),
-        legs=Legs(hip=(48, 67), foot=(50.5, 82), colour=ink("slate"), apart=4.5),
+        legs=Legs(hip=(48, 67), foot=(50.5, 82), colour=ink("slate"), apart=4.5, thigh=2.8),
     )
 
 

@@ -12,13 +12,15 @@ from PIL import Image
 
 from data.starter.plates.anatomy import Bird
 from data.starter.plates.canvas import Sheet
-from data.starter.plates.drawing import BirdDrawing, draw_setting
+from data.starter.plates.drawing import draw_bird
+from data.starter.plates.hand import Hand
 from data.starter.plates.palette import Colour
+from data.starter.plates.setting import draw_setting
 from data.starter.plates.shapes import Frame, Point
 
 Purpose = Literal["plate", "anchor", "query"]
 SIZE_PX = 360
-OVERSAMPLING = 3
+OVERSAMPLING = 2
 PAPERS: tuple[tuple[Colour, Colour], ...] = (
     ((250, 249, 244), (236, 233, 222)),
     ((240, 245, 248), (222, 230, 234)),
@@ -83,11 +85,11 @@ def draw(bird: Bird, variant: Variant, *, size: int = SIZE_PX) -> Image.Image:
         scale=unit * variant.scale,
         mirrored=variant.mirrored,
     ).within(Frame(x=-50, y=-50))
-    draw_setting(bird, sheet, standing, rng)
+    draw_setting(Hand(sheet, standing, rng=rng, wobble=0.0), bird)
     x, y = bird.legs.foot if bird.legs else (50.0, bird.ground_y)
     # The bird tilts about its feet; the ground does not tilt with it.
     tilted = standing.within(Frame(x=x, y=y, turn=variant.tilt)).within(Frame(x=-x, y=-y))
-    BirdDrawing(bird, sheet, tilted, head_turn=variant.head_turn, rng=rng, wobble=variant.wobble).draw()
+    draw_bird(Hand(sheet, tilted, rng=rng, wobble=variant.wobble), bird, head_turn=variant.head_turn)
     return balanced(sheet.printed(), exposure=variant.exposure, warmth=variant.warmth)
 
 

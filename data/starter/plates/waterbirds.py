@@ -134,11 +134,11 @@ def great_blue_heron() -> Bird:
             (40, 48, 9.5),
             (50, 43, 9.5),
             (58, 38, 6),
-            (62, 33, 3.9),
-            (60, 27, 3.3),
-            (58.5, 21, 3.0),
-            (60.5, 14.5, 3.0),
-            (66, 12, 4.3),
+            (63.5, 33, 4.2),
+            (63, 26.5, 3.4),
+            (58.5, 20.5, 3.0),
+            (58.5, 13.5, 3.0),
+            (64.5, 9.5, 4.3),
         ),
         body=2,
         colour=grey,
@@ -147,8 +147,8 @@ def great_blue_heron() -> Bird:
         crest_feathers=(((-0.2, -0.55), (-3.9, 0.5), 0.36), ((-0.2, -0.4), (-3.3, 1.1), 0.3)),
         crest_colours=(ink("black"), ink("soot")),
         patches=(
-            on_sheet("54,10 62,10 66,20 64,28 67,36 58,40 56,30", mix(ink("pale grey"), ink("flesh"), 0.35), soft=1),
-            on_sheet("61,16 64.5,17 62.5,26 66,33 63,44 61,34 60.4,26", ink("white"), soft=0.5),
+            on_sheet("52,8 62,8 64,18 67,26 69,36 58,40 56,30", mix(ink("pale grey"), ink("flesh"), 0.35), soft=1),
+            on_sheet("60.5,14 63,15 61.5,19.5 68,26 68,36 63,44 63.5,33 62.5,26 59.5,20", ink("white"), soft=0.5),
             Marks(
                 kind="streaks",
                 outline=path("0.9,0.9 2.2,0.2 2.6,-1 2.9,-0.6 2.4,0.8 1.2,1.4"),
@@ -184,7 +184,7 @@ def great_blue_heron() -> Bird:
             thigh=2.8,
             thigh_colour=ink("rust"),
         ),
-        setting="shallows",
+        setting="water",
         ground_y=92,
         texture=0.12,
     )
@@ -231,7 +231,7 @@ def american_flamingo() -> Bird:
         ),
         tail=Tail(base=(31, 51), end=(21, 56), colour=pink, edge=lighter(pink, 0.3), width=0.5, spread=0.6),
         legs=Legs(hip=(45, 54), foot=(47, 95), colour=ink("salmon"), kind="webbed", width=1.2, apart=5.5, ankle=1.6),
-        setting="shallows",
+        setting="water",
         ground_y=94,
     )
 

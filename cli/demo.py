@@ -1,0 +1,161 @@
+"""`kb demo`: the main job on what ships with Fieldmark, from the build of a knowledge base to named birds."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli import options, output
+from cli.progress import stage_progress
+from cli.trials import Trial, ask_in_words, ask_with_drawings, total, verdict, write_drawings
+from data.errors import UsageError
+
+if TYPE_CHECKING:
+    from data.contracts import Encoders
+    from kb.store import KnowledgeBase
+
+TERM_QUERY = "a duck with a blue speculum"
+FOLDERS = ("birds.kb", "pictures")
+
+
+@click.command()
+@click.option(
+    "--workdir",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="A new folder for what it makes; without it FIELDMARK_HOME/demo, where the last demo is replaced.",
+)
+def demo(workdir: Path | None) -> None:
+    """Show the main job on what ships with Fieldmark: build, look up, identify. No network, no key.
+
+    The birds are drawings made by code. Every answer is printed as it came, the wrong ones too.
+
+    Example: kb demo
+    """
+    run_demo(workdir, home=options.settings().home, quiet=options.invocation().quiet)
+
+
+def run_demo(workdir: Path | None, *, home: Path, quiet: bool = False) -> None:
+    """Build a small knowledge base out of the starter knowledge, put questions to it, and print what came of it.
+
+    Args:
+        workdir: a folder that is empty or not there yet; None takes `demo` below `home` and clears it first.
+        home: where Fieldmark keeps files of its own.
+        quiet: show no progress on stderr.
+
+    Raises:
+        UsageError: if `workdir` holds something already.
+    """
+    import kb
+    from recognize import load_encoders
+
+    began = time.monotonic()
+    folder = fresh_folder(workdir, home)
+    path = folder / "birds.kb"
+    output.write("Fieldmark demo. It runs on this machine alone: no network, no key.\n")
+    encoders = load_encoders("starter")
+
+    with timed("1. Build a knowledge base"):
+        show_build(path, encoders, quiet=quiet)
+    store = kb.open(path)
+    try:
+        with timed("2. Look a term up"):
+            show_term(store, encoders)
+        with timed("3. Find birds by words"):
+            show_trials(list(ask_in_words(store, encoders)), "description", "score")
+        with timed("4. Name the birds in pictures"):
+            drawings = write_drawings(folder / "pictures")
+            output.write(
+                f"   {len(drawings)} drawings in {folder / 'pictures'}: the same birds as the anchors, drawn anew in\n"
+                "   other poses, on other paper and in other light. They are no photos."
+            )
+            show_trials(list(ask_with_drawings(store, encoders, drawings)), "drawing", "score")
+    finally:
+        store.close()
+    output.write(f"All of it took {time.monotonic() - began:.1f} s and lies in {folder}.\n")
+    output.write(next_steps(path, folder / "pictures"))
+
+
+def fresh_folder(workdir: Path | None, home: Path) -> Path:
+    """Return the folder for this demo, without what an earlier demo left in it.
+
+    Raises:
+        UsageError: if `workdir` holds something already.
+    """
+    if workdir is None:
+        folder = home / "demo"
+        for name in FOLDERS:  # nothing but what a demo makes
+            shutil.rmtree(folder / name, ignore_errors=True)
+    else:
+        folder = workdir
+        if folder.exists() and any(folder.iterdir()):
+            raise UsageError(f"{folder} is not empty", hint="--workdir names a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def timed(title: str) -> Iterator[None]:
+    """Print a title, and the seconds that went by below it."""
+    output.write(title)
+    began = time.monotonic()
+    yield
+    output.write(f"   {time.monotonic() - began:.2f} s\n")
+
+
+def show_build(path: Path, encoders: Encoders, *, quiet: bool) -> None:
+    """Build from the starter source, through the stages that a build from Wikipedia goes through."""
+    import kb
+    from kb.starter_source import StarterSource
+
+    source = StarterSource(with_vectors=False)
+    with stage_progress(quiet=quiet) as progress:
+        status = kb.build(path, source.taxa(), source, encoders, terms=source.terms(), progress=progress)
+    output.write("   kb build --source starter: facts and sentences of our own, drawings made by code")
+    output.write(
+        f"   {output.plural(status.species, 'species', 'species')}, {status.summaries} summaries, "
+        f"{status.chunks} chunks, {status.anchors} anchors (drawings), {status.terms} terms"
+    )
+    for failure in status.failures:
+        output.write(f"   failed: {failure.taxon}: {failure.stage}: {failure.reason}")
+
+
+def show_term(store: KnowledgeBase, encoders: Encoders) -> None:
+    """Look the term of a query up."""
+    import kb
+
+    found = kb.context(store, TERM_QUERY, encoders.sentence)
+    output.write(f'   kb context "{TERM_QUERY}"')
+    for term in found.terms:
+        output.write(output.wrapped(f"{term.name}: {term.definition} {term.look_for}".rstrip(), indent="   "))
+    if not found.terms:
+        output.write("   found nothing")
+
+
+def show_trials(trials: Sequence[Trial], asked: str, score: str) -> None:
+    """Print each question with the rank of the right species and the score of the first, and the total."""
+    rows = [(trial.question, trial.right, verdict(trial), trial.score) for trial in trials]
+    table = output.as_table([asked, "right species", "came in at", score], rows, right=[score])
+    output.write("\n".join(f"   {line}" for line in table.splitlines()))
+    output.write(f"   {total(trials)}")
+
+
+def next_steps(path: Path, pictures: Path) -> str:
+    """Return what a user may want to do next."""
+    steps = (
+        ("name the bird in a photo of your own", f"kb identify PHOTO.jpg --kb {path}"),
+        ("see why", f"kb identify {pictures / 'pica-pica.png'} --kb {path} --explain"),
+        ("read what is known of a bird", f'kb show "Snowy Owl" --kb {path}'),
+        (
+            "build one of real birds from Wikipedia",
+            "kb build --taxon Strigiformes --kb owls.kb --contact YOU@EXAMPLE.ORG",
+        ),
+        ("or of all birds of the world (hours)", "kb build --taxon Aves --kb birds.kb --contact YOU@EXAMPLE.ORG"),
+    )
+    return "\n".join(["Next:", *(f"  {command}\n      {purpose}" for purpose, command in steps)])
