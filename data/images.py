@@ -83,8 +83,8 @@ def read_image(
         source: a path, or the bytes of a picture file.
         max_pixels: the most pixels allowed; checked before anything is decoded.
         max_bytes: the largest file allowed.
-        min_side: if given, a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size (much faster) as long as its shorter
-            side keeps at least so many pixels.
+        min_side: if given, the picture is made smaller by whole factors as long as its shorter side keeps at least so
+            many pixels; JPEGs are then decoded at 1/2, 1/4 or 1/8 of their size, which is much faster.
 
     Raises:
         BadImage: if it is missing, a folder, empty, too large, truncated, of another format or no picture at all.
@@ -122,6 +122,8 @@ def read_photo(
             opened.draft(None, (min_side, min_side))
         opened.load()
         image = _to_rgb(opened)
+        if min_side is not None and (factor := min(image.size) // max(1, min_side)) > 1:
+            image = image.reduce(factor)
         if orientation in _ORIENTATIONS:
             image = image.transpose(_ORIENTATIONS[orientation])
     return Photo(image=image, place=place, date=date)

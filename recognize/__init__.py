@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from recognize.encoders.profiles import load_encoders as load_encoders
+    from recognize.predict import Recognizer as Recognizer
+    from recognize.presets import PRESETS as PRESETS
 
 _HOMES: Final = {
+    "PRESETS": "recognize.presets",
+    "Recognizer": "recognize.predict",
     "load_encoders": "recognize.encoders.profiles",
 }
 
-__all__ = ["load_encoders"]
+__all__ = ["PRESETS", "Recognizer", "load_encoders"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,91 @@
+"""A stream of photos, decoded ahead on other threads while the caller encodes."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from PIL.Image import Image
+
+from data.errors import BadImage
+from data.images import Photo, read_photo, to_rgb
+
+ImageSource = str | Path | bytes | Image | Photo
+
+_MIN_SIDE: Final = 512  # no encoder here looks at more than 384 pixels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """A photo of the stream: its name, and the picture or what is wrong with it."""
+
+    name: str
+    photo: Photo | None = None
+    error: str | None = None
+    seconds: float = 0.0
+
+
+def decode_in_batches(
+    sources: Iterable[ImageSource], *, batch_size: int, n_threads: int
+) -> Iterator[tuple[list[Decoded], int]]:
+    """Yield `(photos, n_readable)` in the order of `sources`, each with `batch_size` readable photos but for the last.
+
+    Bad pictures do not count, so that batches are full; yet after `4 * batch_size` photos a batch is handed out as it
+    is. At most two batches are decoded ahead.
+    """
+    batch: list[Decoded] = []
+    n_readable = 0
+    for decoded in _decode(sources, ahead=2 * batch_size, n_threads=n_threads):
+        batch.append(decoded)
+        n_readable += decoded.photo is not None
+        if n_readable == batch_size or len(batch) == 4 * batch_size:
+            yield batch, n_readable
+            batch, n_readable = [], 0
+    if batch:
+        yield batch, n_readable
+
+
+def _decode(sources: Iterable[ImageSource], *, ahead: int, n_threads: int) -> Iterator[Decoded]:
+    queue: deque[Future[Decoded]] = deque()
+    pool = ThreadPoolExecutor(n_threads, thread_name_prefix="decode")
+    try:
+        for number, source in enumerate(sources, start=1):
+            queue.append(pool.submit(_decode_one, source, number))
+            if len(queue) > ahead:
+                yield queue.popleft().result()
+        while queue:
+            yield queue.popleft().result()
+    finally:  # also when the caller stops early
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _decode_one(source: ImageSource, number: int) -> Decoded:
+    start = time.perf_counter()
+    name = _name(source, number)
+    try:
+        photo = _read(source)
+    except BadImage as error:
+        return Decoded(name=name, error=str(error), seconds=time.perf_counter() - start)
+    return Decoded(name=name, photo=photo, seconds=time.perf_counter() - start)
+
+
+def _read(source: ImageSource) -> Photo:
+    if isinstance(source, Photo):
+        return source
+    if isinstance(source, Image):
+        return Photo(image=to_rgb(source))
+    if isinstance(source, str | Path | bytes):
+        return read_photo(source, min_side=_MIN_SIDE)
+    raise BadImage(f"expected a path, bytes or a picture, got {type(source).__name__}")
+
+
+def _name(source: ImageSource, number: int) -> str:
+    if isinstance(source, str | Path):
+        return str(source)
+    # Only pictures that Pillow read from a file have a name.
+    return str(getattr(source, "filename", "") or f"picture {number}")

@@ -1,0 +1,234 @@
+"""Names the species in a stream of photos."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from PIL.Image import Image
+
+from data.arrays import FloatArray
+from data.contracts import Encoders, KnowledgeStore
+from data.errors import MissingKnowledgeBase, UsageError
+from data.records import AnchorMatch, Answer, Candidate, Identification, SpeciesEntry
+from recognize.exact import dot_rows
+from recognize.fusion import FusionWeights
+from recognize.knowledge import read_knowledge
+from recognize.photos import Decoded, ImageSource, decode_in_batches
+from recognize.presets import Settings, find_preset
+from recognize.stages import AnchorPooling, Queries, Ranking
+
+_DIGITS: Final = 6  # of the scores shown; float32 has no more to say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhotoRanking:
+    """All species that a preset ranked for a photo, best first; with `error` none."""
+
+    image: str
+    taxon_ids: tuple[str, ...] = ()
+    chunk_taxon_ids: tuple[str, ...] = ()
+    """vr-rag-v1 and text-only: the species of the ranked chunks, with repeats."""
+    error: str | None = None
+
+
+class Recognizer:
+    """Names the species in photos by what a knowledge base holds of them.
+
+    Example:
+        >>> from PIL import Image, ImageDraw
+        >>> from data.memory import MemoryStore, Sketch
+        >>> from recognize import load_encoders
+        >>> def draw(colour):
+        ...     picture = Image.new("RGB", (96, 96), "white")
+        ...     ImageDraw.Draw(picture).ellipse((24, 30, 72, 70), fill=colour)
+        ...     return picture
+        >>> encoders = load_encoders("starter")
+        >>> store = MemoryStore(
+        ...     {
+        ...         "Cardinalis cardinalis": Sketch(texts=["Plumage bright red."], pictures=[draw("crimson")]),
+        ...         "Cyanocitta cristata": Sketch(texts=["Plumage blue."], pictures=[draw("royalblue")]),
+        ...     },
+        ...     encoders,
+        ... )
+        >>> row = next(Recognizer(store, encoders).identify([draw("firebrick")]))
+        >>> row.answer.name, [candidate.taxon_id for candidate in row.candidates]
+        ('Cardinalis cardinalis', ['cardinalis-cardinalis', 'cyanocitta-cristata'])
+    """
+
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        encoders: Encoders,
+        *,
+        preset: str = "default",
+        k: int = 5,
+        m: int | None = None,
+        anchor_pooling: AnchorPooling | None = None,
+        weights: FusionWeights | None = None,
+        batch_size: int = 32,
+        n_decoders: int = 2,
+    ) -> None:
+        """Read the vectors of the store.
+
+        Args:
+            store: what is known.
+            encoders: those that the store was built with.
+            preset: how photos are scored, one of `recognize.PRESETS`.
+            k: how many candidates a photo gets.
+            m: the size of the preset's pool, if not its own.
+            anchor_pooling: `mean` or `max` over a species' anchors, if not the preset's own.
+            weights: of the default preset, if not those of the profile.
+            batch_size: how many photos are encoded at once.
+            n_decoders: how many threads decode pictures meanwhile.
+
+        Raises:
+            SpaceMismatch: if the store was built with other encoders.
+            MissingKnowledgeBase: if the store holds no species, or nothing that the preset could rank.
+            ConfigError: if there is no such preset.
+            UsageError: if a setting does not belong to the preset, or is out of range.
+        """
+        if k < 1 or batch_size < 1 or n_decoders < 1:
+            raise UsageError(f"expected k, batch_size, n_decoders >= 1, got {k}, {batch_size}, {n_decoders}")
+        self.preset = preset
+        self.k = k
+        self._settings = Settings(m=m, anchor_pooling=anchor_pooling, weights=weights, profile=encoders.profile)
+        self._score = find_preset(preset, self._settings)
+        self._store = store
+        self._encoders = encoders
+        self._knowledge = read_knowledge(store, encoders)
+        self._batch_size = batch_size
+        self._n_decoders = n_decoders
+        if not store.taxon_ids:
+            raise MissingKnowledgeBase(store.path, why="the knowledge base holds no species")
+        n_chunks, n_anchors = len(self._knowledge.chunk_owners), len(self._knowledge.anchors.owners)
+        if not (n_chunks or n_anchors):
+            raise MissingKnowledgeBase(store.path, why="the knowledge base holds neither texts nor anchors")
+        if preset in {"vr-rag-v1", "text-only"} and not n_chunks:
+            raise UsageError(
+                f"the preset {preset} starts from texts, and {store.path} holds none", hint="--preset default"
+            )
+        if preset == "anchors-only" and not n_anchors:
+            raise UsageError(f"the preset {preset} needs anchors, and {store.path} holds none", hint="--preset default")
+
+    def identify(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
+        """Yield a row for each photo, in the order given; one that cannot be read is a row with an error.
+
+        Photos are read as they are needed, two batches ahead, so the stream may be endless. A confidence is null until
+        there is a calibration.
+
+        Args:
+            images: paths, bytes of picture files, PIL pictures, or `data.images.Photo`s.
+        """
+        for batch, rankings, queries, seconds in self._ranked(images):
+            wanted = sorted({int(i) for ranking in rankings for i in ranking.species[: self.k]})
+            taxon_ids = [self._store.taxon_ids[i] for i in wanted]
+            entries = dict(zip(wanted, self._store.species(taxon_ids), strict=True))
+            at = 0
+            for decoded in batch:
+                if decoded.photo is None:
+                    yield self._error_row(decoded)
+                    continue
+                candidates = self._candidates(rankings[at], queries.visual[at], entries)
+                yield self._row(decoded, candidates, seconds)
+                at += 1
+
+    def rank(self, images: Iterable[ImageSource]) -> Iterator[PhotoRanking]:
+        """Yield for each photo all species that the preset ranked, in the order given: what evaluation needs."""
+        ids = self._store.taxon_ids
+        for batch, rankings, _, _ in self._ranked(images):
+            ranked = iter(rankings)
+            for decoded in batch:
+                if decoded.photo is None:
+                    yield PhotoRanking(image=decoded.name, error=decoded.error)
+                    continue
+                ranking = next(ranked)
+                yield PhotoRanking(
+                    image=decoded.name,
+                    taxon_ids=tuple(ids[i] for i in ranking.species),
+                    chunk_taxon_ids=tuple(ids[i] for i in self._knowledge.chunk_owners[ranking.chunks]),
+                )
+
+    def _ranked(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
+        """Yield batches with a ranking for each readable photo, and the seconds that a photo took after decoding."""
+        batches = decode_in_batches(images, batch_size=self._batch_size, n_threads=self._n_decoders)
+        for batch, n_readable in batches:
+            start = time.perf_counter()
+            queries = self._encode([decoded.photo.image for decoded in batch if decoded.photo is not None])
+            rankings = self._score(self._knowledge, queries, self._settings) if n_readable else []
+            yield batch, rankings, queries, (time.perf_counter() - start) / max(1, n_readable)
+
+    def _encode(self, pictures: Sequence[Image]) -> Queries:
+        by_space: dict[str, FloatArray] = {}
+        for encoder in (*self._encoders.text_image, self._encoders.visual):
+            if encoder.space not in by_space:  # the visual encoder may be one of the others
+                by_space[encoder.space] = encoder.encode_images(pictures)
+        return Queries(
+            text_image=tuple(by_space[encoder.space] for encoder in self._encoders.text_image),
+            visual=by_space[self._encoders.visual.space],
+        )
+
+    def _candidates(
+        self, ranking: Ranking, query: FloatArray, entries: dict[int, SpeciesEntry]
+    ) -> tuple[Candidate, ...]:
+        return tuple(
+            Candidate(
+                taxon_id=entries[int(species)].taxon.taxon_id,
+                scientific_name=entries[int(species)].taxon.scientific_name,
+                common_name=entries[int(species)].taxon.common_name,
+                score=round(float(ranking.scores[rank]), _DIGITS),
+                scores={stage: _shown(scores[rank]) for stage, scores in ranking.stages.items()},
+                anchors=self._anchor_matches(int(species), query, entries[int(species)]),
+                summary=_summary_text(entries[int(species)]),
+            )
+            for rank, species in enumerate(ranking.species[: self.k])
+        )
+
+    def _anchor_matches(self, species: int, query: FloatArray, entry: SpeciesEntry) -> tuple[AnchorMatch, ...]:
+        """Return the species' anchors, the most similar first."""
+        table = self._knowledge.anchors
+        first, end = self._knowledge.anchor_starts[species : species + 2]
+        credits = {anchor.anchor_id: anchor.credit for anchor in entry.anchors}
+        similarities = dot_rows(table.vectors[first:end], query)
+        matches = [
+            AnchorMatch(id=id, similarity=round(float(similarity), _DIGITS), credit=credits.get(id))
+            for id, similarity in zip(table.ids[first:end], similarities, strict=True)
+        ]
+        return tuple(sorted(matches, key=lambda match: -match.similarity))
+
+    def _row(self, decoded: Decoded, candidates: tuple[Candidate, ...], seconds: float) -> Identification:
+        first = candidates[0] if candidates else None
+        photo = decoded.photo
+        return Identification(
+            image=decoded.name,
+            answer=Answer(rank="species", name=first.scientific_name, common_name=first.common_name)
+            if first
+            else Answer(rank="none", name=""),
+            candidates=candidates,
+            place=photo.place if photo else None,
+            date=photo.date if photo else None,
+            preset=self.preset,
+            kb=str(self._store.path),
+            seconds=round(decoded.seconds + seconds, 4),
+        )
+
+    def _error_row(self, decoded: Decoded) -> Identification:
+        return Identification(
+            image=decoded.name,
+            status="error",
+            error=decoded.error,
+            preset=self.preset,
+            kb=str(self._store.path),
+            seconds=round(decoded.seconds, 4),
+        )
+
+
+def _shown(score: float) -> float | None:
+    return None if np.isnan(score) else round(float(score), _DIGITS)
+
+
+def _summary_text(entry: SpeciesEntry) -> str | None:
+    return entry.summary.text if entry.summary else None

@@ -1,0 +1,91 @@
+"""The presets by name, and what can be changed in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from data.errors import ConfigError, UsageError
+from recognize.fusion import WEIGHTS, FusionWeights, anchor_mode, default
+from recognize.knowledge import Knowledge
+from recognize.retrieve import anchors_only, text_only, vr_rag_v1, vr_rag_v2
+from recognize.stages import AnchorPooling, Queries, Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What may be changed in a preset; None keeps the preset's own value."""
+
+    m: int | None = None
+    """The size of the pool."""
+    anchor_pooling: AnchorPooling | None = None
+    weights: FusionWeights | None = None
+    profile: str = "starter"
+    """Whose weights `default` takes where none are given."""
+
+
+Preset = Callable[[Knowledge, Queries, Settings], list[Ranking]]
+
+
+def _default(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
+    weights = settings.weights
+    if weights is None:
+        by_mode = WEIGHTS.get(settings.profile)
+        if by_mode is None:
+            raise ConfigError(f"no weights of the default preset fit the profile {settings.profile!r}")
+        weights = by_mode[anchor_mode(knowledge)]
+    m, pooling = settings.m or 100, settings.anchor_pooling or "max"
+    return default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling)
+
+
+def _v1(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
+    return vr_rag_v1(knowledge, queries, m=settings.m or 30, anchor_pooling=settings.anchor_pooling or "mean")
+
+
+def _v2(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
+    return vr_rag_v2(knowledge, queries, m=settings.m or 100)
+
+
+def _text(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
+    return text_only(knowledge, queries, m=settings.m or 100)
+
+
+def _anchors(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
+    return anchors_only(knowledge, queries, m=settings.m or 100, anchor_pooling=settings.anchor_pooling or "max")
+
+
+PRESETS: Final[dict[str, Preset]] = {
+    "anchors-only": _anchors,
+    "default": _default,
+    "text-only": _text,
+    "vr-rag-v1": _v1,
+    "vr-rag-v2": _v2,
+}
+"""Name -> how photos are scored. `anchors-only` and `text-only` are the stages alone, to measure the others against."""
+
+_CHANGEABLE: Final[dict[str, frozenset[str]]] = {
+    "anchors-only": frozenset(("m", "anchor_pooling")),
+    "default": frozenset(("m", "anchor_pooling", "weights")),
+    "text-only": frozenset(("m",)),
+    "vr-rag-v1": frozenset(("m", "anchor_pooling")),
+    "vr-rag-v2": frozenset(("m",)),
+}
+
+
+def find_preset(name: str, settings: Settings) -> Preset:
+    """Return the preset of that name.
+
+    Raises:
+        ConfigError: if there is none of that name.
+        UsageError: if `settings` change what the preset does not have.
+    """
+    preset = PRESETS.get(name)
+    if preset is None:
+        raise ConfigError(f"there is no preset {name!r}", hint=f"one of: {', '.join(sorted(PRESETS))}")
+    for setting in ("m", "anchor_pooling", "weights"):
+        if getattr(settings, setting) is not None and setting not in _CHANGEABLE[name]:
+            raise UsageError(f"the preset {name} has no {setting} to change")
+    if settings.m is not None and settings.m < 1:
+        raise UsageError(f"expected a pool of m >= 1, got {settings.m}")
+    return preset
