@@ -57,13 +57,21 @@ class ContentFolder:
         return self.root / sha256[:2] / (sha256 + self.suffix)
 
     def write(self, content: bytes) -> str:
-        """Store the content unless it is there, and return its sha256."""
+        """Store the content unless it is there whole, and return its sha256."""
         digest = sha256_hex(content)
-        path = self.path_of(digest)
-        if not path.exists():
+        if not self.is_whole(digest):
             # mtime 0: equal contents give equal files.
-            write_atomic(path, gzip.compress(content, mtime=0) if self.suffix == ".gz" else content)
+            packed = gzip.compress(content, mtime=0) if self.suffix == ".gz" else content
+            write_atomic(self.path_of(digest), packed)
         return digest
+
+    def is_whole(self, sha256: str) -> bool:
+        """Return whether the content of that hash is there and is what its name says."""
+        try:
+            self.read(sha256)
+        except StoreError:
+            return False
+        return True
 
     def read(self, sha256: str) -> bytes:
         """Return the content of that hash.

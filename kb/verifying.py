@@ -16,7 +16,7 @@ import numpy as np
 
 from data.codec import loads
 from data.errors import StoreError
-from data.files import ContentFolder, writer_lock
+from data.files import writer_lock
 from data.records import SpeciesEntry, Verification
 from data.vectors import read_table
 from kb.chroma import Collections, Row
@@ -79,15 +79,15 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
     """Check every article, text and picture against its hash, and forget the stages of those that are lost."""
     lost: dict[str, list[str]] = {"fetch": [], "distil": [], "anchor": []}
     for key, step in ledger.steps("fetch").items():
-        if step.output is not None and not _is_whole(layout.articles, loads(FetchOutput, step.output).sha256):
+        if step.output is not None and not layout.articles.is_whole(loads(FetchOutput, step.output).sha256):
             lost["fetch"].append(key)
     for key, step in ledger.steps("distil").items():
         text = loads(DistilOutput, step.output).text_sha256 if step.output is not None else None
-        if text is not None and not _is_whole(layout.articles, text):
+        if text is not None and not layout.articles.is_whole(text):
             lost["distil"].append(key)
     for entry in ledger.entries("taxon"):
         anchors = loads(SpeciesEntry, entry.record).anchors
-        if any(a.sha256 is not None and not _is_whole(layout.anchors, a.sha256) for a in anchors):
+        if any(a.sha256 is not None and not layout.anchors.is_whole(a.sha256) for a in anchors):
             lost["anchor"].append(entry.subject_id)
     with ledger.transaction():
         for stage, keys in lost.items():
@@ -96,14 +96,6 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
     for stage, keys in lost.items():
         for key in keys:
             yield f"{key}: the {names[stage]} is missing or damaged; run kb build again to get it"
-
-
-def _is_whole(folder: ContentFolder, sha256: str) -> bool:
-    try:
-        folder.read(sha256)
-    except StoreError:
-        return False
-    return True
 
 
 def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, mended: list[str]) -> Collections:

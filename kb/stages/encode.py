@@ -78,8 +78,6 @@ def _encode_texts(
     rows = [(subject_id(subject), item, str(text)) for subject in group for item, text in items_of(subject, kind)]
     vectors = check_vectors(encoder.encode_texts([text for _, _, text in rows]), dim=encoder.dim)
     with run.ledger.transaction():
-        for subject in group:
-            run.ledger.drop_vectors(collection, subject_id(subject))
         run.ledger.put_vectors(collection, [(s, i, v) for (s, i, _), v in zip(rows, vectors, strict=True)])
         run.ledger.record(_step(subject, collection, kind, None) for subject in group)
 
@@ -87,11 +85,9 @@ def _encode_texts(
 def _encode_anchors(run: BuildRun, collection: str, encoder: ImageEncoder, group: list[Subject]) -> int:
     errors: dict[str, str] = {}
     pictures: list[tuple[str, Anchor]] = []
-    keep: dict[str, list[str]] = {}
     for subject in group:
         key = subject_id(subject)
         anchors = [content for _, content in items_of(subject, "anchors") if isinstance(content, Anchor)]
-        keep[key] = [anchor.anchor_id for anchor in anchors]
         pictures += [(key, anchor) for anchor in anchors if anchor.sha256 is not None]
         given = run.ledger.vectors(collection, key)
         lost = [a.anchor_id for a in anchors if a.sha256 is None and a.anchor_id not in given]
@@ -105,8 +101,6 @@ def _encode_anchors(run: BuildRun, collection: str, encoder: ImageEncoder, group
     if good:
         vectors = check_vectors(encoder.encode_images([image for _, _, image in good]), dim=encoder.dim)
     with run.ledger.transaction():
-        for key, items in keep.items():
-            run.ledger.drop_vectors(collection, key, keep=items)
         run.ledger.put_vectors(
             collection, [(key, anchor.anchor_id, v) for (key, anchor, _), v in zip(good, vectors, strict=True)]
         )

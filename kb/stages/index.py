@@ -33,8 +33,9 @@ def index(run: BuildRun, collections: Collections, work: Sequence[Subject]) -> N
     entries = {subject_id(subject): entry_of(subject, run.info) for subject in ready}
     marks = {key: fingerprint(entry.record, entry.rows) for key, entry in entries.items()}
     todo = [s for s in ready if (key := subject_id(s)) not in done or done[key].fingerprint != marks[key]]
-    wanted = {subject_id(subject) for subject in work}
-    gone = [entry for key, entry in old.items() if key not in wanted]
+    # What failed this time stays as it was; only what the source itself no longer holds is taken out.
+    left_out = {key for key, step in run.ledger.steps("fetch").items() if step.status == "left-out"}
+    gone = [entry for key, entry in old.items() if key in left_out]
     tracker = run.track("index", len(todo) + len(gone))
     if not todo and not gone:
         return
@@ -43,7 +44,10 @@ def index(run: BuildRun, collections: Collections, work: Sequence[Subject]) -> N
         _delete_stale(collections, group, {})
         with run.ledger.transaction():
             run.ledger.drop_entries(entry.subject_id for entry in group)
-            run.ledger.drop_steps([entry.subject_id for entry in group], ["index"])
+            for entry in group:
+                for name in kinds:
+                    run.ledger.drop_vectors(name, entry.subject_id)
+            run.ledger.drop_steps([entry.subject_id for entry in group], ["encode", "index"])
             run.ledger.set_fact("generation", secrets.token_hex(8))
         tracker.add(len(group))
     for subjects in grouped(todo, GROUP):
@@ -53,6 +57,10 @@ def index(run: BuildRun, collections: Collections, work: Sequence[Subject]) -> N
             collections.upsert(name, [row for subject in subjects for row in rows_of(subject, run.ledger, name, kind)])
         with run.ledger.transaction():
             run.ledger.put_entries(fresh.values())
+            for subject in subjects:  # vectors of an entry stay until nothing shows it any more
+                for name, kind in kinds.items():
+                    items = [item for item, _ in items_of(subject, kind)]
+                    run.ledger.drop_vectors(name, subject_id(subject), keep=items)
             run.ledger.record(Step(subject_id=key, stage="index", fingerprint=marks[key]) for key in fresh)
             run.ledger.set_fact("generation", secrets.token_hex(8))
         tracker.add(len(subjects))

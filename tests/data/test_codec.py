@@ -1,0 +1,86 @@
+"""Records survive the way into JSON and back, and what is no record is refused with the place of the fault."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from data.codec import dumps, from_json, loads, to_json
+from data.errors import StoreError
+from data.records import (
+    Anchor,
+    Answer,
+    Candidate,
+    Identification,
+    Source,
+    Span,
+    SpeciesEntry,
+    Statement,
+    Summary,
+    Taxon,
+)
+
+ENTRY = SpeciesEntry(
+    taxon=Taxon(
+        taxon_id="parus-major",
+        scientific_name="Parus major",
+        rank="species",
+        common_names=("Great Tit",),
+        lineage={"class": "Aves", "genus": "Parus"},
+    ),
+    source=Source(title="Great tit", url="http://localhost/Great_tit", revision=7, licence="CC BY-SA 4.0"),
+    summary=Summary(statements=(Statement(text="Black head, white cheeks.", evidence=(Span(start=3, end=9),)),)),
+    anchors=(Anchor(anchor_id="ab", subject_id="parus-major"),),
+    marks=("whole-article",),
+)
+
+
+def test_a_nested_record_comes_back_equal() -> None:
+    assert loads(SpeciesEntry, dumps(ENTRY)) == ENTRY
+
+
+def test_equal_records_have_equal_bytes() -> None:
+    other = from_json(SpeciesEntry, json.loads(json.dumps(to_json(ENTRY))))
+    assert dumps(other) == dumps(ENTRY)
+    assert "\n" not in dumps(ENTRY)
+
+
+def test_an_identification_has_the_words_of_the_wire() -> None:
+    row = to_json(
+        Identification(
+            image="a.jpg",
+            answer=Answer(rank="species", name="Parus major", common_name="Great Tit"),
+            candidates=(
+                Candidate(
+                    taxon_id="parus-major",
+                    scientific_name="Parus major",
+                    common_name="Great Tit",
+                    score=0.5,
+                    scores={"text": 0.2, "visual": None},
+                ),
+            ),
+        )
+    )
+    assert list(row) == [
+        "image", "box", "status", "error", "answer", "candidates", "place", "date", "reader", "preset", "kb",
+        "calibration", "seconds",
+    ]  # fmt: skip
+    assert row["answer"] == {"rank": "species", "name": "Parus major", "common_name": "Great Tit", "confidence": None}
+    assert list(row["candidates"][0]) == [
+        "taxon_id", "scientific_name", "common_name", "score", "scores", "anchors", "summary",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a Span"),
+        ('{"start": 1}', "end"),
+        ('{"start": 1, "end": "far"}', "end"),
+    ],
+)
+def test_what_is_no_record_is_refused(line: str, complaint: str) -> None:
+    with pytest.raises(StoreError, match=complaint):
+        loads(Span, line)

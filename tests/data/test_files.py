@@ -1,0 +1,80 @@
+"""Files are whole or absent, and a content is what its name says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from data.errors import KnowledgeBaseLocked, StoreError
+from data.files import ContentFolder, sha256_hex, write_atomic, writer_lock
+
+
+def test_sha256_of_the_empty_content_is_the_published_one() -> None:
+    assert sha256_hex(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert sha256_hex("é") == sha256_hex("é".encode())
+
+
+def test_a_write_that_fails_leaves_the_old_content_and_no_partial_file(tmp_path: Path) -> None:
+    target = tmp_path / "a" / "b.txt"
+    write_atomic(target, b"old")
+    with pytest.raises(TypeError):
+        write_atomic(target, "not bytes")  # type: ignore[arg-type]
+    assert target.read_bytes() == b"old"
+    assert [path.name for path in target.parent.iterdir()] == ["b.txt"]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_equal_contents_are_stored_once_and_come_back(tmp_path: Path, suffix: str) -> None:
+    folder = ContentFolder(tmp_path, suffix=suffix)
+    first, second = folder.write(b"crown"), folder.write(b"crown")
+    assert first == second == sha256_hex(b"crown")
+    assert folder.hashes() == [first]
+    assert first in folder
+    assert folder.read(first) == b"crown"
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("damage", [b"", b"something else", b"\x1f\x8b\x08"])
+def test_a_damaged_content_is_refused(tmp_path: Path, suffix: str, damage: bytes) -> None:
+    folder = ContentFolder(tmp_path, suffix=suffix)
+    digest = folder.write(b"a longer text that compresses")
+    folder.path_of(digest).write_bytes(damage)
+    with pytest.raises(StoreError):
+        folder.read(digest)
+
+
+def test_names_that_are_no_hash_never_become_paths(tmp_path: Path) -> None:
+    for name in ("../../etc/passwd", "", "A" * 64, "0" * 63):
+        with pytest.raises(ValueError, match="64 hex digits"):
+            ContentFolder(tmp_path).read(name)
+
+
+def test_leftovers_of_killed_writers_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    folder = ContentFolder(tmp_path)
+    digest = folder.write(b"kept")
+    leftover = folder.path_of(digest).parent / ".part-abc"
+    leftover.write_bytes(b"half")
+    folder.remove_leftovers()
+    assert not leftover.exists()
+    assert folder.hashes() == [digest]
+
+
+def test_the_lock_is_held_by_one_process_and_freed_by_its_death(tmp_path: Path) -> None:
+    lock = tmp_path / ".lock"
+    code = (
+        "import sys, time; from pathlib import Path; from data.files import writer_lock\n"
+        "with writer_lock(Path(sys.argv[1])):\n    print('held', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == b"held"
+    with pytest.raises(KnowledgeBaseLocked), writer_lock(lock):
+        pass
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    with writer_lock(lock):
+        assert lock.exists()

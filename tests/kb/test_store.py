@@ -1,0 +1,126 @@
+"""What readers see: a snapshot that holds together, also beside a writer and in a folder that cannot be written."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import ConfigError, SpaceMismatch, StoreError
+from kb.layout import Layout, read_info
+from tests.pages import PageSource, made_up_taxa
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+@pytest.fixture
+def path(tmp_path: Path, encoders: Encoders) -> Path:
+    kb.build(tmp_path / "a.kb", made_up_taxa(5), PageSource(), encoders)
+    return tmp_path / "a.kb"
+
+
+def test_a_store_refuses_other_spaces(path: Path, encoders: Encoders) -> None:
+    store = kb.open(path)
+    store.check_space(encoders.spaces)
+    with pytest.raises(SpaceMismatch, match="ViT-L-14"):
+        store.check_space(["ViT-L-14/openai"])
+    with pytest.raises(SpaceMismatch):
+        store.chunk_vectors("ViT-L-14/openai")
+    store.close()
+
+
+def test_chunks_are_looked_up_by_id(path: Path, encoders: Encoders) -> None:
+    store = kb.open(path)
+    entries = store.species(store.taxon_ids)
+    chunks = [chunk for entry in entries for chunk in entry.chunks]
+    assert store.chunk_texts([chunk.chunk_id for chunk in chunks]) == [chunk.text for chunk in chunks]
+    with pytest.raises(KeyError):
+        store.chunk_texts(["nobody"])
+    store.close()
+
+
+def test_the_nearest_summary_is_the_one_itself(path: Path, encoders: Encoders) -> None:
+    store = kb.open(path)
+    texts = store.summary_texts()
+    for taxon_id, text in zip(store.taxon_ids, texts, strict=True):
+        [vector] = encoders.sentence.encode_texts([text])
+        best, similarity = store.query_species(vector, 1)[0]
+        assert similarity == pytest.approx(1, abs=1e-5)
+        assert texts[store.taxon_ids.index(best)] == text or best == taxon_id
+    store.close()
+
+
+def test_a_warm_store_scores_without_chromadb(path: Path) -> None:
+    """Opening, reading matrices and entries loads no chromadb: that import alone costs most of a second."""
+    code = (
+        "import sys, kb; store = kb.open(sys.argv[1]);"
+        "[store.chunk_vectors(s) for s in store.info.text_image];"
+        "[store.anchor_vectors(s) for s in store.info.anchor_spaces];"
+        "store.species(store.taxon_ids); store.status();"
+        "sys.exit('chromadb' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
+
+
+def test_a_reader_keeps_its_generation_while_a_writer_goes_on(path: Path, encoders: Encoders) -> None:
+    reader = kb.open(path)
+    before = np.array(reader.anchor_vectors(encoders.visual.space).vectors)
+    kb.build(path, made_up_taxa(9), PageSource(), encoders)
+    assert len(reader.taxon_ids) == 5
+    table = reader.anchor_vectors(encoders.visual.space)
+    assert np.array_equal(table.vectors, before)
+    with pytest.raises(StoreError, match="has changed since it was opened"):
+        reader.chunk_vectors(encoders.text_image[0].space)
+    reader.close()
+    later = kb.open(path)
+    assert len(later.taxon_ids) == 9
+    assert later.chunk_vectors(encoders.text_image[0].space).owners.max() == 8
+    later.close()
+
+
+def test_a_moved_knowledge_base_is_the_same(path: Path, encoders: Encoders) -> None:
+    digest = kb.verify(path).digest
+    shutil.move(path, path.with_name("moved.kb"))
+    assert kb.verify(path.with_name("moved.kb")).digest == digest
+
+
+def test_a_second_store_beside_the_first_reads_the_same(path: Path, encoders: Encoders) -> None:
+    one, two = kb.open(path), kb.open(path)
+    [vector] = encoders.sentence.encode_texts(["red crown"])
+    assert one.query_species(vector, 3) == two.query_species(vector, 3)
+    one.close()
+    assert two.query_species(vector, 3)
+    two.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("colour = 'red'", "colour"),
+        ("profile = 3", "profile"),
+        ("not toml at all", "not TOML"),
+    ],
+)
+def test_a_kb_toml_that_says_something_odd_is_refused(path: Path, line: str, complaint: str) -> None:
+    layout = Layout(path)
+    kept = [text for text in layout.toml.read_text().splitlines() if not text.startswith(line.split(" ")[0])]
+    layout.toml.write_text("\n".join([*kept, line]))
+    with pytest.raises(ConfigError, match=complaint):
+        read_info(layout.toml)
+
+
+def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
+    toml = path / "kb.toml"
+    toml.write_text(toml.read_text().replace("schema = 1", "schema = 99"))
+    with pytest.raises(StoreError, match="schema 99, expected 1"):
+        kb.open(path)
