@@ -70,7 +70,7 @@ def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]])
         key = term_id(name)
         with ledger.transaction():
             if isinstance(place, LeftOut):
-                ledger.set_left_out([(name, place.reason, place.detail)])
+                ledger.set_left_out([(name, f"term: {place.reason}", place.detail)])
                 ledger.record(
                     [
                         Step(
