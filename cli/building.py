@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.config import Settings
 from cli.order import BuildOrder
 from cli.wiring import load_encoders
-from data.errors import BadInput, SourceError
+from data.errors import BadInput, FieldmarkError, SourceError
 from data.records import LeftOut, PageRef, Progress, Status, Taxon, Term
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ class Choice:
     located: Iterable[Located] | None = None
     selection: str = ""
     terms: Sequence[Term | tuple[str, str | None]] = ()
-    unknown: Sequence[LeftOut] = ()
-    """Names of a CSV file that the checklist does not know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +58,8 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
     """Build what was ordered, and return what is there now.
 
     Raises:
-        SourceError: if the source gave nothing at all, for failures alone.
+        SourceError: if the wiki gave nothing at all.
+        BadInput: if the folder did.
     """
     import kb
 
@@ -76,10 +76,18 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
         only=order.only,
         progress=progress,
     )
-    if status.failures and not status.articles:
-        first = status.failures[0]
-        raise SourceError(f"{choice.source.name} gave nothing: {first.taxon}: {first.reason}")
+    if not status.species and order.only is None:
+        raise _nothing(order, choice.source.name, status)
     return Built(path=path, status=status, n_requests=_requests(choice.source))
+
+
+def _nothing(order: BuildOrder, source: str, status: Status) -> FieldmarkError:
+    if status.failures:
+        first = status.failures[0]
+        return SourceError(f"{source} gave nothing: {first.taxon}: {first.stage}: {first.reason}")
+    reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(status.left_out.items()))
+    kind = BadInput if order.kind == "folder" else SourceError
+    return kind(f"{source} has nothing of what was asked for", hint=f"left out: {reasons}" if reasons else None)
 
 
 def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
@@ -88,8 +96,8 @@ def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
     located = choice.located if choice.located is not None else choice.source.locate(choice.taxa)
     n_taxa, n_pages = 0, 0
     reasons: Counter[str] = Counter()
-    for _, place in located:
-        n_taxa += 1
+    for subject, place in located:
+        n_taxa += isinstance(subject, Taxon)
         if isinstance(place, LeftOut):
             reasons[place.reason] += 1
         else:
@@ -107,35 +115,44 @@ def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
 
 
 def _choose(order: BuildOrder, settings: Settings) -> Choice:
+    """Return what is asked of which source; a name that nobody knows fails before any wiki is asked."""
     if order.kind == "starter":
         return _from_starter(order)
     from kb.taxa import load_checklist
+    from kb.terms import read_terms
 
     checklist = load_checklist()
-    terms: Sequence[tuple[str, str | None]] = ()
-    if order.terms is not None:
-        from kb.terms import read_terms
-
-        terms = read_terms(order.terms)
+    terms = read_terms(order.terms) if order.terms is not None else ()
+    if order.list_page is not None or order.category is not None:
+        below = _below(order, checklist)
+        wiki = _wiki(settings)
+        chosen = order.list_page, order.category
+        titles = wiki.titles_in_list(chosen[0]) if chosen[0] else wiki.titles_in_category(chosen[1] or "")
+        located: Iterable[Located] = _matched(wiki, titles, checklist, below=below)
+        # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
+        return Choice(source=wiki, located=located, selection=repr((titles, order.taxa)), terms=terms)
+    taxa, unknown = _taxa(order, checklist)
+    selection = " ".join([*(taxon.taxon_id for taxon in taxa), *(item.name for item in unknown)])
     if order.kind == "folder":
         from kb.folder_source import FolderSource
 
         source: ArticleSource = FolderSource(order.folder or Path())
-        return Choice(source=source, taxa=_taxa(order, checklist), terms=terms)
+        located = chain(source.locate(taxa), _as_located(unknown))
+    else:
+        source = wiki = _wiki(settings)
+        located = chain(_looked_up(wiki, taxa, checklist), _as_located(unknown))
+    return Choice(source=source, located=located, selection=selection, terms=terms)
+
+
+def _wiki(settings: Settings) -> WikipediaSource:
     from kb.wikipedia_source import WikipediaSource
 
-    wiki = WikipediaSource(
+    return WikipediaSource(
         settings.api_url,
         contact=settings.contact,
         language=settings.language,
         allow_any_licence=settings.licences == "any",
     )
-    if order.list_page is None and order.category is None:
-        return Choice(source=wiki, taxa=_taxa(order, checklist), terms=terms)
-    titles = wiki.titles_in_list(order.list_page) if order.list_page else wiki.titles_in_category(order.category or "")
-    located = _matched(wiki, titles, checklist, below=_below(order, checklist))
-    # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
-    return Choice(source=wiki, located=located, selection=repr((titles, order.taxa)), terms=terms)
 
 
 def _from_starter(order: BuildOrder) -> Choice:
@@ -150,15 +167,20 @@ def _from_starter(order: BuildOrder) -> Choice:
     return Choice(source=source, taxa=taxa, terms=source.terms())
 
 
-def _taxa(order: BuildOrder, checklist: TaxonSource) -> list[Taxon]:
-    """Return the species that the names of a file or the taxa, or both, choose."""
+def _taxa(order: BuildOrder, checklist: TaxonSource) -> tuple[list[Taxon], Sequence[LeftOut]]:
+    """Return the species that a file of names or the taxa, or both, choose, and the names that the checklist lacks."""
+    from kb.reasons import NOT_ASKED_FOR
     from kb.selection import read_names, select
 
     if order.names is None:
-        # A folder offers what it has: the source says for each bird of the world whether it does.
-        return list(dict.fromkeys(taxon for name in order.taxa or ("Aves",) for taxon in select(checklist, name)))
+        # A folder offers what it has: of each bird of the world the source says whether it does.
+        chosen = {taxon.taxon_id: taxon for name in order.taxa or ("Aves",) for taxon in select(checklist, name)}
+        return list(chosen.values()), ()
+    names = read_names(order.names, checklist)
     below = _below(order, checklist)
-    return [taxon for taxon in read_names(order.names, checklist) if below is None or taxon.taxon_id in below]
+    taxa = [taxon for taxon in names.taxa if below is None or taxon.taxon_id in below]
+    beside = [taxon for taxon in names.taxa if below is not None and taxon.taxon_id not in below]
+    return taxa, [*names.left_out, *(LeftOut(name=taxon.scientific_name, reason=NOT_ASKED_FOR) for taxon in beside)]
 
 
 def _below(order: BuildOrder, checklist: TaxonSource) -> frozenset[str] | None:
@@ -168,6 +190,16 @@ def _below(order: BuildOrder, checklist: TaxonSource) -> frozenset[str] | None:
     if not order.taxa:
         return None
     return frozenset(taxon.taxon_id for name in order.taxa for taxon in select(checklist, name))
+
+
+def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: TaxonSource) -> Iterator[Located]:
+    """Yield the page of each taxon, then the pages of a small wiki that are no taxon's, each with the reason."""
+    yield from wiki.locate(taxa)
+    yield from _as_located(wiki.unclaimed(checklist))
+
+
+def _as_located(left_out: Iterable[LeftOut]) -> Iterator[Located]:
+    return ((item.name, item) for item in left_out)
 
 
 def _matched(
@@ -185,5 +217,6 @@ def _matched(
 
 
 def _requests(source: ArticleSource) -> int | None:
-    client = getattr(source, "client", None)
-    return getattr(client, "requests_made", None)
+    """Return the requests that a source has made, if it makes any."""
+    made = getattr(source, "requests_made", None)
+    return made if isinstance(made, int) else None

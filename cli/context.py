@@ -10,7 +10,7 @@ from cli import options, output, reports, wiring
 
 
 @click.command()
-@click.argument("query")
+@options.words_argument("query")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
 @options.format_option("text", "json")
 def context(query: str, kb: Path | None, form: str) -> None:

@@ -156,6 +156,6 @@ def next_steps(path: Path, pictures: Path) -> str:
             "build one of real birds from Wikipedia",
             "kb build --taxon Strigiformes --kb owls.kb --contact YOU@EXAMPLE.ORG",
         ),
-        ("or of all birds of the world (hours)", "kb build --taxon Aves --kb birds.kb --contact YOU@EXAMPLE.ORG"),
+        ("or of all birds of the world (hours)", "kb build --taxon Aves --kb birds.kb --contact YOU@MAIL.ORG"),
     )
     return "\n".join(["Next:", *(f"  {command}\n      {purpose}" for purpose, command in steps)])

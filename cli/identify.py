@@ -60,7 +60,7 @@ def identify(
     found = _find(photos)
     with ExitStack() as stack:
         store = stack.enter_context(wiring.opened_or_starter(settings))
-        sink = _sink(sink_form, file, settings.home, _parameters(store, preset, n, explain))
+        sink = _sink(sink_form, file, settings.home, _parameters(store, preset, n))
         stack.enter_context(sink)
         todo = [photo for photo in found if photo not in sink.done]
         if sink.done and not quiet:
@@ -68,7 +68,7 @@ def identify(
         # Bars and rows would tear each other up on one terminal.
         is_shown = not quiet and len(todo) > 1 and (file is not None or not sys.stdout.isatty())
         n_failed = 0
-        made = wiring.identified(store, todo, preset=preset, n=n, is_explained=explain)
+        made = wiring.identified(store, todo, preset=preset, n=n)
         for row in counted(made, len(todo), "photos", quiet=not is_shown):
             sink.add(row.image, rows.lines(sink_form, row, is_explained=explain), ok=row.status == "ok")
             n_failed += row.status == "error"
@@ -99,10 +99,10 @@ def _find(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-def _parameters(store: KnowledgeBase, preset: str, n: int, is_explained: bool) -> dict[str, object]:
+def _parameters(store: KnowledgeBase, preset: str, n: int) -> dict[str, object]:
     """Return all that makes the rows what they are, for a later run to compare."""
     knowledge = {"kb": store.info.id, "generation": store.ledger.fact("generation"), "spaces": list(store.spaces)}
-    return {**knowledge, "preset": preset, "top": n, "explain": is_explained}
+    return {**knowledge, "preset": preset, "top": n}
 
 
 def _sink(

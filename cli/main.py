@@ -16,7 +16,7 @@ from cli.config import Invocation
 from data.errors import FieldmarkError
 
 # Verb -> the module that holds a click command of the verb's name. A verb stands here when it works, not before.
-VERBS = ("build", "status", "verify", "identify", "context", "show", "search", "taxa")
+VERBS = ("demo", "build", "identify", "context", "search", "show", "taxa", "status", "verify")
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE: what `kb ... | head` would give without our help

@@ -27,6 +27,15 @@ def format_option(*choices: str, default: str | None = None) -> Callable[[Comman
     )
 
 
+def words_argument(name: str) -> Callable[[CommandT], CommandT]:
+    """Return an argument of one or more words, so that a name of two words needs no quotes."""
+
+    def join(_ctx: click.Context, _parameter: click.Parameter, words: tuple[str, ...]) -> str:
+        return " ".join(words)
+
+    return click.argument(name, nargs=-1, required=True, callback=join, metavar=name.upper())
+
+
 def settings(**flags: object) -> Settings:
     """Return the settings of this run: the options of the verb over environment, file and defaults."""
     return config.resolve(flags, file=invocation().config)

@@ -23,7 +23,7 @@ class Meter(Protocol):
     """Shows counts under a name."""
 
     def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
-        """Show that `done` of `total` are over, `failed` of them in vain."""
+        """Show that `done` of `total` (0: nobody knows yet) are over, `failed` of them in vain."""
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds:
         >>> progress_line("fetch", 50, 150, 2, seconds=5)
         'fetch 50 of 150, 2 failed, 5 s, about 10 s left'
     """
-    parts = [f"{name} {done:,} of {total:,}"]
+    parts = [f"{name} {done:,} of {total:,}" if total else f"{name} {done:,}"]
     if failed:
         parts.append(f"{failed:,} failed")
     parts.append(f"{seconds:.0f} s")
@@ -65,23 +65,39 @@ def _meter(*, quiet: bool) -> Iterator[Meter]:
         with _bars() as bars:
             yield _BarMeter(bars)
     else:
-        yield _LineMeter()
+        lines = _LineMeter()
+        try:
+            yield lines
+        finally:
+            lines.close()
 
 
 class _LineMeter:
-    """A line when a run is over, and every ten seconds of a long one."""
+    """A line when a run is over or the next one begins, and every ten seconds of a long one."""
 
     def __init__(self) -> None:
-        self._began: dict[str, float] = {}
-        self._told: dict[str, float] = {}
+        self._last: tuple[str, int, int, int] | None = None
+        self._began = self._told = 0.0
 
     def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
         now = time.monotonic()
-        began = self._began.setdefault(name, now)
-        if done < total and now - self._told.setdefault(name, now) < LINE_EVERY_S:
-            return
-        self._told[name] = now
-        note(progress_line(name, done, total, failed, seconds=now - began))
+        if self._last is None or self._last[0] != name:
+            self.close()
+            self._began = self._told = now
+        self._last = (name, done, total, failed)
+        if now - self._told >= LINE_EVERY_S:
+            self._tell()
+
+    def close(self) -> None:
+        """Tell the last counts, unless nothing was to be done."""
+        if self._last is not None and (self._last[1] or self._last[2]):
+            self._tell()
+        self._last = None
+
+    def _tell(self) -> None:
+        if self._last is not None:
+            self._told = time.monotonic()
+            note(progress_line(*self._last, seconds=self._told - self._began))
 
 
 class _BarMeter:
@@ -93,9 +109,9 @@ class _BarMeter:
 
     def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
         if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=total, failed="")
+            self._tasks[name] = self._bars.add_task(name, total=total or None, failed="")
         text = f"{failed:,} failed" if failed else ""
-        self._bars.update(self._tasks[name], completed=done, total=total, failed=text)
+        self._bars.update(self._tasks[name], completed=done, total=total or None, failed=text)
 
 
 def _bars() -> rich.progress.Progress:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cli.building import Plan
     from cli.wiring import FoundTaxon
 
+RANKS = ("class", "order", "family", "genus")
 MAX_FAILURES = 10  # shown in a report; `--format json` has all of them
 
 
@@ -106,7 +107,9 @@ def taxa_table(found: Sequence[FoundTaxon]) -> str:
 
 def lineage_text(taxon: Taxon) -> str:
     """Return the taxa above one, the highest first: `Aves > Passeriformes > Cardinalidae`."""
-    return " > ".join(taxon.lineage.values())
+    # By rank, not as stored: canonical JSON sorts keys. Ranks that we do not know come last.
+    known = [rank for rank in RANKS if rank in taxon.lineage]
+    return " > ".join(taxon.lineage[rank] for rank in [*known, *(taxon.lineage.keys() - set(known))])
 
 
 def species_text(entry: SpeciesEntry, quotes: Sequence[Sequence[str]], terms: Sequence[Term]) -> str:
@@ -134,7 +137,7 @@ def species_text(entry: SpeciesEntry, quotes: Sequence[Sequence[str]], terms: Se
         lines += ["", f"Summary ({entry.summary.words} words, {entry.summary.distiller})"]
         for statement, passages in zip(entry.summary.statements, quotes, strict=True):
             lines.append(wrapped(statement.text, indent="  "))
-            lines += [wrapped(f"from: {passage}", indent="      ") for passage in passages]
+            lines += [wrapped(_quote(passage, statement.text), indent="      ") for passage in passages]
     if entry.anchors:
         lines += ["", "Anchors"]
         lines += [
@@ -145,6 +148,10 @@ def species_text(entry: SpeciesEntry, quotes: Sequence[Sequence[str]], terms: Se
         lines += ["", "Terms"]
         lines += [wrapped(f"{term.name}: {term.definition}", indent="  ") for term in terms]
     return "\n".join(lines)
+
+
+def _quote(passage: str, statement: str) -> str:
+    return "in the same words" if passage == statement else f"from: {passage}"
 
 
 def term_text(term: Term) -> str:

@@ -10,7 +10,7 @@ from cli import options, output, reports, wiring
 
 
 @click.command()
-@click.argument("text")
+@options.words_argument("text")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
 @click.option("--top", "n", type=click.IntRange(min=1), default=10, show_default=True, help="How many species.")
 @options.format_option("table", "json")

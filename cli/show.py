@@ -10,7 +10,7 @@ from cli import entries, options, output, wiring
 
 
 @click.command()
-@click.argument("name")
+@options.words_argument("name")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
 @options.format_option("text", "json")
 def show(name: str, kb: Path | None, form: str) -> None:

@@ -10,7 +10,7 @@ from cli import options, output, reports, wiring
 
 
 @click.command()
-@click.argument("name")
+@options.words_argument("name")
 @options.kb_option("Also look in this knowledge base; without it in that of FIELDMARK_KB, if it is set.")
 @options.format_option("table", "json")
 def taxa(name: str, kb: Path | None, form: str) -> None:

@@ -48,7 +48,7 @@ def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> Iterator[Trial]:
     """Yield a trial for each description."""
     import kb
 
-    names = {taxon_id: common[0] for taxon_id, _, *common in store.names()}
+    names = {taxon_id: common[0] for taxon_id, _, common in store.names()}
     n = len(store.taxon_ids)
     for text, right in DESCRIPTIONS:
         matches = kb.search(store, text, encoders.sentence, n=n)
@@ -69,7 +69,7 @@ def ask_with_drawings(
     """Yield a trial for each `(picture file, right taxon_id)`."""
     import recognize
 
-    names = {taxon_id: common[0] for taxon_id, _, *common in store.names()}
+    names = {taxon_id: common[0] for taxon_id, _, common in store.names()}
     n = len(store.taxon_ids)
     recognizer = recognize.Recognizer(store, encoders, k=n)
     for (path, right), row in zip(drawings, recognizer.identify([path for path, _ in drawings]), strict=True):

@@ -121,12 +121,13 @@ def find_taxa(settings: Settings, name: str) -> list[FoundTaxon]:
     return [FoundTaxon(match=match, taxon=taxon, n_species=len(species), n_in_kb=n_in_kb)]
 
 
-def identified(
-    store: KnowledgeBase, photos: Sequence[str], *, preset: str, n: int, is_explained: bool
-) -> Iterator[Identification]:
-    """Yield the identification of each photo, in order, as it is made."""
+def identified(store: KnowledgeBase, photos: Sequence[str], *, preset: str, n: int) -> Iterator[Identification]:
+    """Yield the identification of each photo with `n` candidates, in order, as it is made.
+
+    Raises:
+        SpaceMismatch: if the knowledge base was built with other encoders than its profile has now.
+    """
     import recognize
 
     encoders = load_encoders(store.info.profile)
-    store.check_space(encoders.spaces)
-    return recognize.Recognizer(store, encoders, preset=preset).identify(photos, n=n, explain=is_explained)
+    return recognize.Recognizer(store, encoders, preset=preset, k=n).identify(photos)

@@ -1,0 +1,32 @@
+"""A knowledge base of the drawn birds, built once, and drawings to ask it about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The starter knowledge as a knowledge base; tests must not write to it."""
+    import kb
+    import recognize
+    from kb.starter_source import StarterSource
+
+    path = tmp_path_factory.mktemp("built") / "drawn.kb"
+    source = StarterSource()
+    kb.build(path, source.taxa(), source, recognize.load_encoders("starter"), terms=source.terms())
+    return path
+
+
+@pytest.fixture
+def drawings(tmp_path: Path) -> Path:
+    """A folder with drawings of four species, which are not among the anchors."""
+    from data.starter.plates.catalogue import plates_of
+
+    folder = tmp_path / "drawings"
+    folder.mkdir()
+    for taxon_id in ("cardinalis-cardinalis", "cyanocitta-cristata", "bubo-scandiacus", "phoenicopterus-ruber"):
+        (folder / f"{taxon_id}.png").write_bytes(plates_of(taxon_id)[0].png("query", 1))
+    return folder

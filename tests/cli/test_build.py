@@ -1,0 +1,166 @@
+"""`kb build`: from the starter, a folder, and a real wiki; what it says, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Counts = dict[str, str]
+
+
+def fields(text: str) -> Counts:
+    """Return the `name  value` lines of a report."""
+    return dict(line for line in (re.split(r"\s{2,}", row, maxsplit=1) for row in text.splitlines()) if len(line) == 2)
+
+
+def test_a_build_from_the_starter_reports_what_it_made(cli: Any) -> None:
+    outcome = cli.call("build", "--source", "starter", "--taxon", "Strigiformes", check=True)
+    report = fields(outcome.stdout)
+    assert report["knowledge base"] == "strigiformes.kb"
+    assert (report["species"], report["summaries"]) == ("2", "2")
+    assert float(report["seconds"]) > 0
+    assert "fetch 2 of 2" in outcome.stderr
+    assert Path("strigiformes.kb/kb.toml").is_file()
+
+
+def test_quiet_says_nothing_on_stderr(cli: Any) -> None:
+    assert cli.call("build", "--source", "starter", "--taxon", "Strigiformes", "--quiet", check=True).stderr == ""
+
+
+def test_a_second_build_changes_nothing(cli: Any) -> None:
+    asked = ("build", "--source", "starter", "--taxon", "Strigiformes", "--kb", "owls.kb")
+    cli.call(*asked, check=True)
+    first = cli.call("verify", "--kb", "owls.kb", check=True).stdout
+    cli.call(*asked, check=True)
+    assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == first
+
+
+def test_limit_stops_at_so_many_species(cli: Any) -> None:
+    outcome = cli.call("build", "--source", "starter", "--limit", "3", "--kb", "three.kb", check=True)
+    assert fields(outcome.stdout)["species"] == "3"
+
+
+def test_a_dry_run_writes_nothing(cli: Any, tmp_path: Path) -> None:
+    outcome = cli.call("build", "--source", "starter", "--dry-run", check=True)
+    report = fields(outcome.stdout)
+    assert report["taxa looked up"] == report["pages found"]
+    assert outcome.stdout.endswith("nothing was written\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_stages_can_be_run_one_at_a_time_and_give_the_same(cli: Any) -> None:
+    asked = ("build", "--source", "starter", "--taxon", "Strigiformes")
+    cli.call(*asked, "--kb", "whole.kb", check=True)
+    for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index"):
+        cli.call(*asked, "--kb", "staged.kb", "--only", stage, check=True)
+    digests = [
+        json.loads(cli.call("verify", "--kb", path, "--format", "json", check=True).stdout)["digest"]
+        for path in ("whole.kb", "staged.kb")
+    ]
+    assert digests[0] == digests[1]
+
+
+def test_an_unknown_taxon_ends_with_5_before_any_wiki_is_asked(cli: Any, tmp_path: Path) -> None:
+    outcome = cli.call("build", "--taxon", "Strigiformis")
+    assert outcome.exit_code == 5
+    assert "did you mean Strigiformes" in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wikipedia_without_a_contact_ends_with_3(cli: Any, tmp_path: Path) -> None:
+    outcome = cli.call("build", "--taxon", "Strigiformes")
+    assert outcome.exit_code == 3
+    assert "FIELDMARK_CONTACT" in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wiki_that_is_down_ends_with_6(cli: Any) -> None:
+    outcome = cli.call("build", "--taxon", "Tyto alba", "--api-url", "http://127.0.0.1:9/api.php")
+    assert outcome.exit_code == 6
+    assert outcome.stderr.splitlines()[-1].startswith(("error: 127.0.0.1:9", "hint: "))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--list", "A", "--category", "B"),
+        ("--source", "starter", "--list", "A"),
+        ("--source", "folder:"),
+        ("--source", "nothing"),
+        ("--taxon", "Aves", "--limit", "0"),
+        ("--taxon", "Aves", "--dry-run", "--only", "fetch"),
+    ],
+    ids=" ".join,
+)
+def test_contradictions_end_with_2(cli: Any, arguments: tuple[str, ...], tmp_path: Path) -> None:
+    outcome = cli.call("build", *arguments)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith("error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_other_things_in_it_is_not_built_into(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    outcome = cli.call("build", "--source", "starter", "--kb", "mine")
+    assert outcome.exit_code == 2
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_of_articles_is_a_source(cli: Any, tmp_path: Path) -> None:
+    article = tmp_path / "birds" / "Snowy Owl" / "article.txt"
+    article.parent.mkdir(parents=True)
+    article.write_text("## Description\nA large white owl with yellow eyes and feathered feet.\n")
+    outcome = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", check=True)
+    report = fields(outcome.stdout)
+    assert (report["species"], report["summaries"]) == ("1", "1")
+    assert "no-anchors 1" in report["marked"]
+    shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "strigiformes.kb", "--format", "json", check=True).stdout)
+    assert "white" in shown["summary"]["text"]
+
+
+@pytest.mark.integration
+class TestAgainstARealWiki:
+    """The whole way from a wiki to a named bird."""
+
+    def test_owls_are_built_with_credits_and_what_was_left_out(self, cli: Any, wiki_api_url: str) -> None:
+        outcome = cli.run(
+            "build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True
+        )
+        report = fields(outcome.stdout)
+        assert int(report["species"]) >= 3
+        assert report["species"] == report["articles"]
+        assert "no page" in report["left out"]
+        assert "not a bird" in report["left out"]
+        assert int(report["requests"]) > 0
+        status = json.loads(cli.run("status", "--kb", "owls.kb", "--format", "json", check=True).stdout)
+        assert status["species"] == int(report["species"])
+        again = cli.run("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
+        assert fields(again.stdout)["requests"] == "0"
+
+    def test_a_list_page_chooses_and_a_taxon_narrows(self, cli: Any, wiki_api_url: str, list_page: str) -> None:
+        plan = ("build", "--api-url", wiki_api_url, "--list", list_page, "--dry-run", "--kb", "x.kb")
+        everything = fields(cli.run(*plan, check=True).stdout)
+        narrowed = fields(cli.run(*plan, "--taxon", "Passeriformes", check=True).stdout)
+        assert 0 < int(narrowed["pages found"]) < int(everything["pages found"])
+        assert "not asked for" in narrowed["left out"]
+
+    def test_a_file_of_names_chooses_and_its_strangers_are_counted(
+        self, cli: Any, wiki_api_url: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "names.csv").write_text("common_name\nNorthern Cardinal\nJabberwock\n")
+        outcome = cli.run(
+            "build", "--names", "names.csv", "--api-url", wiki_api_url, "--kb", "named.kb", check=True
+        )
+        assert "not in the taxonomy" in fields(outcome.stdout)["left out"]
+
+    def test_an_address_that_is_no_api_ends_with_6(self, cli: Any, wiki_api_url: str) -> None:
+        page = wiki_api_url.replace("api.php", "index.php")
+        outcome = cli.run("build", "--taxon", "Tyto alba", "--api-url", page, "--kb", "x.kb")
+        assert outcome.exit_code == 6
+        assert "Traceback" not in outcome.stderr

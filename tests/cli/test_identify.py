@@ -1,0 +1,197 @@
+"""`kb identify`: rows for files, folders, patterns and stdin; bad pictures are rows; long runs go on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CARDINAL = "cardinalis-cardinalis"
+
+
+def parsed(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_candidates_of_a_drawing_come_with_the_score_of_each_stage(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
+    outcome = cli.call(
+        "identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--format", "jsonl", "--top", "4", check=True
+    )
+    (row,) = parsed(outcome.stdout)
+    assert (row["status"], row["preset"], row["kb"]) == ("ok", "default", str(built_kb))
+    assert len(row["candidates"]) == 4
+    scores = [candidate["score"] for candidate in row["candidates"]]
+    assert scores == sorted(scores, reverse=True)
+    assert {"text", "visual"} <= row["candidates"][0]["scores"].keys()
+    assert row["answer"]["name"] == row["candidates"][0]["scientific_name"]
+    assert row["answer"]["confidence"] is None
+
+
+@pytest.mark.parametrize("preset", ["default", "vr-rag-v1", "vr-rag-v2"])
+def test_every_preset_ranks_the_drawn_cardinal_among_the_first_three(
+    cli: Any, built_kb: Path, drawings: Path, preset: str
+) -> None:
+    outcome = cli.call(
+        "identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", preset, "--format", "jsonl", check=True
+    )
+    (row,) = parsed(outcome.stdout)
+    assert row["preset"] == preset
+    assert CARDINAL in [candidate["taxon_id"] for candidate in row["candidates"][:3]]
+
+
+def test_a_folder_is_searched_to_the_bottom_and_csv_is_one_tidy_table(cli: Any, built_kb: Path, drawings: Path) -> None:
+    below = drawings / "more"
+    below.mkdir()
+    shutil.copy(drawings / f"{CARDINAL}.png", below / "again.png")
+    (drawings / "notes.txt").write_text("no picture")
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--format", "csv", "--top", "2", check=True)
+    table = list(csv.DictReader(io.StringIO(outcome.stdout)))
+    assert len(table) == 5 * 2
+    assert len({row["image"] for row in table}) == 5
+    assert {row["rank"] for row in table} == {"1", "2"}
+
+
+def test_paths_can_come_from_stdin_and_from_a_pattern(cli: Any, built_kb: Path, drawings: Path) -> None:
+    named = sorted(str(path) for path in drawings.glob("*.png"))
+    asked = ("identify", "--kb", built_kb, "--format", "jsonl")
+    piped = cli.call(*asked, "-", stdin="\n".join(named) + "\n", check=True)
+    matched = cli.call(*asked, f"{drawings}/*.png", check=True)
+    assert [row["image"] for row in parsed(piped.stdout)] == named
+    assert [row["image"] for row in parsed(matched.stdout)] == named
+
+
+def test_one_bad_file_among_good_ones_is_a_row_and_ends_with_7(cli: Any, built_kb: Path, drawings: Path) -> None:
+    whole = (drawings / f"{CARDINAL}.png").read_bytes()
+    (drawings / "bad.png").write_bytes(whole[: len(whole) // 2])
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    assert outcome.exit_code == 7
+    by_name = {Path(row["image"]).name: row for row in parsed(outcome.stdout)}
+    assert len(by_name) == 5
+    assert [name for name, row in by_name.items() if row["status"] == "error"] == ["bad.png"]
+    assert by_name["bad.png"]["answer"] is None
+    assert by_name["bad.png"]["candidates"] == []
+    assert "warning: 1 of 5 photos could not be read" in outcome.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"this is no picture", b"\x89PNG\r\n\x1a\n"], ids=["empty", "text", "stub"])
+def test_no_readable_photo_at_all_ends_with_5(cli: Any, built_kb: Path, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.png").write_bytes(content)
+    outcome = cli.call("identify", "x.png", "--kb", built_kb, "--format", "jsonl")
+    assert outcome.exit_code == 5
+    assert parsed(outcome.stdout)[0]["status"] == "error"
+    assert outcome.stderr.splitlines()[-1].startswith("error: ")
+
+
+def test_a_photo_that_does_not_exist_and_an_empty_folder_end_with_5(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert cli.call("identify", "nowhere.jpg", "--kb", built_kb).exit_code == 5
+    empty = cli.call("identify", "empty", "--kb", built_kb)
+    assert (empty.exit_code, empty.stdout) == (5, "")
+    assert empty.stderr == "error: no photo in empty\n"
+
+
+def test_no_such_knowledge_base_ends_with_3_and_says_how_to_build_one(cli: Any, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings, "--kb", "nowhere.kb")
+    assert outcome.exit_code == 3
+    assert outcome.stderr.splitlines() == [
+        "error: there is no knowledge base at nowhere.kb",
+        "hint: build one: kb build --taxon Aves --kb nowhere.kb",
+    ]
+
+
+def test_a_knowledge_base_of_another_space_ends_with_3(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.kb"
+    shutil.copytree(built_kb, other)
+    settings = other / "kb.toml"
+    told = settings.read_text()
+    settings.write_text(told.replace("fieldmark-plain-look/1", "somebody-else/9"))
+    assert settings.read_text() != told
+    outcome = cli.call("identify", drawings, "--kb", other)
+    assert outcome.exit_code == 3
+    assert "encoder space" in outcome.stderr
+
+
+def test_the_table_names_the_answer_and_says_that_nothing_is_calibrated(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
+    outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)
+    assert outcome.stdout.startswith(str(drawings / f"{CARDINAL}.png"))
+    assert "no calibrated confidence" in outcome.stdout
+    assert "\x1b" not in outcome.stdout
+
+
+def test_explain_shows_summaries_and_whom_the_anchors_are_owed_to(cli: Any, built_kb: Path, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--explain", check=True)
+    plain = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)
+    added = outcome.stdout.removeprefix(plain.stdout.rstrip())
+    assert added != outcome.stdout
+    assert "Fieldmark, Apache-2.0" in added
+    assert "red" in added
+
+
+def test_output_is_resumed_and_then_holds_every_photo_once(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
+    cli.call(*asked, check=True)
+    first = Path("out.jsonl").read_text()
+    shutil.copy(drawings / f"{CARDINAL}.png", drawings / "z-new.png")
+    again = cli.call(*asked, check=True)
+    rows = parsed(Path("out.jsonl").read_text())
+    assert Path("out.jsonl").read_text().startswith(first)
+    assert [Path(row["image"]).name for row in rows][-1] == "z-new.png"
+    assert len(rows) == len({row["image"] for row in rows}) == 5
+    assert "4 photos of 5 done before" in again.stderr
+    assert again.stdout == ""
+
+
+def test_a_run_that_was_killed_goes_on_and_ends_like_one_that_was_not(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    for number in range(120):
+        shutil.copy(drawings / f"{CARDINAL}.png", drawings / f"copy-{number:03}.png")
+    asked = ["identify", str(drawings), "--kb", str(built_kb), "--format", "csv", "--output"]
+    whole = tmp_path / "whole.csv"
+    cut = tmp_path / "cut.csv"
+    cli.call(*asked, whole, check=True)
+    ours = subprocess.Popen([*cli.command(), *asked, str(cut)], env=cli.environment(), stderr=subprocess.DEVNULL)
+    for _ in range(2000):
+        if cut.exists() and cut.stat().st_size > 1500:
+            break
+        time.sleep(0.005)
+    os.kill(ours.pid, signal.SIGKILL)
+    assert ours.wait(timeout=30) == -signal.SIGKILL
+    assert cut.stat().st_size < whole.stat().st_size
+    cli.call(*asked, cut, check=True)
+
+    def without_times(path: Path) -> list[list[str]]:
+        return [row[:-1] for row in csv.reader(path.open(newline=""))]
+
+    assert without_times(cut) == without_times(whole)
+
+
+def test_output_made_with_another_preset_is_not_mixed(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.csv")
+    cli.call(*asked, check=True)
+    before = Path("out.csv").read_bytes()
+    outcome = cli.call(*asked, "--preset", "vr-rag-v2")
+    assert outcome.exit_code == 2
+    assert "preset 'default' -> 'vr-rag-v2'" in outcome.stderr
+    assert Path("out.csv").read_bytes() == before
+
+
+def test_a_table_cannot_be_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--output", "out.txt")
+    assert outcome.exit_code == 2
+    assert not Path("out.txt").exists()

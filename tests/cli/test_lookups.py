@@ -1,0 +1,147 @@
+"""The verbs that read a knowledge base: status, verify, show, search, context, taxa."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_status_counts_what_is_there(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("status", "--kb", built_kb, "--format", "json", check=True)
+    found = json.loads(outcome.stdout)
+    assert found["species"] == found["summaries"] == found["articles"] >= 6
+    assert found["chunks"] >= found["species"]
+    assert found["failures"] == []
+    table = cli.call("status", "--kb", built_kb, check=True).stdout
+    assert f"species         {found['species']}" in table
+
+
+def test_the_environment_names_the_knowledge_base(cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
+    assert cli.call("status").stdout == cli.call("status", "--kb", built_kb).stdout
+
+
+def test_status_and_verify_want_a_certain_knowledge_base(cli: Any) -> None:
+    for verb in ("status", "verify"):
+        outcome = cli.call(verb)
+        assert outcome.exit_code == 3
+        assert outcome.stderr.startswith("error: no knowledge base is named\nhint: --kb DIR")
+
+
+def test_verify_of_a_whole_knowledge_base_gives_the_same_digest_every_time(cli: Any, built_kb: Path) -> None:
+    first = json.loads(cli.call("verify", "--kb", built_kb, "--format", "json", check=True).stdout)
+    again = json.loads(cli.call("verify", "--kb", built_kb, "--format", "json", check=True).stdout)
+    assert first["ok"] is True
+    assert first["digest"] == again["digest"]
+    assert len(first["digest"]) == 64
+
+
+def test_verify_ends_with_1_for_what_it_cannot_mend(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.kb"
+    shutil.copytree(built_kb, broken)
+    shutil.rmtree(broken / "articles")
+    outcome = cli.call("verify", "--kb", broken, "--format", "json")
+    assert outcome.exit_code == 1
+    found = json.loads(outcome.stdout)
+    assert found["ok"] is False
+    assert found["problems"] != []
+    assert "error:" not in outcome.stderr
+
+
+def test_verify_mends_a_lost_index_and_ends_with_0(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.kb"
+    shutil.copytree(built_kb, broken)
+    shutil.rmtree(broken / "chroma")
+    before = json.loads(cli.call("verify", "--kb", built_kb, "--format", "json", check=True).stdout)
+    outcome = cli.call("verify", "--kb", broken, "--format", "json", check=True)
+    found = json.loads(outcome.stdout)
+    assert found["mended"] != []
+    assert found["digest"] == before["digest"]
+
+
+@pytest.mark.parametrize("name", ["Snowy Owl", "bubo scandiacus", "SNOWY-OWL", "bubo-scandiacus"])
+def test_show_finds_a_species_by_any_of_its_names(cli: Any, built_kb: Path, name: str) -> None:
+    outcome = cli.call("show", *name.split(), "--kb", built_kb, "--format", "json", check=True)
+    found = json.loads(outcome.stdout)
+    assert found["taxon"]["taxon_id"] == "bubo-scandiacus"
+    assert found["summary"]["statements"] != []
+
+
+def test_show_quotes_the_words_that_a_summary_rests_on(cli: Any, built_kb: Path) -> None:
+    found = json.loads(cli.call("show", "Snowy Owl", "--kb", built_kb, "--format", "json", check=True).stdout)
+    quotes = [span["quote"] for statement in found["summary"]["statements"] for span in statement["evidence"]]
+    assert quotes != []
+    assert all(quote.strip() for quote in quotes)
+    assert all(anchor["credit"] for anchor in found["anchors"] if anchor["sha256"])
+
+
+def test_show_prints_the_ranks_from_the_highest_down(cli: Any, built_kb: Path) -> None:
+    text = cli.call("show", "Snowy Owl", "--kb", built_kb, check=True).stdout
+    assert "Aves > Strigiformes > Strigidae > Bubo" in text
+
+
+def test_show_finds_a_term(cli: Any, built_kb: Path) -> None:
+    found = json.loads(cli.call("show", "speculum", "--kb", built_kb, "--format", "json", check=True).stdout)
+    assert found["term"]["name"] == "speculum"
+
+
+def test_show_suggests_names_of_the_knowledge_base(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("show", "Snowy Oul", "--kb", built_kb)
+    assert outcome.exit_code == 5
+    assert outcome.stdout == ""
+    assert "Snowy Owl" in outcome.stderr.splitlines()[1]
+
+
+def test_search_finds_a_bird_by_its_looks(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call(
+        "search", "white owl with yellow eyes", "--kb", built_kb, "--format", "json", "--top", "3", check=True
+    )
+    found = json.loads(outcome.stdout)
+    assert len(found) == 3
+    assert "bubo-scandiacus" in [match["taxon_id"] for match in found]
+    assert [set(match) for match in found] == [{"taxon_id", "scientific_name", "common_name", "rank", "score"}] * 3
+
+
+def test_context_explains_a_term_with_its_source(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("context", "a duck with a blue speculum", "--kb", built_kb, "--format", "json", check=True)
+    found = json.loads(outcome.stdout)
+    assert found["found"] is True
+    assert "speculum" in [term["name"] for term in found["terms"]]
+    assert "speculum" in found["passage"]
+    assert found["sources"] != []
+
+
+def test_context_that_finds_nothing_is_no_error(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("context", "xqzzt vbrrk", "--kb", built_kb, check=True)
+    assert outcome.stdout == "nothing found\n"
+    found = json.loads(cli.call("context", "xqzzt vbrrk", "--kb", built_kb, "--format", "json", check=True).stdout)
+    assert (found["found"], found["passage"], found["sources"]) == (False, "", [])
+
+
+def test_taxa_works_without_any_knowledge_base(cli: Any) -> None:
+    outcome = cli.call("taxa", "northern", "cardinal", "--format", "json", check=True)
+    (found,) = json.loads(outcome.stdout)
+    assert found == {
+        "taxon_id": "cardinalis-cardinalis",
+        "scientific_name": "Cardinalis cardinalis",
+        "common_name": "Northern Cardinal",
+        "rank": "species",
+        "score": 1.0,
+    }
+    assert "Aves > Passeriformes > Cardinalidae > Cardinalis" in cli.call("taxa", "Northern Cardinal").stdout
+
+
+def test_taxa_counts_what_the_knowledge_base_holds(cli: Any, built_kb: Path) -> None:
+    text = cli.call("taxa", "Strigiformes", "--kb", built_kb, check=True).stdout
+    assert "in KB" in text
+    assert text.split()[-1] == "2"  # the drawn Snowy Owl and Western Barn Owl
+
+
+def test_an_unknown_name_ends_with_5_and_suggestions(cli: Any) -> None:
+    outcome = cli.call("taxa", "Nothern Cardnal")
+    assert outcome.exit_code == 5
+    assert "did you mean Northern Cardinal" in outcome.stderr
