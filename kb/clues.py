@@ -17,7 +17,7 @@ LEAD_CHARACTERS = 1500
 FIRST_SENTENCE_CHARACTERS = 350
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_REFERENCE = re.compile(r"<ref[^>/]*/>|<ref[^>]*>.*?</ref>", re.DOTALL | re.IGNORECASE)
+_REFERENCE = re.compile(r"<ref\b[^<>]*?/>|<ref\b[^<>]*>.*?</ref>", re.DOTALL | re.IGNORECASE)
 _FILE_LINK = re.compile(r"\[\[(?:File|Image|Datei|Fichier|Archivo):(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]", re.IGNORECASE)
 _LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^|\[\]]*)\]\]")
 _TAG = re.compile(r"<[^<>]{1,200}>")
@@ -37,8 +37,14 @@ _DISAMBIGUATION = re.compile(
     re.IGNORECASE,
 )
 _CLASS_KEYS = ("classis", "class")
-_BIRD_WORDS = re.compile(
-    r"\b(?:birds?|passerines?|songbirds?|aves|avian|plumage|waterfowl|raptors?|ornitholog\w+)\b", re.IGNORECASE
+_PREDICATE = re.compile(r"\b(?:is|are|was|were)\s+(.{3,200})", re.DOTALL)
+_OF_A_KIND = re.compile(
+    r"\b(?:species|kind|type|member|one|any|form|subspecies)\b(?: \w+)? of\b|\bone of\b", re.IGNORECASE
+)
+# What follows these words in a definition is no longer what the thing is: "a basin in which birds bathe".
+_END_OF_KIND = re.compile(r"[,;:.(]|\b(?:of|in|which|that|who|where|for|with|from|on|by|found|native|used|worn|made)\b")
+_BIRD_WORDS = frozenset(
+    {"bird", "passerine", "songbird", "waterbird", "seabird", "waterfowl", "raptor", "aves", "fowl"}
 )
 
 
@@ -82,7 +88,7 @@ class Clues:
         """Whether the page says that it is about birds, or has a taxobox that states no class."""
         if self.class_name:
             return self.class_name.lower() == "aves"
-        return self.has_taxobox or _BIRD_WORDS.search(self.lead) is not None or bool(self.lead_binomials)
+        return self.has_taxobox or bool(self.lead_binomials) or is_called_a_bird(self.lead)
 
 
 def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Clues:
@@ -90,10 +96,9 @@ def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Cl
     text = _FILE_LINK.sub("", _REFERENCE.sub("", _COMMENT.sub("", wikitext)))
     has_taxobox = _BOX.search(text) is not None
     flat = _LINK.sub(r"\1", text)
-    values = {
-        key.lower().strip(): value.strip()
-        for key, value in _PARAMETER.findall(flat.replace("'''", "''").replace("''", ""))
-    }
+    values: dict[str, str] = {}
+    for key, value in _PARAMETER.findall(flat.replace("'''", "''").replace("''", "")):
+        values.setdefault(key.lower().strip(), value.strip())  # the box comes before other templates
     binomial = _binomial_of(values)
     prose = flat
     for _ in range(20):  # templates nest; each round takes the innermost away
@@ -165,7 +170,9 @@ def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
         return Match.NO
     above = [taxon.lineage[rank] for rank in ("genus", "family", "order") if rank in taxon.lineage]
     is_kin = any(re.search(rf"\b{re.escape(name)}\b", clues.lead) for name in above)
-    is_bird = taxon.lineage.get("class") == "Aves" and _speaks_of_a_bird(clues, taxon)
+    is_bird = taxon.lineage.get("class") == "Aves" and (
+        clues.class_name.lower() == "aves" if clues.class_name else is_called_a_bird(clues.lead)
+    )
     return (
         Match.NAME
         if is_kin or is_bird or (clues.has_taxobox and clues.class_name is None and bool(clues.lead))
@@ -188,15 +195,21 @@ def without_qualifier(title: str) -> str:
     return re.sub(r" \((?:bird|birds|species|animal|passerine|parrot|duck|owl|wader|seabird|raptor)\)$", "", title)
 
 
-def _speaks_of_a_bird(clues: Clues, taxon: Taxon) -> bool:
-    if clues.class_name:
-        return clues.class_name.lower() == "aves"
-    if _BIRD_WORDS.search(clues.lead):
-        return True
-    # "The kea is a large parrot": a group's name tells, but not one that is in the bird's own ("black swan").
-    own = fold(" ".join(taxon.common_names))
-    words = set(re.findall(r"[a-z]{3,}", clues.lead.lower()))
-    return any(word in words for word in _group_words() if fold(word) not in own)
+def is_called_a_bird(lead: str) -> bool:
+    """Return whether the first definition in a text ("X is a ...") says that X is a bird or of a group of birds.
+
+    Example:
+        >>> is_called_a_bird("The kea is a large species of parrot of New Zealand.")
+        True
+        >>> is_called_a_bird("A bird bath is a basin in which birds bathe.")
+        False
+    """
+    match = _PREDICATE.search(lead)
+    if match is None:
+        return False
+    kind = _END_OF_KIND.split(_OF_A_KIND.sub(" ", match[1]), maxsplit=1)[0].lower()
+    words = {word.removesuffix("s") for word in re.findall(r"[a-z]{3,}", kind)}
+    return not words.isdisjoint(_BIRD_WORDS | _group_words())
 
 
 @cache
@@ -205,7 +218,7 @@ def _group_words() -> frozenset[str]:
     words = {
         word for names in GROUP_NAMES.values() for name in names for word in re.findall(r"[a-z]{4,}s\b", name.lower())
     }
-    too_common = {"rails", "divers", "allies", "rollers", "monarchs", "swifts", "darters", "waders", "titles", "cranes"}
+    too_common = {"rails", "divers", "allies", "rollers", "monarchs", "darters", "cranes", "cardinals", "tits"}
     return frozenset(word.removesuffix("s") for word in words - too_common)
 
 

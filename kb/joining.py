@@ -23,6 +23,9 @@ def title_tries(taxon: Taxon) -> list[list[str]]:
     third = [*taxon.synonyms]
     for name in english[:1]:
         third += [f"{sentence_case(name)} (bird)", *_half_capitalised(name)]
+        if "grey" in name.lower():  # the one difference in spelling that most names of birds have
+            american = name.replace("Grey", "Gray").replace("grey", "gray")
+            third += [sentence_case(american), american]
     for name in english[1:]:
         third += [sentence_case(name), name]
     seen: set[str] = set()

@@ -109,8 +109,8 @@ class Trier:
             if self._is_down:
                 # Others have waited for it in vain: a dead wiki must not cost the full patience for every page.
                 tries = 1
-            backoff = patience.first_wait_s * 2 ** (n_failed - 1) * random.uniform(0.5, 1.5)
-            wait_s = min(backoff, patience.longest_wait_s)
+            backoff: float = patience.first_wait_s * 2.0 ** (n_failed - 1) * random.uniform(0.5, 1.5)
+            wait_s: float = min(backoff, patience.longest_wait_s)
             if refusal.retry_after_s is not None:
                 wait_s = max(refusal.retry_after_s, wait_s if refusal.retry_after_s == 0 else 0.0)
             gives_up = n_failed >= tries or wait_s > patience.longest_wait_s or spent_s + wait_s > patience.total_s

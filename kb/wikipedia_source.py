@@ -26,6 +26,9 @@ from kb.wikipedia import N_CONCURRENT, TITLES_PER_REQUEST, Json, Timeouts, WikiC
 PARSER = "mediawiki-html/1"  # raise the number when `parse` gives other articles for the same pages
 SMALL_WIKI_PAGES = 5_000  # ten listings: so much is always worth it for a bird under an unexpected title
 LARGEST_LISTED_WIKI = 60_000
+# A search costs two requests, one for each taxon; a few are always worth it, then one for so many found.
+MOST_SEARCHES = 5
+SEARCHES_PER_FOUND = 20
 CATEGORY_DEPTH = 3
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
@@ -257,6 +260,14 @@ class WikipediaSource:
         missing = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
         if missing and self._pages.site.n_pages <= SMALL_WIKI_PAGES:
             found |= {i: page for i, page in self._find_by_listing(taxa).items() if i in missing}
+        elif missing:
+            # Those that a namesake stands in the way of first.
+            missing.sort(key=lambda i: i not in found)
+            for i in missing[: MOST_SEARCHES + (len(taxa) - len(missing)) // SEARCHES_PER_FOUND]:
+                hits = [title for title, _ in self._pages.search(f'"{taxa[i].scientific_name}"', 3)]
+                seen.update(self._pages.look_up(hits))
+            pages = [page for page in merged(seen) if page.namespace == 0]
+            found = assign(taxa, candidates(taxa, pages))
         return found
 
     def _search_term(self, name: str) -> WikiPage | None:
