@@ -10,16 +10,41 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from recognize.encoders.profiles import load_encoders as load_encoders
+    from recognize.evaluation import SpeciesReport as SpeciesReport
+    from recognize.evaluation import evaluate as evaluate
+    from recognize.evaluation import evaluate_rankings as evaluate_rankings
+    from recognize.explanation import Explanation as Explanation
+    from recognize.explanation import explain as explain
+    from recognize.fusion import FusionWeights as FusionWeights
+    from recognize.predict import PhotoRanking as PhotoRanking
     from recognize.predict import Recognizer as Recognizer
     from recognize.presets import PRESETS as PRESETS
 
 _HOMES: Final = {
+    "Explanation": "recognize.explanation",
+    "FusionWeights": "recognize.fusion",
     "PRESETS": "recognize.presets",
+    "PhotoRanking": "recognize.predict",
     "Recognizer": "recognize.predict",
+    "SpeciesReport": "recognize.evaluation",
+    "evaluate": "recognize.evaluation",
+    "evaluate_rankings": "recognize.evaluation",
+    "explain": "recognize.explanation",
     "load_encoders": "recognize.encoders.profiles",
 }
 
-__all__ = ["PRESETS", "Recognizer", "load_encoders"]
+__all__ = [
+    "PRESETS",
+    "Explanation",
+    "FusionWeights",
+    "PhotoRanking",
+    "Recognizer",
+    "SpeciesReport",
+    "evaluate",
+    "evaluate_rankings",
+    "explain",
+    "load_encoders",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -67,7 +67,8 @@ def default(
     A species' text score is its best chunk's, its visual score its best (or mean) anchor's. Both are measured in
     standard deviations from what the photo scores over the whole knowledge base, so that a stage in which everything
     looks alike cannot drown the other; the final score is their weighted sum. A species without text or without anchors
-    gets 0 for what it lacks: as a chunk or an anchor picked blindly would. Equal scores keep the order of rows.
+    gets 0 for what it lacks: as a chunk or an anchor picked blindly would. Equal scores keep the order of rows. The
+    stages `text_part` and `visual_part` are what each of the two gave to the final score.
     """
     check_choice("anchor_pooling", anchor_pooling, ("mean", "max"))
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
@@ -88,19 +89,26 @@ def default(
         by_encoder[:, has_text] = text.by_encoder(best_chunk[has_text])
         s_c, s_i = by_encoder.mean(axis=0), anchors.pooled(species)
 
-        def fuse(text_scores: Scores, visual_scores: Scores) -> Scores:
-            return weights.text * text_scale.apply(text_scores) + weights.visual * visual_scale.apply(visual_scores)
+        def fuse(text_scores: Scores, visual_scores: Scores) -> tuple[Scores, Scores]:
+            return weights.text * text_scale.apply(text_scores), weights.visual * visual_scale.apply(visual_scores)
 
         def fuse_exactly(at: IntArray) -> Scores:
             exact = np.full(len(at), np.nan)
             exact[has_text[at]] = text.exactly(best_chunk[at][has_text[at]])
-            return fuse(exact, anchors.exactly(species[at]))
+            return sum(fuse(exact, anchors.exactly(species[at])), start=np.zeros(len(at)))
 
-        order, scores = settle(fuse(s_c, s_i), fuse_exactly)
+        text_part, visual_part = fuse(s_c, s_i)
+        order, scores = settle(text_part + visual_part, fuse_exactly)
         return Ranking(
             species=species[order],
             scores=scores,
-            stages={"text": s_c[order], "visual": s_i[order], **named_encoders(knowledge, by_encoder[:, order])},
+            stages={
+                "text": s_c[order],
+                "visual": s_i[order],
+                "text_part": text_part[order],
+                "visual_part": visual_part[order],
+                **named_encoders(knowledge, by_encoder[:, order]),
+            },
             n_without_anchors=int(np.isnan(s_i).sum()),
         )
 

@@ -48,11 +48,16 @@ def count_words(text: str) -> int:
     return len(_TOKEN.findall(text.lower()))
 
 
+def sentences_of_words(text: str) -> list[list[str]]:
+    """Return the words of each sentence, lower case; compounds are cut up (`red-capped` gives `red`, `cap`)."""
+    sentences = _SENTENCE.split(text.lower())
+    return [[piece for token in _TOKEN.findall(sentence) for piece in _pieces(token)] for sentence in sentences]
+
+
 def find_colours(text: str) -> FloatArray:
     """Return how much of each third is said to have each colour: `(3, 16)` float32, zero where no colour is named."""
     found = np.zeros((N_REGIONS, N_COLOURS), dtype=np.float64)
-    for sentence in _SENTENCE.split(text.lower()):
-        tokens = [piece for token in _TOKEN.findall(sentence) for piece in _pieces(token)]
+    for tokens in sentences_of_words(text):
         weight = _OTHER_PLUMAGE_WEIGHT if _OTHER_PLUMAGE.intersection(tokens) else 1.0
         for position, token in enumerate(tokens):
             colours = COLOUR_WORDS.get(token)

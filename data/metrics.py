@@ -1,0 +1,179 @@
+"""How results are measured. Every measure takes one ranked list; means and intervals over many lists come last.
+
+A ranked list is given by the relevance of its items, best first, so ties must be settled before: everywhere in
+Fieldmark equal scores keep the order of the input (rows of a knowledge base, or the first stage of a job). Ranks start
+at 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+DEFINITIONS: Final[dict[str, str]] = {
+    "top-k": "share of photos whose species is among the first k species",
+    "hit@k": "the same as top-k: 1 if a relevant item is among the first k, else 0",
+    "MRR@k": "mean of 1 / rank of the first relevant item, 0 if it is not among the first k",
+    "AP@k": "sum of precision@i over the relevant ranks i <= k, divided by the number of relevant items",
+    "AP@k (INQUIRE)": "the same sum, divided by the smaller of the number of relevant items and k",
+    "nDCG@k": "sum of gain / log2(rank + 1) over the first k, divided by the same sum of the ideal order of all items",
+    "P@k": "relevant items among the first k, divided by k",
+    "R@k": "relevant items among the first k, divided by the number of relevant items",
+}
+"""Measure -> its definition, as reports print it."""
+
+
+def rank_of(ranked: Sequence[Hashable], truth: Hashable) -> int | None:
+    """Return the rank of the first item equal to `truth`, None if there is none."""
+    return next((rank for rank, item in enumerate(ranked, start=1) if item == truth), None)
+
+
+def hit(rank: int | None, k: int) -> float:
+    """Return 1.0 if the rank is among the first `k`, else 0.0: top-k accuracy of one photo."""
+    _check_k(k)
+    return float(rank is not None and rank <= k)
+
+
+def reciprocal_rank(rank: int | None, k: int | None = None) -> float:
+    """Return 1 / rank, 0.0 if there is no rank or it is beyond `k`."""
+    if k is not None:
+        _check_k(k)
+    return 0.0 if rank is None or (k is not None and rank > k) else 1.0 / rank
+
+
+def average_precision(
+    relevant: Sequence[bool],
+    *,
+    n_relevant: int,
+    k: int | None = None,
+    divided_by: Literal["relevant", "reachable"] = "relevant",
+) -> float:
+    """Return the sum of precision@i over the relevant ranks i up to `k`, divided by the number of relevant items.
+
+    Args:
+        relevant: for each item of the ranked list, best first, whether it is relevant.
+        n_relevant: how many relevant items there are, in the list or not.
+        k: how far to look, None for the whole list.
+        divided_by: `relevant` divides by `n_relevant`; `reachable` by min(n_relevant, k), so that a perfect list scores
+            1 even where there are more than k relevant items. INQUIRE reports that one: it takes the average over the
+            hits in the first k and scales it by hits / min(n_relevant, k), which is the same number.
+
+    Returns:
+        A number in [0, 1]; 0 where nothing is relevant.
+
+    Example:
+        >>> round(average_precision([True, False, True], n_relevant=2), 4)
+        0.8333
+    """
+    if k is not None:
+        _check_k(k)
+    _check_n_relevant(relevant, n_relevant)
+    if n_relevant == 0:
+        return 0.0
+    hits, total = 0, 0.0
+    for rank, is_relevant in enumerate(relevant[:k], start=1):
+        if is_relevant:
+            hits += 1
+            total += hits / rank
+    return total / (n_relevant if divided_by == "relevant" or k is None else min(n_relevant, k))
+
+
+def ndcg(gains: Sequence[float], *, all_gains: Sequence[float], k: int | None = None) -> float:
+    """Return the discounted gain of the first `k` items over that of the ideal order of all items.
+
+    The discount of rank r is 1 / log2(r + 1), the gain enters as it is (not as 2**gain - 1).
+
+    Args:
+        gains: the gain of each item of the ranked list, best first; 0 or 1 for plain relevance.
+        all_gains: the gains of all items there are, those that the list missed too.
+        k: how far to look, None for the whole list.
+
+    Returns:
+        A number in [0, 1]; 0 where no item has a gain.
+    """
+    if k is not None:
+        _check_k(k)
+    ideal = _discounted(sorted(all_gains, reverse=True)[:k])
+    return _discounted(gains[:k]) / ideal if ideal > 0 else 0.0
+
+
+def precision(relevant: Sequence[bool], k: int) -> float:
+    """Return the relevant items among the first `k`, divided by `k`, also where the list is shorter."""
+    _check_k(k)
+    return sum(relevant[:k]) / k
+
+
+def recall(relevant: Sequence[bool], k: int, *, n_relevant: int) -> float:
+    """Return the relevant items among the first `k`, divided by the number there are; 0 where there are none."""
+    _check_k(k)
+    _check_n_relevant(relevant, n_relevant)
+    return sum(relevant[:k]) / n_relevant if n_relevant else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A mean with the 95 % interval of a bootstrap, by item (micro) and by group (macro)."""
+
+    name: str
+    micro: float
+    micro_interval: tuple[float, float]
+    macro: float
+    macro_interval: tuple[float, float]
+
+
+def measure(
+    name: str, values: Sequence[float], groups: Sequence[Hashable], *, n_resamples: int = 2_000, seed: int = 0
+) -> Measured:
+    """Return the mean of the values over items and over groups, with intervals.
+
+    The bootstrap draws whole groups (species, queries) with replacement, since items of one group are alike; the
+    interval reaches from the 2.5th to the 97.5th percentile. Given differences of two methods on the same items it is
+    the paired one: an interval above zero says that the first is better.
+
+    Raises:
+        ValueError: if there are no values, or not one group for each.
+
+    Example:
+        >>> measure("top-1", [1.0, 1.0, 0.0], ["robin", "robin", "wren"]).macro
+        0.5
+    """
+    if not values or len(values) != len(groups):
+        raise ValueError(f"expected as many groups as values, at least one, got {len(groups)} and {len(values)}")
+    index = {group: i for i, group in enumerate(dict.fromkeys(groups))}
+    of_group = np.array([index[group] for group in groups])
+    sums = np.bincount(of_group, weights=np.asarray(values, dtype=np.float64))
+    counts = np.bincount(of_group).astype(np.float64)
+    means = sums / counts
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(len(index), size=(n_resamples, len(index)))
+    return Measured(
+        name=name,
+        micro=float(sums.sum() / counts.sum()),
+        micro_interval=_interval(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)),
+        macro=float(means.mean()),
+        macro_interval=_interval(means[drawn].mean(axis=1)),
+    )
+
+
+def _interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def _discounted(gains: Sequence[float]) -> float:
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def _check_k(k: int) -> None:
+    if k < 1:
+        raise ValueError(f"expected k >= 1, got {k}")
+
+
+def _check_n_relevant(relevant: Sequence[bool], n_relevant: int) -> None:
+    if n_relevant < sum(relevant):
+        raise ValueError(f"the list holds {sum(relevant)} relevant items, but n_relevant is {n_relevant}")

@@ -1,0 +1,172 @@
+"""Why a photo was named as it was: the evidence, and what told the first candidate from the second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from data.contracts import KnowledgeStore
+from data.errors import UsageError
+from data.records import Candidate, Identification, SpeciesEntry
+from recognize.marks import Mark, find_marks
+
+_MOST_MARKS: Final = 6  # of a species in a sentence; more is no longer read
+# How the stages enter the final score, where a candidate does not carry its own parts.
+_SHARES: Final[dict[str, dict[str, float]]] = {
+    "vr-rag-v1": {"text": 1.0, "visual": 1.0},
+    "vr-rag-v2": {"text": 0.7, "visual": 0.3},
+    "text-only": {"text": 1.0},
+    "anchors-only": {"visual": 1.0},
+}
+_STAGE_NAMES: Final = {"text": "the description", "visual": "the anchor pictures"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The evidence for an answer, and what set it apart from the runner-up."""
+
+    image: str
+    first: Candidate
+    """With its summary, its score at every stage, and its anchors with their credits."""
+    second: Candidate | None = None
+    lead: float = 0.0
+    """By how much the first is ahead."""
+    lead_by_stage: Mapping[str, float] = field(default_factory=dict)
+    """How much of the lead is due to `text` and to `visual`."""
+    deciding_stage: str | None = None
+    """The stage without which the second would be first or nearer; None without a second, or in a tie."""
+    only_first: tuple[str, ...] = ()
+    """Field marks that only the first one's summary names."""
+    only_second: tuple[str, ...] = ()
+    same_genus: bool = False
+    told_apart: str = ""
+    """All that in a few sentences."""
+
+
+def explain(store: KnowledgeStore, identification: Identification) -> Explanation:
+    """Return the evidence for the first candidate and what told it from the second.
+
+    Args:
+        store: the knowledge base that answered.
+        identification: a row with at least one candidate.
+
+    Raises:
+        UsageError: if the row has no candidates, or an error.
+
+    Example:
+        >>> from PIL import Image
+        >>> from data.memory import MemoryStore, Sketch
+        >>> from recognize import Recognizer, load_encoders
+        >>> encoders = load_encoders("starter")
+        >>> store = MemoryStore(
+        ...     {
+        ...         "Rubra rubra": Sketch(texts=["Crown red."], common_name="Red Bird"),
+        ...         "Caerulea caerulea": Sketch(texts=["Crown blue, long tail."], common_name="Blue Bird"),
+        ...     },
+        ...     encoders,
+        ... )
+        >>> row = next(Recognizer(store, encoders).identify([Image.new("RGB", (64, 64), "red")]))
+        >>> why = explain(store, row)
+        >>> why.deciding_stage, why.only_first, why.only_second
+        ('text', ('red crown',), ('blue crown', 'long tail'))
+    """
+    if not identification.candidates:
+        raise UsageError(f"there is nothing to explain: {identification.error or 'no candidates'}")
+    first, *others = identification.candidates[:2]
+    if not others:
+        return Explanation(image=identification.image, first=first, told_apart=f"{_name(first)} is the only candidate.")
+    second = others[0]
+    entries = store.species([first.taxon_id, second.taxon_id])
+    marks = [find_marks(entry.summary.text) if entry.summary else () for entry in entries]
+    only_first, only_second = _without(marks[0], marks[1]), _without(marks[1], marks[0])
+    lead_by_stage = _lead_by_stage(identification.preset, first, second)
+    lead = first.score - second.score
+    deciding = max(lead_by_stage, key=lambda stage: lead_by_stage[stage]) if lead > 0 and lead_by_stage else None
+    return Explanation(
+        image=identification.image,
+        first=first,
+        second=second,
+        lead=round(lead, 6),
+        lead_by_stage=lead_by_stage,
+        deciding_stage=deciding,
+        only_first=only_first,
+        only_second=only_second,
+        same_genus=first.scientific_name.split()[0] == second.scientific_name.split()[0],
+        told_apart=" ".join(
+            [_about_scores(first, second, lead, lead_by_stage, deciding), *_about_marks(first, second, entries, marks)]
+        ),
+    )
+
+
+def _lead_by_stage(preset: str, first: Candidate, second: Candidate) -> dict[str, float]:
+    """Return how much of the lead each stage gave; the sum is the lead."""
+    leads = {}
+    for stage in ("text", "visual"):
+        share = _SHARES.get(preset, {}).get(stage)
+        name = stage if share is not None else f"{stage}_part"
+        if name in first.scores and name in second.scores:
+            difference = (first.scores[name] or 0.0) - (second.scores[name] or 0.0)
+            leads[stage] = round(difference * (share if share is not None else 1.0), 6)
+    return leads
+
+
+def _about_scores(
+    first: Candidate, second: Candidate, lead: float, lead_by_stage: Mapping[str, float], deciding: str | None
+) -> str:
+    if deciding is None:
+        return f"{_name(first)} and {_name(second)} score the same; the order of the knowledge base decided."
+    text = f"{_name(first)} is ahead of {_name(second)} by {lead:.3f}, through {_STAGE_NAMES[deciding]}"
+    against = [stage for stage, difference in lead_by_stage.items() if difference < 0]
+    if against:
+        return f"{text}, against {_STAGE_NAMES[against[0]]}."
+    other = [stage for stage, difference in lead_by_stage.items() if stage != deciding and difference > 0]
+    return f"{text} more than {_STAGE_NAMES[other[0]]}." if other else f"{text} alone."
+
+
+def _about_marks(
+    first: Candidate,
+    second: Candidate,
+    entries: list[SpeciesEntry],
+    marks: list[tuple[Mark, ...]],
+) -> list[str]:
+    """Return sentences on the parts that differ, then on the marks that only one of the two has."""
+    without = [_name(c) for c, entry in zip((first, second), entries, strict=True) if entry.summary is None]
+    if without:
+        return [f"There is no description of {' or '.join(without)} to compare."]
+    looks = [_looks_by_part(found) for found in marks]
+    sentences = []
+    differing = [part for part in looks[0] if part in looks[1] and not looks[0][part] & looks[1][part]]
+    for part in differing[:_MOST_MARKS]:
+        ours, theirs = (_listed(sorted(found[part])) for found in looks)
+        verb = "are" if part.endswith("s") else "is"
+        sentences.append(f"The {part} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
+    for candidate, mine, other in ((first, marks[0], marks[1]), (second, marks[1], marks[0])):
+        alone = [mark for mark in _marks_without(mine, other) if mark.part not in differing][:_MOST_MARKS]
+        if alone:
+            sentences.append(f"Only for {_name(candidate)} the text names {_listed([str(mark) for mark in alone])}.")
+    return sentences or ["Their descriptions name the same marks."]
+
+
+def _looks_by_part(marks: tuple[Mark, ...]) -> dict[str, set[str]]:
+    looks: dict[str, set[str]] = {}
+    for mark in marks:
+        if mark.part:
+            looks.setdefault(mark.part, set()).add(mark.look)
+    return looks
+
+
+def _marks_without(mine: tuple[Mark, ...], other: tuple[Mark, ...]) -> list[Mark]:
+    return [mark for mark in mine if mark not in other]
+
+
+def _without(mine: tuple[Mark, ...], other: tuple[Mark, ...]) -> tuple[str, ...]:
+    return tuple(str(mark) for mark in _marks_without(mine, other))
+
+
+def _name(candidate: Candidate) -> str:
+    return candidate.common_name or candidate.scientific_name
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

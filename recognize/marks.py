@@ -1,0 +1,75 @@
+"""The field marks that a description names: a colour, pattern or shape, and the part that has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from recognize.encoders.described_colours import sentences_of_words
+from recognize.encoders.palette import COLOUR_WORDS, COLOURS
+
+_PARTS_OF: Final[dict[str, str]] = {
+    "crown": "crown cap forecrown", "forehead": "forehead", "crest": "crest", "head": "head", "nape": "nape hindcrown",
+    "face": "face cheek cheeks ear-coverts auriculars lores lore mask", "eyebrow": "supercilium eyebrow eyestripe",
+    "throat": "throat chin bib gorget", "neck": "neck collar", "bill": "bill beak mandible culmen",
+    "eye": "eye eyes iris", "eye-ring": "eye-ring eyering", "back": "back mantle upperparts upperpart",
+    "wings": "wing wings coverts primaries secondaries", "wing bars": "wingbar wingbars wing-bar wing-bars",
+    "rump": "rump", "breast": "breast chest", "underparts": "underparts underpart", "flanks": "flank flanks side sides",
+    "belly": "belly abdomen", "vent": "vent undertail crissum", "tail": "tail rectrices", "legs": "leg legs tarsi",
+    "feet": "foot feet toes", "plumage": "plumage body",
+}  # fmt: skip
+_PART: Final[dict[str, str]] = {word: part for part, words in _PARTS_OF.items() for word in words.split()}
+_LOOKS_OF: Final[dict[str, str]] = {
+    "streaked": "streaked streaks streaking striped stripes", "barred": "barred bars barring", "scaly": "scaly scaled",
+    "spotted": "spotted spots speckled mottled", "glossy": "glossy iridescent", "plain": "plain unmarked uniform",
+    "long": "long elongated", "short": "short stubby", "hooked": "hooked", "curved": "curved decurved downcurved",
+    "conical": "conical", "slender": "slender thin", "stout": "stout thick heavy massive", "forked": "forked notched",
+    "rounded": "rounded round", "pointed": "pointed", "bare": "bare naked", "webbed": "webbed",
+}  # fmt: skip
+_LOOK: Final[dict[str, str]] = {word: look for look, words in _LOOKS_OF.items() for word in words.split()}
+_REACH: Final = 4  # words between a look and its part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A look and the part that has it; marks are equal if they mean the same, in whatever words."""
+
+    look: str
+    part: str
+    """Empty where the text does not say."""
+
+    def __str__(self) -> str:
+        return f"{self.look} {self.part}".strip()
+
+
+def find_marks(text: str) -> tuple[Mark, ...]:
+    """Return the marks that a text names, each once, in its order.
+
+    Example:
+        >>> [str(mark) for mark in find_marks("A scarlet cap, long bill and white-tipped wings.")]
+        ['red crown', 'long bill', 'white wings']
+    """
+    found: dict[Mark, None] = {}
+    for words in sentences_of_words(text):
+        for position, word in enumerate(words):
+            look = _LOOK.get(word) or _colour_name(word)
+            if look is not None:
+                found[Mark(look=look, part=_part_near(words, position))] = None
+    named = {mark.look for mark in found if mark.part}
+    return tuple(mark for mark in found if mark.part or mark.look not in named)
+
+
+def _colour_name(word: str) -> str | None:
+    colours = COLOUR_WORDS.get(word)
+    return None if colours is None else " and ".join(COLOURS[colour] for colour in colours)
+
+
+def _part_near(words: list[str], position: int) -> str:
+    """Return the nearest part after the look ("red crown"), else before it ("the crown is red")."""
+    ahead = words[position + 1 : position + 1 + _REACH]
+    behind = words[max(0, position - _REACH) : position][::-1]
+    for distance in range(_REACH):
+        for side in (ahead, behind):
+            if distance < len(side) and side[distance] in _PART:
+                return _PART[side[distance]]
+    return ""

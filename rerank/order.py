@@ -1,0 +1,40 @@
+"""The order of the first stage, which all re-rankers fall back to."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from data.errors import BadInput
+from data.records import Job, RankedImage
+
+
+def first_stage_ranks(job: Job) -> list[int]:
+    """Return the rank of each candidate in the first stage, by falling score, ties in the order of the job.
+
+    Raises:
+        BadInput: if an image id occurs twice: a run file could not tell the two apart.
+    """
+    repeated = [image_id for image_id, n in Counter(image.image_id for image in job.candidates).items() if n > 1]
+    if repeated:
+        raise BadInput(f"the job {job.query_id} names the image {repeated[0]!r} twice")
+    order = sorted(range(len(job.candidates)), key=lambda i: -job.candidates[i].score)
+    ranks = [0] * len(order)
+    for rank, i in enumerate(order, start=1):
+        ranks[i] = rank
+    return ranks
+
+
+def first_stage(job: Job) -> list[RankedImage]:
+    """Return the images as the first stage ranked them: what every re-ranking is measured against.
+
+    Example:
+        >>> from data.records import JobImage
+        >>> low, high = JobImage(image_id="low", path="", score=0.1), JobImage(image_id="high", path="", score=0.9)
+        >>> [image.image_id for image in first_stage(Job(query_id="q", text="", candidates=(low, high)))]
+        ['high', 'low']
+    """
+    ranked = sorted(zip(first_stage_ranks(job), job.candidates, strict=True), key=lambda pair: pair[0])
+    return [
+        RankedImage(query_id=job.query_id, image_id=image.image_id, rank=rank, score=image.score, first_stage_rank=rank)
+        for rank, image in ranked
+    ]
