@@ -9,7 +9,7 @@ from typing import Literal
 
 from PIL import Image
 
-from data.starter.plates import others, songbirds, waterbirds
+from data.starter.plates import long_tails, near_passerines, raptors, seabirds, songbirds, waders, waterfowl
 from data.starter.plates.anatomy import Bird
 from data.starter.plates.variants import SIZE_PX, Purpose, draw, variant_for
 
@@ -45,27 +45,27 @@ class Plate:
 
 _DESIGNS: tuple[tuple[str, Sex, Callable[[], Bird]], ...] = (
     ("agelaius-phoeniceus", "male", songbirds.red_winged_blackbird_male),
-    ("alcedo-atthis", "both", waterbirds.common_kingfisher),
-    ("anas-platyrhynchos", "male", waterbirds.mallard_male),
-    ("anas-platyrhynchos", "female", waterbirds.mallard_female),
-    ("aptenodytes-patagonicus", "both", waterbirds.king_penguin),
-    ("ardea-herodias", "both", waterbirds.great_blue_heron),
-    ("bubo-scandiacus", "both", others.snowy_owl),
+    ("alcedo-atthis", "both", near_passerines.common_kingfisher),
+    ("anas-platyrhynchos", "male", waterfowl.mallard_male),
+    ("anas-platyrhynchos", "female", waterfowl.mallard_female),
+    ("aptenodytes-patagonicus", "both", seabirds.king_penguin),
+    ("ardea-herodias", "both", waders.great_blue_heron),
+    ("bubo-scandiacus", "both", raptors.snowy_owl),
     ("cardinalis-cardinalis", "male", songbirds.northern_cardinal_male),
     ("cardinalis-cardinalis", "female", songbirds.northern_cardinal_female),
     ("cyanistes-caeruleus", "both", songbirds.eurasian_blue_tit),
     ("cyanocitta-cristata", "both", songbirds.blue_jay),
-    ("dendrocopos-major", "male", others.great_spotted_woodpecker),
+    ("dendrocopos-major", "male", near_passerines.great_spotted_woodpecker),
     ("erithacus-rubecula", "both", songbirds.european_robin),
-    ("fratercula-arctica", "both", waterbirds.atlantic_puffin),
-    ("haliaeetus-leucocephalus", "both", others.bald_eagle),
-    ("hirundo-rustica", "both", songbirds.barn_swallow),
-    ("phoenicopterus-ruber", "both", waterbirds.american_flamingo),
-    ("pica-pica", "both", songbirds.eurasian_magpie),
-    ("ramphastos-sulfuratus", "both", others.keel_billed_toucan),
+    ("fratercula-arctica", "both", seabirds.atlantic_puffin),
+    ("haliaeetus-leucocephalus", "both", raptors.bald_eagle),
+    ("hirundo-rustica", "both", long_tails.barn_swallow),
+    ("phoenicopterus-ruber", "both", waders.american_flamingo),
+    ("pica-pica", "both", long_tails.eurasian_magpie),
+    ("ramphastos-sulfuratus", "both", near_passerines.keel_billed_toucan),
     ("spinus-tristis", "male", songbirds.american_goldfinch_male),
-    ("tyto-alba", "both", others.western_barn_owl),
-    ("upupa-epops", "both", others.common_hoopoe),
+    ("tyto-alba", "both", raptors.western_barn_owl),
+    ("upupa-epops", "both", near_passerines.common_hoopoe),
 )
 
 PLATES: tuple[Plate, ...] = tuple(Plate(taxon_id=key, sex=sex, design=design) for key, sex, design in _DESIGNS)

@@ -52,6 +52,17 @@ INKS: dict[str, Colour] = {
 }
 
 
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "buff": ("buff", "brown"),
+    "chestnut": ("brown",),
+    "cream": ("buff", "white", "grey"),
+    "olive": ("olive", "brown", "green"),
+    "rust": ("orange", "brown"),
+    "white": ("white", "grey"),
+}
+"""Colour words of field guides -> what `colour_word` may call them, in light and in shadow; others have one word."""
+
+
 def ink(name: str) -> Colour:
     """Return the RGB value of an ink.
 

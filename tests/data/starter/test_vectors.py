@@ -1,0 +1,54 @@
+"""Anchors that are vectors alone, in a file that may be absent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.errors import StoreError
+from data.starter.vectors import read_vector_anchors
+
+
+def write(path: Path, **changes: object) -> Path:
+    arrays: dict[str, object] = {
+        "spaces": np.array(["a/1", "b/1"]),
+        "taxon_ids": np.array(["pica-pica", "pica-pica", "bubo-scandiacus"]),
+        "anchor_ids": np.array(["p1", "p2", "b1"]),
+        "vectors_0": np.array([[1, 0], [0, 1], [0.5, 0.5]], dtype=np.float16),
+        "vectors_1": np.array([[1, 0, 0], [0, 0, 0], [0, 0, 1]], dtype=np.float32),
+    }
+    np.savez(path, **(arrays | changes))  # type: ignore[arg-type]
+    return path
+
+
+def test_an_anchor_has_the_vectors_of_its_row_and_no_picture(tmp_path: Path) -> None:
+    anchors = read_vector_anchors(write(tmp_path / "v.npz"))
+    assert [len(anchors["pica-pica"]), len(anchors["bubo-scandiacus"])] == [2, 1]
+    owl = anchors["bubo-scandiacus"][0]
+    assert owl.vectors == {"a/1": (0.5, 0.5), "b/1": (0.0, 0.0, 1.0)}
+    assert owl.content is None
+    assert (owl.anchor.anchor_id, owl.anchor.sha256, owl.anchor.credit) == ("b1", None, None)
+
+
+def test_a_row_of_zeros_is_no_vector(tmp_path: Path) -> None:
+    second = read_vector_anchors(write(tmp_path / "v.npz"))["pica-pica"][1]
+    assert second.vectors == {"a/1": (0.0, 1.0)}
+
+
+def test_a_file_that_is_not_there_is_an_error_only_when_it_was_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"v\.npz"):
+        read_vector_anchors(tmp_path / "v.npz")
+
+
+def test_rows_that_do_not_match_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.npz", anchor_ids=np.array(["p1"]))
+    with pytest.raises(StoreError, match="as many rows"):
+        read_vector_anchors(path)
+
+
+def test_a_file_with_pickled_objects_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.npz", taxon_ids=np.array([{}, {}, {}], dtype=object))
+    with pytest.raises(StoreError, match="not a file of anchor vectors"):
+        read_vector_anchors(path)
