@@ -6,6 +6,7 @@ the species' name, and points at the place where it stands.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -31,11 +32,14 @@ TARGET_WORDS = 76
 MAX_WORDS = 110
 # Facts are dense and already written to be read; this only bounds a hostile file.
 MAX_FACT_WORDS = 400
+# More are a table of measurements in prose, which no photo shows.
+MAX_NUMBERS = 4
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 WORTH_AFTER_TARGET = 0.09
 WORTH_BEFORE_TARGET = 0.02
 
 # How much more clearly than in a section on looks a sentence must speak of looks, by where it stands.
-_MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.5, SectionKind.NEUTRAL: 0.5, SectionKind.OTHER: 1.5}
+_MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.0, SectionKind.NEUTRAL: 0.0, SectionKind.OTHER: 1.0}
 
 Scope = Literal["description", "article", "facts"]
 
@@ -104,7 +108,7 @@ class ExtractiveDistiller:
 def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | None:
     """Return what a sentence of such a section says of looks, trimmed and nameless, or None where that is nothing."""
     text = hider.hide(trim_clauses(drop_brackets(sentence)))
-    if len(text.split()) < 3 or not text[:1].isalnum():
+    if len(text.split()) < 3 or not text[:1].isalnum() or len(_NUMBER.findall(text)) > MAX_NUMBERS:
         return None
     score = visual_score(text, in_section_on_looks=kind is SectionKind.LOOKS)
     return text if kind in _MARGINS and score > _MARGINS[kind] else None
@@ -258,7 +262,7 @@ def _marks(offer: _Offer) -> set[tuple[str, ...]]:
     return marks
 
 
-_NEWS = {"pair": 1.0, "part": 0.4, "colour": 0.25, "size": 0.6, "compare": 0.4, "who": 0.8}
+_NEWS = {"pair": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "who": 0.8}
 # Races differ in what a photo seldom shows; the young are seen less often than adults.
 _WEIGHT_OF_WHO = {"race": 0.4, "juvenile": 0.7}
 

@@ -56,7 +56,18 @@ def group_of(word: str) -> str | None:
     for form in (word, *_singulars(word)):
         if form in table:
             return table[form]
+    for form in _positives(word):
+        if table.get(form) in ("colour", "shape", "pattern"):
+            return table[form]
     return None
+
+
+def _positives(word: str) -> tuple[str, ...]:
+    """Return what a comparative may come from: `greyer`, `whiter`, `redder`, `glossier`."""
+    if not word.endswith("er") or len(word) < 5:
+        return ()
+    stem = word[:-2]
+    return (stem, stem + "e", stem[:-1], stem[:-1] + "y")
 
 
 def _singulars(word: str) -> tuple[str, ...]:

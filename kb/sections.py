@@ -26,17 +26,17 @@ _LOOKS = re.compile(
     re.IGNORECASE,
 )
 _NEVER = re.compile(
-    r"referenc|external links|further reading|see also|gallery|^notes$|bibliograph|sources?$|cited|citation|footnote|literature|"
-    r"\bvoice|vocal|\bsongs?\b|\bcalls?\b|\bsounds?\b|stamps",
+    r"referenc|external links|further reading|see also|gallery|^notes$|bibliograph|sources?$|cited|citation|footnote|"
+    r"literature|\bvoice|vocal|\bsongs?\b|\bcalls?\b|\bsounds?\b|stamps",
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"distribut|\brange\b|habitat|breed|nest|reproduc|behavi|ecolog|food|feed|forag|diet|taxonom|systemat|classif|etymolog|"
-    r"nam(?:es?|ing)\b|status|conserv|threat|relation|culture|human|histor|phylogen|evolution|fossil|parasit|predat|"
-    r"moult|molt|migrat|movement|population|avicult|captiv|vagran|mortality|physiolog|life ?cycle|biology|habits|hybrid|uses?$",
+    r"distribut|\brange\b|habitat|breed|nest|reproduc|behavi|ecolog|food|feed|forag|diet|taxonom|systemat|classif|"
+    r"etymolog|nam(?:es?|ing)\b|status|conserv|threat|relation|culture|human|histor|phylogen|evolution|fossil|parasit|predat|"
+    r"moult|molt|migrat|movement|population|avicult|captiv|vagran|mortality|physiolog|life ?cycle|biology|"
+    r"habits|hybrid|uses?$",
     re.IGNORECASE,
 )
-# Under a section on looks a heading such as "Description and biology" is still on looks, "Voice" is not.
 
 
 def section_kinds(article: Article) -> list[SectionKind]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from kb.lexicon import group_of, words_of
+from kb.lexicon import group_of, groups, words_of
 
 Who = Literal["", "adult", "male", "female", "season", "juvenile", "race"]
 # The order in which a summary reads: the species, then its sexes, seasons and ages.
 READING_ORDER: tuple[Who, ...] = ("", "adult", "male", "female", "season", "juvenile", "race")
 
 _BOTH = re.compile(
-    r"\b(?:sexes|genders|(?:adult )?males? and (?:the )?(?:adult )?females?|(?:adult )?females? and (?:the )?(?:adult )?males?)\b",
+    r"\b(?:sexes|genders|(?:adult )?males? and (?:the )?(?:adult )?females?|"
+    r"(?:adult )?females? and (?:the )?(?:adult )?males?)\b",
     re.IGNORECASE,
 )
 _SAID: tuple[tuple[Who, re.Pattern[str]], ...] = (
@@ -20,14 +21,16 @@ _SAID: tuple[tuple[Who, re.Pattern[str]], ...] = (
     (
         "juvenile",
         re.compile(
-            r"\b(?:juveniles?|immatures?|young|chicks?|nestlings?|fledglings?|subadults?|hatchlings?|tadpoles?|larvae?|cubs?|"
-            r"calves|first[- ](?:year|winter))\b",
+            r"\b(?:juveniles?|immatures?|young|chicks?|nestlings?|fledglings?|subadults?|hatchlings?|tadpoles?|larvae?|"
+            r"cubs?|calves|first[- ](?:year|winter))\b",
             re.IGNORECASE,
         ),
     ),
     (
         "season",
-        re.compile(r"^(?:in|during|outside) (?:\w+[ -]){0,3}(?:winter|summer|spring|autumn|plumage|season)|non-?breeding", re.I),
+        re.compile(
+            r"^(?:in|during|outside) (?:\w+[ -]){0,3}(?:winter|summer|spring|autumn|plumage|season)|non-?breeding", re.I
+        ),
     ),
     ("female", re.compile(r"\b(?:females?|hens?|queens?)\b", re.IGNORECASE)),
     ("male", re.compile(r"\b(?:males?|cocks?|drakes?|bulls?|stags?)\b", re.IGNORECASE)),
@@ -37,14 +40,18 @@ _SAID: tuple[tuple[Who, re.Pattern[str]], ...] = (
 _SUBJECT_REACH = 45
 
 _PRONOUN = re.compile(r"^(?P<pronoun>They|It|Their|Its|He|She|His|Her)\b")
-_HANGING = re.compile(r"^(?:They|It|Their|Its|He|She|His|Her|The|These|This|An?|There|Some|Most|Otherwise|Below|Above)\b")
+_HANGING = re.compile(
+    r"^(?:They|It|Their|Its|He|She|His|Her|The|These|This|An?|There|Some|Most|Otherwise|Below|Above)\b"
+)
 _POINTS_AWAY = re.compile(
-    r"^(?:The (?:latter|former|two|three|others?|difference)|These (?:two|three|features|differences|are|birds)|Such|Those|Other|"
-    r"This (?:is because|difference|means|feature|behaviour|may|can|has|was|makes|latter)|Similar species|In these|Of these|"
-    r"One of|Another|Compared)\b"
+    r"^(?:The (?:latter|former|two|three|others?|difference|(?:\w+ )?(?:name|epithet)s?)|"
+    r"These (?:two|three|features|differences|are|birds)|Such|Those|Other|Another|Compared|Similar species|"
+    r"This (?:is because|difference|means|feature|behaviour|may|can|has|was|makes|latter)|In these|Of these|One of|"
+    r"In the (?:related|similar|closely)|Both (?:names|common names|species))\b"
 )
 _NAMED_SUBJECT = re.compile(r"^(?:The )?(?P<subject>[\w' ’-]{3,50}?) (?:is|are|has|have|lacks?|was|shows?)\b")
-_PLAIN_SUBJECTS = frozenset("bird birds species animal animals insect insects frog frogs plumage appearance form body".split(" "))
+_OF_ANOTHER = re.compile(r"\bof (?:the|its) (?:closely |very )?(?:related|similar|smaller|larger)\b")
+_PLAIN_SUBJECTS = groups()["plain-subject"]
 
 _SUBJECTS = {"male": "The male", "female": "The female", "juvenile": "The juvenile", "adult": "The adult"}
 _SUBJECTS_MANY = {"male": "Males", "female": "Females", "juvenile": "Juveniles", "adult": "Adults"}
@@ -82,6 +89,8 @@ def is_about_another(sentence: str) -> bool:
         >>> is_about_another("The grey francolin has a buff throat."), is_about_another("The outer tail is black.")
         (True, False)
     """
+    if _OF_ANOTHER.search(sentence[:60]):
+        return True
     found = _NAMED_SUBJECT.match(sentence)
     if found is None or said_subject(sentence) is not None or _PRONOUN.match(sentence):
         return False

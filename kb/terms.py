@@ -60,7 +60,9 @@ def read_terms(path: Path | str) -> list[tuple[str, str | None]]:
             continue
         name, *titles = (part.strip() for part in line.rstrip().split("\t"))
         if not name:
-            raise BadInput(f"{place} line {number}: expected `term` or `term<TAB>page title`, got a title without a term")
+            raise BadInput(
+                f"{place} line {number}: expected `term` or `term<TAB>page title`, got a title without a term"
+            )
         if len(titles) > 1:
             raise BadInput(f"{place} line {number}: expected at most one tab, got {len(titles)}")
         key = term_id(name)
@@ -118,7 +120,7 @@ def _lead_sentences(article: Article) -> list[str]:
             return []
         start, end = filled.start, filled.end
     texts = (drop_brackets(article.text[s.start : s.end]) for s in split_sentences(article.text, start, end))
-    return [capitalised(text) for text in texts if len(text.split()) >= 4 and text[-1:] in ".!?”\""]
+    return [capitalised(text) for text in texts if len(text.split()) >= 4 and text[-1:] in '.!?”"']
 
 
 def _look_for(article: Article, rest_of_lead: list[str], definition: str) -> str:

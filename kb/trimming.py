@@ -1,4 +1,4 @@
-"""A sentence made shorter and nameless without a new claim: brackets, clauses on other matters, the species' own name."""
+"""A sentence made shorter and nameless without a new claim: no brackets, no clauses on other matters, no own name."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ _SPACES = re.compile(r"\s+")
 _BEFORE_MARK = re.compile(r"\s+([,.;:])")
 _DOUBLE_MARK = re.compile(r"([,;:])\s*(?=[,.;:])")
 _CONNECTIVE = re.compile(
-    r"^(?:However|In addition|Additionally|Furthermore|Moreover|Also|Thus|Therefore|Hence|Overall|Otherwise|In general|Generally|"
-    r"In contrast|By contrast|Conversely|Likewise|Similarly|Meanwhile|As the name suggests|As its name suggests|"
-    r"As its name implies|As the name implies|As suggested by its name),\s+"
+    r"^(?:However|In addition|Additionally|Furthermore|Moreover|Also|Thus|Therefore|Hence|Overall|Otherwise|In general|"
+    r"Generally|In contrast|By contrast|Conversely|Likewise|Similarly|Meanwhile|As the name suggests|"
+    r"As its name suggests|As its name implies|As the name implies|As suggested by its name),\s+"
 )
 # Where a sentence may be cut in two and both halves still read: the second begins a clause or a phrase of its own.
 _SEAM = re.compile(
     r"""
     ;\s+
     | \s+[–—]\s+
-    | ,\s+(?=(?:which|who|where|while|whereas|although|though|but|and|found|native|endemic|making|occurring|living|breeding|
-               resident|ranging|distributed|often|usually|with|as\ well\ as|especially|including|hence|giving|so|from)\b)
-    | \s+(?=and\s+(?:is|are|was|has\ been|breeds?|lives?|feeds?|occurs?|inhabits?|weighs?|can|may|it|they|its|nests?|ranges?|winters?)\b)
+    | ,\s+(?=(?:which|who|where|while|whereas|although|though|but|and|found|native|endemic|making|occurring|living|
+               breeding|resident|ranging|distributed|often|usually|known|noted|with|as\ well\ as|especially|including|
+               hence|giving|so|from)\b)
+    | \s+(?=and\s+(?:is|are|was|has\ been|breeds?|lives?|feeds?|occurs?|inhabits?|weighs?|can|may|it|they|its|nests?|
+               ranges?|winters?)\b)
     | \s+(?=with\s+an?\s+(?:\w+\s+){0,3}(?:call|song|voice|flight)\b)
-    | \s+(?=(?:found|native|endemic|resident|breeding|occurring|distributed|living)\s+(?:in|to|from|across|throughout|on)\b)
-    | \s+(?=that\s+(?:breeds?|lives?|is\s+found|is\s+native|is\s+endemic|occurs?|inhabits?)\b)
-    | \s+(?=which\s+(?:breeds?|lives?|is\s+found|is\s+native|is\s+endemic|occurs?|inhabits?)\b)
+    | \s+(?=(?:found|native|endemic|resident|breeding|occurring|distributed|living)\s+
+               (?:in|to|from|across|throughout|on)\b)
+    | \s+(?=(?:that|which)\s+(?:breeds?|lives?|is\s+found|is\s+native|is\s+endemic|occurs?|inhabits?)\b)
     """,
     re.VERBOSE,
 )
@@ -156,11 +158,15 @@ class NameHider:
         joined = "|".join(_flexible(name) for name in self._names)
         name = rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
         determiner = r"(?:(?:the|an?|this|all|most)\s+)?"
+        heads = "|".join(sorted({_flexible(name.split()[-1]) for name in taxon.common_names if len(name.split()) > 1}))
+        self._head = re.compile(rf"^the (?:{heads or '(?!)'})(?=\s+(?:is|has)\b)", re.IGNORECASE)
         self._lead = re.compile(rf"^{determiner}{name}{_ALIASES}(?=\s+(?:is|are)\s)", re.IGNORECASE)
         self._of_who = re.compile(rf"(?<![\w-])(?P<who>{_WHO_NOUN})\s+(?:of\s+the\s+)?{name}", re.IGNORECASE)
         self._adjective = re.compile(rf"(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{name}", re.IGNORECASE)
         self._before_who = re.compile(rf"^(?P<det>{determiner}){name}\s+(?P<who>{_WHO_NOUN})\b", re.IGNORECASE)
-        self._subject = re.compile(rf"^{determiner}{name}(?P<own>['’]s?)?(?=[\s,])", re.IGNORECASE)
+        # "The Asian openbill stork is": one more noun may follow the name.
+        noun = r"(?:\s+(?!also\b|often\b|usually\b|typically\b|generally\b)[a-z]+(?=\s+(?:is|are|has|have)\b))?"
+        self._subject = re.compile(rf"^{determiner}{name}(?P<own>['’]s?)?{noun}(?=[\s,])", re.IGNORECASE)
         self._inside = re.compile(
             rf"(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{name}(?P<own>['’]s?)?", re.IGNORECASE
         )
@@ -168,6 +174,7 @@ class NameHider:
     def hide(self, sentence: str) -> str:
         """Return the sentence with a pronoun or "this species" in place of each of the species' names."""
         text = self._lead.sub(lambda m: "They" if m["plural"] else "It", sentence, count=1)
+        text = self._head.sub("It", text)
         text = self._before_who.sub(lambda m: capitalised(m["det"] + m["who"]), text)
         text = self._of_who.sub(self._who_alone, text)
         text = self._adjective.sub(lambda m: f"{m['who']} {self.noun}{'s' if m['plural'] else ''}", text)

@@ -14,23 +14,23 @@ WEIGHTS = {
     "colour": 1.0,
     "pattern": 0.6,
     "shape": 0.5,
-    "size": 1.1,
+    "size": 1.2,
     "who": 0.5,
     "compare": 0.9,
     "sound": -0.8,
     "place": -0.4,
     "taxonomy": -0.7,
-    "naming": -0.4,
+    "naming": -0.8,
     "behaviour": -0.5,
-    "breeding": -0.8,
-    "weight": -0.1,
+    "breeding": -1.2,
+    "weight": -0.4,
     "people": -0.4,
 }
 PAIR_WEIGHT = 1.0  # a body part with a colour, pattern or shape within four words
 NAME_WEIGHT = -0.15  # a capital inside the sentence: places and people
 LENGTH_WEIGHT = -0.06  # a word, whatever it is: looks are told densely
 SECTION_WEIGHT = 1.0  # the sentence stands in a section on looks
-BIAS = -1.7  # puts the border between visual and not at zero
+BIAS = -1.4  # puts the border between visual and not at zero
 _MOST = 3
 _NEAR = 4
 _INNER_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
