@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from data.codec import dumps, loads
 from data.errors import StoreError
-from data.records import Anchor, SpeciesEntry, Term
+from data.records import Anchor, Source, SpeciesEntry, Term
 from kb.chroma import Metadata, Row
 from kb.layout import CollectionKind, KnowledgeBaseInfo, collection_names
 from kb.ledger import Entry, Ledger
@@ -89,14 +89,11 @@ def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionK
 
 
 def _metadata(subject: Subject, kind: CollectionKind, position: int, item: str) -> Metadata:
-    # Plain values only: other programs filter by them. `record` holds the whole, so that Chroma alone can tell all.
+    # Plain values: other programs filter by them. `record` holds the whole, so that Chroma alone can tell all. Chunks and
+    # anchors get no more than they need: Chroma keeps a row for each value, and they are most of its rows.
     found: dict[str, str | int | float | bool] = {"item_id": item, "position": position}
-    source = subject.source
-    if source is not None:
-        found |= {"title": source.title, "url": source.url or "", "article_licence": source.licence or ""}
-        found |= {"revision": source.revision} if source.revision is not None else {}
     if isinstance(subject, Term):
-        return found | {"name": subject.name, "record": dumps(subject)}
+        return found | {"name": subject.name, "record": dumps(subject), **_credit(subject.source)}
     taxon = subject.taxon
     found |= {"taxon_id": taxon.taxon_id, "scientific_name": taxon.scientific_name, "common_name": taxon.common_name}
     if kind == "chunks":
@@ -106,6 +103,12 @@ def _metadata(subject: Subject, kind: CollectionKind, position: int, item: str) 
         found |= {"sha256": anchor.sha256 or "", "file": anchor.file, "page_url": anchor.page_url or ""}
         found |= {"author": anchor.author or "", "licence": anchor.licence or ""}
     else:
-        found |= {rank: name for rank, name in taxon.lineage.items()}
-        found |= {"record": dumps(subject)}
+        found |= {**taxon.lineage, "record": dumps(subject), **_credit(subject.source)}
     return found
+
+
+def _credit(source: Source | None) -> dict[str, str | int]:
+    if source is None:
+        return {}
+    found: dict[str, str | int] = {"title": source.title, "url": source.url or "", "licence": source.licence or ""}
+    return found if source.revision is None else {**found, "revision": source.revision}

@@ -1,0 +1,156 @@
+"""How long a knowledge base of all the world's birds takes to build from ready pages, to open and to hold in memory.
+
+    python -m benchmarks.opening [--species 11131] [--dim 768] [--encoders 3]
+
+Made-up species and random unit vectors: this measures the store, not the models. DESIGN section 12 asks for opening with a
+warm cache in under 0.5 s, and for memory under 1.5 times the vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+import kb
+from data.arrays import FloatArray, as_unit_rows
+from data.contracts import AnchorBatch, Encoders
+from data.files import sha256_hex
+from data.records import Anchor, AnchorImage, Article, FetchedPage, PageRef, Section, Source, Taxon
+
+
+COLOURS = ("red", "blue", "green", "yellow", "black", "white", "brown")
+
+
+class RandomEncoder:
+    """Random unit vectors, the same for the same text."""
+
+    max_tokens = 77
+
+    def __init__(self, name: str, dim: int) -> None:
+        self.name = self.space = name
+        self.dim = dim
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of words."""
+        return len(text.split())
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Return `(n, dim)` float32 unit rows."""
+        seeds = [int(sha256_hex(self.space + text)[:8], 16) for text in texts]
+        rows = [np.random.default_rng(seed).normal(size=self.dim) for seed in seeds]
+        return as_unit_rows(np.stack(rows)) if rows else np.zeros((0, self.dim), dtype=np.float32)
+
+    def encode_images(self, images: Sequence[object]) -> FloatArray:
+        """Return no vector: all anchors of this benchmark come as vectors."""
+        return np.zeros((len(images), self.dim), dtype=np.float32)
+
+
+class ReadyPages:
+    """Pages that need no fetching, with three anchors a species as vectors."""
+
+    name, parser = "ready", "ready/1"
+
+    def __init__(self, spaces: dict[str, int]) -> None:
+        self._spaces = spaces
+
+    def locate(self, taxa: Sequence[Taxon]):  # noqa: ANN201, D102
+        for taxon in taxa:
+            yield taxon, PageRef(subject_id=taxon.taxon_id, title=taxon.scientific_name, revision=1)
+
+    def locate_terms(self, terms: Sequence[object]):  # noqa: ANN201, D102
+        yield from ()
+
+    def fetch(self, pages: Sequence[PageRef]):  # noqa: ANN201, D102
+        for page in pages:
+            number = int(page.title.split()[1])
+            colours = [COLOURS[(number // 7**i) % 7] for i in range(6)]
+            body = (
+                f"The crown is {colours[0]} and the back is {colours[1]} with dark streaks down to the rump. "
+                f"The throat and breast are {colours[2]}, the belly is {colours[3]} and the flanks are barred. "
+                f"The bill is long and {colours[4]} with a pale tip, and the legs and feet are {colours[5]}. "
+                "The tail is long and black with white outer feathers, and the wings show two pale bars."
+            )
+            source = Source(title=page.title, revision=1)
+            yield page, FetchedPage(page=page, body=body, media_type="text/plain", source=source)
+
+    def parse(self, fetched: FetchedPage) -> Article:  # noqa: D102
+        section = Section(title="Description", level=2, start=0, end=len(fetched.body))
+        return Article(source=fetched.source, text=fetched.body, sections=(section,))
+
+    def fetch_anchors(self, articles: Sequence[tuple[str, Article]], *, limit: int):  # noqa: ANN201, D102
+        for key, _ in articles:
+            images = []
+            for place in range(limit):
+                seed = int(sha256_hex(f"{key}{place}")[:8], 16)
+                vectors = {}
+                for space, dim in self._spaces.items():
+                    row = np.random.default_rng(seed).normal(size=dim)
+                    vectors[space] = tuple((row / np.linalg.norm(row)).tolist())
+                images.append(AnchorImage(anchor=Anchor(anchor_id=f"{key}-{place}", subject_id=key), vectors=vectors))
+            yield key, AnchorBatch(images=tuple(images), skipped=())
+
+
+OPEN = """
+import os, sys, time
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+before = resident()
+start = time.perf_counter()
+import kb
+imported = time.perf_counter()
+store = kb.open(sys.argv[1])
+tables = [store.chunk_vectors(space) for space in store.info.text_image]
+tables += [store.anchor_vectors(space) for space in store.info.anchor_spaces]
+opened = time.perf_counter()
+checksum = sum(float(table.vectors.sum()) for table in tables)
+after = resident()
+size = sum(table.vectors.nbytes for table in tables)
+print(f"import {imported - start:.3f} s, open {opened - imported:.3f} s, "
+      f"vectors {size / 2**20:.0f} MiB, memory {(after - before) / 2**20:.0f} MiB with all of them read")
+"""
+
+
+def main() -> None:
+    """Build the knowledge base, then open it in new processes and print what that took."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--species", type=int, default=11_131)
+    parser.add_argument("--dim", type=int, default=768)
+    parser.add_argument("--encoders", type=int, default=3)
+    args = parser.parse_args()
+    text_image = tuple(RandomEncoder(f"random-{i}", args.dim) for i in range(args.encoders))
+    visual = RandomEncoder("random-visual", 1024)
+    encoders = Encoders(
+        profile="random", text_image=text_image, visual=visual, sentence=RandomEncoder("random-sentence", 384)
+    )
+    taxa = [
+        Taxon(taxon_id=f"avis-{i:05d}", scientific_name=f"Avis {i:05d}", rank="species", lineage={"class": "Aves"})
+        for i in range(args.species)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "all.kb")
+        start = time.perf_counter()
+        source = ReadyPages({encoder.space: encoder.dim for encoder in (*text_image, visual)})
+        status = kb.build(path, taxa, source, encoders)
+        sys.stdout.write(
+            f"built {status.species:,} species, {status.chunks:,} chunks, {status.anchors:,} anchors"
+            f" in {time.perf_counter() - start:.1f} s,"
+            f" {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB\n"
+        )
+        for _ in range(3):
+            done = subprocess.run([sys.executable, "-c", OPEN, str(path)], capture_output=True, text=True, check=True)
+            sys.stdout.write(done.stdout)
+        start = time.perf_counter()
+        verification = kb.verify(path)
+        sys.stdout.write(f"verify: ok {verification.ok} in {time.perf_counter() - start:.1f} s\n")
+
+
+if __name__ == "__main__":
+    main()
