@@ -70,7 +70,8 @@ def identify(
         n_failed = 0
         made = wiring.identified(store, todo, preset=preset, n=n)
         for row in counted(made, len(todo), "photos", quiet=not is_shown):
-            sink.add(row.image, rows.lines(sink_form, row, is_explained=explain), ok=row.status == "ok")
+            why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain else ""
+            sink.add(row.image, rows.lines(sink_form, row, why=why), ok=row.status == "ok")
             n_failed += row.status == "error"
     if n_failed == len(found):
         raise NothingReadable(f"none of {output.plural(n_failed, 'photo')} could be read")

@@ -44,13 +44,13 @@ def form_of(name: str) -> Form:
     return cast(Form, name)
 
 
-def lines(form: Form, row: Identification, *, is_explained: bool = False) -> str:
-    """Return the rows of one photo, each with its line end."""
+def lines(form: Form, row: Identification, *, why: str = "") -> str:
+    """Return the rows of one photo, each with its line end; a table is followed by `why`."""
     if form == "jsonl":
         from data.codec import to_json
 
         return json.dumps(to_json(row), ensure_ascii=False) + "\n"
-    return _csv_lines(row) if form == "csv" else _text(row, is_explained=is_explained) + "\n\n"
+    return _csv_lines(row) if form == "csv" else _text(row, why) + "\n\n"
 
 
 class Printed:
@@ -121,7 +121,7 @@ def _csv_line(values: tuple[object, ...]) -> str:
     return out.getvalue()
 
 
-def _text(row: Identification, *, is_explained: bool) -> str:
+def _text(row: Identification, why: str) -> str:
     if row.status == "error":
         return f"{row.image}\n  error: {row.error}"
     stages = sorted({stage for candidate in row.candidates for stage in candidate.scores})
@@ -130,7 +130,8 @@ def _text(row: Identification, *, is_explained: bool) -> str:
         (rank, candidate.common_name, candidate.scientific_name, candidate.score, *map(candidate.scores.get, stages))
         for rank, candidate in enumerate(row.candidates, 1)
     ]
-    return f"{row.image}\n{_answer(row)}\n" + as_table(columns, table, right=["#", "score", *stages])
+    shown = f"{row.image}\n{_answer(row)}\n" + as_table(columns, table, right=["#", "score", *stages])
+    return f"{shown}\n{why}" if why else shown
 
 
 def _answer(row: Identification) -> str:

@@ -5,7 +5,7 @@ What comes back is the rank of the right species, also where it is not the first
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,49 +39,52 @@ class Trial:
     """1 is the best; None where the right species was not among the answers at all."""
     n: int
     """Among how many species."""
+    score: float | None
+    """Of the right species."""
     first: str
-    score: float
-    """Of what came first."""
+    """What came first."""
 
 
-def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> Iterator[Trial]:
-    """Yield a trial for each description."""
+def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> list[Trial]:
+    """Return a trial for each description."""
     import kb
 
-    names = {taxon_id: common[0] for taxon_id, _, common in store.names()}
     n = len(store.taxon_ids)
+    trials = []
     for text, right in DESCRIPTIONS:
         matches = kb.search(store, text, encoders.sentence, n=n)
-        ids = [match.taxon_id for match in matches]
-        yield Trial(
-            question=text,
-            right=names[right],
-            rank=ids.index(right) + 1 if right in ids else None,
-            n=n,
-            first=matches[0].common_name if matches else "nothing",
-            score=matches[0].score if matches else 0.0,
-        )
+        ranked = [(match.taxon_id, match.common_name, match.score) for match in matches]
+        trials.append(trial_of(store, text, right, ranked))
+    return trials
 
 
 def ask_with_drawings(
-    store: KnowledgeBase, encoders: Encoders, drawings: Sequence[tuple[Path, str]]
-) -> Iterator[Trial]:
-    """Yield a trial for each `(picture file, right taxon_id)`."""
-    import recognize
+    store: KnowledgeBase, encoders: Encoders, drawings: Sequence[tuple[Path, str]], *, preset: str = "default"
+) -> list[Trial]:
+    """Return a trial for each `(picture file, right taxon_id)`."""
+    from recognize import Recognizer
 
-    names = {taxon_id: common[0] for taxon_id, _, common in store.names()}
-    n = len(store.taxon_ids)
-    recognizer = recognize.Recognizer(store, encoders, k=n)
+    recognizer = Recognizer(store, encoders, preset=preset, k=len(store.taxon_ids))
+    trials = []
     for (path, right), row in zip(drawings, recognizer.identify([path for path, _ in drawings]), strict=True):
-        ids = [candidate.taxon_id for candidate in row.candidates]
-        yield Trial(
-            question=path.name,
-            right=names[right],
-            rank=ids.index(right) + 1 if right in ids else None,
-            n=n,
-            first=row.candidates[0].common_name if ids else "nothing",
-            score=row.candidates[0].score if ids else 0.0,
-        )
+        ranked = [(candidate.taxon_id, candidate.common_name, candidate.score) for candidate in row.candidates]
+        trials.append(trial_of(store, path.name, right, ranked))
+    return trials
+
+
+def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Sequence[tuple[str, str, float]]) -> Trial:
+    """Return the trial whose answer was `ranked`: `(taxon_id, common name, score)`, best first."""
+    places = {taxon_id: place for place, (taxon_id, _, _) in enumerate(ranked)}
+    place = places.get(right)
+    [entry] = store.species([right])
+    return Trial(
+        question=question,
+        right=entry.taxon.common_name,
+        rank=None if place is None else place + 1,
+        n=len(store.taxon_ids),
+        score=None if place is None else ranked[place][2],
+        first=ranked[0][1] if ranked else "nothing",
+    )
 
 
 def write_drawings(folder: Path) -> list[tuple[Path, str]]:
@@ -97,19 +100,17 @@ def write_drawings(folder: Path) -> list[tuple[Path, str]]:
     return drawings
 
 
-def verdict(trial: Trial) -> str:
-    """Return in words where the right species came in.
+def line_of(trial: Trial) -> str:
+    """Return where the right species came in, with its score, and what came before it.
 
     Example:
-        >>> verdict(Trial(question="", right="Blue Jay", rank=3, n=20, first="Mallard", score=0.5))
-        'rank 3 of 20, first was Mallard'
-        >>> verdict(Trial(question="", right="Blue Jay", rank=1, n=20, first="Blue Jay", score=0.5))
-        'rank 1 of 20'
+        >>> line_of(Trial(question="jay.png", right="Blue Jay", rank=3, score=0.25, n=20, first="Mallard"))
+        'rank  3 of 20   0.250  Blue Jay                  jay.png  (first: Mallard)'
     """
-    if trial.rank is None:
-        return f"not found, first was {trial.first}"
-    place = f"rank {trial.rank} of {trial.n}"
-    return place if trial.rank == 1 else f"{place}, first was {trial.first}"
+    place = f"rank {trial.rank:>2} of {trial.n}" if trial.rank else f"not among {trial.n}"
+    score = f"{trial.score:.3f}" if trial.score is not None else "-"
+    beside = "" if trial.rank == 1 else f"  (first: {trial.first})"
+    return f"{place} {score:>7}  {trial.right:<25} {trial.question}{beside}"
 
 
 def total(trials: Sequence[Trial]) -> str:

@@ -18,8 +18,8 @@ EXIT_FINDINGS = 1
 def verify(ctx: click.Context, kb: Path | None, form: str) -> None:
     """Check that ledger, Chroma, files and cache agree, mend what can be mended, print one digest of the content.
 
-    Two knowledge bases of the same content have the same digest. Ends with 1 if a problem was found that could not be
-    mended; what was mended is reported and counts as done.
+    Knowledge bases of the same content have the same digest. Ends with 1 if anything was found, mended or not; where
+    all of it was mended, the next run ends with 0.
     """
     from data.codec import to_json
 
@@ -27,8 +27,8 @@ def verify(ctx: click.Context, kb: Path | None, form: str) -> None:
     if form == "json":
         output.write(output.as_json(to_json(found)))
     else:
-        lines = [f"problem  {problem}" for problem in found.problems]
-        lines += [f"mended   {thing}" for thing in found.mended]
+        lines = [f"problem  {problem}" for problem in found.problems if problem not in found.mended]
+        lines += [f"mended   {problem}" for problem in found.mended]
         lines += [f"ok       {'yes' if found.ok else 'no'}", f"digest   {found.digest}"]
         output.write("\n".join(lines))
     if not found.ok:

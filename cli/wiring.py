@@ -131,3 +131,10 @@ def identified(store: KnowledgeBase, photos: Sequence[str], *, preset: str, n: i
 
     encoders = load_encoders(store.info.profile)
     return recognize.Recognizer(store, encoders, preset=preset, k=n).identify(photos)
+
+
+def told_apart(store: KnowledgeBase, row: Identification) -> str:
+    """Return what told the first candidate of a photo from the second; nothing for a photo without candidates."""
+    import recognize
+
+    return recognize.explain(store, row).told_apart if row.candidates else ""

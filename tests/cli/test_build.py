@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-Counts = dict[str, str]
 
-
-def fields(text: str) -> Counts:
+def fields(text: str) -> dict[str, str]:
     """Return the `name  value` lines of a report."""
     return dict(line for line in (re.split(r"\s{2,}", row, maxsplit=1) for row in text.splitlines()) if len(line) == 2)
 
@@ -129,9 +127,7 @@ class TestAgainstARealWiki:
     """The whole way from a wiki to a named bird."""
 
     def test_owls_are_built_with_credits_and_what_was_left_out(self, cli: Any, wiki_api_url: str) -> None:
-        outcome = cli.run(
-            "build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True
-        )
+        outcome = cli.run("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
         report = fields(outcome.stdout)
         assert int(report["species"]) >= 3
         assert report["species"] == report["articles"]
@@ -143,21 +139,42 @@ class TestAgainstARealWiki:
         again = cli.run("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
         assert fields(again.stdout)["requests"] == "0"
 
-    def test_a_list_page_chooses_and_a_taxon_narrows(self, cli: Any, wiki_api_url: str, list_page: str) -> None:
-        plan = ("build", "--api-url", wiki_api_url, "--list", list_page, "--dry-run", "--kb", "x.kb")
+    def test_a_list_page_chooses_and_a_taxon_narrows(self, cli: Any, wiki_api_url: str) -> None:
+        plan = (
+            "build",
+            "--api-url",
+            wiki_api_url,
+            "--list",
+            "List of birds by common name",
+            "--dry-run",
+            "--kb",
+            "x.kb",
+        )
         everything = fields(cli.run(*plan, check=True).stdout)
         narrowed = fields(cli.run(*plan, "--taxon", "Passeriformes", check=True).stdout)
         assert 0 < int(narrowed["pages found"]) < int(everything["pages found"])
         assert "not asked for" in narrowed["left out"]
 
+    def test_a_category_chooses(self, cli: Any, wiki_api_url: str) -> None:
+        plan = ("build", "--api-url", wiki_api_url, "--category", "Birds", "--dry-run", "--kb", "x.kb")
+        report = fields(cli.run(*plan, check=True).stdout)
+        assert int(report["pages found"]) > 100
+
+    def test_a_list_that_does_not_exist_ends_with_6(self, cli: Any, wiki_api_url: str) -> None:
+        outcome = cli.run("build", "--list", "List of unicorns", "--api-url", wiki_api_url, "--kb", "x.kb")
+        assert outcome.exit_code == 6
+        assert "exist" in outcome.stderr
+
     def test_a_file_of_names_chooses_and_its_strangers_are_counted(
-        self, cli: Any, wiki_api_url: str, tmp_path: Path
+        self, cli: Any, wiki_api_url: str, shared: Path, tmp_path: Path
     ) -> None:
-        (tmp_path / "names.csv").write_text("common_name\nNorthern Cardinal\nJabberwock\n")
-        outcome = cli.run(
-            "build", "--names", "names.csv", "--api-url", wiki_api_url, "--kb", "named.kb", check=True
-        )
-        assert "not in the taxonomy" in fields(outcome.stdout)["left out"]
+        with (shared / "birds" / "articles.jsonl").open(encoding="utf-8") as articles:
+            known = json.loads(next(articles))["scientific_name"]
+        (tmp_path / "names.csv").write_text(f"scientific_name\n{known}\nJabberwocka saeva\n")
+        outcome = cli.run("build", "--names", "names.csv", "--api-url", wiki_api_url, "--kb", "named.kb", check=True)
+        report = fields(outcome.stdout)
+        assert report["species"] == "1"
+        assert "not in the taxonomy" in report["left out"]
 
     def test_an_address_that_is_no_api_ends_with_6(self, cli: Any, wiki_api_url: str) -> None:
         page = wiki_api_url.replace("api.php", "index.php")
