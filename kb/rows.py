@@ -89,8 +89,8 @@ def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionK
 
 
 def _metadata(subject: Subject, kind: CollectionKind, position: int, item: str) -> Metadata:
-    # Plain values: other programs filter by them. `record` holds the whole, so that Chroma alone can tell all. Chunks and
-    # anchors get no more than they need: Chroma keeps a row for each value, and they are most of its rows.
+    # Plain values: other programs filter by them. `record` holds the whole, so that Chroma alone can tell all. Chunks
+    # and anchors get no more than they need: Chroma keeps a row for each value, and they are most of its rows.
     found: dict[str, str | int | float | bool] = {"item_id": item, "position": position}
     if isinstance(subject, Term):
         return found | {"name": subject.name, "record": dumps(subject), **_credit(subject.source)}
