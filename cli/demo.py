@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,19 +54,24 @@ def run_demo(workdir: Path | None, *, home: Path, quiet: bool = False) -> None:
 
     Raises:
         UsageError: if `workdir` holds something already.
+        KnowledgeBaseLocked: if another demo runs below the same `home`.
     """
+    if workdir is not None:
+        show_all(fresh_folder(workdir, home), quiet=quiet)
+        return
+    with writer_lock(home / "demo" / "lock"):  # two demos at once would clear each other's folder
+        show_all(fresh_folder(None, home), quiet=quiet)
+
+
+def show_all(folder: Path, *, quiet: bool) -> None:
+    """Build, ask and print, all within one folder."""
+    began = time.monotonic()
     import kb
     from recognize import load_encoders
 
-    began = time.monotonic()
-    with ExitStack() as stack:
-        if workdir is None:
-            stack.enter_context(writer_lock(home / "demo" / "lock"))  # two demos at once would clear each other's folder
-        show_all(fresh_folder(workdir, home), began, quiet=quiet)
-XX    path = folder / "birds.kb"
+    path, pictures = folder / "birds.kb", folder / "pictures"
     output.write("Fieldmark demo. It runs on this machine alone: no network, no key.\n")
     encoders = load_encoders("starter")
-
     with timed("1. Build a knowledge base"):
         show_build(path, encoders, quiet=quiet)
     store = kb.open(path)
@@ -75,11 +81,11 @@ XX    path = folder / "birds.kb"
         with timed("3. Find birds by words"):
             show_trials(ask_in_words(store, encoders))
         with timed("4. Name the birds in pictures"):
-            show_drawings(store, encoders, folder / "pictures")
+            show_drawings(store, encoders, pictures)
     finally:
         store.close()
     output.write(f"All of it took {time.monotonic() - began:.1f} s and lies in {folder}.\n")
-    output.write(next_steps(path, folder / "pictures"))
+    output.write(next_steps(path, pictures))
 
 
 def fresh_folder(workdir: Path | None, home: Path) -> Path:
@@ -161,14 +167,12 @@ def show_trials(trials: Sequence[Trial]) -> None:
 
 def next_steps(path: Path, pictures: Path) -> str:
     """Return what a user may want to do next."""
+    store, picture = shlex.quote(str(path)), shlex.quote(str(pictures / "pica-pica.png"))
     steps = (
-        ("name the bird in a photo of your own", f"kb identify PHOTO.jpg --kb {path}"),
-        ("see why", f"kb identify {pictures / 'pica-pica.png'} --kb {path} --explain"),
-        ("read what is known of a bird", f'kb show "Snowy Owl" --kb {path}'),
-        (
-            "build one of real birds from Wikipedia",
-            "kb build --taxon Strigiformes --kb owls.kb --contact YOU@MAIL.ORG",
-        ),
-        ("or of all birds of the world, which takes long", "kb build --taxon Aves --kb birds.kb --contact YOU@MAIL.ORG"),
+        ("name the bird in a photo of your own", f"kb identify PHOTO.jpg --kb {store}"),
+        ("see what speaks for an answer", f"kb identify {picture} --kb {store} --explain"),
+        ("read what is known of a bird", f'kb show "Snowy Owl" --kb {store}'),
+        ("build from Wikipedia", "kb build --taxon Strigiformes --kb owls.kb --contact you@example.org"),
+        ("all birds of the world; takes long", "kb build --taxon Aves --kb birds.kb --contact you@example.org"),
     )
     return "\n".join(["Next:", *(f"  {command}\n      {purpose}" for purpose, command in steps)])

@@ -123,8 +123,8 @@ def test_two_demos_do_not_clear_each_others_folder(tmp_path: Path) -> None:
         run_demo(None, home=tmp_path, quiet=True)
 
 
-def test_a_knowledge_base_that_lacks_the_bird_is_told_so(tmp_path: Path, demo: Demo) -> None:
-    """The trials report a wrong answer as wrong: the drawings of one bird are passed off as those of another."""
+def test_a_wrong_answer_is_reported_as_wrong(tmp_path: Path, demo: Demo) -> None:
+    """The drawing of one bird is passed off as that of another, and one bird is not among the answers at all."""
     encoders = load_encoders("starter")
     store = kb.open(demo.folder / "birds.kb")
     try:

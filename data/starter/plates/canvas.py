@@ -35,10 +35,8 @@ class Sheet:
 
     def soft_shadow(self, points: Sequence[Point], strength: float, blur: float) -> None:
         """Darken the paper inside an outline, with an edge that fades over `blur` px."""
-        coarse = Image.new("L", (self.width // COARSE,) * 2)
-        ImageDraw.Draw(coarse).polygon([(x / COARSE, y / COARSE) for x, y in points], fill=round(255 * strength))
-        mask = coarse.filter(ImageFilter.GaussianBlur(blur / COARSE)).resize(self.image.size, Image.Resampling.BILINEAR)
-        self.image.paste((40, 40, 56), mask=mask)
+        mask, corner = soft_mask(points, blur)
+        self.image.paste((40, 40, 56), corner, mask.point(lambda level: round(level * strength)))
 
     def dot(self, x: float, y: float, r: float, colour: Colour) -> None:
         """Fill a disc, in px."""

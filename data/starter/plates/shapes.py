@@ -30,16 +30,14 @@ class Frame:
 
     def point(self, x: float, y: float) -> Point:
         """Return where the point `(x, y)` of this frame lies in the frame around it."""
-        angle = math.radians(self.turn)
-        x = -x if self.mirrored else x
-        return (
-            self.x + self.scale * (x * math.cos(angle) - y * math.sin(angle)),
-            self.y + self.scale * (x * math.sin(angle) + y * math.cos(angle)),
-        )
+        return self.points([(x, y)])[0]
 
     def points(self, points: Iterable[Point]) -> list[Point]:
         """Return `point` of each."""
-        return [self.point(x, y) for x, y in points]
+        across = self.scale * math.cos(math.radians(self.turn))
+        down = self.scale * math.sin(math.radians(self.turn))
+        side = -1 if self.mirrored else 1
+        return [(self.x + side * x * across - y * down, self.y + side * x * down + y * across) for x, y in points]
 
     def within(self, inner: Frame) -> Frame:
         """Return the frame `inner`, given in coordinates of this one, in the coordinates around this one."""
