@@ -3,7 +3,7 @@
 A matrix product rounds a score differently in a batch of one and of a thousand, sometimes even for equal rows. That
 must not decide between two species, least of all between two with the same text. So a product only finds a pool; the
 scores of a pool are summed row by row, which gives equal rows equal sums wherever they stand; and scores too close for
-float32 are summed again in float64. Equal scores keep the order of their rows.
+float32 are summed again in float64. Equal scores, to twelve digits, keep the order of their rows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ Rescore = Callable[[IntArray], Scores]
 
 # More than float32 goes wrong in a product of unit vectors: sums over eight lanes of 768 products, 2**-24 for each.
 DOUBT: Final = 1e-5
+_DIGITS: Final = 12  # of exact scores; what differs beyond is rounding of float64, and a tie
 
 
 def dot_rows(rows: FloatArray, query: FloatArray) -> Scores:
@@ -85,6 +86,6 @@ def settle(scores: NDArray[np.floating], rescore: Rescore) -> tuple[IntArray, Sc
     doubtful = np.zeros(len(order), dtype=bool)
     doubtful[:-1] |= near
     doubtful[1:] |= near
-    ranked[doubtful] = rescore(order[doubtful])
+    ranked[doubtful] = np.round(rescore(order[doubtful]), _DIGITS)
     again = np.lexsort((order, -ranked, group))
     return order[again], ranked[again]

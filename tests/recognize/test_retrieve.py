@@ -1,0 +1,234 @@
+"""The presets rank exactly as plain loops do, whatever the arrays are like."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.arrays import as_unit_rows
+from data.contracts import VectorTable
+from data.errors import StoreError
+from recognize.fusion import FusionWeights, anchor_mode, default
+from recognize.knowledge import Knowledge
+from recognize.retrieve import anchors_only, reader_species, text_only, vr_rag_v1, vr_rag_v2
+from recognize.stages import Queries
+
+# Beside this file, but not a test: loaded by path, since the tests are no package.
+_spec = importlib.util.spec_from_file_location("vr_rag_reference", Path(__file__).with_name("vr_rag_reference.py"))
+assert _spec is not None and _spec.loader is not None
+reference = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(reference)
+
+
+def table(rng, owners, dim, vectors):
+    owners = np.array(sorted(owners), dtype=np.intp)
+    return VectorTable(
+        ids=tuple(str(i) for i in range(len(owners))), owners=owners, vectors=vectors(rng, len(owners), dim)
+    )
+
+
+def random_units(rng, n, dim):
+    return as_unit_rows(rng.standard_normal((n, dim))) if n else np.empty((0, dim), dtype=np.float32)
+
+
+def coarse(rng, n, dim):
+    """Vectors of few values, exact in binary: products tie all the time."""
+    return rng.choice(np.array([-0.5, 0.0, 0.5], dtype=np.float32), size=(n, dim))
+
+
+def equal(rng, n, dim):
+    return np.full((n, dim), 0.25, dtype=np.float32)
+
+
+def doubled(rng, n, dim):
+    """Every vector stands there twice, far apart; neither is exact in binary."""
+    half = random_units(rng, (n + 1) // 2, dim)
+    return np.concatenate([half, half])[:n]
+
+
+KINDS = {"random": random_units, "coarse": coarse, "equal": equal, "doubled": doubled}
+# n_species, chunks a species, anchors a species, encoders
+SHAPES = {
+    "one chunk, three anchors": (40, (1, 1), (3, 3), 3),
+    "many chunks, few anchors": (25, (1, 6), (0, 2), 2),
+    "one encoder": (30, (1, 3), (0, 5), 1),
+    "no anchors": (20, (1, 2), (0, 0), 2),
+    "no texts": (20, (0, 0), (1, 3), 2),
+    "gaps": (30, (0, 2), (0, 3), 2),
+    "one or two": (40, (0, 2), (0, 2), 2),
+    "one species": (1, (1, 1), (1, 1), 1),
+    "hundreds": (700, (1, 3), (0, 3), 1),
+}
+CASES = [(shape, kind) for shape in SHAPES for kind in KINDS]
+V2_CASES = [(shape, kind) for shape in ("one or two", "no anchors", "one species") for kind in KINDS]
+
+
+def make(shape, kind, *, seed=0, n_photos=3):
+    n_species, (low_c, high_c), (low_a, high_a), n_encoders = SHAPES[shape]
+    rng, vectors = np.random.default_rng(seed), KINDS[kind]
+    chunk_owners = np.repeat(np.arange(n_species), rng.integers(low_c, high_c + 1, n_species))
+    anchor_owners = np.repeat(np.arange(n_species), rng.integers(low_a, high_a + 1, n_species))
+    dims = [8, 12, 16][:n_encoders]
+    knowledge = Knowledge(
+        n_species=n_species,
+        names=tuple("abc"[:n_encoders]),
+        chunks=tuple(table(rng, chunk_owners, dim, vectors) for dim in dims),
+        anchors=table(rng, anchor_owners, 10, vectors),
+        images=tuple(table(rng, anchor_owners, dim, vectors) for dim in dims),
+    )
+    queries = Queries(
+        text_image=tuple(vectors(rng, n_photos, dim) for dim in dims), visual=vectors(rng, n_photos, 10)
+    )
+    world = reference.World(
+        n_species=n_species,
+        chunks=[t.vectors.tolist() for t in knowledge.chunks],
+        chunk_owners=chunk_owners.tolist(),
+        anchors=knowledge.anchors.vectors.tolist(),
+        anchor_owners=anchor_owners.tolist(),
+        images=[t.vectors.tolist() for t in knowledge.images],
+        image_owners=anchor_owners.tolist(),
+    )
+    return knowledge, queries, world
+
+
+def photo(queries, i):
+    return [q[i].tolist() for q in queries.text_image], queries.visual[i].tolist()
+
+
+@pytest.mark.parametrize(("shape", "kind"), CASES)
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+@pytest.mark.parametrize("m", [1, 7, 30, 5000])
+def test_v1_ranks_chunks_and_species_as_the_loops_do(shape, kind, pooling, m):
+    knowledge, queries, world = make(shape, kind)
+    for i, ranking in enumerate(vr_rag_v1(knowledge, queries, m=m, anchor_pooling=pooling)):
+        chunks, species, scores, n_without = reference.v1(world, *photo(queries, i), m, pooling)
+        assert ranking.chunks.tolist() == chunks
+        assert ranking.species.tolist() == species
+        assert ranking.scores == pytest.approx(scores, abs=1e-6)
+        assert ranking.n_without_anchors == n_without
+
+
+# A mean of three vectors is not exact in binary, so that true ties of means cannot be told from near ones.
+@pytest.mark.parametrize(("shape", "kind"), [*V2_CASES, *((shape, "random") for shape in SHAPES)])
+@pytest.mark.parametrize("m", [1, 9, 100])
+def test_v2_ranks_species_as_the_loops_do(shape, kind, m):
+    knowledge, queries, world = make(shape, kind)
+    for i, ranking in enumerate(vr_rag_v2(knowledge, queries, m=m)):
+        species, scores = reference.v2(world, *photo(queries, i), m)
+        assert ranking.species.tolist() == species
+        assert ranking.scores == pytest.approx(scores, abs=1e-6)
+
+
+@pytest.mark.parametrize(("shape", "kind"), CASES)
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+@pytest.mark.parametrize("m", [1, 10, 100])
+def test_default_ranks_as_the_loops_do(shape, kind, pooling, m):
+    knowledge, queries, world = make(shape, kind)
+    weights = FusionWeights(text=0.25, visual=1.0)
+    for i, ranking in enumerate(default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling)):
+        species, scores = reference.default(world, *photo(queries, i), m, pooling, 0.25, 1.0)
+        assert ranking.scores == pytest.approx(scores, abs=1e-5)
+        assert ranking.species.tolist() == species
+
+
+def test_v1_takes_only_the_first_three_anchors():
+    knowledge, queries, _ = make("one encoder", "random")
+    few = vr_rag_v1(knowledge, queries, max_anchors=1)
+    more = vr_rag_v1(knowledge, queries, max_anchors=3)
+    assert any(a.scores.tolist() != b.scores.tolist() for a, b in zip(few, more, strict=True))
+
+
+def test_a_species_without_anchors_scores_its_text_alone_in_v1():
+    knowledge, queries, _ = make("no anchors", "random")
+    for ranking in vr_rag_v1(knowledge, queries):
+        assert np.isnan(ranking.stages["visual"]).all()
+        assert ranking.scores == pytest.approx(ranking.stages["text"], abs=1e-6)
+        assert ranking.n_without_anchors == len(ranking.species)
+
+
+def test_the_reader_gets_the_species_of_the_first_ten_chunks_each_once():
+    knowledge, queries, world = make("many chunks, few anchors", "random")
+    for i, ranking in enumerate(vr_rag_v1(knowledge, queries)):
+        chunks, *_ = reference.v1(world, *photo(queries, i), 30, "mean")
+        expected = reference.each_once([world.chunk_owners[row] for row in chunks[:10]])
+        assert reader_species(knowledge, ranking).tolist() == expected
+
+
+def test_the_text_score_is_the_mean_of_what_each_encoder_says():
+    knowledge, queries, _ = make("one chunk, three anchors", "random")
+    weights = FusionWeights(text=1, visual=1)
+    for ranking in (*vr_rag_v1(knowledge, queries), *default(knowledge, queries, weights=weights)):
+        each = np.mean([ranking.stages[name] for name in "abc"], axis=0)
+        assert ranking.stages["text"] == pytest.approx(each, abs=1e-7)
+
+
+def test_the_parts_of_the_default_score_add_up_to_it():
+    knowledge, queries, _ = make("gaps", "random")
+    for ranking in default(knowledge, queries, weights=FusionWeights(text=0.4, visual=1.0)):
+        assert ranking.stages["text_part"] + ranking.stages["visual_part"] == pytest.approx(ranking.scores, abs=1e-4)
+
+
+def test_text_only_is_the_first_stage_of_v1():
+    knowledge, queries, world = make("many chunks, few anchors", "random")
+    for i, ranking in enumerate(text_only(knowledge, queries, m=30)):
+        text = reference.text_scores(world, photo(queries, i)[0])
+        rows = [row for _, row in reference.best_first([(s, row) for row, s in enumerate(text)])[:30]]
+        assert ranking.chunks.tolist() == rows
+        assert ranking.species.tolist() == reference.each_once([world.chunk_owners[row] for row in rows])
+
+
+def test_anchors_only_ranks_species_by_their_best_anchor():
+    knowledge, queries, world = make("one chunk, three anchors", "random")
+    for i, ranking in enumerate(anchors_only(knowledge, queries, m=1000)):
+        visual = photo(queries, i)[1]
+        scored = [(reference.anchor_score(world, visual, s, "max"), s) for s in range(world.n_species)]
+        assert ranking.species.tolist() == [species for _, species in reference.best_first(scored)]
+
+
+@pytest.mark.parametrize("score", [vr_rag_v1, vr_rag_v2, text_only, anchors_only])
+@pytest.mark.parametrize("kind", ["random", "doubled"])
+def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score, kind):
+    knowledge, queries, _ = make("hundreds", kind, n_photos=300)
+    together = score(knowledge, queries)
+    for i in (0, 1, 17, 255, 256, 299):
+        one = Queries(text_image=tuple(q[i : i + 1] for q in queries.text_image), visual=queries.visual[i : i + 1])
+        alone = score(knowledge, one)[0]
+        assert alone.species.tolist() == together[i].species.tolist()
+        assert alone.scores.tolist() == together[i].scores.tolist()  # to the last bit
+
+
+def test_no_photos_give_no_rankings():
+    knowledge, _, _ = make("gaps", "random")
+    nothing = Queries(
+        text_image=tuple(np.empty((0, t.vectors.shape[1]), dtype=np.float32) for t in knowledge.chunks),
+        visual=np.empty((0, 10), dtype=np.float32),
+    )
+    assert vr_rag_v1(knowledge, nothing) == []
+    assert default(knowledge, nothing, weights=FusionWeights(text=1, visual=1)) == []
+
+
+def test_vectors_of_another_length_are_refused():
+    knowledge, queries, _ = make("gaps", "random")
+    wrong = Queries(text_image=queries.text_image, visual=queries.visual[:, :-1])
+    with pytest.raises(ValueError, match=r"dims \[8, 12, 10\]"):
+        vr_rag_v1(knowledge, wrong)
+
+
+def test_an_unknown_pooling_is_refused():
+    knowledge, queries, _ = make("gaps", "random")
+    with pytest.raises(ValueError, match="mean, max"):
+        vr_rag_v1(knowledge, queries, anchor_pooling="median")
+
+
+def test_tables_of_different_chunks_are_refused():
+    knowledge, _, _ = make("one chunk, three anchors", "random")
+    other = VectorTable(ids=("x",), owners=np.array([0]), vectors=np.ones((1, 8), dtype=np.float32))
+    with pytest.raises(StoreError, match="same chunks"):
+        Knowledge(n_species=40, names=("a", "b"), chunks=(knowledge.chunks[0], other), anchors=knowledge.anchors)
+
+
+def test_the_anchor_mode_is_told_from_the_number_of_anchors():
+    assert anchor_mode(make("one chunk, three anchors", "random")[0]) == "several"
+    assert anchor_mode(make("one species", "random")[0]) == "single"
+    assert anchor_mode(make("no anchors", "random")[0]) == "single"

@@ -1,0 +1,118 @@
+"""VR-RAG and the default preset once more, as loops over Python numbers; shares no code with the package."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass
+class World:
+    """Vectors as lists of floats: chunks[encoder][row], owners of rows, anchors, images[encoder][row]."""
+
+    n_species: int
+    chunks: list
+    chunk_owners: list
+    anchors: list
+    anchor_owners: list
+    images: list
+    image_owners: list
+
+
+def dot(a, b):
+    return math.fsum(float(x) * float(y) for x, y in zip(a, b, strict=True))
+
+
+def mean(values):
+    return math.fsum(values) / len(values)
+
+
+def best_first(scored):
+    """Sort (score, row) pairs: high scores first, then low rows; equal to twelve digits is equal."""
+    return sorted(scored, key=lambda pair: (-round(pair[0], 12), pair[1]))
+
+
+def text_scores(world, text_queries):
+    return [
+        mean([dot(world.chunks[e][row], text_queries[e]) for e in range(len(world.chunks))])
+        for row in range(len(world.chunk_owners))
+    ]
+
+
+def anchor_score(world, visual_query, species, pooling, limit=None):
+    rows = [i for i, owner in enumerate(world.anchor_owners) if owner == species][:limit]
+    cosines = [dot(world.anchors[i], visual_query) for i in rows]
+    if not cosines:
+        return None
+    return max(cosines) if pooling == "max" else mean(cosines)
+
+
+def each_once(species):
+    seen = []
+    for one in species:
+        if one not in seen:
+            seen.append(one)
+    return seen
+
+
+def v1(world, text_queries, visual_query, m, pooling):
+    """Return (ranked chunks, ranked species, their scores, species of the pool without anchors)."""
+    text = text_scores(world, text_queries)
+    pool = [row for _, row in best_first([(text[row], row) for row in range(len(text))])[:m]]
+    visual = {}
+    for row in pool:
+        species = world.chunk_owners[row]
+        visual[species] = anchor_score(world, visual_query, species, pooling, limit=3)
+    total = {row: text[row] + (visual[world.chunk_owners[row]] or 0.0) for row in pool}
+    chunks = [row for _, row in best_first([(total[row], row) for row in pool])]
+    species = each_once([world.chunk_owners[row] for row in chunks])
+    scores = [max(total[row] for row in pool if world.chunk_owners[row] == one) for one in species]
+    return chunks, species, scores, sum(score is None for score in visual.values())
+
+
+def centre(vectors, dim):
+    return [mean([v[d] for v in vectors]) for d in range(dim)] if vectors else [0.0] * dim
+
+
+def v2(world, text_queries, visual_query, m):
+    """Return (ranked species, their scores)."""
+    first, final = {}, {}
+    for species in range(world.n_species):
+        texts = [i for i, owner in enumerate(world.chunk_owners) if owner == species]
+        pictures = [i for i, owner in enumerate(world.image_owners) if owner == species]
+        looks = [world.anchors[i] for i, owner in enumerate(world.anchor_owners) if owner == species]
+        if not texts and not looks:
+            continue
+        scores = []
+        for e, query in enumerate(text_queries):
+            text = centre([world.chunks[e][i] for i in texts], len(query))
+            picture = centre([world.images[e][i] for i in pictures], len(query))
+            scores.append(dot([(a + b) / 2 for a, b in zip(text, picture, strict=True)], query))
+        first[species] = mean(scores)
+        final[species] = 0.7 * first[species] + 0.3 * dot(centre(looks, len(visual_query)), visual_query)
+    pool = [species for _, species in best_first([(score, species) for species, score in first.items()])[:m]]
+    ranked = best_first([(final[species], species) for species in pool])
+    return [species for _, species in ranked], [score for score, _ in ranked]
+
+
+def deviations(value, scores):
+    if value is None or not scores:
+        return 0.0
+    centre_ = mean(scores)
+    spread = math.sqrt(mean([(score - centre_) ** 2 for score in scores]))
+    return (value - centre_) / spread if spread > 1e-6 else 0.0
+
+
+def default(world, text_queries, visual_query, m, pooling, text_weight, visual_weight):
+    """Return (ranked species, their scores)."""
+    text = text_scores(world, text_queries)
+    seen = [dot(anchor, visual_query) for anchor in world.anchors]
+    chunks = [row for _, row in best_first([(text[row], row) for row in range(len(text))])[:m]]
+    pictures = [row for _, row in best_first([(seen[row], row) for row in range(len(seen))])[:m]]
+    pool = sorted({world.chunk_owners[row] for row in chunks} | {world.anchor_owners[row] for row in pictures})
+    final = []
+    for species in pool:
+        own = [text[row] for row in range(len(text)) if world.chunk_owners[row] == species]
+        said = max(own) if own else None
+        shown = anchor_score(world, visual_query, species, pooling)
+        final.append((text_weight * deviations(said, text) + visual_weight * deviations(shown, seen), species))
+    ranked = best_first(final)
+    return [species for _, species in ranked], [score for score, _ in ranked]
