@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from PIL import Image
 
 from data.starter.plates.contact import contact_sheet
 
@@ -16,8 +15,8 @@ from data.starter.plates.contact import contact_sheet
 def main(out: Path, variants: bool) -> None:
     """Draw every plate on one sheet and write it to OUT (PNG)."""
     sheet = contact_sheet(variants=variants)
-    # A palette of 256 colours is enough in print size, and a third of the bytes.
-    sheet.quantize(256, dither=Image.Dither.NONE).save(out, optimize=True)
+    # Steps of four levels are not seen and cost a third less than all 256; a palette would lose the rarer colours.
+    sheet.point([min(255, (level + 2) // 4 * 4) for level in range(256)] * 3).save(out, optimize=True)
 
 
 main()

@@ -9,7 +9,7 @@ from data.starter.plates.catalogue import PLATES, Plate
 from data.starter.plates.palette import ink
 from data.starter.plates.variants import Purpose
 
-CELL_PX = 240
+CELL_PX = 224
 CAPTION_PX = 40
 COLUMNS = 6
 
