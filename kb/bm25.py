@@ -58,8 +58,8 @@ class BM25:
 
     Example:
         >>> index = BM25([tokens("a red crest"), tokens("a black face"), tokens("a red face")])
-        >>> index.scores(tokens("red faces")).argmax()
-        np.int64(2)
+        >>> int(index.scores(tokens("red faces")).argmax())
+        2
     """
 
     def __init__(self, texts: Iterable[Sequence[str]]) -> None:
