@@ -27,6 +27,7 @@ from data.records import (
     Term,
 )
 from data.starter.knowledge import LICENCE, StarterSpecies, read_lines, read_species, read_terms
+from data.starter.plates.catalogue import DRAWINGS, plates_of
 from data.starter.vectors import read_vector_anchors
 from kb.reasons import NO_PAGE
 from kb.taxa import fold
@@ -51,16 +52,14 @@ class StarterSource:
         self._species = {species.taxon.taxon_id: species for species in read_species()}
         self._terms = {term.term_id: replace(term, source=own_source(term.name)) for term in read_terms()}
         self._vectors = read_vector_anchors(vectors) if with_vectors else {}
+        known = [*read_lines("species.jsonl"), *read_lines("terms.jsonl"), DRAWINGS]
+        known += [image.anchor.anchor_id for images in self._vectors.values() for image in images]
+        self._name = "starter/" + sha256_hex("\n".join(known))[:12]
 
     @property
     def name(self) -> str:
         """`starter` and a digest of all that it knows, so that other facts, drawings or vectors are another source."""
-        from data.starter.plates.catalogue import DRAWINGS
-
-        known = [*read_lines("species.jsonl"), *read_lines("terms.jsonl"), DRAWINGS]
-        known += [image.anchor.anchor_id for images in self._vectors.values() for image in images]
-        digest = sha256_hex("\n".join(known))
-        return f"starter/{digest[:12]}"
+        return self._name
 
     @property
     def parser(self) -> str:
@@ -138,8 +137,6 @@ class StarterSource:
             yield subject_id, AnchorBatch(images=(*given, *drawn))
 
     def _drawings(self, taxon_id: str, n: int) -> Iterator[AnchorImage]:
-        from data.starter.plates.catalogue import plates_of
-
         plates = plates_of(taxon_id)
         for i in range(n if plates else 0):
             plate = plates[i % len(plates)]
