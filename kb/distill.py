@@ -34,6 +34,7 @@ MAX_WORDS = 110
 MAX_FACT_WORDS = 400
 # More are a table of measurements in prose, which no photo shows.
 MAX_NUMBERS = 4
+MAX_SENTENCE_CHARACTERS = 1500  # what is longer is a list without full stops
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 WORTH_AFTER_TARGET = 0.09
 WORTH_BEFORE_TARGET = 0.02
@@ -107,6 +108,8 @@ class ExtractiveDistiller:
 
 def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | None:
     """Return what a sentence of such a section says of looks, trimmed and nameless, or None where that is nothing."""
+    if len(sentence) > MAX_SENTENCE_CHARACTERS:
+        return None
     text = hider.hide(trim_clauses(drop_brackets(sentence)))
     if len(text.split()) < 3 or not text[:1].isalnum() or len(_NUMBER.findall(text)) > MAX_NUMBERS:
         return None

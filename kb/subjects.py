@@ -47,7 +47,7 @@ _POINTS_AWAY = re.compile(
     r"^(?:The (?:latter|former|two|three|others?|difference|(?:\w+ )?(?:name|epithet)s?)|"
     r"These (?:two|three|features|differences|are|birds)|Such|Those|Other|Another|Compared|Similar species|"
     r"This (?:is because|difference|means|feature|behaviour|may|can|has|was|makes|latter)|In these|Of these|One of|"
-    r"In the (?:related|similar|closely)|Both (?:names|common names|species))\b"
+    r"For example|For instance|In the (?:related|similar|closely)|Both (?:names|common names|species))\b"
 )
 _NAMED_SUBJECT = re.compile(r"^(?:The )?(?P<subject>[\w' ’-]{3,50}?) (?:is|are|has|have|lacks?|was|shows?)\b")
 _OF_ANOTHER = re.compile(r"\bof (?:the|its) (?:closely |very )?(?:related|similar|smaller|larger)\b")

@@ -58,7 +58,7 @@ def drop_brackets(sentence: str) -> str:
         tells = said & {"part", "colour", "pattern", "who"} and not said & {"place", "taxonomy", "naming", "people"}
         return found[0] if tells and not any(sign.isdigit() for sign in found[1]) else ""
 
-    return tidy(_PARENTHESIS.sub(keep, _NOTE.sub("", sentence)))
+    return tidy(_PARENTHESIS.sub(keep, _NOTE.sub("", _SPACES.sub(" ", sentence))))
 
 
 def trim_clauses(sentence: str) -> str:
@@ -104,7 +104,9 @@ def _split(body: str) -> list[tuple[str, str]]:
 
 
 def _is_foreign(clause: str) -> bool:
-    return has_other_matters(clause) and not has_looks(clause)
+    said = {group_of(word) for word in words_of(clause)}
+    # "A call like a rusty hinge" has a colour word and no looks.
+    return (has_other_matters(clause) and not has_looks(clause)) or ("sound" in said and "part" not in said)
 
 
 def _closed_list(before: tuple[str, str], seam: str, dropped: str) -> tuple[str, str]:
@@ -128,6 +130,7 @@ def capitalised(text: str) -> str:
 _NOUNS = {"Aves": "bird", "Insecta": "insect", "Amphibia": "animal", "Mammalia": "animal", "Plantae": "plant"}
 _WHO_NOUN = r"(?:males?|females?|adults?|juveniles?|immatures?|chicks?|nestlings?|hens?|cocks?|drakes?)"
 _WHO_ADJECTIVE = r"(?:young|immature|breeding|non-breeding|nonbreeding|mature|typical|wild|perched|flying)"
+_AFTER_PREPOSITION = re.compile(r"\b(?:of|to|than|in|by|like|from|with|for|and|or)\s$", re.IGNORECASE)
 _ALIASES = r"(?:\s*,?\s+(?:or|also|sometimes|formerly|commonly|otherwise|locally|simply|known)\b[^.;]{0,160}?,?)?"
 
 
@@ -165,8 +168,8 @@ class NameHider:
         self._adjective = re.compile(rf"(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{name}", re.IGNORECASE)
         self._before_who = re.compile(rf"^(?P<det>{determiner}){name}\s+(?P<who>{_WHO_NOUN})\b", re.IGNORECASE)
         # "The Asian openbill stork is": one more noun may follow the name.
-        noun = r"(?:\s+(?!also\b|often\b|usually\b|typically\b|generally\b)[a-z]+(?=\s+(?:is|are|has|have)\b))?"
-        self._subject = re.compile(rf"^{determiner}{name}(?P<own>['’]s?)?{noun}(?=[\s,])", re.IGNORECASE)
+        noun = r"\s+(?!also\b|often\b|usually\b|typically\b|generally\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
+        self._subject = re.compile(rf"^{determiner}{name}(?:(?P<own>['’]s?)|{noun})?(?=[\s,])", re.IGNORECASE)
         self._inside = re.compile(
             rf"(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{name}(?P<own>['’]s?)?", re.IGNORECASE
         )
@@ -191,6 +194,12 @@ class NameHider:
 
     def _common(self, found: re.Match[str]) -> str:
         determiner = (found["det"] or "").strip().lower()
+        if (
+            not determiner
+            and " " not in found[0].strip()
+            and not _AFTER_PREPOSITION.search(found.string[: found.start()])
+        ):
+            return found[0]  # "tree frog" is another name than "frog"
         if found["plural"] or determiner in ("other", "most", "all", "some"):
             quantity = found["det"] if determiner in ("other", "most", "all", "some") else ""
             text = f"{quantity}{self.noun}s of this species"
@@ -202,6 +211,8 @@ class NameHider:
 def _pronoun(found: re.Match[str]) -> str:
     if found["own"]:
         return "Their" if found["plural"] or found["own"] in ("'", "’") else "Its"
+    if found["noun"] and group_of(found["noun"].lower()) is not None:
+        return f"Its {found['noun']}"  # a part of the bird, not of its name
     following = words_of(found.string[found.end() : found.end() + 60])
     if found.string[found.end() : found.end() + 1] == "," or not following:
         return "These birds" if found["plural"] else "This species"

@@ -1,0 +1,77 @@
+"""A knowledge base in memory for look-ups, and an encoder of sentences that knows words and nothing more."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from data.arrays import FloatArray, as_unit_rows, rank_descending
+from data.contracts import TextEncoder
+from data.records import SpeciesEntry, Taxon, Term
+
+
+class BagOfWords:
+    """A `TextEncoder`: every word adds to one of `dim` numbers; a text without letters is a zero vector."""
+
+    name = "bag-of-words"
+
+    def __init__(self, *, dim: int = 2048, max_tokens: int | None = None) -> None:
+        self.dim = dim
+        self.max_tokens = max_tokens
+
+    @property
+    def space(self) -> str:
+        return f"bag-of-words/{self.dim}"
+
+    def count_tokens(self, text: str) -> int:
+        """Words and marks, and two more for begin and end as CLIP has them."""
+        return len(re.findall(r"\w+|[^\w\s]", text)) + 2
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        rows = np.zeros((len(texts), self.dim), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in re.findall(r"[^\W\d_]+", text.lower()):
+                row[int(hashlib.sha256(word.encode()).hexdigest(), 16) % self.dim] += 1
+        return as_unit_rows(rows)
+
+
+class ShelfStore:
+    """What look-ups ask of a store, over entries in a dict; vectors are compared one by one."""
+
+    def __init__(self, entries: Sequence[SpeciesEntry], terms: Sequence[Term], encoder: TextEncoder) -> None:
+        self._entries = {entry.taxon.taxon_id: entry for entry in sorted(entries, key=lambda e: e.taxon.taxon_id)}
+        self._terms = sorted(terms, key=lambda term: term.name)
+        self._species_vectors = encoder.encode_texts(self.summary_texts())
+        self._term_vectors = encoder.encode_texts([f"{t.name}. {t.definition} {t.look_for}" for t in self._terms])
+
+    @property
+    def taxon_ids(self) -> tuple[str, ...]:
+        return tuple(self._entries)
+
+    def taxa(self) -> list[Taxon]:
+        return [entry.taxon for entry in self._entries.values()]
+
+    def summary_texts(self) -> list[str]:
+        return [entry.summary.text if entry.summary else "" for entry in self._entries.values()]
+
+    def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
+        return [self._entries[taxon_id] for taxon_id in taxon_ids]
+
+    def terms(self) -> list[Term]:
+        return self._terms
+
+    def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
+        return _nearest(self._species_vectors, list(self._entries), vector, n)
+
+    def query_terms(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
+        return _nearest(self._term_vectors, [term.term_id for term in self._terms], vector, n)
+
+
+def _nearest(vectors: FloatArray, ids: list[str], vector: FloatArray, n: int) -> list[tuple[str, float]]:
+    if not ids:
+        return []
+    similarities = vectors @ vector
+    return [(ids[row], float(similarities[row])) for row in rank_descending(similarities, n)]
