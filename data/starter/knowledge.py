@@ -25,6 +25,8 @@ class Fact:
     shape: str = ""
     """Shape or pattern in a few words."""
     sex: Sex = "both"
+    shade: Literal["", "dark", "pale", "bright"] = ""
+    """The shade of its one colour; without a colour, all that is known of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

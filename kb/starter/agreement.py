@@ -1,0 +1,179 @@
+"""Facts out of claims: what two independent sources agree on, or what an article says as well.
+
+Texts of one maker are one source, however many there are: lists that the same project had the same model write do not
+confirm each other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from data.starter.knowledge import Fact
+from kb.starter.claims import Aspect, Claim, Sex
+from kb.starter.vocabulary import MEMBERS, WHOLES
+
+ARTICLE = "article"
+SEXES: tuple[Sex, ...] = ("both", "male", "female")
+CLASHES: tuple[frozenset[str], ...] = tuple(
+    frozenset(words.split(","))
+    for words in (
+        "long,short",
+        "thin,stout",
+        "straight,curved down,turned up,hooked",
+        "large,small,medium-sized",
+        "broad,narrow",
+        "forked,rounded,square-ended,wedge-shaped,fan-shaped,notched,pointed",
+        "plump,slender",
+        "stocky,slender",
+        "compact,slender",
+        "pointed,rounded",
+    )
+)
+"""Shapes that exclude each other: where two of them seem agreed on, none is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreedFact:
+    """One value that the sources agree on, the smallest thing that is right or wrong."""
+
+    part: str
+    sex: Sex
+    aspect: Aspect
+    value: str
+    shade: str = ""
+    by: Literal["sources", "article"] = "sources"
+
+
+@dataclass(frozen=True, slots=True)
+class _Voice:
+    """One source's word on one aspect of a part. It is `direct` if the source names the part itself."""
+
+    source: str
+    values: tuple[str, ...]
+    shade: str
+    direct: bool
+    order: int
+
+
+_Key = tuple[str, Sex, Aspect]
+
+
+def source_of(name: str) -> str:
+    """Return whose work the lists of that name are: `adaptclipzs` for `adaptclipzs-cub` and `adaptclipzs-inat`."""
+    return name.partition("-")[0]
+
+
+def agree(claims: Mapping[str, Sequence[Claim]]) -> list[AgreedFact]:
+    """Return what at least two of these sources agree on, in the order in which the first one says it.
+
+    A claim on the whole holds for its parts ("white underparts" and "belly: white" agree on the belly), and claims on all
+    parts bear out a claim on the whole. What one source says of males and the other of the species is a fact on males.
+
+    Args:
+        claims: source -> its claims; `ARTICLE` is the encyclopaedia's article.
+    """
+    voices = _voices(claims)
+    facts: list[tuple[int, AgreedFact]] = []
+    for key in list(voices):
+        facts += _agreed(key, voices)
+    unique: dict[tuple[str, Sex, Aspect, str], tuple[int, AgreedFact]] = {}
+    for order, fact in sorted(facts, key=lambda item: item[0]):
+        unique.setdefault((fact.part, fact.sex, fact.aspect, fact.value), (order, fact))
+    return _consistent([fact for _, fact in unique.values()])
+
+
+def _voices(claims: Mapping[str, Sequence[Claim]]) -> dict[_Key, list[_Voice]]:
+    voices: dict[_Key, list[_Voice]] = defaultdict(list)
+    for source, said in claims.items():
+        whole: dict[tuple[str, Sex], dict[str, list[Claim]]] = defaultdict(lambda: defaultdict(list))
+        for order, claim in enumerate(said):
+            voices[claim.part, claim.sex, claim.aspect].append(_Voice(source, claim.values, claim.shade, True, order))
+            if claim.aspect != "shape" and (claim.part != "body" or claim.n_colours == 1):
+                for part in MEMBERS.get(claim.part, ()):
+                    voice = _Voice(source, claim.values, claim.shade, False, order)
+                    voices[part, claim.sex, claim.aspect].append(voice)
+            if claim.aspect == "colour":
+                for value in claim.values:
+                    whole[value, claim.sex][claim.part].append(claim)
+        for (value, sex), by_part in whole.items():
+            for part, sets in WHOLES.items():
+                if part not in by_part and any(all(member in by_part for member in members) for members in sets):
+                    voices[part, sex, "colour"].append(_Voice(source, (value,), "", False, len(said)))
+    return voices
+
+
+def _agreed(key: _Key, voices: Mapping[_Key, list[_Voice]]) -> Iterable[tuple[int, AgreedFact]]:
+    part, sex, aspect = key
+    own = voices[key]
+    others = [] if sex == "both" else voices.get((part, "both", aspect), [])
+    for voice in own:
+        for other in [*own, *others]:
+            if other.source == voice.source or not (voice.direct or other.direct):
+                continue
+            common = [value for value in voice.values if value in other.values]
+            if not common:
+                continue
+            shade = voice.shade if voice.shade == other.shade else ""
+            by: Literal["sources", "article"] = "article" if ARTICLE in (voice.source, other.source) else "sources"
+            fact = AgreedFact(part=part, sex=sex, aspect=aspect, value=common[0], shade=shade, by=by)
+            yield min(voice.order, other.order), fact
+
+
+def _consistent(facts: list[AgreedFact]) -> list[AgreedFact]:
+    """Return the facts without those that exclude each other, say less than another, or hold for one sex only."""
+    kept = []
+    for fact in facts:
+        same = [other for other in facts if (other.part, other.aspect) == (fact.part, fact.aspect)]
+        values = {other.value for other in same if other.sex == fact.sex}
+        if any(fact.value in clash and len(values & clash) > 1 for clash in CLASHES):
+            continue
+        if fact.aspect == "colour" and any(_says_more(other, fact.value) for other in values):
+            continue
+        if fact.sex != "both" and fact.value in {other.value for other in same if other.sex == "both"}:
+            continue
+        if fact.aspect == "shade" and any(
+            other.part == fact.part and other.aspect == "colour" and other.sex in (fact.sex, "both") for other in facts
+        ):
+            continue
+        kept.append(fact)
+    return [_of_the_other_sex(fact, kept) for fact in kept]
+
+
+def _says_more(value: str, plain: str) -> bool:
+    return value != plain and plain in value.split("-")
+
+
+def _of_the_other_sex(fact: AgreedFact, facts: Sequence[AgreedFact]) -> AgreedFact:
+    """Return the fact as one on males, if the female has other colours there."""
+    if fact.sex != "both" or fact.aspect != "colour":
+        return fact
+    same = [f for f in facts if f.part == fact.part and f.aspect == "colour"]
+    if not any(other.sex == "female" for other in same) or any(other.sex == "male" for other in same):
+        return fact
+    return AgreedFact(
+        part=fact.part, sex="male", aspect=fact.aspect, value=fact.value, shade=fact.shade, by=fact.by
+    )
+
+
+def as_records(facts: Sequence[AgreedFact]) -> list[Fact]:
+    """Return the facts as they ship: one record a part and sex, with its colours, shade, pattern and shapes."""
+    records: dict[tuple[str, Sex], list[AgreedFact]] = defaultdict(list)
+    for fact in facts:
+        records[fact.part, fact.sex].append(fact)
+    return [_record(part, sex, of_part) for (part, sex), of_part in records.items()]
+
+
+def _record(part: str, sex: Sex, facts: Sequence[AgreedFact]) -> Fact:
+    colours = [fact for fact in facts if fact.aspect == "colour"]
+    shades = [fact.value for fact in facts if fact.aspect == "shade"]
+    shade = colours[0].shade if len(colours) == 1 else ""
+    return Fact(
+        part=part,
+        colours=tuple(fact.value for fact in colours),
+        shade=shade or (shades[0] if shades and not colours else ""),
+        shape=", ".join(fact.value for fact in facts if fact.aspect in ("pattern", "shape", "size")),
+        sex=sex,
+    )
