@@ -27,7 +27,7 @@ from data.records import (
     Term,
 )
 from data.starter.knowledge import LICENCE, StarterSpecies, read_lines, read_species, read_terms
-from data.starter.plates.catalogue import DRAWINGS, plates_of
+from data.starter.plates import DRAWINGS
 from data.starter.vectors import read_vector_anchors
 from kb.reasons import NO_PAGE
 from kb.taxa import fold
@@ -137,6 +137,8 @@ class StarterSource:
             yield subject_id, AnchorBatch(images=(*given, *drawn))
 
     def _drawings(self, taxon_id: str, n: int) -> Iterator[AnchorImage]:
+        from data.starter.plates.catalogue import plates_of  # Pillow and all designs: only who draws pays for them
+
         plates = plates_of(taxon_id)
         for i in range(n if plates else 0):
             plate = plates[i % len(plates)]

@@ -15,9 +15,6 @@ from data.starter.plates.variants import SIZE_PX, Purpose, draw, variant_for
 
 Sex = Literal["both", "male", "female"]
 
-DRAWINGS = "1"
-"""The version of the drawings; part of the name of their source, so raise it with every change that shows."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plate:
