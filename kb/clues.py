@@ -55,7 +55,8 @@ class Match(IntEnum):
     NAME = 1
     """The title is the taxon's and the text speaks of a bird, or of its genus or family."""
     MENTION = 2
-    """The title is the taxon's and the lead names its binomial, or the taxobox has one that was changed since."""
+    """The title is the taxon's and the lead names its binomial, or the taxobox has one that was changed since; or there
+    is no taxobox and the first binomial of the lead is a synonym."""
     LEAD = 3
     """There is no taxobox, and the first binomial of the lead is the taxon's."""
     SYNONYM = 4
@@ -161,7 +162,7 @@ def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
         return Match.MENTION if is_renamed else Match.NO
     accepted = (taxon.scientific_name, *taxon.synonyms)
     if not clues.has_taxobox and clues.lead_binomials and clues.lead_binomials[0] in accepted:
-        return Match.LEAD
+        return Match.LEAD if clues.lead_binomials[0] == taxon.scientific_name else Match.MENTION
     if not has_title:
         return Match.NO
     if any(binomial in clues.lead for binomial in accepted):

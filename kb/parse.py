@@ -59,9 +59,10 @@ BLOCKS = frozenset(
     ]
 )
 HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0x00AD))  # zero-width blank, byte order mark, soft hyphen
 _SPACES = re.compile(r"\s+")
 _BEFORE_PUNCTUATION = re.compile(r" +([,.;:!?)\]])")
-_EMPTY_BRACKETS = re.compile(r" ?[(\[][\s;,]*[)\]]")
+_EMPTY_BRACKETS = re.compile(r"\s?[(\[][\s;,]*[)\]]")
 _FOOTNOTE = re.compile(r"\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]")
 _DISAMBIGUATION_CATEGORY = re.compile(
     r"^(?:all )?(?:article |human name |place name )?(?:disambiguation pages|disambiguations?)$"
@@ -149,10 +150,8 @@ def clean(text: str) -> str:
         >>> clean("The crown [1] is  red ( ) .")
         'The crown is red.'
     """
-    line = _SPACES.sub(
-        " ", unicodedata.normalize("NFC", text).replace("\u200b", "").replace("\ufeff", "").replace("\u00ad", "")
-    )
-    line = _EMPTY_BRACKETS.sub("", _FOOTNOTE.sub("", line))
+    shown = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
+    line = _SPACES.sub(" ", _EMPTY_BRACKETS.sub("", _FOOTNOTE.sub("", shown)))
     return _BEFORE_PUNCTUATION.sub(r"\1", line).replace("( ", "(").strip()
 
 

@@ -16,6 +16,7 @@ from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
 from kb.figures import is_photo, shows_something_else
 from kb.licences import licence_freedom, short_licence
+from kb.wiki_hosts import check_redirect
 from kb.wiki_pages import WikiPages, is_title
 from kb.wikipedia import MAX_PHOTO_BYTES, N_CONCURRENT, TITLES_PER_REQUEST, Json
 
@@ -160,6 +161,10 @@ class PhotoFinder:
         Raises:
             SourceError: where another try may help.
         """
+        try:
+            check_redirect(file.url, origin=self._pages.client.api_url)
+        except MalformedAnswer as error:
+            return LeftOut(name=figure.file, reason=reasons.ELSEWHERE, detail=str(error))
         try:
             content = self._pages.client.fetch_photo(file.url)
             picture = read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)

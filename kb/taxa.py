@@ -174,7 +174,8 @@ class AviList:
         # English names after all scientific ones, and species before groups, so that none hides a better claim.
         for entry in species:
             for common in entry.common_names:
-                self._claim(entry, common)
+                if not self._claim(entry, common) and self._by_name[fold(common)].species == [entry]:
+                    self._by_name[fold(common)] = entry  # a genus of one, called like it: "Jabiru" is the bird
         for scientific, names in GROUP_NAMES.items():
             if scientific in above:
                 above[scientific].common_names.extend(name for name in names if self._claim(above[scientific], name))

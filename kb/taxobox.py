@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bs4 import Tag
+from bs4.element import NavigableString
 
 from data.records import Infobox
 
@@ -94,9 +95,14 @@ def parse_binomial(text: str) -> str | None:
 def plain(tag: Tag) -> str:
     """Return the text of a tag with single blanks, without footnote marks and what is not shown."""
     parts: list[str] = []
-    for string in tag.strings:
-        if not any(_is_noise(parent) for parent in _parents_up_to(string.parent, tag)):
-            parts.append(str(string))
+    for node in tag.descendants:
+        if isinstance(node, Tag):
+            if node.name in ("br", "div", "p", "li", "tr"):
+                parts.append(" ")
+        elif type(node) is NavigableString and not any(
+            _is_noise(parent) for parent in _parents_up_to(node.parent, tag)
+        ):
+            parts.append(str(node))
     return " ".join("".join(parts).replace("\xa0", " ").split())
 
 

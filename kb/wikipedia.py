@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -91,15 +92,13 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             follow_redirects=False,  # each hop is checked here
             limits=httpx.Limits(max_connections=N_CONCURRENT),
         )
+        self.close = weakref.finalize(self, self._client.close)
+        """Closes the connections; done by itself when the client is not needed any more."""
 
     @property
     def host(self) -> str:
         """Host, and port if it is a special one, of the wiki; without user names and queries."""
         return host_of(self.api_url)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
 
     def _build_url(self, language: str) -> str:  # the library's is fixed to LANG.wikipedia.org
         del language
@@ -107,7 +106,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
 
     def _get(self, language: str, params: dict[str, Any]) -> Json:  # so that the library's own methods are polite too
         del language
-        return self.request(params)
+        return self.request({**params, "formatversion": 1})  # the shape that they read
 
     def request(self, params: Mapping[str, str | int]) -> Json:
         """Return the JSON answer to one API request.

@@ -12,7 +12,7 @@ from data.contracts import AnchorBatch, TaxonSource
 from data.errors import MissingContact, PageNotFound, SourceError
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
-from kb.clues import Match, clues_from_article, match_page, without_qualifier
+from kb.clues import Match, clues_from_article, match_page, taxon_names, without_qualifier
 from kb.joining import assign, candidates, left_out, merged, page_ref, title_tries
 from kb.listing import links_in_list
 from kb.parse import parse_article
@@ -82,6 +82,10 @@ class WikipediaSource:
     def requests_made(self) -> int:
         """API requests so far, photos apart."""
         return self.client.requests_made
+
+    def close(self) -> None:
+        """Close the connections to the wiki; done by itself when the source is not needed any more."""
+        self.client.close()
 
     # --- which page is whose -----------------------------------------------------------------------------------
 
@@ -354,9 +358,14 @@ def _species_on(page: WikiPage, checklist: TaxonSource) -> Taxon | None:
     """Return the species of the checklist that a page is about, or None."""
     names = [page.clues.best_binomial, *(without_qualifier(title) for title in page.titles)]
     for name in filter(None, names):
-        taxon = checklist.find(name)
-        if taxon is not None and taxon.rank == "species" and match_page(page.clues, taxon, page.titles) is not Match.NO:
-            return taxon
+        found = checklist.find(name)
+        if found is None:
+            continue
+        # "Anhinga" is a genus and the English name of one of its species.
+        named = [taxon for taxon in checklist.species_of(found) if fold(name) in map(fold, taxon_names(taxon))]
+        for taxon in named if found.rank == "genus" else [found]:
+            if taxon.rank == "species" and match_page(page.clues, taxon, page.titles) is not Match.NO:
+                return taxon
     return None
 
 

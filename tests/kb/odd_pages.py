@@ -1,5 +1,6 @@
 """Pages of a wiki of our own that are hard to join with a checklist, in wikitext as Wikipedia's editors write it."""
 
+# ruff: noqa: E501 (wikitext stays as editors write it)
 from __future__ import annotations
 
 SPECIESBOX = """<includeonly>{| class="infobox biota" style="text-align: left; width: 200px"

@@ -1,0 +1,343 @@
+"""A wiki as a source: which page is whose, at what cost, and what is left out with which words."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from data.contracts import AnchorBatch
+from data.errors import MissingContact, PageNotFound, SourceUnavailable
+from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from kb.taxa import load_checklist
+from kb.wiki_retry import Patience
+from kb.wikipedia_source import WikipediaSource
+from tests.conftest import MEDIAWIKI, skip_or_fail
+from tests.kb.odd_pages import PAGES
+from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page
+
+CHECKLIST = load_checklist()
+QUICK = Patience(tries=3, tries_at_first=2, first_wait_s=0.01, longest_wait_s=1, total_s=5)
+# Pages of the odd wiki that a bird has, by the bird.
+ODD_BIRDS = {
+    "Struthio camelus": "Common ostrich",
+    "Ardeotis nigriceps": "Great Indian bustard",
+    "Ardea cinerea": "Gray Heron",
+    "Gyps rueppelli": "Rüppell’s vulture",
+    "Astur gentilis": "Northern goshawk",
+    "Upupa epops": "Hoopoe of the old world",
+    "Falco columbarius": "Merlin (bird)",
+    "Nestor notabilis": "Kea (parrot)",
+    "Sturnus vulgaris": "Starling of our gardens",
+    "Cardinalis cardinalis": "NORTHERN CARDINAL",
+}
+
+
+def bird(name: str) -> Taxon:
+    taxon = CHECKLIST.find(name)
+    assert taxon is not None
+    return taxon
+
+
+def birds() -> list[Taxon]:
+    return CHECKLIST.species_of(bird("Aves"))
+
+
+def titles_of(located: Sequence[tuple[Taxon, PageRef | LeftOut]]) -> dict[str, str]:
+    return {taxon.scientific_name: place.title for taxon, place in located if isinstance(place, PageRef)}
+
+
+def reasons_of(located: Sequence[tuple[Taxon, PageRef | LeftOut]]) -> Counter[str]:
+    return Counter(place.reason for _, place in located if isinstance(place, LeftOut))
+
+
+# --- a made-up wiki ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wiki() -> Iterator[FaultyWiki]:
+    with FaultyWiki().running() as wiki:
+        for name in ("Northern cardinal", "Eurasian hoopoe", "Merlin"):
+            binomial = bird(name).scientific_name
+            wiki.pages[name] = f"<p>The <b>{name}</b> ({binomial}) is a bird.</p><!-- rendered in 0.1 s -->"
+            wiki.wikitext[name] = f"The '''{name}''' (''{binomial}'') is a bird."
+        yield wiki
+
+
+@pytest.fixture
+def source(wiki: FaultyWiki) -> WikipediaSource:
+    return WikipediaSource(wiki.api_url, contact=None, patience=QUICK)
+
+
+def test_one_species_costs_one_look_up_and_one_page(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    wiki.n_pages = 60_000_000
+    ((_, page),) = source.locate([bird("Merlin")])
+    assert page == PageRef(subject_id="falco-columbarius", title="Merlin", revision=3)
+    ((_, body),) = source.fetch([page])
+    assert isinstance(body, FetchedPage)
+    assert source.requests_made == 2
+    assert body.source == Source(
+        title="Merlin",
+        url=f"{wiki.origin}/wiki/Merlin",
+        revision=3,
+        licence="Creative Commons Attribution-Share Alike 4.0",
+        language="en",
+    )
+    assert "rendered" not in body.body
+    assert source.parse(body).text == "The Merlin (Falco columbarius) is a bird."
+
+
+def test_a_large_wiki_is_asked_fifty_titles_at_a_time(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    wiki.n_pages = 60_000_000
+    owls = [*CHECKLIST.species_of(bird("Strigidae"))[:100], bird("Northern Cardinal")]
+    assert titles_of(list(source.locate(owls))) == {"Cardinalis cardinalis": "Northern cardinal"}
+    asked = sum(len(request.get("titles", "").split("|")) for request in wiki.requests)
+    searches = 2 * 5
+    assert source.requests_made <= asked / 50 + 3 + searches + 1
+    assert not any(request.get("generator") for request in wiki.requests)
+
+
+def test_a_small_wiki_is_listed_and_not_asked_for_every_bird_of_the_world(
+    wiki: FaultyWiki, source: WikipediaSource
+) -> None:
+    wiki.page_limit = 2  # continuation
+    found = list(source.locate(birds()))
+    assert titles_of(found) == {
+        "Cardinalis cardinalis": "Northern cardinal", "Upupa epops": "Eurasian hoopoe", "Falco columbarius": "Merlin",
+    }  # fmt: skip
+    assert reasons_of(found) == {"no page": 11128}
+    assert [taxon for taxon, _ in found] == birds()
+    assert source.requests_made == 4  # siteinfo, two listings, one look-up
+
+
+def test_a_bird_under_an_unexpected_title_is_found_on_a_small_wiki(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    wiki.pages["Our red friend"] = wiki.pages.pop("Northern cardinal")
+    wiki.wikitext["Our red friend"] = "{{Speciesbox|taxon=Cardinalis cardinalis}}"
+    assert titles_of(list(source.locate([bird("Northern Cardinal")]))) == {"Cardinalis cardinalis": "Our red friend"}
+
+
+def test_two_taxa_never_share_a_page(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    hawk, split = bird("Merlin"), Taxon(
+        taxon_id="falco-novus", scientific_name="Falco novus", rank="species", common_names=("Merlin",),
+        lineage={"class": "Aves", "genus": "Falco"}, synonyms=("Falco columbarius",),
+    )  # fmt: skip
+    (first, second) = source.locate([split, hawk])
+    assert isinstance(first[1], LeftOut)
+    assert (first[1].name, first[1].reason) == ("Falco novus", "duplicate page")
+    assert isinstance(second[1], PageRef)
+
+
+def test_a_page_that_changed_its_subject_is_left_out_by_fetch(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    rows = "<tr><td>Class:</td><td>Amphibia</td></tr><tr><td>Genus:</td><td>Bufo</td></tr>"
+    box = f'<table class="infobox biota">{rows}</table>'
+    wiki.pages["Merlin"] = box + "<p>A toad.</p>"
+    wiki.pages["Northern cardinal"] = "<p><b>Northern cardinal</b> may refer to:</p><ul><li>a bird</li></ul>"
+    wiki.pages["Eurasian hoopoe"] = box.replace("Amphibia", "Aves") + '<p><span class="binomial">x</span></p>'
+    names = {
+        "falco-columbarius": "Merlin",
+        "cardinalis-cardinalis": "Northern cardinal",
+        "upupa-epops": "Eurasian hoopoe",
+    }
+    pages = [PageRef(subject_id=key, title=title) for key, title in names.items()]
+    pages.append(PageRef(subject_id="nestor-notabilis", title="Kea"))
+    results = {page.title: result for page, result in source.fetch(pages)}
+    reasons = {title: result.reason for title, result in results.items() if isinstance(result, LeftOut)}
+    assert reasons == {"Merlin": "not about the taxon", "Northern cardinal": "disambiguation", "Kea": "no page"}
+    assert isinstance(results["Eurasian hoopoe"], FetchedPage)
+
+
+def test_a_failing_page_is_a_failure_and_the_others_go_on(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    located = [page for _, page in source.locate(birds()) if isinstance(page, PageRef)]
+    wiki.faults = [Fault(status=500, body=b"no")] * 3
+    wiki.delay_s = 0.02
+    results = [result for _, result in source.fetch(located[:1])]
+    assert isinstance(results[0], Failure)
+    assert results[0].reason.endswith("answered 500 Internal Server Error (tried 3 times)")
+    assert all(isinstance(result, FetchedPage) for _, result in source.fetch(located))
+    assert wiki.most_at_once <= 3
+
+
+def test_what_is_not_taken_from_fetch_is_not_asked_for(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    for i in range(40):
+        wiki.pages[f"Page {i}"] = "<p>Text.</p>"
+    pages = [PageRef(subject_id=f"term:page-{i}", title=f"Page {i}") for i in range(40)]
+    stream = source.fetch(pages)
+    next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    assert len(wiki.requests) < 15
+
+
+def test_a_wiki_that_is_none_fails_clearly(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    wiki.always = html_page()
+    with pytest.raises(Exception, match="expected JSON from http://127"):
+        list(source.locate(birds()))
+    gone = WikipediaSource("http://127.0.0.1:9/api.php", contact=None, patience=QUICK)
+    with pytest.raises(SourceUnavailable, match="cannot be reached"):
+        list(gone.locate(birds()))
+    with pytest.raises(MissingContact):
+        WikipediaSource(None, contact=None)
+
+
+def test_the_name_of_a_source_holds_no_secret() -> None:
+    source = WikipediaSource("http://me:secret@127.0.0.1:9/w/api.php?key=hidden", contact="x@example.org")
+    assert source.name == "wikipedia http://127.0.0.1:9/w/api.php (960px)"
+
+
+def test_titles_that_no_wiki_can_have_spoil_no_request(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    bad = ["a|b", "a<b>", "x" * 300, "", "{{x}}"]
+    found = dict(source.match_titles([*bad, "Merlin"], CHECKLIST))
+    assert isinstance(found["Merlin"], tuple)
+    assert all(isinstance(found[title], LeftOut) for title in bad)
+    assert len(wiki.requests) == 1
+
+
+# --- an odd wiki, served by a real MediaWiki -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def odd_wiki(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if not MEDIAWIKI.is_dir() or shutil.which("php") is None:
+        skip_or_fail("needs MediaWiki")
+    work = tmp_path_factory.mktemp("odd")
+    lines = [json.dumps({"title": title, "wikitext": text}) for title, text in PAGES.items()]
+    (work / "pages.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, shared / "mediawiki" / "local_wiki.py"]
+    state = ["--state", work / "state"]
+    with (work / "log").open("w") as out:
+        subprocess.run(
+            [*command, "start", *state, "--port", str(port), "--pages", work / "pages.jsonl"],
+            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=120,
+        )  # fmt: skip
+    try:
+        yield f"http://127.0.0.1:{port}/api.php"
+    finally:
+        subprocess.run([*command, "stop", *state], check=False, capture_output=True, timeout=60)
+
+
+def test_the_odd_wikis_birds_are_joined_and_its_namesakes_are_not(odd_wiki: str) -> None:
+    source = WikipediaSource(odd_wiki, contact=None)
+    found = list(source.locate(birds()))
+    assert titles_of(found) == ODD_BIRDS
+    assert reasons_of(found) == {"no page": 11131 - 12, "not about the taxon": 2}
+    others = {item.name: item.reason for item in source.unclaimed(CHECKLIST)}
+    assert others == {
+        "Main Page": "not a bird", "Merlin": "not a bird", "Ruff": "not a bird", "Black swan": "not a bird",
+        "Bird bath": "not a bird", "Common toad": "not a bird", "Bird & Co. 50% (brand)": "not a bird",
+        "Kea": "disambiguation", "Struthio": "not a species", "List of odd birds": "not a species",
+        "Florida cardinal": "not in the taxonomy",
+    }  # fmt: skip
+    bodies = [result for _, result in source.fetch([page for _, page in found if isinstance(page, PageRef)])]
+    assert all(isinstance(body, FetchedPage) for body in bodies)
+
+
+@pytest.mark.parametrize("name", ["Merlin", "Kea", "Great Indian Bustard", "Common Starling", "Eurasian Goshawk"])
+def test_one_bird_of_the_odd_wiki_is_found_too(odd_wiki: str, name: str) -> None:
+    source = WikipediaSource(odd_wiki, contact=None)
+    ((taxon, page),) = source.locate([bird(name)])
+    assert isinstance(page, PageRef)
+    assert page.title == ODD_BIRDS[taxon.scientific_name]
+
+
+def test_a_list_page_gives_its_species_and_says_what_the_rest_is(odd_wiki: str) -> None:
+    source = WikipediaSource(odd_wiki, contact=None)
+    titles = source.titles_in_list("List of odd birds")
+    assert titles == [
+        "Merlin (bird)", "Falcon", "Kea", "Gray Heron", "NORTHERN CARDINAL", "Struthio camelus", "Common ostrich",
+        "Common toad", "Dodo of nowhere", "Bird & Co. 50% (brand)",
+    ]  # fmt: skip
+    found = dict(source.match_titles(titles, CHECKLIST))
+    matched = {title: match[0].scientific_name for title, match in found.items() if isinstance(match, tuple)}
+    assert matched == {
+        "Merlin (bird)": "Falco columbarius", "Gray Heron": "Ardea cinerea",
+        "NORTHERN CARDINAL": "Cardinalis cardinalis", "Struthio camelus": "Struthio camelus",
+    }  # fmt: skip
+    left_out = {title: match.reason for title, match in found.items() if isinstance(match, LeftOut)}
+    assert left_out == {
+        "Falcon": "no page", "Kea": "disambiguation", "Common ostrich": "duplicate page", "Common toad": "not a bird",
+        "Dodo of nowhere": "no page", "Bird & Co. 50% (brand)": "not a bird",
+    }  # fmt: skip
+    assert source.requests_made == 3
+
+
+def test_a_category_is_read_with_those_below_it(odd_wiki: str) -> None:
+    source = WikipediaSource(odd_wiki, contact=None)
+    assert source.titles_in_category("Animals") == ["Common toad", "Gray Heron", "Kea (parrot)"]
+    assert source.titles_in_category("Category:odd birds") == ["Gray Heron", "Kea (parrot)"]
+    with pytest.raises(PageNotFound, match="no article in the category 'None such'"):
+        source.titles_in_category("None such")
+    with pytest.raises(PageNotFound):
+        source.titles_in_list("None such")
+
+
+def test_terms_are_found_by_title_redirect_and_search_and_by_nothing_else(odd_wiki: str) -> None:
+    source = WikipediaSource(odd_wiki, contact=None)
+    terms = [
+        ("bird bath", None),
+        ("ostrich", None),
+        ("kea", None),
+        ("nothing", None),
+        ("heron", "gray_Heron"),
+        ("x", "Nope"),
+    ]
+    found = dict(source.locate_terms(terms))
+    assert {name: place.title for name, place in found.items() if isinstance(place, PageRef)} == {
+        "bird bath": "Bird bath", "ostrich": "Common ostrich", "heron": "Gray Heron",
+    }  # fmt: skip
+    assert {name: place.reason for name, place in found.items() if isinstance(place, LeftOut)} == {
+        "kea": "disambiguation", "nothing": "no page", "x": "no page",
+    }  # fmt: skip
+
+
+# --- the wiki of 184 real birds --------------------------------------------------------------------------------------
+
+
+@pytest.mark.integration
+def test_all_184_birds_come_with_text_and_credits_at_a_fair_cost(wiki_api_url: str) -> None:
+    source = WikipediaSource(wiki_api_url, contact=None)
+    found = list(source.locate(birds()))
+    pages = [page for _, page in found if isinstance(page, PageRef)]
+    assert len(pages) == 184
+    assert reasons_of(found) == {"no page": 11131 - 184}
+    assert {item.name: item.reason for item in source.unclaimed(CHECKLIST)} == {
+        "Main Page": "not a bird", "Robin": "disambiguation", "Binoculars": "not a bird", "Amplexus": "not a bird",
+        "Plain stub bird": "not in the taxonomy", "Bird without a box": "not in the taxonomy",
+        "List of birds by common name": "not a species",
+    }  # fmt: skip
+    bodies = [body for _, body in source.fetch(pages) if isinstance(body, FetchedPage)]
+    assert len(bodies) == 184
+    articles: list[tuple[str, Article]] = [(body.page.subject_id, source.parse(body)) for body in bodies]
+    assert all(article.infobox and article.infobox.binomial and len(article.text) > 100 for _, article in articles)
+    anchors = dict(source.fetch_anchors(articles, limit=3))
+    batches = [batch for batch in anchors.values() if isinstance(batch, AnchorBatch)]
+    assert len(batches) == 184
+    assert sum(len(batch.images) for batch in batches) > 150
+    assert Counter(item.reason for batch in batches for item in batch.skipped).keys() == {
+        "licence not free", "licence unknown",
+    }  # fmt: skip
+    assert all(image.anchor.author and image.anchor.licence for batch in batches for image in batch.images)
+    assert source.requests_made <= 1.3 * 184 + 191 / 50
+
+
+@pytest.mark.integration
+def test_the_list_page_and_the_category_lead_to_the_same_birds(wiki_api_url: str) -> None:
+    source = WikipediaSource(wiki_api_url, contact=None)
+    by_list = dict(source.match_titles(source.titles_in_list("List of birds by common name"), CHECKLIST))
+    by_category = dict(source.match_titles(source.titles_in_category("Category:Birds"), CHECKLIST))
+    assert sum(isinstance(match, tuple) for match in by_list.values()) == 184
+    assert sum(isinstance(match, tuple) for match in by_category.values()) == 184
+    left_out = {title: match.reason for title, match in by_list.items() if isinstance(match, LeftOut)}
+    assert left_out == {
+        "Plain stub bird": "not in the taxonomy", "Bird without a box": "not in the taxonomy",
+        "Binoculars": "not a bird", "Robin": "disambiguation", "Bird that nobody wrote about": "no page",
+    }  # fmt: skip
+    assert source.requests_made <= 20

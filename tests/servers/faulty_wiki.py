@@ -1,0 +1,230 @@
+"""A made-up wiki over real HTTP that can be told to misbehave: busy, slow, broken, lagging, or no wiki at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from PIL import Image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One answer that is not the expected one."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    cut_at: int | None = None
+    """Promise the whole body and hang up after so many bytes."""
+    stall_s: float = 0.0
+    """Say nothing for so long before answering."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file of the wiki."""
+
+    content: bytes
+    mime: str = "image/jpeg"
+    width: int = 200
+    height: int = 150
+    metadata: dict[str, str] = field(default_factory=dict)
+    url: str = ""
+    """Instead of its own address on this server."""
+
+
+def busy(retry_after: str | None = None, *, status: int = 429) -> Fault:
+    return Fault(status=status, body=b"slow down", headers={"Retry-After": retry_after} if retry_after else {})
+
+
+def html_page() -> Fault:
+    return Fault(body=b"<!DOCTYPE html><html><p>Welcome</p></html>", headers={"Content-Type": "text/html"})
+
+
+def lagging(retry_after: str = "0") -> Fault:
+    said = {"error": {"code": "maxlag", "info": "Waiting for a database server: 9 seconds lagged"}}
+    return Fault(
+        body=json.dumps(said).encode(), headers={"Content-Type": "application/json", "Retry-After": retry_after}
+    )
+
+
+def jpeg(colour: tuple[int, int, int] = (200, 30, 30), size: tuple[int, int] = (200, 150)) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", size, colour).save(out, "JPEG")
+    return out.getvalue()
+
+
+class FaultyWiki:
+    """A wiki of `pages` (title -> HTML, or `#REDIRECT Title`) and `files`; each request takes the next of `faults`."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, str] = {}
+        self.wikitext: dict[str, str] = {}
+        self.files: dict[str, File] = {}
+        self.faults: list[Fault] = []
+        self.photo_faults: list[Fault] = []
+        self.always: Fault | None = None
+        self.requests: list[dict[str, str]] = []
+        self.headers: list[dict[str, str]] = []
+        self.photos_asked: list[str] = []
+        self.most_at_once = 0
+        self.delay_s = 0.0
+        self.licence = {"text": "Creative Commons Attribution-Share Alike 4.0", "url": ""}
+        self.n_pages: int | None = None
+        self.page_limit = 500
+        self._running = 0
+        self._lock = threading.Lock()
+        wiki = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                wiki._answer(self, urlsplit(self.path).query)
+
+            def do_POST(self) -> None:
+                wiki._answer(self, self.rfile.read(int(self.headers["Content-Length"])).decode())
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.origin = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.api_url = f"{self.origin}/w/api.php"
+
+    @contextmanager
+    def running(self) -> Iterator[FaultyWiki]:
+        thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.server.shutdown()
+            self.server.server_close()
+            thread.join()
+
+    def _answer(self, handler: BaseHTTPRequestHandler, query: str) -> None:
+        with self._lock:
+            self._running += 1
+            self.most_at_once = max(self.most_at_once, self._running)
+        try:
+            if self.delay_s:
+                time.sleep(self.delay_s)
+            path = urlsplit(handler.path).path
+            if path.startswith("/photos/"):
+                fault, body, kind = self._photo(path.removeprefix("/photos/"))
+            else:
+                fault, body, kind = self._api(handler, query)
+            self._send(handler, fault, body, kind)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the client gave up, which is what some tests are about
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def _photo(self, name: str) -> tuple[Fault | None, bytes, str]:
+        self.photos_asked.append(name)
+        with self._lock:
+            fault = self.photo_faults.pop(0) if self.photo_faults else None
+        file = self.files[name]
+        return fault, file.content, file.mime
+
+    def _api(self, handler: BaseHTTPRequestHandler, query: str) -> tuple[Fault | None, bytes, str]:
+        fields = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
+        with self._lock:
+            self.requests.append(fields)
+            self.headers.append(dict(handler.headers.items()))
+            fault = self.always or (self.faults.pop(0) if self.faults else None)
+        action: Callable[[dict[str, str]], Any] = self._parse if fields.get("action") == "parse" else self._query
+        return fault, json.dumps(action(fields)).encode(), "application/json; charset=utf-8"
+
+    def _send(self, handler: BaseHTTPRequestHandler, fault: Fault | None, body: bytes, kind: str) -> None:
+        given = fault or Fault()
+        if given.stall_s:
+            time.sleep(given.stall_s)
+        if fault is not None and (fault.body or fault.status != 200):
+            body = fault.body
+        handler.send_response(given.status)
+        headers = {"Content-Type": kind, "Content-Length": str(len(body)), **given.headers}
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(body if given.cut_at is None else body[: given.cut_at])
+        if given.cut_at is not None:
+            handler.close_connection = True
+
+    # --- the API -----------------------------------------------------------------------------------------------
+
+    def _parse(self, fields: dict[str, str]) -> Any:
+        title = self._target(fields["page"])
+        if title not in self.pages:
+            return {"error": {"code": "missingtitle", "info": "The page you specified doesn't exist."}}
+        revision = 1 + list(self.pages).index(title)
+        return {
+            "parse": {"title": title, "revid": revision, "text": self.pages[title], "categories": [], "properties": {}}
+        }
+
+    def _query(self, fields: dict[str, str]) -> Any:
+        answer: dict[str, Any] = {}
+        found: dict[str, Any] = {"query": answer}
+        if fields.get("meta") == "siteinfo":
+            answer["general"] = {
+                "sitename": "Faulty", "lang": "en", "server": self.origin, "articlepath": "/wiki/$1",
+            }  # fmt: skip
+            answer["rightsinfo"] = self.licence
+            answer["statistics"] = {"pages": len(self.pages) if self.n_pages is None else self.n_pages}
+            answer["namespaces"] = {"6": {"name": "File"}, "14": {"name": "Category"}}
+        if "titles" in fields:
+            titles = fields["titles"].split("|")
+            if len(titles) > 50:
+                return {"error": {"code": "toomanyvalues", "info": "Too many values"}}
+            redirects = [{"from": t, "to": self._target(t)} for t in titles if self._target(t) != t]
+            answer["redirects"] = redirects
+            asked = dict.fromkeys(self._target(t) for t in titles)
+            pages = [self._file(t) if t.startswith("File:") else self._page(t) for t in asked]
+            answer["pages"] = pages
+        if fields.get("generator") == "allpages":
+            articles = [t for t in sorted(self.pages) if not self.pages[t].startswith("#REDIRECT ")]
+            start = int(fields.get("gapcontinue", "0"))
+            answer["pages"] = [self._page(t) for t in articles[start : start + self.page_limit]]
+            if start + self.page_limit < len(articles):
+                found["continue"] = {"gapcontinue": str(start + self.page_limit), "continue": "-||"}
+        return found
+
+    def _target(self, title: str) -> str:
+        text = self.pages.get(title, "")
+        return text.removeprefix("#REDIRECT ") if text.startswith("#REDIRECT ") else title
+
+    def _page(self, title: str) -> dict[str, Any]:
+        if title not in self.pages:
+            return {"ns": 0, "title": title, "missing": True}
+        content = {"slots": {"main": {"content": self.wikitext.get(title, self.pages[title])}}}
+        revision = 1 + list(self.pages).index(title)
+        redirects = [{"ns": 0, "title": t} for t in self.pages if self._target(t) == title != t]
+        return {
+            "ns": 0, "title": title, "lastrevid": revision, "redirects": redirects,
+            "revisions": [{"revid": revision, **content}],
+        }  # fmt: skip
+
+    def _file(self, title: str) -> dict[str, Any]:
+        name = title.removeprefix("File:")
+        if name not in self.files:
+            return {"ns": 6, "title": title, "missing": True}
+        file = self.files[name]
+        metadata = {key: {"value": value, "source": "commons-desc-page"} for key, value in file.metadata.items()}
+        url = file.url or f"{self.origin}/photos/{name}"
+        info = {
+            "url": url, "thumburl": url, "mime": file.mime, "width": file.width, "height": file.height,
+            "descriptionurl": f"{self.origin}/wiki/{title}", "extmetadata": metadata,
+        }  # fmt: skip
+        return {"ns": 6, "title": title, "imageinfo": [info]}
