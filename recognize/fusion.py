@@ -65,15 +65,18 @@ def default(
     """Return for each photo the species of the `m` best chunks and of the `m` best anchors, by both stages together.
 
     A species' text score is its best chunk's, its visual score its best (or mean) anchor's. Both are measured in
-    standard deviations from what the photo scores over the whole knowledge base, so that a stage in which everything
-    looks alike cannot drown the other; the final score is their weighted sum. A species without text or without anchors
-    gets 0 for what it lacks: as a chunk or an anchor picked blindly would. Equal scores keep the order of rows. The
-    stages `text_part` and `visual_part` are what each of the two gave to the final score.
+    standard deviations from what the photo scores over the knowledge base, so that a stage in which everything looks
+    alike cannot drown the other; the final score is their weighted sum. (Over the knowledge base means: over all chunks
+    and all anchors, or 512 of each, evenly spread.) A species without text or without anchors gets 0 for what it lacks:
+    as a chunk or an anchor picked blindly would. Equal scores keep the order of rows. The stages `text_part` and
+    `visual_part` are what each of the two gave to the final score.
     """
     check_choice("anchor_pooling", anchor_pooling, ("mean", "max"))
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     owners = knowledge.chunk_owners
     anchor_matrix = knowledge.anchors.vectors
+    text_scales = _scales(queries.text_image, knowledge.chunk_sample)
+    visual_scales = _scales((queries.visual,), (knowledge.anchor_sample,))
 
     def rank(photo: int, rows: list[FloatArray]) -> Ranking:
         chunk_scores, anchor_scores = rows
@@ -82,7 +85,7 @@ def default(
         chunks = find_pool(chunk_scores, m, text.exactly)
         seen = find_pool(anchor_scores, m, lambda at: dot_rows_exactly(anchor_matrix[at], anchors.query))
         species = np.union1d(owners[chunks], knowledge.anchors.owners[seen])
-        text_scale, visual_scale = _Scale.of(chunk_scores), _Scale.of(anchor_scores)
+        text_scale, visual_scale = text_scales[photo], visual_scales[photo]
         best_chunk = _best_chunks(knowledge, chunk_scores, species, text.exactly)
         has_text = best_chunk >= 0
         by_encoder = np.full((len(knowledge.names), len(species)), np.nan)
@@ -117,22 +120,28 @@ def default(
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Mean and standard deviation of what a photo scores over all chunks or all anchors."""
+    """Mean and standard deviation of what a photo scores over the chunks or the anchors."""
 
     mean: float
     deviation: float
-
-    @classmethod
-    def of(cls, scores: FloatArray) -> _Scale:
-        if not len(scores):
-            return cls(0.0, 0.0)
-        return cls(float(scores.mean(dtype=np.float64)), float(scores.std(dtype=np.float64)))
 
     def apply(self, scores: Scores) -> Scores:
         """Return the scores in deviations from the mean; 0 where there is none, or where all are alike."""
         if self.deviation < _ALIKE:
             return np.zeros(len(scores))
         return np.nan_to_num((scores - self.mean) / self.deviation)
+
+
+def _scales(queries: tuple[FloatArray, ...], samples: tuple[Scores, ...]) -> list[_Scale]:
+    """Return the scale of each photo, from the sampled rows of each encoder.
+
+    In float64, so that a photo has the same scale in every batch, to more digits than anyone is shown.
+    """
+    if not samples or not len(samples[0]):
+        return [_Scale(0.0, 0.0)] * (len(queries[0]) if queries else 0)
+    products = [query.astype(np.float64) @ sample.T for query, sample in zip(queries, samples, strict=True)]
+    scores = sum(products[1:], start=products[0]) / len(products)
+    return [_Scale(float(mean), float(spread)) for mean, spread in zip(scores.mean(1), scores.std(1), strict=True)]
 
 
 def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: IntArray, rescore: Rescore) -> IntArray:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
 from data.contracts import Encoders, KnowledgeStore, VectorTable
 from data.errors import StoreError
+
+_SAMPLE: Final = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +68,16 @@ class Knowledge:
         return _starts(self.anchors.owners, self.n_species)
 
     @cached_property
+    def chunk_sample(self) -> tuple[NDArray[np.float64], ...]:
+        """Text vectors of evenly spread chunks, for each encoder: what a photo's scores are measured against."""
+        return tuple(_sample(table) for table in self.chunks)
+
+    @cached_property
+    def anchor_sample(self) -> NDArray[np.float64]:
+        """Evenly spread anchors, for the same."""
+        return _sample(self.anchors)
+
+    @cached_property
     def blends(self) -> tuple[FloatArray, ...]:
         """For each text-image encoder `(n_species, dim)`: (text + image) / 2, each a species' mean, else zero."""
         return tuple(
@@ -92,6 +106,12 @@ def read_knowledge(store: KnowledgeStore, encoders: Encoders) -> Knowledge:
         anchors=store.anchor_vectors(encoders.visual.space),
         images=tuple(store.anchor_vectors(encoder.space) for encoder in encoders.text_image),
     )
+
+
+def _sample(table: VectorTable) -> NDArray[np.float64]:
+    n = len(table.owners)
+    rows = np.arange(n) if n <= _SAMPLE else np.arange(_SAMPLE) * n // _SAMPLE
+    return table.vectors[rows].astype(np.float64)
 
 
 def _starts(owners: IntArray, n_species: int) -> IntArray:

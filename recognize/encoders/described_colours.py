@@ -40,7 +40,7 @@ _OTHER_PLUMAGE_WEIGHT: Final = 0.4  # photos show males and adults more often
 _REACH: Final = 5  # words between a colour and its part
 
 _TOKEN: Final = re.compile(r"[a-z]+(?:-[a-z]+)*")
-_SENTENCE: Final = re.compile(r"[.;:!?]\s+|\n")
+_SENTENCE: Final = re.compile(r"[.;!?]\s+|\n")  # not at a colon: "crown: red"
 
 
 def count_words(text: str) -> int:

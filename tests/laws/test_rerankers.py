@@ -1,0 +1,102 @@
+"""What holds for every re-ranking method."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.errors import BadImage, BadInput
+from data.records import Job, JobImage
+from recognize import load_encoders
+from rerank import METHODS, first_stage, rerank
+
+COLOURS = ("red", "blue", "yellow", "green", "black", "white", "brown", "orange")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("images")
+    for colour in COLOURS:
+        Image.new("RGB", (40, 40), colour).save(root / f"{colour}.png")
+    (root / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 not much of a JPEG")
+    (root / "empty.png").write_bytes(b"")
+    return root
+
+
+def job_of(names, scores, text="a crimson bird", **options):
+    candidates = tuple(
+        JobImage(image_id=f"{name}-{i}", path=name if "." in name else f"{name}.png", score=score)
+        for i, (name, score) in enumerate(zip(names, scores, strict=True))
+    )
+    return Job(query_id="q1", text=text, candidates=candidates, **options)
+
+
+def run(method, job, folder):
+    return rerank(job, method, encoder=load_encoders("starter").text_image[0], root=folder)
+
+
+@pytest.fixture(params=METHODS)
+def method(request):
+    return request.param
+
+
+def test_the_result_is_a_permutation_with_ranks_from_one(method, folder):
+    rng = np.random.default_rng(0)
+    for n in (0, 1, 2, 5, 70):
+        job = job_of(rng.choice(COLOURS, n).tolist(), rng.random(n).round(1).tolist())
+        ranked = run(method, job, folder)
+        assert sorted(image.image_id for image in ranked) == sorted(image.image_id for image in job.candidates)
+        assert [image.rank for image in ranked] == list(range(1, n + 1))
+        assert {image.query_id for image in ranked} <= {"q1"}
+
+
+def test_scores_never_rise_down_the_list(method, folder):
+    scores = [image.score for image in run(method, job_of([*COLOURS, "broken.jpg"], [0.5] * 9), folder)]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_ties_keep_the_order_of_the_first_stage(method, folder):
+    job = job_of(["blue"] * 40, [(i * 7) % 5 for i in range(40)])
+    ranked = run(method, job, folder)
+    assert [image.image_id for image in ranked] == [image.image_id for image in first_stage(job)]
+    assert [image.first_stage_rank for image in ranked] == list(range(1, 41))
+
+
+def test_ties_of_the_first_stage_keep_the_order_of_the_job(method, folder):
+    ranked = run(method, job_of(["blue"] * 10, [0.5] * 10), folder)
+    assert [image.image_id for image in ranked] == [f"blue-{i}" for i in range(10)]
+
+
+def test_the_order_of_the_input_does_not_matter_where_the_first_stage_has_no_ties(method, folder):
+    job = job_of(COLOURS, [0.1 * i for i in range(8)])
+    other = Job(query_id="q1", text=job.text, candidates=job.candidates[::-1])
+    assert run(method, job, folder) == run(method, other, folder)
+
+
+def test_an_image_that_cannot_be_read_is_an_error_row_at_the_end(method, folder):
+    job = job_of(["broken.jpg", "red", "missing.png", "blue", "empty.png"], [0.9, 0.8, 0.7, 0.6, 0.95])
+    ranked = run(method, job, folder)
+    assert [image.status for image in ranked] == ["ok", "ok", "error", "error", "error"]
+    # Among themselves in first-stage order.
+    assert [image.image_id for image in ranked[2:]] == ["empty.png-4", "broken.jpg-0", "missing.png-2"]
+    assert all(image.error for image in ranked[2:])
+    assert "does not exist" in ranked[4].error
+    assert all(image.error is None for image in ranked[:2])
+
+
+def test_an_image_named_twice_is_refused(method, folder):
+    image = JobImage(image_id="a", path="red.png", score=1.0)
+    with pytest.raises(BadInput, match="'a' twice"):
+        run(method, Job(query_id="q1", text="red", candidates=(image, image)), folder)
+
+
+def test_the_job_is_left_as_it_was(method, folder):
+    job = job_of(COLOURS, [0.5] * 8)
+    before = repr(job)
+    run(method, job, folder)
+    assert repr(job) == before
+
+
+def test_a_reference_image_that_cannot_be_read_ends_the_job(method, folder):
+    job = job_of(COLOURS, [0.5] * 8, reference_image="broken.jpg", modification="but with a red crown")
+    with pytest.raises(BadImage, match=r"broken\.jpg"):
+        run(method, job, folder)

@@ -1,0 +1,64 @@
+"""The figures of recognition, by hand."""
+
+import pytest
+from PIL import Image
+
+from data.memory import MemoryStore, Sketch
+from recognize import PhotoRanking, Recognizer, evaluate, evaluate_rankings, load_encoders
+
+
+def ranking(*ids, chunks=(), error=None):
+    return PhotoRanking(image="x", taxon_ids=ids, chunk_taxon_ids=chunks, error=error)
+
+
+def test_the_figures_of_four_photos():
+    far = tuple(f"other-{i}" for i in range(29))
+    report = evaluate_rankings(
+        [
+            (ranking("robin", "wren"), "robin"),
+            (ranking("wren", "robin"), "robin"),
+            (ranking(*far, "robin"), "robin"),
+            (ranking("robin"), "wren"),
+        ]
+    )
+    assert (report.n, report.n_species, report.n_unreadable) == (4, 2, 0)
+    micro = {measured.name: measured.micro for measured in report.measures}
+    assert micro == pytest.approx(
+        {"top-1": 1 / 4, "top-5": 1 / 2, "hit@30": 3 / 4, "MRR@1": 1 / 4, "MRR@5": 1.5 / 4, "MRR@10": 1.5 / 4}
+    )
+    assert report["top-1"].macro == pytest.approx((1 / 3 + 0) / 2)
+    assert report["hit@30"].macro == pytest.approx((1 + 0) / 2)
+
+
+def test_chunks_are_ranked_beside_species():
+    report = evaluate_rankings([(ranking("wren", "robin", chunks=("wren", "wren", "robin")), "robin")])
+    assert report["MRR@10"].micro == 1 / 2
+    assert report["chunk MRR@10"].micro == pytest.approx(1 / 3)
+
+
+def test_unreadable_photos_are_counted_and_left_out():
+    report = evaluate_rankings([(ranking("robin"), "robin"), (ranking(error="broken"), "robin")])
+    assert (report.n, report.n_unreadable, report["top-1"].micro) == (1, 1, 1.0)
+
+
+def test_nothing_readable_is_an_error():
+    with pytest.raises(ValueError, match="1 that cannot"):
+        evaluate_rankings([(ranking(error="broken"), "robin")])
+
+
+def test_a_recognizer_is_measured_over_labelled_photos():
+    encoders = load_encoders("starter")
+    colours = ("red", "blue", "yellow", "black", "white", "green")
+    store = MemoryStore(
+        {f"Avis {c}": Sketch(pictures=[Image.new("RGB", (32, 32), c)], texts=[f"Plumage {c}."]) for c in colours},
+        encoders,
+    )
+    photos = [(Image.new("RGB", (40, 40), c), f"avis-{c}") for c in colours]
+    photos[2] = (b"no picture", "avis-yellow")
+    photos.append((Image.new("RGB", (40, 40), "red"), "not-in-the-knowledge-base"))
+    for preset in ("default", "vr-rag-v1", "vr-rag-v2", "anchors-only"):
+        report = evaluate(Recognizer(store, encoders, preset=preset, batch_size=2), photos)
+        assert (report.n, report.n_species, report.n_unreadable) == (6, 6, 1)
+        assert report["top-1"].micro == pytest.approx(5 / 6)
+        low, high = report["top-1"].micro_interval
+        assert 0 <= low <= 5 / 6 <= high <= 1

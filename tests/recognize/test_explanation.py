@@ -1,0 +1,117 @@
+"""Why the first is first, in words that a birder can check."""
+
+import pytest
+from PIL import Image, ImageDraw
+
+from data.errors import UsageError
+from data.memory import MemoryStore, Sketch
+from data.records import Identification
+from recognize import PRESETS, Recognizer, explain, load_encoders
+from recognize.marks import find_marks
+
+
+def bird(colour):
+    picture = Image.new("RGB", (96, 96), "white")
+    ImageDraw.Draw(picture).ellipse((24, 30, 72, 70), fill=colour)
+    return picture
+
+
+@pytest.fixture(scope="module")
+def encoders():
+    return load_encoders("starter")
+
+
+@pytest.fixture(scope="module")
+def store(encoders):
+    return MemoryStore(
+        {
+            "Cardinalis cardinalis": Sketch(
+                texts=["Plumage scarlet.", "The crown is red and the face black."],
+                pictures=[bird("crimson")],
+                common_name="Northern Cardinal",
+                credit="A. Painter",
+            ),
+            "Piranga olivacea": Sketch(
+                texts=["Plumage red with black wings.", "The crown is yellow."],
+                pictures=[bird("darkorange")],
+                common_name="Scarlet Tanager",
+            ),
+        },
+        encoders,
+    )
+
+
+@pytest.mark.parametrize("preset", sorted(set(PRESETS)))
+def test_the_leads_of_the_stages_add_up_to_the_lead(store, encoders, preset):
+    row = next(Recognizer(store, encoders, preset=preset).identify([bird("crimson")]))
+    why = explain(store, row)
+    assert why.first.scientific_name == "Cardinalis cardinalis"
+    assert why.lead > 0
+    assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
+    assert why.deciding_stage == max(why.lead_by_stage, key=why.lead_by_stage.get)
+
+
+def test_the_marks_that_differ_are_named(store, encoders):
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("crimson")])))
+    assert why.only_first == ("red crown", "black face")
+    assert why.only_second == ("black wings", "yellow crown")
+    assert "The crown is red in Northern Cardinal, yellow in Scarlet Tanager." in why.told_apart
+    assert "Only for Scarlet Tanager the text names black wings." in why.told_apart
+    assert not why.same_genus
+    assert why.first.anchors[0].credit == "A. Painter, private"
+
+
+def test_a_stage_that_spoke_for_the_other_is_named(encoders):
+    store = MemoryStore(
+        {
+            "Rubra verbis": Sketch(texts=["Plumage red."], pictures=[bird("navy")]),
+            "Rubra imagine": Sketch(texts=["Plumage blue."], pictures=[bird("crimson")]),
+        },
+        encoders,
+    )
+    why = explain(store, next(Recognizer(store, encoders, preset="default").identify([bird("crimson")])))
+    assert why.deciding_stage == "visual"
+    assert "through the anchor pictures, against the description." in why.told_apart
+    assert why.same_genus
+
+
+def test_a_tie_is_called_a_tie(encoders):
+    twins = {name: Sketch(texts=["Plumage red."], pictures=[bird("red")]) for name in ("A a", "B b")}
+    store = MemoryStore(twins, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert (why.first.taxon_id, why.lead, why.deciding_stage) == ("a-a", 0, None)
+    assert "score the same" in why.told_apart
+    assert "name the same marks" in why.told_apart
+
+
+def test_a_single_candidate_is_explained_too(encoders):
+    store = MemoryStore({"A a": Sketch(texts=["red"])}, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert why.second is None
+    assert why.told_apart == "A a is the only candidate."
+
+
+def test_a_species_without_description_is_said_to_have_none(encoders):
+    store = MemoryStore({"A a": Sketch(pictures=[bird("red")]), "B b": Sketch(texts=["Plumage blue."])}, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert "no description of A a" in why.told_apart
+
+
+def test_an_error_row_cannot_be_explained(store):
+    with pytest.raises(UsageError, match="broken"):
+        explain(store, Identification(image="x", status="error", error="broken"))
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("Red-crowned, with white-bellied young.", ["red crown", "white belly"]),
+        ("A bird of no known colour.", []),
+        ("The bill is long and decurved.", ["long bill", "curved bill"]),
+        ("Scarlet. The cap is crimson.", ["red crown"]),
+        ("Streaked brown underparts", ["streaked underparts", "brown underparts"]),
+        ("", []),
+    ],
+)
+def test_marks_are_found_in_what_texts_say(text, marks):
+    assert [str(mark) for mark in find_marks(text)] == marks

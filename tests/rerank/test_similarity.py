@@ -1,0 +1,76 @@
+"""Similarity re-ranking: what the query is made of."""
+
+import pytest
+from PIL import Image
+
+from data.errors import BadInput, ConfigError, UsageError
+from data.records import Job, JobImage
+from recognize import load_encoders
+from rerank import SimilarityReranker, rerank
+
+COLOURS = ("blue", "red", "yellow", "green")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for colour in COLOURS:
+        Image.new("RGB", (40, 40), colour).save(tmp_path / f"{colour}.png")
+    return tmp_path
+
+
+def job(text, **options):
+    candidates = tuple(JobImage(image_id=c, path=f"{c}.png", score=0.5) for c in COLOURS)
+    return Job(query_id="q", text=text, candidates=candidates, **options)
+
+
+def first(folder, job):
+    encoder = load_encoders("starter").text_image[0]
+    return SimilarityReranker(encoder, root=folder, batch_size=3).rerank(job)[0].image_id
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("a scarlet bird", "red"), ("azure wings", "blue"), ("a golden bird", "yellow"), ("an emerald parrot", "green")],
+)
+def test_the_image_that_the_text_describes_comes_first(folder, text, found):
+    assert first(folder, job(text)) == found
+
+
+def test_a_reference_image_alone_finds_its_like(folder):
+    assert first(folder, job("", reference_image="yellow.png")) == "yellow"
+
+
+def test_text_and_reference_image_count_together(folder):
+    encoder = load_encoders("starter").text_image[0]
+    both = job("ignored: blue", reference_image="yellow.png", modification="with a red crown")
+    ranked = SimilarityReranker(encoder, root=folder).rerank(both)
+    assert {image.image_id for image in ranked[:2]} == {"yellow", "red"}
+
+
+def test_a_text_of_unknown_words_keeps_the_first_stage(folder):
+    assert first(folder, job("xyzzy")) == "blue"
+
+
+def test_a_job_without_text_and_reference_is_refused(folder):
+    with pytest.raises(BadInput, match="neither a text nor a reference image"):
+        first(folder, job("  "))
+
+
+def test_another_method_is_refused_with_those_there_are(folder):
+    with pytest.raises(ConfigError, match="'cotrr'") as caught:
+        rerank(job("red"), "cotrr", encoder=load_encoders().text_image[0])
+    assert caught.value.hint == "one of: similarity"
+
+
+def test_the_method_without_an_encoder_says_what_it_needs():
+    with pytest.raises(UsageError, match="needs a text-image encoder"):
+        rerank(job("red"))
+
+
+def test_relative_paths_start_from_the_root_and_absolute_ones_do_not(folder, tmp_path_factory):
+    encoder = load_encoders("starter").text_image[0]
+    image = JobImage(image_id="a", path=str(folder / "red.png"), score=1.0)
+    ranked = SimilarityReranker(encoder, root=tmp_path_factory.mktemp("x")).rerank(
+        Job(query_id="q", text="red", candidates=(image,))
+    )
+    assert ranked[0].status == "ok"
