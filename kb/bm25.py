@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -20,15 +21,23 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _STOP_WORDS = groups()["stop"]
 
 
+@cache
+def _synonyms() -> dict[str, str]:
+    pairs = (pair.split("=") for pair in groups()["synonym"])
+    return {stem(other): stem(word) for word, other in pairs}
+
+
 def tokens(text: str) -> list[str]:
-    """Return the telling words of a text in order, in lower case, cut down to their stems.
+    """Return the telling words of a text in order, in lower case, cut down to their stems, one of synonyms for all.
 
     Example:
         >>> tokens("The birds' grayish wings, barred with black")
-        ['bird', 'greyish', 'wing', 'bar', 'black']
+        ['bird', 'grey', 'wing', 'bar', 'black']
     """
     words = (word.lower().replace("’", "'").removesuffix("'s") for word in _WORD.findall(text))
-    return [stem(word) for word in words if word not in _STOP_WORDS]
+    stems = (stem(word) for word in words if word not in _STOP_WORDS)
+    synonyms = _synonyms()
+    return [synonyms.get(word, word) for word in stems]
 
 
 def stem(word: str) -> str:

@@ -28,7 +28,7 @@ MAX_SENTENCE_WORDS = 70
 
 # When a query names nothing, only a text that holds nearly all of its words may answer. Set on queries about other
 # things ("sunglasses on a table"), which must find nothing; a table of them is in the tests.
-TERM_COVERAGE = 0.75
+TERM_COVERAGE = 0.9
 TERM_COVERAGE_WITH_VECTOR = 0.5
 TERM_SIMILARITY = 0.6
 SPECIES_COVERAGE = 0.9
@@ -119,6 +119,15 @@ def context(store: LookupStore, query: str, encoder: TextEncoder) -> Context:
         store: an open knowledge base.
         query: free text, such as the query of a rerank job.
         encoder: the sentence encoder that the knowledge base was built with.
+
+    Example:
+        >>> import kb, recognize
+        >>> from kb.starter_source import StarterSource
+        >>> source, encoders = StarterSource(), recognize.load_encoders("starter")
+        >>> _ = kb.build("frogs.kb", source.taxa()[:1], source, encoders, terms=source.terms()[:3])
+        >>> found = kb.context(kb.open("frogs.kb"), "Water frogs in amplexus position", encoders.sentence)
+        >>> found.found, [term.name for term in found.terms]
+        (True, ['amplexus'])
 
     Source:
         Divide and Conquer, section 3.1, expert context injection. Differs: composed from the knowledge base without a
@@ -248,6 +257,14 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
         text: a name, a part of one, or a description such as "red crest and black face".
         encoder: the sentence encoder that the knowledge base was built with.
         n: how many at most.
+
+    Example:
+        >>> import kb, recognize
+        >>> from kb.starter_source import StarterSource
+        >>> source, encoders = StarterSource(), recognize.load_encoders("starter")
+        >>> _ = kb.build("birds.kb", source.taxa()[:4], source, encoders)
+        >>> kb.search(kb.open("birds.kb"), "red shoulder patch", encoders.sentence, n=1)[0].common_name
+        'Red-winged Blackbird'
     """
     if n < 1:
         raise ValueError(f"expected n of at least 1, got {n}")

@@ -12,7 +12,8 @@ from typing import Literal
 from data.arrays import rank_descending
 from data.records import Taxon, Term
 from kb.bird_groups import GROUP_NAMES
-from kb.bm25 import BM25, stem
+from kb.bm25 import BM25
+from kb.lexicon import groups
 from kb.taxa import fold
 
 MentionKind = Literal["species", "term", "group"]
@@ -67,7 +68,8 @@ class NameFinder:
                         self._group_name.setdefault(key, group)
         for term in terms:
             for name in (term.name, *term.aliases):
-                self._terms.setdefault(_stemmed(name.split()), term.term_id)
+                for key in _inflected(name):
+                    self._terms.setdefault(key, term.term_id)
         self._names = [(name, taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
         self._trigrams: BM25 | None = None
 
@@ -95,11 +97,13 @@ class NameFinder:
         for key in keys:
             if key in self._species:
                 return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
-        stems = _stemmed(parts)
-        if stems in self._terms:
-            return Mention(kind="term", text=text, ids=(self._terms[stems],), start=start)
+        if not _is_part_of_a_name(query, start, text):
+            for key in _inflected(text):
+                if key in self._terms:
+                    return Mention(kind="term", text=text, ids=(self._terms[key],), start=start)
         for key in keys:
-            if key in self._groups and (key in self._group_name or self._is_scientific(text, query)):
+            is_meant = _stands_alone(query, start) if key in self._group_name else self._is_scientific(text, query)
+            if key in self._groups and is_meant:
                 return Mention(kind="group", text=text, ids=tuple(self._groups[key]), start=start)
         return None
 
@@ -152,9 +156,33 @@ def _singular(words: Sequence[str]) -> str:
     return " ".join([*words[:-1], last])
 
 
-def _stemmed(words: Sequence[str]) -> str:
-    parts = [part for word in words for part in re.split(r"[-'’.]", word.lower()) if part]
-    return " ".join(stem(part) for part in parts)
+def _inflected(name: str) -> list[str]:
+    """Return the forms of a term that mean the same: its last word as it stands, in the singular, without -ing or -ed.
+
+    Two names mean the same if they share a form; "bare" and "barred" share none.
+    """
+    parts = [part for part in re.split(r"[\s'’.-]+", name.lower()) if part]
+    if not parts:
+        return []
+    *before, last = parts
+    forms = [last, _singular([last])]
+    for ending in ("ing", "ed"):
+        root = last.removesuffix(ending)
+        if root != last and len(root) >= 3:
+            forms += [root, root + "e", root[:-1]] if root[-1] == root[-2] else [root, root + "e"]
+    return list(dict.fromkeys(" ".join([*before, form]) for form in forms))
+
+
+def _is_part_of_a_name(query: str, start: int, text: str) -> bool:
+    """Say whether a word with a capital follows another one inside a sentence: "Scarlet Waxy Cap" is no cap."""
+    before = _WORD.findall(query[:start])
+    return bool(before) and text[0].isupper() and before[-1][0].isupper() and not query.isupper()
+
+
+def _stands_alone(query: str, start: int) -> bool:
+    """Say whether a group is meant as such: "two owls"; a "spotted owl" is a species, if one that is not known."""
+    before = _WORD.findall(query[:start])
+    return not before or before[-1].lower() in groups()["before-a-group"] or before[-1].isdigit()
 
 
 def _trigrams(text: str) -> list[str]:

@@ -173,6 +173,19 @@ def test_terms_and_species_of_one_query_come_with_all_their_sources_once() -> No
     assert len(found.terms) == 1
 
 
+def test_a_word_that_only_looks_like_a_term_or_is_part_of_a_longer_name_is_none() -> None:
+    terms = [*TERMS, Term(term_id="term:crown", name="crown", definition="The top of the head.", aliases=("cap",))]
+    finder = NameFinder([item.taxon for item in SPECIES], terms)
+    assert finder.find("Scarlet Waxy Cap in bare hands") == []
+    assert [mention.ids for mention in finder.find("a black cap")] == [("term:crown",)]
+
+
+def test_a_species_that_is_not_known_is_not_taken_for_its_group() -> None:
+    assert not context(STORE, "a spotted owl in a tree hole", ENCODER).found
+    assert not context(STORE, "Spotted Owl", ENCODER).found
+    assert context(STORE, "two owls in a tree hole", ENCODER).found
+
+
 def test_a_genus_that_is_an_english_word_needs_its_capital() -> None:
     finder = NameFinder([replace(CARDINAL.taxon, scientific_name="Dives dives", common_names=())], [])
     assert finder.find("An osprey dives into water") == []
