@@ -73,6 +73,16 @@ def build(
         SpaceMismatch: if the knowledge base was begun with other encoders.
         KnowledgeBaseLocked: if another build is writing to it.
         SourceError: if the source fails for good; what was done is kept.
+
+    Example:
+        >>> import tempfile, kb, recognize
+        >>> from kb.starter_source import StarterSource
+        >>> source = StarterSource()
+        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name in ("Snowy Owl", "Western Barn Owl")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     status = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))
+        >>> status.species, status.failures
+        (2, ())
     """
     layout = Layout(Path(path))
     layout.claim()

@@ -244,5 +244,18 @@ def open_store(path: str | Path) -> KnowledgeBase:
     Raises:
         MissingKnowledgeBase: if there is none.
         StoreError: if its ledger cannot be read, or another version wrote it.
+
+    Example:
+        >>> import tempfile, kb, recognize
+        >>> from kb.starter_source import StarterSource
+        >>> source = StarterSource()
+        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl"]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))
+        ...     store = kb.open(f"{folder}/owls.kb")
+        ...     [entry] = store.species(["bubo-scandiacus"])
+        ...     store.close()
+        >>> entry.taxon.common_name, len(entry.anchors)
+        ('Snowy Owl', 3)
     """
     return KnowledgeBase(path)

@@ -38,6 +38,16 @@ def verify(path: str | Path) -> Verification:
         MissingKnowledgeBase: if there is none.
         KnowledgeBaseLocked: if a build is running.
         StoreError: if the ledger itself is lost: only a new build can make it.
+
+    Example:
+        >>> import tempfile, kb, recognize
+        >>> from kb.starter_source import StarterSource
+        >>> source = StarterSource()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = kb.build(f"{folder}/terms.kb", [], source, recognize.load_encoders("starter"), terms=source.terms())
+        ...     verification = kb.verify(f"{folder}/terms.kb")
+        >>> verification.ok, verification.problems
+        (True, ())
     """
     layout = Layout(Path(path))
     info = layout.require()
