@@ -15,7 +15,6 @@ headings of plain texts; HTML is read as a page of a wiki.
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,14 +32,14 @@ from data.records import (
     Figure,
     LeftOut,
     PageRef,
-    Section,
     Source,
     Taxon,
 )
 from kb import reasons
 from kb.joining import left_out
-from kb.parse import clean, parse_article
+from kb.parse import parse_article
 from kb.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
+from kb.plain_text import parse_text
 from kb.taxa import fold
 from kb.terms import term_id
 
@@ -53,9 +52,6 @@ TERMS_FOLDER = "terms"
 CREDITS = "credits.csv"
 MAX_TEXT_BYTES = 5_000_000
 MAX_PHOTO_BYTES = 100_000_000
-_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
-_PLAIN_HEADING = re.compile(r"^([A-Z][\w ,&-]{2,50}):$")
-_MARKDOWN_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +134,7 @@ class FolderSource:
             article = parse_article(fetched.body, source=fetched.source)
             text, sections, infobox = article.text, article.sections, article.infobox
             return Article(source=fetched.source, text=text, sections=sections, figures=figures, infobox=infobox)
-        text, sections = _parse_text(fetched.body)
+        text, sections = parse_text(fetched.body)
         return Article(source=fetched.source, text=text, sections=sections, figures=figures)
 
     def fetch_anchors(
@@ -238,48 +234,6 @@ def read_credits(path: Path) -> dict[str, Credit]:
             }
     except (UnicodeDecodeError, csv.Error) as error:
         raise BadInput(f"{path} is not a UTF-8 table: {error}") from error
-
-
-def _parse_text(body: str) -> tuple[str, tuple[Section, ...]]:
-    """Return the prose of a plain or Markdown text and its sections; paragraphs become lines, as in parsed pages."""
-    passages: list[tuple[str, int, list[str]]] = [("", 1, [])]
-    for block in re.split(r"\n\s*\n", body.replace("\r\n", "\n").replace("\r", "\n")):
-        lines: list[str] = []
-        for line in block.split("\n"):
-            stripped = line.strip()
-            heading = _HEADING.match(stripped)
-            plain = _PLAIN_HEADING.match(stripped) if not lines else None
-            if heading or plain:
-                _add_block(passages, lines)
-                lines = []
-                # The first heading of a file is its title, not a section.
-                title, level = (heading[2], max(2, len(heading[1]))) if heading else (plain[1] if plain else "", 2)
-                is_title = heading is not None and len(heading[1]) == 1 and len(passages) == 1 and not passages[0][2]
-                if not is_title:
-                    passages.append((clean(title), level, []))
-            elif stripped:
-                lines.append(re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", stripped))
-        _add_block(passages, lines)
-    parts: list[str] = []
-    sections: list[Section] = []
-    position = 0
-    for title, level, blocks in passages:
-        prose = "\n".join(blocks)
-        if prose and parts:
-            parts.append("\n\n")
-            position += 2
-        sections.append(Section(title=title, level=level, start=position, end=position + len(prose)))
-        if prose:
-            parts.append(prose)
-            position += len(prose)
-    return "".join(parts), tuple(sections)
-
-
-def _add_block(passages: list[tuple[str, int, list[str]]], lines: list[str]) -> None:
-    text = clean(_MARKDOWN_LINK.sub(r"\1", " ".join(lines)).replace("**", "").replace("__", "").replace("`", ""))
-    text = re.sub(r"(?<!\w)[*_]([^*_]+)[*_](?!\w)", r"\1", text)
-    if text:
-        passages[-1][2].append(text)
 
 
 def _subfolders(folder: Path) -> list[Path]:

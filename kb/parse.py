@@ -77,7 +77,9 @@ _MARKS = "#disambigbox, #disambig, .dmbox-disambig, .disambig, .dmbox, table.dis
 
 
 @dataclass(slots=True)
-class _Passage:
+class Passage:
+    """A heading with the blocks of prose below it, up to the next heading."""
+
     title: str
     level: int
     blocks: list[str] = field(default_factory=list)
@@ -114,7 +116,7 @@ def parse_article(
     for tag in root.select('[style*="display:none"], [style*="display: none"]'):
         tag.decompose()
     passages = _passages(root)
-    text, sections = _join(passages)
+    text, sections = join_passages(passages)
     return Article(
         source=source,
         text=text,
@@ -168,8 +170,8 @@ def _categories_shown(soup: BeautifulSoup) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clean(link.get_text()) for link in links))
 
 
-def _passages(root: Tag) -> list[_Passage]:
-    passages = [_Passage("", 1)]
+def _passages(root: Tag) -> list[Passage]:
+    passages = [Passage("", 1)]
     line: list[str] = []
 
     def flush() -> None:
@@ -188,7 +190,7 @@ def _passages(root: Tag) -> list[_Passage]:
                     flush()
                     title = clean(child.get_text())
                     if title and child.name != "h1":
-                        passages.append(_Passage(title, HEADINGS[child.name]))
+                        passages.append(Passage(title, HEADINGS[child.name]))
                 elif child.name == "br":
                     line.append(" ")
                 elif child.name in BLOCKS:
@@ -203,7 +205,8 @@ def _passages(root: Tag) -> list[_Passage]:
     return passages
 
 
-def _join(passages: list[_Passage]) -> tuple[str, tuple[Section, ...]]:
+def join_passages(passages: list[Passage]) -> tuple[str, tuple[Section, ...]]:
+    """Return the text of an article, a block a line and an empty line between sections, and the sections in it."""
     parts: list[str] = []
     sections: list[Section] = []
     position = 0
