@@ -28,12 +28,12 @@ CONTENT_ROOTS = (
 NOT_TEXT = (
     "table, style, script, noscript, math, audio, video, form, figure, sup.reference, ol.references, link, "
     "meta, .reflist, .references, .refbegin, .mw-references-wrap, .mw-editsection, .editsection, .hatnote, "
-    ".dablink, .rellink, .thumb, .gallery, .infobox, .navbox, .navbox-styles, .sidebar, .metadata, .ambox, "
-    ".mbox-small, .side-box, .sistersitebox, .portalbox, .portal, .portal-bar, .noprint, .toc, #toc, "
-    ".mw-empty-elt, .shortdescription, .Template-Fact, .Inline-Template, .mw-cite-backlink, .printfooter, "
-    ".catlinks, #catlinks, .previewnote, .mw-jump-link, #jump-to-nav, #siteSub, #contentSub, #coordinates, "
-    ".stub, .asbox, .authority-control, .error, .mw-kartographer-container, .ext-phonos, .haudio, .homonymie, "
-    ".bandeau-article, .dmbox, #disambigbox"
+    ".dablink, .rellink, .thumb, .gallery, .infobox, .infobox_v3, .taxobox, .navbox, .navbox-styles, .sidebar, "
+    ".metadata, .ambox, .mbox-small, .side-box, .sistersitebox, .portalbox, .portal, .portal-bar, .noprint, "
+    ".toc, #toc, .mw-empty-elt, .shortdescription, .Template-Fact, .Inline-Template, .mw-cite-backlink, "
+    ".printfooter, .catlinks, #catlinks, .previewnote, .mw-jump-link, #jump-to-nav, #siteSub, #contentSub, "
+    "#coordinates, .stub, .asbox, .authority-control, .error, .mw-kartographer-container, .ext-phonos, .haudio, "
+    ".homonymie, .bandeau-article, .dmbox, #disambigbox"
 )
 BLOCKS = frozenset(
     [

@@ -55,10 +55,10 @@ _BINOMIAL_HEADINGS = frozenset(
 
 
 def find_taxobox(root: Tag) -> Tag | None:
-    """Return the first taxobox below `root`: a table of class `biota` or one that names a classification."""
-    for table in root.find_all("table"):
+    """Return the first taxobox below `root`: a table or block of such a class, or one that names a classification."""
+    for table in root.find_all(["table", "div"], class_=["biota", "taxobox", "taxobox_v3", "infobox"]):
         classes = set(table.get_attribute_list("class"))
-        if "biota" in classes or "taxobox" in classes or "taxobox_v3" in classes:
+        if classes & {"biota", "taxobox", "taxobox_v3"}:
             return table
         if "infobox" in classes and (table.find(class_="binomial") or _looks_like_taxobox(table)):
             return table
@@ -186,7 +186,7 @@ def _named_rows(rows: list[_Row]) -> dict[str, str]:
 
 
 def _heading(table: Tag) -> str:
-    first = table.find(["th", "caption"])
+    first = table.find(class_="entete") or table.find(["th", "caption"])
     if not isinstance(first, Tag):
         return ""
     # What follows in small print or in a block of its own is a fossil range or a footnote.

@@ -204,3 +204,16 @@ def test_a_poor_page_gives_a_poor_article(html: str) -> None:
 )
 def test_maps_and_signs_are_told_by_their_names(file: str, is_other: bool) -> None:
     assert shows_something_else(file) is is_other
+
+
+def test_a_taxobox_may_be_a_block_of_another_language() -> None:
+    article = parsed(
+        '<div class="infobox_v3 taxobox_v3"><div class="entete"><i>Rubor vadens</i></div><div class="images">'
+        '<a href="/wiki/Fichier:Rubor.jpg"><img src="/a/aa/Rubor.jpg" width="290"/></a></div><table><tr><th>Classe</th>'
+        "<td>Aves</td></tr><tr><th>Famille</th><td>Ruberidae</td></tr></table><p>Genre</p></div><p>Le vadeur.</p>"
+    )
+    assert article.infobox is not None
+    assert article.infobox.name == "Rubor vadens"
+    assert article.infobox.classification == {"class": "Aves", "family": "Ruberidae"}
+    assert article.text == "Le vadeur."
+    assert article.figures == (Figure(file="Rubor.jpg", role="lead"),)
