@@ -20,7 +20,7 @@ AnswerT = TypeVar("AnswerT")
 class Patience:
     """How often and how long to try again; times in seconds.
 
-    A wiki that never answered is given `tries_at_first`, one that did `tries`. A wish to come back later than in
+    A wiki that answers is given `tries`, one that never did `tries_at_first`. A wish to come back later than in
     `longest_wait_s`, or waits of more than `total_s` in all, end the trying.
     """
 
@@ -39,16 +39,16 @@ class Refusal(Exception):
         error: SourceError,
         *,
         retry_after_s: float | None = None,
-        is_dead: bool = False,
+        is_silent: bool = False,
         is_dubious: bool = False,
     ) -> None:
         super().__init__(str(error))
         self.error = error
         self.retry_after_s = retry_after_s
-        self.is_dead = is_dead
-        """Nobody answers there."""
+        self.is_silent = is_silent
+        """It did not answer at all, be it for good or too slowly."""
         self.is_dubious = is_dubious
-        """Most likely it is not a wiki; one more try is enough."""
+        """Most likely it is not a wiki; few tries are enough."""
 
     @classmethod
     def wait(cls, where: str, why: str | int, retry_after_s: float | None) -> Refusal:
@@ -101,11 +101,10 @@ class Trier:
         """Return how long to wait before the next try, or None to give up."""
         patience = self.patience
         with self._lock:
-            tries = patience.tries if self._has_answered else patience.tries_at_first
-            if refusal.retry_after_s is not None:
-                tries = patience.tries  # who says when to come back is alive
+            is_alive = self._has_answered or not refusal.is_silent
+            tries = patience.tries if is_alive else patience.tries_at_first
             if refusal.is_dubious:
-                tries = min(tries, 2)
+                tries = min(tries, 3)
             if self._is_down:
                 # Others have waited for it in vain: a dead wiki must not cost the full patience for every page.
                 tries = 1
@@ -115,7 +114,7 @@ class Trier:
                 wait_s = max(refusal.retry_after_s, wait_s if refusal.retry_after_s == 0 else 0.0)
             gives_up = n_failed >= tries or wait_s > patience.longest_wait_s or spent_s + wait_s > patience.total_s
             if gives_up:
-                self._is_down = self._is_down or refusal.is_dead or refusal.error.retryable
+                self._is_down = self._is_down or refusal.error.retryable
                 return None
             if refusal.retry_after_s is not None:
                 self._not_before = max(self._not_before, time.monotonic() + wait_s)

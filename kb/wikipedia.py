@@ -42,8 +42,8 @@ class Timeouts:
     """How long to wait for a wiki, in seconds: for a connection, for the next bytes, and for one whole answer."""
 
     connect_s: float = 5.0
-    read_s: float = 30.0
-    total_s: float = 120.0
+    read_s: float = 20.0
+    total_s: float = 60.0
 
 
 class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
@@ -223,11 +223,12 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
                     if len(body) > limit:
                         raise MalformedAnswer(f"{where} sends more than the {limit:,} bytes that are taken")
                     if time.monotonic() > deadline:
-                        raise Refusal(SourceUnavailable(f"{where} is too slow: no whole answer in {self._total_s:g} s"))
+                        slow = f"{where} is too slow: no whole answer in {self._total_s:g} s"
+                        raise Refusal(SourceUnavailable(slow), is_silent=True)
         except httpx.TimeoutException as error:
-            raise Refusal(SourceUnavailable(f"{where} is too slow: {type(error).__name__}")) from error
+            raise Refusal(SourceUnavailable(f"{where} is too slow: {type(error).__name__}"), is_silent=True) from error
         except httpx.ConnectError as error:
-            raise Refusal(SourceUnavailable(f"{where} cannot be reached: {error}"), is_dead=True) from error
+            raise Refusal(SourceUnavailable(f"{where} cannot be reached: {error}"), is_silent=True) from error
         except (httpx.RequestError, httpx.StreamError) as error:
             raise Refusal(SourceUnavailable(f"{where} broke off its answer: {error}")) from error
         except httpx.InvalidURL as error:

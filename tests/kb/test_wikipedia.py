@@ -160,7 +160,7 @@ def test_a_page_of_html_is_not_an_api(wiki: FaultyWiki, client: WikiClient) -> N
     with pytest.raises(MalformedAnswer, match=r"expected JSON from http://127.*/w/api.php, got text/html") as caught:
         client.parse_page("Red bird")
     assert "api.php" in str(caught.value.hint)
-    assert client.requests_made == 2
+    assert client.requests_made == 3
 
 
 def test_an_address_without_an_api_says_so(wiki: FaultyWiki, client: WikiClient) -> None:
@@ -284,3 +284,9 @@ def test_a_photo_must_be_a_picture_of_a_bearable_size(
     with pytest.raises(MalformedAnswer, match="more than the 100 bytes"):
         client.fetch_photo(url)
     assert client.requests_made == 0
+
+
+def test_a_wiki_that_answers_gets_its_tries_from_the_first_request_on(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.faults = [busy(status=503), Fault(status=500, body=b"starting"), busy()]
+    assert client.parse_page("Red bird")["revid"] == 1
+    assert client.requests_made == 4
