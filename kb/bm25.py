@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -40,6 +40,7 @@ def tokens(text: str) -> list[str]:
     return [synonyms.get(word, word) for word in stems]
 
 
+@lru_cache(maxsize=1 << 16)  # texts repeat their words
 def stem(word: str) -> str:
     """Return a word without the endings of plural, -ing and -ed; for matching only, it need not be a word.
 

@@ -198,12 +198,16 @@ def _choose(offers: list[_Offer]) -> list[_Offer]:
     Greedy: again and again the sentence whose new field marks are most for its words.
     """
     by_position = {offer.position: offer for offer in offers}
+    marks = {offer.position: _marks(offer) for offer in offers}
     taken: dict[int, _Offer] = {}
     told: set[tuple[str, ...]] = set()
     words = 0
     rest = list(offers)
     while rest:
-        worth = [(_news(offer, told) / (len(offer.text.split()) + 4), -offer.position, offer) for offer in rest]
+        worth = [
+            (_news(offer, marks[offer.position] - told) / (len(offer.text.split()) + 4), -offer.position, offer)
+            for offer in rest
+        ]
         best_worth, _, best = max(worth, key=lambda item: item[:2])
         rest.remove(best)
         if best_worth < (WORTH_BEFORE_TARGET if words < TARGET_WORDS else WORTH_AFTER_TARGET):
@@ -214,7 +218,7 @@ def _choose(offers: list[_Offer]) -> list[_Offer]:
             continue
         for offer in group:
             taken[offer.position] = offer
-            told |= _marks(offer)
+            told |= marks[offer.position]
         words += added
         rest = [offer for offer in rest if offer.position not in taken]
     return sorted(taken.values(), key=lambda offer: (READING_ORDER.index(offer.who), offer.position))
@@ -270,7 +274,7 @@ _NEWS = {"pair": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, 
 _WEIGHT_OF_WHO = {"race": 0.4, "juvenile": 0.7}
 
 
-def _news(offer: _Offer, told: set[tuple[str, ...]]) -> float:
-    """Return how much an offer adds to what is told."""
-    news = sum(_NEWS[mark[0]] for mark in _marks(offer) - told)
+def _news(offer: _Offer, new: set[tuple[str, ...]]) -> float:
+    """Return how much an offer adds to what is told, given those of its marks that are new."""
+    news = sum(_NEWS[mark[0]] for mark in new)
     return news * _WEIGHT_OF_WHO.get(offer.who, 1.0) * (0.4 if offer.is_aside else 1.0)

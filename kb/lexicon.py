@@ -6,7 +6,7 @@ For birds, frogs, insects, mammals, fish and plants alike; data, not code, so th
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 VISUAL_GROUPS = ("part", "colour", "pattern", "shape", "size", "who", "compare")
@@ -45,6 +45,7 @@ def _group_of() -> dict[str, str]:
     return table
 
 
+@lru_cache(maxsize=1 << 16)  # articles repeat their words
 def group_of(word: str) -> str | None:
     """Return the group of a lower-case word, also of its plural, or None for a word that says nothing here.
 
@@ -91,4 +92,4 @@ def words_of(text: str) -> list[str]:
         >>> words_of("The male's blue-grey wing")
         ['the', 'male', 'blue', 'grey', 'wing']
     """
-    return [re.sub(r"['’]s$", "", found.lower()) for found in _WORD.findall(text)]
+    return [found.lower().removesuffix("'s").removesuffix("’s") for found in _WORD.findall(text)]

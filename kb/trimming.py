@@ -87,7 +87,13 @@ def trim_clauses(sentence: str) -> str:
     if len(kept) > 1 and kept[1][0].startswith(";") and _is_foreign(kept[0][1]):
         kept = kept[1:]
         kept[0] = ("", capitalised(kept[0][1]))
-    return tidy("".join(seam + piece for seam, piece in kept).rstrip(" ,;:–—") + (mark or "."))
+    shorter = tidy("".join(seam + piece for seam, piece in kept).rstrip(" ,;:–—"))
+    # "The form with a black bill is (found in China)": the cut took what the sentence needs.
+    return (
+        tidy(text)
+        if words_of(shorter)[-1:] and words_of(shorter)[-1] in groups()["dangling"]
+        else shorter + (mark or ".")
+    )
 
 
 def _split(body: str) -> list[tuple[str, str]]:
