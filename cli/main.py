@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -106,6 +105,8 @@ def _say(message: str, hint: str | None) -> None:
 
 def _trace(invocation: Invocation) -> None:
     if invocation.debug:
+        import traceback
+
         click.echo(traceback.format_exc(), err=True)
 
 
