@@ -58,6 +58,14 @@ class ImageEncoder(Encoder, Protocol):
 
 
 @runtime_checkable
+class TrainedOnSpecies(Protocol):
+    """What an image encoder may offer besides: where the photos of the species it was trained on lie."""
+
+    def prototypes(self) -> tuple[tuple[str, ...], FloatArray]:
+        """Return the scientific names and a float32 unit row for each, in the encoder's own space."""
+
+
+@runtime_checkable
 class TextEncoder(Encoder, Protocol):
     """Makes vectors of texts."""
 
