@@ -7,17 +7,15 @@ sources; where nothing fits, it says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from data.arrays import FloatArray, rank_descending
 from data.contracts import TextEncoder
-from data.records import Context, Source, SpeciesEntry, Taxon, TaxonMatch, Term, TermNote
-from kb.bm25 import BM25, tokens
-from kb.names import Mention, NameFinder
+from data.records import Context, Source, SpeciesEntry, TaxonMatch, Term, TermNote
+from kb.bm25 import tokens
+from kb.lookup_index import LookupIndex, LookupStore, index_of
+from kb.names import Mention
 from kb.taxa import fold
 
 MAX_SPECIES = 4
@@ -39,70 +37,6 @@ WORDS_SHARE = 0.65
 VECTOR_SHARE = 0.35
 MIN_SIMILARITY = 0.35
 _GENERIC = frozenset(tokens("photo photograph picture image bird species animal showing seen view close-up closeup"))
-
-
-class LookupStore(Protocol):
-    """What look-ups need of a knowledge base."""
-
-    @property
-    def taxon_ids(self) -> tuple[str, ...]:
-        """All species, sorted by id."""
-
-    def taxa(self) -> list[Taxon]:
-        """Return the taxa of all species in the order of `taxon_ids`."""
-
-    def summary_texts(self) -> list[str]:
-        """Return the summaries of all species in the order of `taxon_ids`; empty where there is none."""
-
-    def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
-        """Return the entries of these species, in this order."""
-
-    def terms(self) -> list[Term]:
-        """Return all terms, sorted by name."""
-
-    def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
-        """Return up to `n` `(taxon_id, cosine)`, best first."""
-
-    def query_terms(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
-        """Return up to `n` `(term_id, cosine)`, best first."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Index:
-    """What is derived from a store once: names, words of summaries, words of terms."""
-
-    taxa: list[Taxon]
-    names: NameFinder
-    summaries: BM25
-    terms: dict[str, Term]
-    term_words: BM25
-
-
-_INDICES: WeakKeyDictionary[LookupStore, _Index] = WeakKeyDictionary()
-
-
-def _index_of(store: LookupStore) -> _Index:
-    # An open knowledge base does not change, so the index lives as long as it does.
-    index = _INDICES.get(store)
-    if index is None:
-        taxa, terms = store.taxa(), store.terms()
-        index = _Index(
-            taxa=taxa,
-            names=NameFinder(taxa, terms),
-            summaries=BM25(
-                tokens(" ".join((*_searchable_names(taxon), text)))
-                for taxon, text in zip(taxa, store.summary_texts(), strict=True)
-            ),
-            terms={term.term_id: term for term in terms},
-            term_words=BM25(tokens(" ".join((t.name, *t.aliases, t.definition, t.look_for))) for t in terms),
-        )
-        _INDICES[store] = index
-    return index
-
-
-def _searchable_names(taxon: Taxon) -> Iterable[str]:
-    groups = (taxon.lineage[rank] for rank in ("family", "order") if rank in taxon.lineage)
-    return (*taxon.common_names, taxon.scientific_name, *groups)
 
 
 # --- context -----------------------------------------------------------------------------------------------------
@@ -133,7 +67,7 @@ def context(store: LookupStore, query: str, encoder: TextEncoder) -> Context:
         Divide and Conquer, section 3.1, expert context injection. Differs: composed from the knowledge base without a
         model.
     """
-    index = _index_of(store)
+    index = index_of(store)
     mentions = index.names.find(query)
     if not mentions:
         mentions = _by_description(store, index, query, encoder)
@@ -195,7 +129,7 @@ def _ended(text: str) -> str:
     return text if text.endswith((".", "!", "?", '."', ".”")) else text + "."
 
 
-def _by_description(store: LookupStore, index: _Index, query: str, encoder: TextEncoder) -> list[Mention]:
+def _by_description(store: LookupStore, index: LookupIndex, query: str, encoder: TextEncoder) -> list[Mention]:
     """Return the term, or the few species, that a query without names clearly describes."""
     words = [word for word in dict.fromkeys(tokens(query)) if word not in _GENERIC]
     if len(words) < 2:
@@ -215,7 +149,7 @@ def _by_description(store: LookupStore, index: _Index, query: str, encoder: Text
 
 
 def _described_term(
-    store: LookupStore, index: _Index, words: Sequence[str], query: str, encoder: TextEncoder
+    store: LookupStore, index: LookupIndex, words: Sequence[str], query: str, encoder: TextEncoder
 ) -> str | None:
     if not index.terms:
         return None
@@ -270,7 +204,7 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
         raise ValueError(f"expected n of at least 1, got {n}")
     if not text.strip():
         return []
-    index = _index_of(store)
+    index = index_of(store)
     row_of = {taxon.taxon_id: row for row, taxon in enumerate(index.taxa)}
     words = tokens(text)
     scores = WORDS_SHARE * index.summaries.scores(words).astype(np.float64)
@@ -294,7 +228,7 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
     ]
 
 
-def _name_points(index: _Index, text: str) -> dict[str, float]:
+def _name_points(index: LookupIndex, text: str) -> dict[str, float]:
     """Return taxon_id -> points for species that the text names."""
     wanted = fold(text)
     points: dict[str, float] = {}
