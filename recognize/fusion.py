@@ -9,12 +9,14 @@ from typing import Final, Literal
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import DOUBT, Rescore, Scores, dot_rows_exactly, find_pool, settle
+from recognize.exact import DOUBT, Rescore, Scores, dot_rows, find_pool, or_zero, rounded, settle
 from recognize.knowledge import Knowledge, check_queries
 from recognize.stages import (
+    N_SHOWN,
     AnchorPooling,
     Queries,
     Ranking,
+    TextStage,
     anchor_product,
     anchor_stage,
     check_choice,
@@ -61,13 +63,14 @@ def default(
     weights: FusionWeights,
     m: int = 100,
     anchor_pooling: AnchorPooling = "max",
+    n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species of the `m` best chunks and of the `m` best anchors, by both stages together.
 
     A species' text score is its best chunk's, its visual score its best (or mean) anchor's. Both are measured in
     standard deviations from what the photo scores over the knowledge base, so that a stage in which everything looks
     alike cannot drown the other; the final score is their weighted sum. (Over the knowledge base means: over all chunks
-    and all anchors, or 512 of each, evenly spread.) A species without text or without anchors gets 0 for what it lacks:
+    and all anchors, or 256 of each, evenly spread.) A species without text or without anchors gets 0 for what it lacks:
     as a chunk or an anchor picked blindly would. Equal scores keep the order of rows. The stages `text_part` and
     `visual_part` are what each of the two gave to the final score.
     """
@@ -82,37 +85,35 @@ def default(
         chunk_scores, anchor_scores = rows
         text = text_stage(knowledge, queries, photo)
         anchors = anchor_stage(knowledge, queries, photo, anchor_pooling)
-        chunks = find_pool(chunk_scores, m, text.exactly)
-        seen = find_pool(anchor_scores, m, lambda at: dot_rows_exactly(anchor_matrix[at], anchors.query))
+        chunks = find_pool(chunk_scores, m, text.mean)
+        seen = find_pool(anchor_scores, m, lambda at: dot_rows(anchor_matrix[at], anchors.query))
         species = np.union1d(owners[chunks], knowledge.anchors.owners[seen])
-        text_scale, visual_scale = text_scales[photo], visual_scales[photo]
-        best_chunk = _best_chunks(knowledge, chunk_scores, species, text.exactly)
-        has_text = best_chunk >= 0
-        by_encoder = np.full((len(knowledge.names), len(species)), np.nan)
-        by_encoder[:, has_text] = text.by_encoder(best_chunk[has_text])
-        s_c, s_i = by_encoder.mean(axis=0), anchors.pooled(species)
+        best_chunk = _best_chunks(knowledge, chunk_scores, species, text.mean)
 
-        def fuse(text_scores: Scores, visual_scores: Scores) -> tuple[Scores, Scores]:
-            return weights.text * text_scale.apply(text_scores), weights.visual * visual_scale.apply(visual_scores)
+        def fuse(by_encoder: Scores, s_i: Scores) -> tuple[Scores, Scores]:
+            s_c = by_encoder.mean(axis=0)
+            return weights.text * text_scales[photo].apply(s_c), weights.visual * visual_scales[photo].apply(s_i)
 
-        def fuse_exactly(at: IntArray) -> Scores:
-            exact = np.full(len(at), np.nan)
-            exact[has_text[at]] = text.exactly(best_chunk[at][has_text[at]])
-            return sum(fuse(exact, anchors.exactly(species[at])), start=np.zeros(len(at)))
+        def exact_parts(at: IntArray) -> tuple[Scores, Scores]:
+            return _text_of(text, best_chunk[at]), anchors.exactly(species[at])
 
-        text_part, visual_part = fuse(s_c, s_i)
-        order, scores = settle(text_part + visual_part, fuse_exactly)
+        rough_text = np.where(best_chunk >= 0, chunk_scores[best_chunk] if len(chunk_scores) else np.nan, np.nan)
+        rough = fuse(rough_text[None, :], anchors.pooled(species, lambda at: anchor_scores[at]))
+        order, scores = settle(rough[0] + rough[1], lambda at: np.add(*fuse(*exact_parts(at))))
+        by_encoder, s_i = exact_parts(order[:n_shown])
+        text_part, visual_part = fuse(by_encoder, s_i)
+        scores[:n_shown] = rounded(text_part + visual_part)
         return Ranking(
             species=species[order],
             scores=scores,
             stages={
-                "text": s_c[order],
-                "visual": s_i[order],
-                "text_part": text_part[order],
-                "visual_part": visual_part[order],
-                **named_encoders(knowledge, by_encoder[:, order]),
+                "text": by_encoder.mean(axis=0),
+                "visual": s_i,
+                "text_part": text_part,
+                "visual_part": visual_part,
+                **named_encoders(knowledge, by_encoder),
             },
-            n_without_anchors=int(np.isnan(s_i).sum()),
+            n_without_anchors=int((anchors.counts(species) == 0).sum()),
         )
 
     return rank_photos(len(queries), [text_product(knowledge, queries), anchor_product(knowledge, queries)], rank)
@@ -129,7 +130,7 @@ class _Scale:
         """Return the scores in deviations from the mean; 0 where there is none, or where all are alike."""
         if self.deviation < _ALIKE:
             return np.zeros(len(scores))
-        return np.nan_to_num((scores - self.mean) / self.deviation)
+        return or_zero((scores - self.mean) / self.deviation)
 
 
 def _scales(queries: tuple[FloatArray, ...], samples: tuple[Scores, ...]) -> list[_Scale]:
@@ -142,6 +143,13 @@ def _scales(queries: tuple[FloatArray, ...], samples: tuple[Scores, ...]) -> lis
     products = [query.astype(np.float64) @ sample.T for query, sample in zip(queries, samples, strict=True)]
     scores = sum(products[1:], start=products[0]) / len(products)
     return [_Scale(float(mean), float(spread)) for mean, spread in zip(scores.mean(1), scores.std(1), strict=True)]
+
+
+def _text_of(text: TextStage, rows: IntArray) -> Scores:
+    """Return the cosines of chunks, `(n_encoders, n)`; NaN for row -1, which stands for no chunk."""
+    cosines = np.full((len(text.matrices), len(rows)), np.nan)
+    cosines[:, rows >= 0] = text.by_encoder(rows[rows >= 0])
+    return cosines
 
 
 def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: IntArray, rescore: Rescore) -> IntArray:

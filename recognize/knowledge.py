@@ -14,7 +14,7 @@ from data.arrays import FloatArray, IntArray
 from data.contracts import Encoders, KnowledgeStore, VectorTable
 from data.errors import StoreError
 
-_SAMPLE: Final = 512
+_SAMPLE: Final = 256  # rows: a deviation good to 5 %, which changes no more than the weight of a stage by as much
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +85,17 @@ class Knowledge:
             for text, image in zip(self.chunks, self.images, strict=True)
         )
 
+    def mean_anchors(self, limit: int | None = None) -> FloatArray:
+        """Return one visual vector a species: the mean of its first `limit` anchors, `(n_species, dim)`, else zero."""
+        if limit is None or int(np.diff(self.anchor_starts).max(initial=0)) <= limit:
+            limit = None
+        if limit not in self._means:
+            self._means[limit] = _species_means(self.anchors, self.n_species, limit)
+        return self._means[limit]
+
     @cached_property
-    def looks(self) -> FloatArray:
-        """One visual vector a species: the mean of its anchors, `(n_species, dim)`, zero if it has none."""
-        return _species_means(self.anchors, self.n_species)
+    def _means(self) -> dict[int | None, FloatArray]:
+        return {}
 
 
 def read_knowledge(store: KnowledgeStore, encoders: Encoders) -> Knowledge:
@@ -118,14 +125,14 @@ def _starts(owners: IntArray, n_species: int) -> IntArray:
     return np.searchsorted(owners, np.arange(n_species + 1), side="left")
 
 
-def _species_means(table: VectorTable, n_species: int) -> FloatArray:
+def _species_means(table: VectorTable, n_species: int, limit: int | None = None) -> FloatArray:
     sums = np.zeros((n_species, table.vectors.shape[1]), dtype=np.float32)
     starts = _starts(table.owners, n_species)
     counts = np.diff(starts)
-    has = counts > 0
-    if has.any():
-        sums[has] = np.add.reduceat(table.vectors, starts[:-1][has], axis=0)
-    sums /= np.maximum(counts, 1)[:, None].astype(np.float32)
+    for step in range(int(counts.max(initial=0)) if limit is None else limit):
+        has = counts > step
+        sums[has] += table.vectors[starts[:-1][has] + step]
+    sums /= np.clip(counts, 1, limit)[:, None].astype(np.float32)
     return sums
 
 

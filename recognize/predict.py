@@ -95,7 +95,9 @@ class Recognizer:
             raise UsageError(f"expected k, batch_size, n_decoders >= 1, got {k}, {batch_size}, {n_decoders}")
         self.preset = preset
         self.k = k
-        self._settings = Settings(m=m, anchor_pooling=anchor_pooling, weights=weights, profile=encoders.profile)
+        self._settings = Settings(
+            m=m, anchor_pooling=anchor_pooling, weights=weights, n_shown=k, profile=encoders.profile
+        )
         self._score = find_preset(preset, self._settings)
         self._store = store
         self._encoders = encoders

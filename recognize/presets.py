@@ -10,7 +10,7 @@ from data.errors import ConfigError, UsageError
 from recognize.fusion import WEIGHTS, FusionWeights, anchor_mode, default
 from recognize.knowledge import Knowledge
 from recognize.retrieve import anchors_only, text_only, vr_rag_v1, vr_rag_v2
-from recognize.stages import AnchorPooling, Queries, Ranking
+from recognize.stages import N_SHOWN, AnchorPooling, Queries, Ranking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,8 @@ class Settings:
     """The size of the pool."""
     anchor_pooling: AnchorPooling | None = None
     weights: FusionWeights | None = None
+    n_shown: int = N_SHOWN
+    """How many species of a photo get their score at every stage."""
     profile: str = "starter"
     """Whose weights `default` takes where none are given."""
 
@@ -36,23 +38,25 @@ def _default(knowledge: Knowledge, queries: Queries, settings: Settings) -> list
             raise ConfigError(f"no weights of the default preset fit the profile {settings.profile!r}")
         weights = by_mode[anchor_mode(knowledge)]
     m, pooling = settings.m or 100, settings.anchor_pooling or "max"
-    return default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling)
+    return default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling, n_shown=settings.n_shown)
 
 
 def _v1(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
-    return vr_rag_v1(knowledge, queries, m=settings.m or 30, anchor_pooling=settings.anchor_pooling or "mean")
+    m, pooling = settings.m or 30, settings.anchor_pooling or "mean"
+    return vr_rag_v1(knowledge, queries, m=m, anchor_pooling=pooling, n_shown=settings.n_shown)
 
 
 def _v2(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
-    return vr_rag_v2(knowledge, queries, m=settings.m or 100)
+    return vr_rag_v2(knowledge, queries, m=settings.m or 100, n_shown=settings.n_shown)
 
 
 def _text(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
-    return text_only(knowledge, queries, m=settings.m or 100)
+    return text_only(knowledge, queries, m=settings.m or 100, n_shown=settings.n_shown)
 
 
 def _anchors(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
-    return anchors_only(knowledge, queries, m=settings.m or 100, anchor_pooling=settings.anchor_pooling or "max")
+    m, pooling = settings.m or 100, settings.anchor_pooling or "max"
+    return anchors_only(knowledge, queries, m=m, anchor_pooling=pooling, n_shown=settings.n_shown)
 
 
 PRESETS: Final[dict[str, Preset]] = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import dot_rows, dot_rows_exactly, find_pool, settle
+from recognize.exact import dot_rows, find_pool, or_zero, rounded, settle
 from recognize.knowledge import Knowledge, check_queries
 from recognize.stages import (
+    N_SHOWN,
     AnchorPooling,
     Queries,
     Ranking,
@@ -29,6 +30,7 @@ def vr_rag_v1(
     m: int = 30,
     anchor_pooling: AnchorPooling = "mean",
     max_anchors: int = 3,
+    n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species of the re-ranked summary chunks.
 
@@ -48,21 +50,23 @@ def vr_rag_v1(
     def rank(photo: int, rows: list[FloatArray]) -> Ranking:
         text = text_stage(knowledge, queries, photo)
         anchors = anchor_stage(knowledge, queries, photo, anchor_pooling, max_anchors)
-        pool = find_pool(rows[0], m, text.exactly)
+        pool = find_pool(rows[0], m, text.mean)
         species, of_chunk = np.unique(owners[pool], return_inverse=True)
-        by_encoder = text.by_encoder(pool)
-        s_c, s_i = by_encoder.mean(axis=0), anchors.pooled(species)[of_chunk]
         order, scores = settle(
-            s_c + np.nan_to_num(s_i),
-            lambda at: text.exactly(pool[at]) + np.nan_to_num(anchors.exactly(owners[pool[at]])),
+            rows[0][pool] + or_zero(anchors.roughly(species))[of_chunk],
+            lambda at: text.mean(pool[at]) + or_zero(anchors.exactly(owners[pool[at]])),
         )
-        best = _first_of_each(owners[pool[order]])
-        at = order[best]
+        chunks = pool[order]
+        best = _first_of_each(owners[chunks])
+        scores, shown = scores[best], chunks[best[:n_shown]]
+        by_encoder, s_i = text.by_encoder(shown), anchors.exactly(owners[shown])
+        s_c = by_encoder.mean(axis=0)
+        scores[:n_shown] = rounded(s_c + or_zero(s_i))
         return Ranking(
-            species=owners[pool[at]],
-            scores=scores[best],
-            stages={"text": s_c[at], "visual": s_i[at], **named_encoders(knowledge, by_encoder[:, at])},
-            chunks=pool[order],
+            species=owners[chunks[best]],
+            scores=scores,
+            stages={"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)},
+            chunks=chunks,
             n_without_anchors=int((anchors.counts(species) == 0).sum()),
         )
 
@@ -79,7 +83,13 @@ def reader_species(knowledge: Knowledge, ranking: Ranking, *, k: int = 10) -> In
 
 
 def vr_rag_v2(
-    knowledge: Knowledge, queries: Queries, *, m: int = 100, text_weight: float = 0.7, visual_weight: float = 0.3
+    knowledge: Knowledge,
+    queries: Queries,
+    *,
+    m: int = 100,
+    text_weight: float = 0.7,
+    visual_weight: float = 0.3,
+    n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species ranked by one blended vector a species and encoder, and one visual vector.
 
@@ -95,28 +105,28 @@ def vr_rag_v2(
     kept = np.flatnonzero(has)
     blends = knowledge.blends if has.all() else tuple(blend[kept] for blend in knowledge.blends)
 
+    looks = knowledge.mean_anchors()
+
     def rank(photo: int, rows: list[FloatArray]) -> Ranking:
         text = TextStage(blends, tuple(query[photo] for query in queries.text_image))
         visual = queries.visual[photo]
-        pool = find_pool(rows[0], m, text.exactly)
-        by_encoder = text.by_encoder(pool)
-        s_c, s_i = by_encoder.mean(axis=0), dot_rows(knowledge.looks[kept[pool]], visual)
+        pool = find_pool(rows[0], m, text.mean)
         order, scores = settle(
-            text_weight * s_c + visual_weight * s_i,
-            lambda at: (
-                text_weight * text.exactly(pool[at])
-                + visual_weight * dot_rows_exactly(knowledge.looks[kept[pool[at]]], visual)
-            ),
+            text_weight * rows[0][pool] + visual_weight * (looks[kept[pool]] @ visual),
+            lambda at: text_weight * text.mean(pool[at]) + visual_weight * dot_rows(looks[kept[pool[at]]], visual),
         )
         species = kept[pool[order]]
         without = np.diff(knowledge.anchor_starts)[species] == 0
+        by_encoder, s_i = text.by_encoder(pool[order[:n_shown]]), dot_rows(looks[species[:n_shown]], visual)
+        s_c = by_encoder.mean(axis=0)
+        scores[:n_shown] = rounded(text_weight * s_c + visual_weight * s_i)
         return Ranking(
             species=species,
             scores=scores,
             stages={
-                "text": s_c[order],
-                "visual": np.where(without, np.nan, s_i[order]),
-                **named_encoders(knowledge, by_encoder[:, order]),
+                "text": s_c,
+                "visual": np.where(without[:n_shown], np.nan, s_i),
+                **named_encoders(knowledge, by_encoder),
             },
             n_without_anchors=int(without.sum()),
         )
@@ -124,7 +134,7 @@ def vr_rag_v2(
     return rank_photos(len(queries), [(queries.text_image, blends)], rank)
 
 
-def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100) -> list[Ranking]:
+def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: int = N_SHOWN) -> list[Ranking]:
     """Return for each photo the species of the `m` best chunks, by text alone: the first stage of vr-rag-v1.
 
     Source: VR-RAG, section 5.1 (eq. 1); the rows without re-ranker of its table 4.
@@ -134,22 +144,30 @@ def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100) -> list[R
 
     def rank(photo: int, rows: list[FloatArray]) -> Ranking:
         text = text_stage(knowledge, queries, photo)
-        pool = find_pool(rows[0], m, text.exactly)
-        by_encoder = text.by_encoder(pool)
-        order, scores = settle(by_encoder.mean(axis=0), lambda at: text.exactly(pool[at]))
-        best = _first_of_each(owners[pool[order]])
+        pool = find_pool(rows[0], m, text.mean)
+        order, scores = settle(rows[0][pool], lambda at: text.mean(pool[at]))
+        chunks = pool[order]
+        best = _first_of_each(owners[chunks])
+        scores, by_encoder = scores[best], text.by_encoder(chunks[best[:n_shown]])
+        s_c = by_encoder.mean(axis=0)
+        scores[:n_shown] = rounded(s_c)
         return Ranking(
-            species=owners[pool[order]][best],
-            scores=scores[best],
-            stages={"text": scores[best], **named_encoders(knowledge, by_encoder[:, order[best]])},
-            chunks=pool[order],
+            species=owners[chunks[best]],
+            scores=scores,
+            stages={"text": s_c, **named_encoders(knowledge, by_encoder)},
+            chunks=chunks,
         )
 
     return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
 
 
 def anchors_only(
-    knowledge: Knowledge, queries: Queries, *, m: int = 100, anchor_pooling: AnchorPooling = "max"
+    knowledge: Knowledge,
+    queries: Queries,
+    *,
+    m: int = 100,
+    anchor_pooling: AnchorPooling = "max",
+    n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species of the `m` best anchors, by their anchors alone."""
     check_choice("anchor_pooling", anchor_pooling, ("mean", "max"))
@@ -158,10 +176,12 @@ def anchors_only(
 
     def rank(photo: int, rows: list[FloatArray]) -> Ranking:
         anchors = anchor_stage(knowledge, queries, photo, anchor_pooling)
-        pool = find_pool(rows[0], m, lambda rows: dot_rows_exactly(matrix[rows], anchors.query))
+        pool = find_pool(rows[0], m, lambda at: dot_rows(matrix[at], anchors.query))
         species = np.unique(knowledge.anchors.owners[pool])
-        order, scores = settle(anchors.pooled(species), lambda at: anchors.exactly(species[at]))
-        return Ranking(species=species[order], scores=scores, stages={"visual": scores})
+        order, scores = settle(anchors.pooled(species, lambda at: rows[0][at]), lambda at: anchors.exactly(species[at]))
+        s_i = anchors.exactly(species[order[:n_shown]])
+        scores[:n_shown] = rounded(s_i)
+        return Ranking(species=species[order], scores=scores, stages={"visual": s_i})
 
     return rank_photos(len(queries), [anchor_product(knowledge, queries)], rank)
 

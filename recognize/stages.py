@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import Scores, dot_rows, dot_rows_exactly
+from recognize.exact import Scores, dot_rows
 from recognize.knowledge import Knowledge
 
 AnchorPooling = Literal["mean", "max"]
+N_SHOWN: Final = 10  # species of a photo whose score is given for every stage
 
 _BLOCK: Final = 256  # photos in one product: many enough for BLAS, few enough to keep 50 MB of scores
 _THREADS: Final = 2  # NumPy lets go of the interpreter lock
@@ -37,9 +39,10 @@ class Ranking:
     species: IntArray
     """Positions in `KnowledgeStore.taxon_ids`."""
     scores: Scores
-    """The final score of each, descending."""
+    """The final score of each, descending; exact for those shown, to float32 precision for the others."""
     stages: dict[str, Scores] = field(default_factory=dict)
-    """Stage -> score of each; NaN where the stage has nothing to go by. `text`, `visual`, and each encoder by name."""
+    """Stage -> exact scores of the first `n_shown` species; NaN where the stage has nothing to go by. The stages are
+    `text`, `visual`, and each encoder by name."""
     chunks: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     """vr-rag-v1 ranks chunks: their rows, best first."""
     n_without_anchors: int = 0
@@ -48,7 +51,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class TextStage:
-    """The text score of chunks for one photo: the mean over encoders of the raw cosine."""
+    """The text score of chunks for one photo: the mean over encoders of the raw cosine, exactly."""
 
     matrices: tuple[FloatArray, ...]
     queries: tuple[FloatArray, ...]
@@ -58,10 +61,9 @@ class TextStage:
         """Return the cosines of some rows, `(n_encoders, n)`."""
         return np.stack([dot_rows(m[rows], q) for m, q in zip(self.matrices, self.queries, strict=True)])
 
-    def exactly(self, rows: IntArray) -> Scores:
-        """Return the mean over encoders for some rows, in float64."""
-        pairs = zip(self.matrices, self.queries, strict=True)
-        mean: Scores = np.mean([dot_rows_exactly(m[rows], q) for m, q in pairs], axis=0)
+    def mean(self, rows: IntArray) -> Scores:
+        """Return the mean over encoders for some rows."""
+        mean: Scores = self.by_encoder(rows).mean(axis=0)
         return mean
 
 
@@ -69,9 +71,7 @@ class TextStage:
 class AnchorStage:
     """The anchor score of species for one photo: the mean or the maximum of its cosines to a species' anchors."""
 
-    matrix: FloatArray
-    starts: IntArray
-    """Species i has the rows `starts[i]:starts[i + 1]`."""
+    knowledge: Knowledge
     query: FloatArray
     pooling: AnchorPooling
     limit: int | None = None
@@ -79,18 +79,24 @@ class AnchorStage:
 
     def counts(self, species: IntArray) -> IntArray:
         """Return how many anchors of each species count."""
-        counts = self.starts[species + 1] - self.starts[species]
+        counts = self.knowledge.anchor_starts[species + 1] - self.knowledge.anchor_starts[species]
         return counts if self.limit is None else np.minimum(counts, self.limit)
 
-    def pooled(self, species: IntArray) -> Scores:
-        """Return the score of each species, NaN without anchors."""
-        return self._pooled(species, dot_rows)
+    def roughly(self, species: IntArray) -> Scores:
+        """Return the score of each species to float32 precision, NaN without anchors."""
+        if self.pooling == "max":
+            return self.pooled(species, lambda rows: self.knowledge.anchors.vectors[rows] @ self.query)
+        # The mean of the cosines is the cosine to the mean, which is a third of the reading.
+        scores = (self.knowledge.mean_anchors(self.limit)[species] @ self.query).astype(np.float64)
+        scores[self.counts(species) == 0] = np.nan
+        return scores
 
     def exactly(self, species: IntArray) -> Scores:
-        """Return the same in float64."""
-        return self._pooled(species, dot_rows_exactly)
+        """Return the score of each species, NaN without anchors."""
+        return self.pooled(species, lambda rows: dot_rows(self.knowledge.anchors.vectors[rows], self.query))
 
-    def _pooled(self, species: IntArray, dots: Callable[[FloatArray, FloatArray], Scores]) -> Scores:
+    def pooled(self, species: IntArray, cosines_of: Callable[[IntArray], NDArray[np.floating]]) -> Scores:
+        """Return the score of each species from the cosines of anchor rows, NaN without anchors."""
         counts = self.counts(species)
         pooled = np.full(len(species), np.nan)
         has = counts > 0
@@ -98,8 +104,8 @@ class AnchorStage:
             return pooled
         ends = np.cumsum(counts[has])
         firsts = ends - counts[has]
-        rows = np.repeat(self.starts[species[has]] - firsts, counts[has]) + np.arange(ends[-1])
-        cosines = dots(self.matrix[rows], self.query)
+        rows = np.repeat(self.knowledge.anchor_starts[species[has]] - firsts, counts[has]) + np.arange(ends[-1])
+        cosines = cosines_of(rows)
         if self.pooling == "max":
             pooled[has] = np.maximum.reduceat(cosines, firsts)
         else:
@@ -184,7 +190,7 @@ def anchor_stage(
     knowledge: Knowledge, queries: Queries, photo: int, pooling: AnchorPooling, limit: int | None = None
 ) -> AnchorStage:
     """Return the anchor stage of one photo."""
-    return AnchorStage(knowledge.anchors.vectors, knowledge.anchor_starts, queries.visual[photo], pooling, limit)
+    return AnchorStage(knowledge, queries.visual[photo], pooling, limit)
 
 
 def named_encoders(knowledge: Knowledge, by_encoder: Scores) -> dict[str, Scores]:

@@ -141,7 +141,7 @@ def test_a_species_without_anchors_scores_its_text_alone_in_v1():
     knowledge, queries, _ = make("no anchors", "random")
     for ranking in vr_rag_v1(knowledge, queries):
         assert np.isnan(ranking.stages["visual"]).all()
-        assert ranking.scores == pytest.approx(ranking.stages["text"], abs=1e-6)
+        assert ranking.scores[:10] == pytest.approx(ranking.stages["text"], abs=1e-12)
         assert ranking.n_without_anchors == len(ranking.species)
 
 
@@ -164,7 +164,7 @@ def test_the_text_score_is_the_mean_of_what_each_encoder_says():
 def test_the_parts_of_the_default_score_add_up_to_it():
     knowledge, queries, _ = make("gaps", "random")
     for ranking in default(knowledge, queries, weights=FusionWeights(text=0.4, visual=1.0)):
-        assert ranking.stages["text_part"] + ranking.stages["visual_part"] == pytest.approx(ranking.scores, abs=1e-4)
+        assert ranking.stages["text_part"] + ranking.stages["visual_part"] == pytest.approx(ranking.scores[:10])
 
 
 def test_text_only_is_the_first_stage_of_v1():
@@ -197,7 +197,8 @@ def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score, k
         one = Queries(text_image=tuple(q[i : i + 1] for q in queries.text_image), visual=queries.visual[i : i + 1])
         alone = score(knowledge, one)[0]
         assert alone.species.tolist() == together[i].species.tolist()
-        assert alone.scores == pytest.approx(together[i].scores, rel=1e-12)
+        assert alone.scores == pytest.approx(together[i].scores, abs=1e-5)
+        assert alone.scores[:10] == pytest.approx(together[i].scores[:10], rel=1e-11)
 
 
 def test_no_photos_give_no_rankings():

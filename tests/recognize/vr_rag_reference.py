@@ -94,8 +94,8 @@ def v2(world, text_queries, visual_query, m):
 
 
 def spread_out(scores):
-    """512 evenly spread scores, or all if there are no more."""
-    return scores if len(scores) <= 512 else [scores[i * len(scores) // 512] for i in range(512)]
+    """256 evenly spread scores, or all if there are no more."""
+    return scores if len(scores) <= 256 else [scores[i * len(scores) // 256] for i in range(256)]
 
 
 def deviations(value, scores):
