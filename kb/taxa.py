@@ -35,6 +35,7 @@ N_NEAREST = 200  # names that are compared letter by letter, after a coarse coun
 
 _FOLDED_LETTERS = str.maketrans(
     {"ø": "o", "ð": "d", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "đ": "d", "ı": "i"}
+    | dict.fromkeys("ʻʼʽ", "")  # glottal stops of Hawaiian and other names, letters to Unicode
 )
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _ENDINGS = re.compile(r"(?:iensis|ensis|oides|ii|is|us|um|er|ra|rum|a|e|i)$")

@@ -78,6 +78,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         check_url(self.api_url)
         require_contact(self.api_url, contact)
         waits = timeouts or Timeouts()
+        self._waits = waits
         self._total_s = waits.total_s
         self._slots = threading.BoundedSemaphore(N_CONCURRENT)
         self._count_lock = threading.Lock()
@@ -191,7 +192,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         response, body = self._send("GET", url, limit=MAX_PHOTO_BYTES)
         kind = response.headers.get("Content-Type", "").split(";")[0].strip().lower()
         if kind.startswith("text/"):
-            raise MalformedAnswer(f"expected a picture from {host_of(url)}, got {kind}")
+            # An error page under status 200, gone the next time; where it stays, there is no picture.
+            raise Refusal(MalformedAnswer(f"expected a picture from {host_of(url)}, got {kind}"), is_dubious=True)
         if not body:
             raise Refusal(SourceUnavailable(f"{host_of(url)} sent an empty picture"))
         return body
@@ -226,7 +228,10 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
                         slow = f"{where} is too slow: no whole answer in {self._total_s:g} s"
                         raise Refusal(SourceUnavailable(slow), is_silent=True)
         except httpx.TimeoutException as error:
-            raise Refusal(SourceUnavailable(f"{where} is too slow: {type(error).__name__}"), is_silent=True) from error
+            raise Refusal(
+                SourceUnavailable(f"{where} is too slow: nothing came for {_seconds(error, self._waits)}"),
+                is_silent=True,
+            ) from error
         except httpx.ConnectError as error:
             raise Refusal(SourceUnavailable(f"{where} cannot be reached: {error}"), is_silent=True) from error
         except (httpx.RequestError, httpx.StreamError) as error:
@@ -282,6 +287,10 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         """The API's address without user name, password and query, fit for messages."""
         url = httpx.URL(self.api_url)
         return f"{url.scheme}://{host_of(self.api_url)}{url.path}"
+
+
+def _seconds(error: httpx.TimeoutException, waits: Timeouts) -> str:
+    return f"{waits.connect_s if isinstance(error, httpx.ConnectTimeout) else waits.read_s:g} s"
 
 
 def user_agent(contact: str | None) -> str:

@@ -46,6 +46,7 @@ def test_a_species_has_all_that_the_tables_know_of_it(checklist: TaxonSource) ->
         ("black crowned night-heron", "Nycticorax nycticorax"),
         ("Ruppells Vulture", "Gyps rueppelli"),
         ("Rüppell’s vulture", "Gyps rueppelli"),
+        ("ʻIʻiwi", "Drepanis coccinea"),
         ("Accipiter gentilis", "Astur gentilis"),
         ("Northern Goshawk", "Astur gentilis"),
         ("Rock Pigeon", "Columba livia"),
