@@ -52,7 +52,8 @@ def build(
     """Build a knowledge base, or go on with one, and return what it holds.
 
     What is there already is not done again: a page whose revision is known is not fetched, a text that was encoded is
-    not encoded. Killed at any moment and called again, it ends where an uninterrupted build would have.
+    not encoded. Killed at any moment and called again, it ends where an uninterrupted build would have. Called again
+    later, it takes in pages and revisions that are new.
 
     Args:
         path: the folder; made if need be.
@@ -61,7 +62,7 @@ def build(
         encoders: what makes the vectors; a knowledge base keeps to those it was begun with.
         terms: words of the trade: whole `Term`s, or names with an optional page title to look up.
         located: the pages of the taxa where they are known already (a list page, a category); `taxa` is then not asked.
-        selection: a name for `located`, since an iterable cannot say what is in it; the same name is not read again.
+        selection: a name for `located`, since an iterable cannot say what is in it; a resumed build goes by it.
         limit: take at most so many species.
         only: run this stage alone.
         distiller: what makes summaries; the extractive one by default.
@@ -102,7 +103,7 @@ def build(
                 report=progress or (lambda _: None),
             )
             stages = STAGES if only is None else (only,)
-            ledger.set_fact("building", ", ".join(stages))
+            _open_run(ledger, stages)
             if "resolve" in stages:
                 chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])
                 resolve_taxa(run, source.locate(taxa) if located is None else located, selection=chosen, limit=limit)
@@ -115,6 +116,14 @@ def build(
         status = _status(layout)
         _write_manifest(layout, run, status, seconds=time.monotonic() - started)
     return status
+
+
+def _open_run(ledger: Ledger, stages: Sequence[Stage]) -> None:
+    """Note that a build is on its way: one that did not end goes on with the pages it looked up, a new one looks again."""
+    with ledger.transaction():
+        if ledger.fact("building") is None:
+            ledger.drop_facts("resolved:")
+        ledger.set_fact("building", ", ".join(stages))
 
 
 def _run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:

@@ -163,6 +163,10 @@ class Ledger:
         """Forget what is kept under `key`."""
         self._db.execute("DELETE FROM facts WHERE key = ?", (key,))
 
+    def drop_facts(self, prefix: str) -> None:
+        """Forget all that is kept under keys that begin with `prefix`."""
+        self._db.execute("DELETE FROM facts WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))
+
     # --- subjects ------------------------------------------------------------------------------------------------
 
     def add_subjects(self, rows: Iterable[tuple[str, SubjectKind, str, str]]) -> None:

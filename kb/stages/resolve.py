@@ -18,8 +18,8 @@ Located = tuple[Taxon | str, PageRef | LeftOut]
 def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, limit: int | None) -> None:
     """Note the page of every taxon, in one transaction: a selection is looked up whole or not at all.
 
-    Half of it would not do: which of two taxa gets a page that both could claim is only known with both at hand.
-    A selection that was looked up before is not looked up again.
+    Half of it would not do: which of two taxa gets a page that both could claim is only known with both at hand. A
+    build that goes on after a crash does not look up again what it had; a new one does, and so learns of new revisions.
     """
     key = f"resolved:{fingerprint(run.source.name, selection, limit)}"
     if run.ledger.fact(key) is not None:
@@ -55,34 +55,23 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
 def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]]) -> None:
     """Note the page of every term; a `Term` that is given whole needs none and is taken as it is."""
     ledger = run.ledger
-    done = ledger.steps("resolve")
     given = [term for term in terms if isinstance(term, Term)]
     asked = {term_id(term[0]): term for term in terms if not isinstance(term, Term)}
-    marks = {term.term_id: fingerprint(dumps(term)) for term in given}
-    marks |= {key: fingerprint(run.source.name, *term) for key, term in asked.items()}
-    new = {key for key, mark in marks.items() if key not in done or done[key].fingerprint != mark}
+    key = f"resolved:{fingerprint(run.source.name, sorted(asked), [dumps(term) for term in given])}"
+    if not terms or ledger.fact(key) is not None:
+        return
+    places = list(run.source.locate_terms(list(asked.values()))) if asked else []
     with ledger.transaction():
-        fresh = [term for term in given if term.term_id in new]
-        ledger.add_subjects((term.term_id, "term", term.name, dumps(term)) for term in fresh)
-        ledger.record(Step(subject_id=term.term_id, stage="resolve", fingerprint=marks[term.term_id]) for term in fresh)
-    wanted = [term for key, term in asked.items() if key in new]
-    for name, place in list(run.source.locate_terms(wanted)) if wanted else []:
-        key = term_id(name)
-        with ledger.transaction():
+        ledger.add_subjects((term.term_id, "term", term.name, dumps(term)) for term in given)
+        ledger.record(
+            Step(subject_id=term.term_id, stage="resolve", fingerprint=fingerprint(dumps(term))) for term in given
+        )
+        for name, place in places:
             if isinstance(place, LeftOut):
                 ledger.set_left_out([(name, f"term: {place.reason}", place.detail)])
-                ledger.record(
-                    [
-                        Step(
-                            subject_id=key,
-                            stage="resolve",
-                            fingerprint=marks[key],
-                            status="left-out",
-                            error=place.reason,
-                        )
-                    ]
-                )
-            else:
-                ledger.drop_left_out([name])
-                ledger.add_subjects([(key, "term", name, "")])
-                ledger.record([Step(subject_id=key, stage="resolve", fingerprint=marks[key], output=dumps(place))])
+                continue
+            mark = fingerprint(run.source.name, place.title, place.revision)
+            ledger.drop_left_out([name])
+            ledger.add_subjects([(term_id(name), "term", name, "")])
+            ledger.record([Step(subject_id=term_id(name), stage="resolve", fingerprint=mark, output=dumps(place))])
+        ledger.set_fact(key, "done")

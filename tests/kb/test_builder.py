@@ -44,7 +44,7 @@ def test_a_second_build_fetches_nothing_and_changes_nothing(tmp_path: Path, enco
     before = kb.verify(path)
     again = PageSource()
     kb.build(path, made_up_taxa(6), again, encoders)
-    assert (again.n_located, again.n_bodies, again.n_photos) == (0, 0, 0)
+    assert (again.n_bodies, again.n_photos) == (0, 0)
     assert kb.verify(path) == before
     assert before.ok
 
@@ -84,7 +84,7 @@ def test_a_wiki_that_is_down_ends_the_build_and_keeps_what_was_done(tmp_path: Pa
 def test_a_new_revision_replaces_text_vectors_and_rows(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(4), PageSource(revision=1), encoders)
-    kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders, selection="asked again")
+    kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders)
     kb.build(tmp_path / "b.kb", made_up_taxa(4), PageSource(revision=2), encoders)
     found = kb.verify(path)
     assert found.ok
@@ -97,7 +97,7 @@ def test_a_species_whose_page_became_a_disambiguation_leaves_the_knowledge_base(
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(4), PageSource(), encoders)
     changed = PageSource(revision=2, left_out=["avis-002"])
-    assert kb.build(path, made_up_taxa(4), changed, encoders, selection="asked again").species == 3
+    assert kb.build(path, made_up_taxa(4), changed, encoders).species == 3
     assert kb.verify(path).ok
     store = kb.open(path)
     assert "avis-002" not in store.taxon_ids
@@ -203,10 +203,19 @@ def test_a_page_whose_new_revision_cannot_be_fetched_keeps_its_old_entry(tmp_pat
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(4), PageSource(), encoders)
     source = PageSource(revision=2, failing=["avis-002"])
-    assert kb.build(path, made_up_taxa(4), source, encoders, selection="asked again").species == 4
+    assert kb.build(path, made_up_taxa(4), source, encoders).species == 4
     store = kb.open(path)
     revisions = {
         entry.taxon.taxon_id: entry.source.revision for entry in store.species(store.taxon_ids) if entry.source
     }
     assert revisions == {"avis-000": 2, "avis-001": 2, "avis-002": 1, "avis-003": 2}
     store.close()
+
+
+def test_a_build_that_goes_on_does_not_look_up_again(tmp_path: Path, encoders: Encoders) -> None:
+    taxa = made_up_taxa(20)
+    with pytest.raises(SourceUnavailable):
+        kb.build(tmp_path / "a.kb", taxa, PageSource(failing=[taxon.taxon_id for taxon in taxa]), encoders)
+    source = PageSource()
+    kb.build(tmp_path / "a.kb", taxa, source, encoders)
+    assert (source.n_located, source.n_bodies) == (0, 20)
