@@ -14,6 +14,7 @@ from recognize.knowledge import Knowledge, check_queries
 from recognize.stages import (
     N_SHOWN,
     AnchorPooling,
+    Product,
     Queries,
     Ranking,
     TextStage,
@@ -33,10 +34,19 @@ _ALIKE: Final = 1e-6  # a smaller deviation is rounding
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusionWeights:
-    """How much each stage counts, in standard deviations; only the ratio matters for a ranking."""
+    """How much each stage counts, in standard deviations; only the ratios matter for a ranking.
+
+    `text` and `visual` are for species that the visual encoder was not trained on: for most encoders, all. A species of
+    its training has a third stage, `known`, beside which the others count as `known_text` and `known_visual`.
+    """
 
     text: float
     visual: float
+    new_species: float = 0.0
+    """What a species gets that is not of the training: it lacks a stage in which those can win."""
+    known: float = 0.0
+    known_text: float = 0.0
+    known_visual: float = 0.0
 
 
 # Untuned: .25 was best for frozen ImageNet features and three anchors; one anchor says less, so text counts more.
@@ -67,56 +77,116 @@ def default(
 ) -> list[Ranking]:
     """Return for each photo the species of the `m` best chunks and of the `m` best anchors, by both stages together.
 
-    A species' text score is its best chunk's, its visual score its best (or mean) anchor's. Both are measured in
-    standard deviations from what the photo scores over the knowledge base, so that a stage in which everything looks
-    alike cannot drown the other; the final score is their weighted sum. (Over the knowledge base means: over all chunks
-    and all anchors, or 256 of each, evenly spread.) A species without text or without anchors gets 0 for what it lacks:
+    A species' text score is its best chunk's, its visual score its best (or mean) anchor's. Where the visual encoder
+    knows species from its training, its `m` best prototypes propose species too, and are a third score. All are
+    measured in standard deviations from what the photo scores over the knowledge base, so that a stage in which
+    everything looks alike cannot drown the other; the final score is their weighted sum. (Over the knowledge
+    base means: over all chunks and all anchors, or 256 of each, evenly spread.) A species without text or without anchors gets 0 for what it lacks:
     as a chunk or an anchor picked blindly would. Equal scores keep the order of rows. The stages `text_part` and
-    `visual_part` are what each of the two gave to the final score.
+    `visual_part` are what each of the two gave to the final score; `known` and `known_part` are of the third.
     """
-    check_choice("anchor_pooling", anchor_pooling, ("mean", "max"))
+    check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centre"))
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     owners = knowledge.chunk_owners
     anchor_matrix = knowledge.anchors.vectors
+    trained = _Trained(knowledge, queries, weights)
     text_scales = _scales(queries.text_image, knowledge.chunk_sample)
     visual_scales = _scales((queries.visual,), (knowledge.anchor_sample,))
 
     def rank(photo: int, rows: list[FloatArray]) -> Ranking:
-        chunk_scores, anchor_scores = rows
+        chunk_scores, anchor_scores, *known_rows = rows
         text = text_stage(knowledge, queries, photo)
         anchors = anchor_stage(knowledge, queries, photo, anchor_pooling)
         chunks = find_pool(chunk_scores, m, text.mean)
         seen = find_pool(anchor_scores, m, lambda at: dot_rows(anchor_matrix[at], anchors.query))
         species = np.union1d(owners[chunks], knowledge.anchors.owners[seen])
+        if known_rows:
+            species = np.union1d(species, trained.pool(photo, known_rows[0], m))
+        text_weights, visual_weights = trained.weights_of(species)
         best_chunk = _best_chunks(knowledge, chunk_scores, species, text.mean)
 
-        def fuse(by_encoder: Scores, s_i: Scores) -> tuple[Scores, Scores]:
+        def fuse(at: IntArray, by_encoder: Scores, s_i: Scores, s_k: Scores) -> tuple[Scores, Scores, Scores]:
             s_c = by_encoder.mean(axis=0)
-            return weights.text * text_scales[photo].apply(s_c), weights.visual * visual_scales[photo].apply(s_i)
+            return (
+                text_weights[at] * text_scales[photo].apply(s_c),
+                visual_weights[at] * visual_scales[photo].apply(s_i),
+                trained.part(photo, species[at], s_k),
+            )
 
-        def exact_parts(at: IntArray) -> tuple[Scores, Scores]:
-            return _text_of(text, best_chunk[at]), anchors.exactly(species[at])
+        def exact_parts(at: IntArray) -> tuple[Scores, Scores, Scores]:
+            return _text_of(text, best_chunk[at]), anchors.exactly(species[at]), trained.exactly(photo, species[at])
 
         rough_text = np.where(best_chunk >= 0, chunk_scores[best_chunk] if len(chunk_scores) else np.nan, np.nan)
-        rough = fuse(rough_text[None, :], anchors.pooled(species, lambda at: anchor_scores[at]))
-        order, scores = settle(rough[0] + rough[1], lambda at: np.add(*fuse(*exact_parts(at))))
-        by_encoder, s_i = exact_parts(order[:n_shown])
-        text_part, visual_part = fuse(by_encoder, s_i)
-        scores[:n_shown] = rounded(text_part + visual_part)
+        everything = np.arange(len(species))
+        rough_visual = anchors.pooled(species, lambda at: anchor_scores[at])
+        rough = fuse(everything, rough_text[None, :], rough_visual, trained.roughly(species, known_rows))
+        order, scores = settle(sum(rough[1:], start=rough[0]), lambda at: _total(fuse(at, *exact_parts(at))))
+        by_encoder, s_i, s_k = exact_parts(order[:n_shown])
+        parts = fuse(order[:n_shown], by_encoder, s_i, s_k)
+        scores[:n_shown] = rounded(_total(parts))
         return Ranking(
             species=species[order],
             scores=scores,
             stages={
                 "text": by_encoder.mean(axis=0),
                 "visual": s_i,
-                "text_part": text_part,
-                "visual_part": visual_part,
+                "text_part": parts[0],
+                "visual_part": parts[1],
+                **({"known": s_k, "known_part": parts[2]} if known_rows else {}),
                 **named_encoders(knowledge, by_encoder),
             },
             n_without_anchors=int((anchors.counts(species) == 0).sum()),
         )
 
-    return rank_photos(len(queries), [text_product(knowledge, queries), anchor_product(knowledge, queries)], rank)
+    products = [text_product(knowledge, queries), anchor_product(knowledge, queries), *trained.products()]
+    return rank_photos(len(queries), products, rank)
+
+
+def _total(parts: tuple[Scores, ...]) -> Scores:
+    return sum(parts[1:], start=parts[0])
+
+
+class _Trained:
+    """What the visual encoder knows from its training: prototypes of species, for a block of photos."""
+
+    def __init__(self, knowledge: Knowledge, queries: Queries, weights: FusionWeights) -> None:
+        self._matrix, self._queries, self._weights = knowledge.prototypes, queries.visual, weights
+        self._known = knowledge.known
+        self._row_of = np.full(knowledge.n_species, -1, dtype=np.intp)
+        self._row_of[knowledge.known] = np.arange(len(knowledge.known))
+        self._scales = _scales((queries.visual,), (knowledge.prototype_sample,)) if len(knowledge.known) else []
+
+    def products(self) -> list[Product]:
+        """Return what scores all prototypes; nothing where there are none."""
+        return [((self._queries,), (self._matrix,))] if len(self._known) else []
+
+    def pool(self, photo: int, scores: FloatArray, m: int) -> IntArray:
+        """Return the species of the `m` best prototypes."""
+        return self._known[find_pool(scores, m, lambda at: dot_rows(self._matrix[at], self._queries[photo]))]
+
+    def weights_of(self, species: IntArray) -> tuple[Scores, Scores]:
+        """Return what text and anchors of each species count."""
+        known, weights = self._row_of[species] >= 0, self._weights
+        return np.where(known, weights.known_text, weights.text), np.where(known, weights.known_visual, weights.visual)
+
+    def roughly(self, species: IntArray, rows: list[FloatArray]) -> Scores:
+        """Return the prototypes' scores from the product, NaN for a species without."""
+        at = self._row_of[species]
+        return np.where(at >= 0, rows[0][at], np.nan) if rows else np.full(len(species), np.nan)
+
+    def exactly(self, photo: int, species: IntArray) -> Scores:
+        """Return the same in float64."""
+        at, scores = self._row_of[species], np.full(len(species), np.nan)
+        if (at >= 0).any():
+            scores[at >= 0] = dot_rows(self._matrix[at[at >= 0]], self._queries[photo])
+        return scores
+
+    def part(self, photo: int, species: IntArray, scores: Scores) -> Scores:
+        """Return what the third stage gives to the final score: a bonus for a species that is not of the training."""
+        if not self._scales:
+            return np.zeros(len(species))
+        scaled = self._weights.known * self._scales[photo].apply(scores)
+        return np.where(self._row_of[species] >= 0, scaled, self._weights.new_species)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from data.contracts import Encoders, KnowledgeStore, VectorTable
+from data.contracts import Encoders, KnowledgeStore, TrainedOnSpecies, VectorTable
 from data.errors import StoreError
 
 _SAMPLE: Final = 256  # rows: a deviation good to 5 %, which changes no more than the weight of a stage by as much
@@ -36,6 +38,10 @@ class Knowledge:
     """The anchors in the visual space."""
     images: tuple[VectorTable, ...] = ()
     """The anchors in each text-image space; only vr-rag-v2 reads them."""
+    known: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    """The species that the visual encoder was trained on, ascending."""
+    prototypes: FloatArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
+    """For each of `known` a unit row in the visual space: where its photos lie. Only `default` reads them."""
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.chunks):
@@ -49,6 +55,8 @@ class Knowledge:
                 raise StoreError(f"a table has owners outside 0..{self.n_species - 1}")
             if np.any(np.diff(table.owners) < 0):
                 raise StoreError("the owners of a table are not ascending")
+        if len(self.known) != len(self.prototypes) or np.any(np.diff(self.known) <= 0):
+            raise StoreError(f"{len(self.prototypes)} prototypes do not fit {len(self.known)} species in order")
         if any(table.ids != self.chunks[0].ids for table in self.chunks[1:]):
             raise StoreError("the encoders' text vectors are not of the same chunks")
 
@@ -78,6 +86,11 @@ class Knowledge:
         return _sample(self.anchors)
 
     @cached_property
+    def prototype_sample(self) -> NDArray[np.float64]:
+        """Evenly spread prototypes, for the same."""
+        return _sample_rows(self.prototypes)
+
+    @cached_property
     def blends(self) -> tuple[FloatArray, ...]:
         """For each text-image encoder `(n_species, dim)`: (text + image) / 2, each a species' mean, else zero."""
         return tuple(
@@ -94,6 +107,12 @@ class Knowledge:
         return self._means[limit]
 
     @cached_property
+    def anchor_lengths(self) -> NDArray[np.float64]:
+        """The length of each species' mean anchor, `(n_species,)`: the nearer to 1, the more alike its anchors are."""
+        lengths: NDArray[np.float64] = np.linalg.norm(self.mean_anchors().astype(np.float64), axis=1)
+        return lengths
+
+    @cached_property
     def _means(self) -> dict[int | None, FloatArray]:
         return {}
 
@@ -106,19 +125,43 @@ def read_knowledge(store: KnowledgeStore, encoders: Encoders) -> Knowledge:
         StoreError: if its tables do not fit each other.
     """
     store.check_space(encoders.spaces)
+    known, prototypes = _read_prototypes(store, encoders)
     return Knowledge(
         n_species=len(store.taxon_ids),
         names=tuple(encoder.name for encoder in encoders.text_image),
         chunks=tuple(store.chunk_vectors(encoder.space) for encoder in encoders.text_image),
         anchors=store.anchor_vectors(encoders.visual.space),
         images=tuple(store.anchor_vectors(encoder.space) for encoder in encoders.text_image),
+        known=known,
+        prototypes=prototypes,
     )
 
 
+def _read_prototypes(store: KnowledgeStore, encoders: Encoders) -> tuple[IntArray, FloatArray]:
+    """Return which species of the store the visual encoder was trained on, ascending, and their prototypes."""
+    if not isinstance(encoders.visual, TrainedOnSpecies):
+        return np.empty(0, dtype=np.intp), np.empty((0, 0), dtype=np.float32)
+    names, vectors = encoders.visual.prototypes()
+    row_of = {_slug(name): row for row, name in enumerate(names)}
+    known = [i for i, taxon_id in enumerate(store.taxon_ids) if taxon_id in row_of]
+    rows = [row_of[store.taxon_ids[i]] for i in known]
+    return np.array(known, dtype=np.intp), np.ascontiguousarray(vectors[np.array(rows, dtype=np.intp)])
+
+
+def _slug(scientific_name: str) -> str:
+    """Return the id that a knowledge base gives to a species of that name."""
+    plain = unicodedata.normalize("NFKD", scientific_name.lower())
+    return "-".join(re.findall(r"[^\W_]+", "".join(c for c in plain if not unicodedata.combining(c))))
+
+
 def _sample(table: VectorTable) -> NDArray[np.float64]:
-    n = len(table.owners)
+    return _sample_rows(table.vectors)
+
+
+def _sample_rows(vectors: FloatArray) -> NDArray[np.float64]:
+    n = len(vectors)
     rows = np.arange(n) if n <= _SAMPLE else np.arange(_SAMPLE) * n // _SAMPLE
-    return table.vectors[rows].astype(np.float64)
+    return vectors[rows].astype(np.float64)
 
 
 def _starts(owners: IntArray, n_species: int) -> IntArray:

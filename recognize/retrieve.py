@@ -170,7 +170,7 @@ def anchors_only(
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species of the `m` best anchors, by their anchors alone."""
-    check_choice("anchor_pooling", anchor_pooling, ("mean", "max"))
+    check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centre"))
     check_queries((queries.visual,), (knowledge.anchors,))
     matrix = knowledge.anchors.vectors
 

@@ -14,10 +14,12 @@ from data.arrays import FloatArray, IntArray
 from recognize.exact import Scores, dot_rows
 from recognize.knowledge import Knowledge
 
-AnchorPooling = Literal["mean", "max"]
+AnchorPooling = Literal["mean", "max", "centre"]
+"""A species' score: the mean or the best of its anchors' cosines, or the cosine to its anchors' mean direction."""
 N_SHOWN: Final = 10  # species of a photo whose score is given for every stage
 
 _BLOCK: Final = 256  # photos in one product: many enough for BLAS, few enough to keep 50 MB of scores
+_SHORTEST: Final = 1e-9  # a mean anchor shorter than this is rounding: opposite anchors
 _THREADS: Final = 2  # NumPy lets go of the interpreter lock
 
 
@@ -69,7 +71,7 @@ class TextStage:
 
 @dataclass(frozen=True, slots=True)
 class AnchorStage:
-    """The anchor score of species for one photo: the mean or the maximum of its cosines to a species' anchors."""
+    """The anchor score of species for one photo, pooled over its cosines to a species' anchors."""
 
     knowledge: Knowledge
     query: FloatArray
@@ -89,7 +91,7 @@ class AnchorStage:
         # The mean of the cosines is the cosine to the mean, which is a third of the reading.
         scores = (self.knowledge.mean_anchors(self.limit)[species] @ self.query).astype(np.float64)
         scores[self.counts(species) == 0] = np.nan
-        return scores
+        return scores if self.pooling == "mean" else scores / self._lengths(species)
 
     def exactly(self, species: IntArray) -> Scores:
         """Return the score of each species, NaN without anchors."""
@@ -110,7 +112,14 @@ class AnchorStage:
             pooled[has] = np.maximum.reduceat(cosines, firsts)
         else:
             pooled[has] = np.add.reduceat(cosines, firsts) / counts[has]
+            if self.pooling == "centre":
+                pooled[has] /= self._lengths(species[has])
         return pooled
+
+    def _lengths(self, species: IntArray) -> Scores:
+        """Return the lengths of the mean anchors, 1 for species without."""
+        lengths = self.knowledge.anchor_lengths[species]
+        return np.where(lengths > _SHORTEST, lengths, 1.0)
 
 
 def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
