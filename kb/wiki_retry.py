@@ -48,7 +48,7 @@ class Refusal(Exception):
         self.is_silent = is_silent
         """It did not answer at all, be it for good or too slowly."""
         self.is_dubious = is_dubious
-        """Most likely it is not a wiki; few tries are enough."""
+        """If it never answered well, it is most likely not a wiki; few tries are enough."""
 
     @classmethod
     def wait(cls, where: str, why: str | int, retry_after_s: float | None) -> Refusal:
@@ -103,7 +103,7 @@ class Trier:
         with self._lock:
             is_alive = self._has_answered or not refusal.is_silent
             tries = patience.tries if is_alive else patience.tries_at_first
-            if refusal.is_dubious:
+            if refusal.is_dubious and not self._has_answered:
                 tries = min(tries, 3)
             if self._is_down:
                 # Others have waited for it in vain: a dead wiki must not cost the full patience for every page.

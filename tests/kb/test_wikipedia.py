@@ -275,7 +275,7 @@ def test_a_photo_must_be_a_picture_of_a_bearable_size(
     assert client.fetch_photo(url) == jpeg()
     wiki.photo_faults = [html_page()]
     assert client.fetch_photo(url) == jpeg()
-    wiki.photo_faults = [html_page()] * 3
+    wiki.photo_faults = [html_page()] * QUICK.tries
     with pytest.raises(MalformedAnswer, match=r"expected a picture from 127.*, got text/html"):
         client.fetch_photo(url)
     wiki.photo_faults = [busy("0"), Fault(cut_at=30)]
