@@ -80,10 +80,11 @@ def default(
     A species' text score is its best chunk's, its visual score its best (or mean) anchor's. Where the visual encoder
     knows species from its training, its `m` best prototypes propose species too, and are a third score. All are
     measured in standard deviations from what the photo scores over the knowledge base, so that a stage in which
-    everything looks alike cannot drown the other; the final score is their weighted sum. (Over the knowledge
-    base means: over all chunks and all anchors, or 256 of each, evenly spread.) A species without text or without anchors gets 0 for what it lacks:
-    as a chunk or an anchor picked blindly would. Equal scores keep the order of rows. The stages `text_part` and
-    `visual_part` are what each of the two gave to the final score; `known` and `known_part` are of the third.
+    everything looks alike cannot drown the other; the final score is their weighted sum. (Over the knowledge base
+    means: over all chunks, anchors and prototypes, or 256 of each, evenly spread.) A species without text or without
+    anchors gets 0 for what it lacks: as a chunk or an anchor picked blindly would. Equal scores keep the order of rows.
+    The stages `text_part` and `visual_part` are what each of the two gave to the final score; `known` and `known_part`
+    are of the third.
     """
     check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centre"))
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
