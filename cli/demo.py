@@ -122,7 +122,7 @@ def show_build(path: Path, encoders: Encoders, *, quiet: bool) -> None:
 
     source = StarterSource(with_vectors=False)
     with stage_progress(quiet=quiet) as progress:
-        status = kb.build(path, source.taxa(), source, encoders, terms=source.terms(), progress=progress)
+        status = kb.build(path, source.drawn_taxa(), source, encoders, terms=source.terms(), progress=progress)
     output.write("   kb build --source starter: facts and sentences of our own, drawings made by code")
     output.write(
         f"   {output.plural(status.species, 'species', 'species')}, {status.summaries} summaries, "

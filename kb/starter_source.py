@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from data.codec import dumps, loads
@@ -47,28 +48,61 @@ class StarterSource:
         'Snowy Owl'
     """
 
-    def __init__(self, *, vectors: Path | None = None, with_vectors: bool = True) -> None:
-        """Read the facts; `vectors` replaces the bundled file of anchors that are numbers, `with_vectors` drops it."""
-        self._species = {species.taxon.taxon_id: species for species in read_species()}
-        self._terms = {term.term_id: replace(term, source=own_source(term.name)) for term in read_terms()}
-        self._vectors = read_vector_anchors(vectors) if with_vectors else {}
-        known = [*read_lines("species.jsonl"), *read_lines("terms.jsonl"), DRAWINGS]
-        known += [image.anchor.anchor_id for images in self._vectors.values() for image in images]
-        self._name = "starter/" + sha256_hex("\n".join(known))[:12]
+    def __init__(
+        self, *, vectors: Path | None = None, with_vectors: bool = True, spaces: Sequence[str] | None = None
+    ) -> None:
+        """Name the files; they are read when first needed.
 
-    @property
+        Args:
+            vectors: replaces the bundled file of anchors that are numbers.
+            with_vectors: without them, anchors are drawings.
+            spaces: the spaces of the encoders that ask; if the numbers lack one of them, anchors are drawings.
+        """
+        self._vectors_file = vectors
+        self._with_vectors = with_vectors
+        self._spaces = tuple(spaces or ())
+
+    @cached_property
     def name(self) -> str:
         """`starter` and a digest of all that it knows, so that other facts, drawings or vectors are another source."""
-        return self._name
+        from data.starter.plates.catalogue import DRAWINGS
+
+        files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), DRAWINGS.encode()]
+        if self._with_vectors:
+            files.append(self._vectors_file.read_bytes() if self._vectors_file else read_bytes(FILE))
+        digest = sha256_hex("\n".join(sha256_hex(content) for content in files if content))
+        return f"starter/{digest[:12]}"
+
+    @cached_property
+    def _species(self) -> dict[str, StarterSpecies]:
+        return {species.taxon.taxon_id: species for species in read_species()}
+
+    @cached_property
+    def _terms(self) -> dict[str, Term]:
+        return {term.term_id: replace(term, source=own_source(term.name)) for term in read_terms()}
+
+    @cached_property
+    def _vectors(self) -> VectorAnchors:
+        if not self._with_vectors:
+            return VectorAnchors()
+        found = read_vector_anchors(self._vectors_file)
+        return found if set(self._spaces) <= set(found.spaces) else VectorAnchors()
 
     @property
     def parser(self) -> str:
         """Name and version of `parse`."""
-        return "starter/1"
+        return "starter/2"
 
     def taxa(self) -> list[Taxon]:
         """Return the species of the source, sorted by id."""
         return [species.taxon for species in self._species.values()]
+
+    def drawn_taxa(self) -> list[Taxon]:
+        """Return the species that there are drawings of, sorted by id."""
+        from data.starter.plates.catalogue import PLATES
+
+        drawn = {plate.taxon_id for plate in PLATES}
+        return [taxon for taxon in self.taxa() if taxon.taxon_id in drawn]
 
     def terms(self) -> list[Term]:
         """Return the terms of the source, sorted by name."""
@@ -113,28 +147,31 @@ class StarterSource:
             )
 
     def parse(self, fetched: FetchedPage) -> Article:
-        """Return a species as a lead and a section Description, a term as its definition and a section Look for."""
+        """Return a species as a lead and a section Description, a term as its definition and a section Look for.
+
+        A species of which too little is agreed on has neither: there is nothing to distil.
+        """
         if fetched.properties.get("kind") == "term":
             term = loads(Term, fetched.body)
             return article_of(fetched.source, [("", term.definition), ("Look for", term.look_for)])
         species = loads(StarterSpecies, fetched.body)
         taxon = species.taxon
+        if not species.text:
+            return replace(article_of(fetched.source, []), infobox=_infobox(taxon))
         lead = (
             f"{taxon.common_name} ({taxon.scientific_name}) is a bird of the family {taxon.lineage['family']} "
             f"in the order {taxon.lineage['order']}."
         )
         article = article_of(fetched.source, [("", lead), ("Description", " ".join(species.text))])
-        infobox = Infobox(name=taxon.common_name, binomial=taxon.scientific_name, classification=taxon.lineage)
-        return replace(article, infobox=infobox)
+        return replace(article, infobox=_infobox(taxon))
 
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield up to `limit` anchors of each species: those that ship as vectors, then drawings, sexes in turn."""
+        """Yield up to `limit` anchors of each species: those that ship as vectors, else drawings, sexes in turn."""
         for subject_id, _ in articles:
-            given = self._vectors.get(subject_id, [])[:limit]
-            drawn = self._drawings(subject_id, limit - len(given))
-            yield subject_id, AnchorBatch(images=(*given, *drawn))
+            given = self._vectors.of(subject_id)[:limit]
+            yield subject_id, AnchorBatch(images=tuple(given or self._drawings(subject_id, limit)))
 
     def _drawings(self, taxon_id: str, n: int) -> Iterator[AnchorImage]:
         from data.starter.plates.catalogue import plates_of  # Pillow and all designs: only who draws pays for them
@@ -155,6 +192,10 @@ class StarterSource:
                 media_type="image/png",
             )
             yield AnchorImage(anchor=anchor, content=content)
+
+
+def _infobox(taxon: Taxon) -> Infobox:
+    return Infobox(name=taxon.common_name, binomial=taxon.scientific_name, classification=taxon.lineage)
 
 
 def own_source(title: str) -> Source:

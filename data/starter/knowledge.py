@@ -1,4 +1,8 @@
-"""The facts that ship with Fieldmark: species and terms, by hand and in our own words, in two JSONL files."""
+"""The facts that ship with Fieldmark: species and terms in our own words, in two JSONL files.
+
+Some species and all terms are written by hand; the other species are facts on which independent sources agree, with
+sentences composed of them by rule (`python -m cli.make_starter`), or names alone where too little is agreed on.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ from data.records import Taxon, Term
 LICENCE = "Apache-2.0"
 """Facts, sentences and drawings are our own work, under the licence of the program."""
 
+SPECIES_FILE = "species.jsonl"
+TERMS_FILE = "terms.jsonl"
+
 Sex = Literal["both", "male", "female"]
 
 
@@ -21,7 +28,7 @@ class Fact:
 
     part: str
     colours: tuple[str, ...] = ()
-    """Plain colour words, the most extensive first."""
+    """Colour words, plain ("grey") or of two ("blue-grey"), the most extensive first."""
     shape: str = ""
     """Shape or pattern in a few words."""
     sex: Sex = "both"
@@ -31,27 +38,29 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarterSpecies:
-    """One species: its names, its size, the facts, and sentences made of them."""
+    """One species: its names, its size, the facts, and sentences made of them, none where the facts are too few."""
 
     taxon: Taxon
-    length_cm: tuple[float, float]
-    facts: tuple[Fact, ...]
-    text: tuple[str, ...]
+    length_cm: tuple[float, float] | None = None
+    facts: tuple[Fact, ...] = ()
+    text: tuple[str, ...] = ()
+    by_hand: bool = False
+    """Facts and text were written by hand; what makes the others leaves them alone."""
 
     @property
     def colours(self) -> frozenset[str]:
-        """All colour words of the facts."""
-        return frozenset(colour for fact in self.facts for colour in fact.colours)
+        """All plain colour words of the facts."""
+        return frozenset(word for fact in self.facts for colour in fact.colours for word in colour.split("-"))
 
 
 def read_species() -> list[StarterSpecies]:
     """Return the species that ship with Fieldmark, sorted by id.
 
     Example:
-        >>> read_species()[0].taxon.common_name
+        >>> next(species for species in read_species() if species.by_hand).taxon.common_name
         'Red-winged Blackbird'
     """
-    return [loads(StarterSpecies, line) for line in read_lines("species.jsonl")]
+    return [loads(StarterSpecies, line) for line in read_lines(SPECIES_FILE)]
 
 
 def read_terms() -> list[Term]:
@@ -61,9 +70,15 @@ def read_terms() -> list[Term]:
         >>> [term.name for term in read_terms()][:3]
         ['alula', 'amplexus', 'barring']
     """
-    return [loads(Term, line) for line in read_lines("terms.jsonl")]
+    return [loads(Term, line) for line in read_lines(TERMS_FILE)]
 
 
 def read_lines(name: str) -> list[str]:
     """Return the lines of a file that ships beside this module."""
-    return (resources.files("data") / "starter" / name).read_text(encoding="utf-8").splitlines()
+    return read_bytes(name).decode().splitlines()
+
+
+def read_bytes(name: str) -> bytes:
+    """Return a file that ships beside this module; nothing if it is not there."""
+    file = resources.files("data") / "starter" / name
+    return file.read_bytes() if file.is_file() else b""

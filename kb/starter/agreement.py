@@ -6,17 +6,37 @@ confirm each other.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from data.starter.knowledge import Fact
-from kb.starter.claims import Aspect, Claim, Sex
+from kb.starter.claims import NO_SHADE, Aspect, Claim, Sex
 from kb.starter.vocabulary import MEMBERS, WHOLES
 
 ARTICLE = "article"
-SEXES: tuple[Sex, ...] = ("both", "male", "female")
+MIN_MENTIONS = {"cupl": 2}
+"""Source -> how often it must say a thing. `cupl` is thirty replies to one question: what only one says is chance."""
+MIN_SHARE = 1 / 3
+"""What a source says of a part less often than this, beside what it says most often, is left out."""
+MAX_COLOURS = 2
+"""Of one part; more is a list of what anybody ever saw in it."""
+UNSURE_PARTS = frozenset(
+    ("forehead", "tailtip", "flightfeathers", "wingtips", "undertail", "uppertail", "outertail", "speculum", "eyestripe", "lores", "chin")
+)
+UNSURE = frozenset(
+    (
+        *(("tail", "colour"), ("tail", "shade"), ("eyes", "shade"), ("wingbars", "shade"), ("wings", "shape")),
+        *(("legs", "long"), ("legs", "short"), ("bill", "thin")),
+        *((part, "spotted") for part in ("back", "belly", "breast", "underparts", "wings")),
+    )
+)
+"""Parts, aspects and values of which two sources too often say the same wrong thing: three must, or an article."""
+
+MAX_DISSENT = 0.25
+"""The share of what is said of a part's colour that may leave a colour out."""
+
 CLASHES: tuple[frozenset[str], ...] = tuple(
     frozenset(words.split(","))
     for words in (
@@ -78,7 +98,7 @@ def agree(claims: Mapping[str, Sequence[Claim]]) -> list[AgreedFact]:
     voices = _voices(claims)
     facts: list[tuple[int, AgreedFact]] = []
     for key in list(voices):
-        facts += _agreed(key, voices)
+        facts += _foremost(list(_agreed(key, voices)), key, voices)
     unique: dict[tuple[str, Sex, Aspect, str], tuple[int, AgreedFact]] = {}
     for order, fact in sorted(facts, key=lambda item: item[0]):
         unique.setdefault((fact.part, fact.sex, fact.aspect, fact.value), (order, fact))
@@ -87,11 +107,12 @@ def agree(claims: Mapping[str, Sequence[Claim]]) -> list[AgreedFact]:
 
 def _voices(claims: Mapping[str, Sequence[Claim]]) -> dict[_Key, list[_Voice]]:
     voices: dict[_Key, list[_Voice]] = defaultdict(list)
-    for source, said in claims.items():
+    for source, everything in claims.items():
+        said = _settled(everything, MIN_MENTIONS.get(source, 1))
         whole: dict[tuple[str, Sex], dict[str, list[Claim]]] = defaultdict(lambda: defaultdict(list))
         for order, claim in enumerate(said):
             voices[claim.part, claim.sex, claim.aspect].append(_Voice(source, claim.values, claim.shade, True, order))
-            if claim.aspect != "shape" and (claim.part != "body" or claim.n_colours == 1):
+            if claim.aspect != "shape":
                 for part in MEMBERS.get(claim.part, ()):
                     voice = _Voice(source, claim.values, claim.shade, False, order)
                     voices[part, claim.sex, claim.aspect].append(voice)
@@ -105,6 +126,20 @@ def _voices(claims: Mapping[str, Sequence[Claim]]) -> dict[_Key, list[_Voice]]:
     return voices
 
 
+def _settled(claims: Sequence[Claim], min_mentions: int) -> list[Claim]:
+    """Return the claims that a source makes often enough, for itself and beside its others on the same part."""
+    counts = Counter((claim.part, claim.sex, claim.aspect, claim.values[0]) for claim in claims)
+    most: dict[_Key, int] = {}
+    for (part, sex, aspect, _), n in counts.items():
+        most[part, sex, aspect] = max(n, most.get((part, sex, aspect), 0))
+
+    def is_settled(claim: Claim) -> bool:
+        n = counts[claim.part, claim.sex, claim.aspect, claim.values[0]]
+        return n >= max(min_mentions, MIN_SHARE * most[claim.part, claim.sex, claim.aspect])
+
+    return [claim for claim in claims if is_settled(claim)]
+
+
 def _agreed(key: _Key, voices: Mapping[_Key, list[_Voice]]) -> Iterable[tuple[int, AgreedFact]]:
     part, sex, aspect = key
     own = voices[key]
@@ -113,13 +148,42 @@ def _agreed(key: _Key, voices: Mapping[_Key, list[_Voice]]) -> Iterable[tuple[in
         for other in [*own, *others]:
             if other.source == voice.source or not (voice.direct or other.direct):
                 continue
-            common = [value for value in voice.values if value in other.values]
+            common = [value for value in voice.values if value in other.values and value != NO_SHADE]
             if not common:
                 continue
             shade = voice.shade if voice.shade == other.shade else ""
             by: Literal["sources", "article"] = "article" if ARTICLE in (voice.source, other.source) else "sources"
             fact = AgreedFact(part=part, sex=sex, aspect=aspect, value=common[0], shade=shade, by=by)
+            if by == "sources" and _is_unsure(fact):
+                agreeing = {each.source for each in [*own, *others] if fact.value in each.values}
+                if len(agreeing) < 3:
+                    continue
             yield min(voice.order, other.order), fact
+
+
+def _is_unsure(fact: AgreedFact) -> bool:
+    return fact.part in UNSURE_PARTS or bool({(fact.part, fact.aspect), (fact.part, fact.value)} & UNSURE)
+
+
+def _foremost(
+    facts: list[tuple[int, AgreedFact]], key: _Key, voices: Mapping[_Key, list[_Voice]]
+) -> list[tuple[int, AgreedFact]]:
+    """Return the facts, of colours those alone that most is said for."""
+    if key[2] not in ("colour", "shade"):
+        return facts
+    weights = {
+        fact.value: sum(fact.value in voice.values for voice in voices[key]) + (fact.by == "article")
+        for _, fact in facts
+    }
+    ranked = sorted(weights, key=lambda value: -weights[value])[:MAX_COLOURS]
+    direct = [voice for voice in voices[key] if voice.direct]
+    chosen = {
+        value
+        for value in ranked
+        if 2 * weights[value] > weights[ranked[0]]
+        and sum(value not in voice.values for voice in direct) <= MAX_DISSENT * len(direct)
+    }
+    return [(order, fact) for order, fact in facts if fact.value in chosen]
 
 
 def _consistent(facts: list[AgreedFact]) -> list[AgreedFact]:
@@ -132,6 +196,8 @@ def _consistent(facts: list[AgreedFact]) -> list[AgreedFact]:
             continue
         if fact.aspect == "colour" and any(_says_more(other, fact.value) for other in values):
             continue
+        if fact.aspect == "colour" and fact.part in MEMBERS["upperparts"] and _is_contradicted(fact, facts):
+            continue
         if fact.sex != "both" and fact.value in {other.value for other in same if other.sex == "both"}:
             continue
         if fact.aspect == "shade" and any(
@@ -140,6 +206,12 @@ def _consistent(facts: list[AgreedFact]) -> list[AgreedFact]:
             continue
         kept.append(fact)
     return [_of_the_other_sex(fact, kept) for fact in kept]
+
+
+def _is_contradicted(fact: AgreedFact, facts: Sequence[AgreedFact]) -> bool:
+    """Say whether the upperparts as a whole are agreed to be of another colour."""
+    whole = {f.value for f in facts if f.part == "upperparts" and f.aspect == "colour" and f.sex == fact.sex}
+    return bool(whole) and fact.value not in whole
 
 
 def _says_more(value: str, plain: str) -> bool:

@@ -30,6 +30,10 @@ Sex = Literal["both", "male", "female"]
 Aspect = Literal["colour", "shade", "pattern", "shape", "size"]
 
 
+NO_SHADE = "neither"
+"""The shade of what is neither dark nor pale; it speaks against either."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One thing that a text says of one part; `values` are the words that may be said for it, the most telling first."""
@@ -100,9 +104,9 @@ def read_claims(sentences: Sequence[str]) -> list[Claim]:
 
     Example:
         >>> [(c.part, c.values[0]) for c in read_claims(["Bird with a thin black bill and a streaked breast."])]
-        [('bill', 'black'), ('bill', 'thin'), ('breast', 'streaked')]
-        >>> [(c.part, c.sex, c.values) for c in read_claims(["breast: rusty brown in males"])]
-        [('breast', 'male', ('rufous', 'brown'))]
+        [('bill', 'black'), ('bill', 'dark'), ('bill', 'thin'), ('breast', 'streaked')]
+        >>> read_claims(["breast: rusty brown in males"])[0].values
+        ('rufous', 'brown')
     """
     return [claim for sentence in sentences for claim in _sentence_claims(sentence)]
 
@@ -284,8 +288,8 @@ def _said_of(parts: Sequence[str], run: _Run, sex: Sex) -> Iterator[Claim]:
             yield Claim(
                 part=target, sex=sex, aspect="colour", values=values, shade=of_colour, n_colours=len(colours)
             )
-        if shade:
-            yield Claim(part=target, sex=sex, aspect="shade", values=(shade,))
+        if shade or colours:
+            yield Claim(part=target, sex=sex, aspect="shade", values=(shade or NO_SHADE,))
         for item in run.items:
             if item in PATTERNS:
                 yield from _patterned(target, PATTERNS[item], sex)

@@ -82,14 +82,16 @@ PARTS: frozenset[str] = frozenset(part for _, part in PHRASES)
 MEMBERS: Mapping[str, tuple[str, ...]] = {
     "upperparts": ("back", "nape", "rump"),
     "underparts": ("breast", "belly"),
-    "head": ("crown", "nape", "forehead", "face"),
-    "hood": ("head", "crown", "nape"),
-    "cap": ("crown", "forehead"),
+    "hood": ("head",),
+    "cap": ("crown",),
     "bib": ("throat",),
     "throat": ("chin",),
-    "body": ("upperparts", "underparts", "back", "breast", "belly"),
 }
-"""A part -> the parts that what is said of it holds for as well. `throat` for `chin`: many say the one for both."""
+"""A part -> the parts that what is said of it holds for as well. `throat` for `chin`: many say the one for both.
+
+What is said of the head or of the whole bird does not hold for each part of it: tried on hand-labelled facts, one in five
+that were got that way was wrong.
+"""
 
 WHOLES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "upperparts": (("back", "nape"), ("back", "wings")),

@@ -25,15 +25,15 @@ def write(path: Path, **changes: object) -> Path:
 
 def test_an_anchor_has_the_vectors_of_its_row_and_no_picture(tmp_path: Path) -> None:
     anchors = read_vector_anchors(write(tmp_path / "v.npz"))
-    assert [len(anchors["pica-pica"]), len(anchors["bubo-scandiacus"])] == [2, 1]
-    owl = anchors["bubo-scandiacus"][0]
+    assert [len(anchors.of(key)) for key in ("pica-pica", "bubo-scandiacus", "tyto-alba")] == [2, 1, 0]
+    owl = anchors.of("bubo-scandiacus")[0]
     assert owl.vectors == {"a/1": (0.5, 0.5), "b/1": (0.0, 0.0, 1.0)}
     assert owl.content is None
     assert (owl.anchor.anchor_id, owl.anchor.sha256, owl.anchor.credit) == ("b1", None, None)
 
 
 def test_a_row_of_zeros_is_no_vector(tmp_path: Path) -> None:
-    second = read_vector_anchors(write(tmp_path / "v.npz"))["pica-pica"][1]
+    second = read_vector_anchors(write(tmp_path / "v.npz")).of("pica-pica")[1]
     assert second.vectors == {"a/1": (0.0, 1.0)}
 
 
