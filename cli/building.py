@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -63,19 +64,20 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
     """
     import kb
 
-    choice = _choose(order, settings)
-    status = kb.build(
-        path,
-        choice.taxa,
-        choice.source,
-        load_encoders(settings.profile),
-        terms=choice.terms,
-        located=choice.located,
-        selection=choice.selection,
-        limit=order.limit,
-        only=order.only,
-        progress=progress,
-    )
+    with ExitStack() as stack:
+        choice = _choose(order, settings, stack)
+        status = kb.build(
+            path,
+            choice.taxa,
+            choice.source,
+            load_encoders(settings.profile),
+            terms=choice.terms,
+            located=choice.located,
+            selection=choice.selection,
+            limit=order.limit,
+            only=order.only,
+            progress=progress,
+        )
     if not status.species and order.only is None:
         raise _nothing(order, choice.source.name, status)
     return Built(path=path, status=status, n_requests=_requests(choice.source))
@@ -92,18 +94,19 @@ def _nothing(order: BuildOrder, source: str, status: Status) -> FieldmarkError:
 
 def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
     """Return what a build would take in; pages are looked up, no body is fetched, nothing is written."""
-    choice = _choose(order, settings)
-    located = choice.located if choice.located is not None else choice.source.locate(choice.taxa)
-    n_taxa, n_pages = 0, 0
-    reasons: Counter[str] = Counter()
-    for subject, place in located:
-        n_taxa += isinstance(subject, Taxon)
-        if isinstance(place, LeftOut):
-            reasons[place.reason] += 1
-        else:
-            n_pages += 1
-            if n_pages == order.limit:
-                break
+    with ExitStack() as stack:
+        choice = _choose(order, settings, stack)
+        located = choice.located if choice.located is not None else choice.source.locate(choice.taxa)
+        n_taxa, n_pages = 0, 0
+        reasons: Counter[str] = Counter()
+        for subject, place in located:
+            n_taxa += isinstance(subject, Taxon)
+            if isinstance(place, LeftOut):
+                reasons[place.reason] += 1
+            else:
+                n_pages += 1
+                if n_pages == order.limit:
+                    break
     return Plan(
         path=path,
         source=choice.source.name,
@@ -114,7 +117,7 @@ def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
     )
 
 
-def _choose(order: BuildOrder, settings: Settings) -> Choice:
+def _choose(order: BuildOrder, settings: Settings, stack: ExitStack) -> Choice:
     """Return what is asked of which source; a name that nobody knows fails before any wiki is asked."""
     if order.kind == "starter":
         return _from_starter(order)
@@ -125,7 +128,7 @@ def _choose(order: BuildOrder, settings: Settings) -> Choice:
     terms = read_terms(order.terms) if order.terms is not None else ()
     if order.list_page is not None or order.category is not None:
         below = _below(order, checklist)
-        wiki = _wiki(settings)
+        wiki = _wiki(settings, stack)
         chosen = order.list_page, order.category
         titles = wiki.titles_in_list(chosen[0]) if chosen[0] else wiki.titles_in_category(chosen[1] or "")
         located: Iterable[Located] = _matched(wiki, titles, checklist, below=below)
@@ -139,20 +142,22 @@ def _choose(order: BuildOrder, settings: Settings) -> Choice:
         source: ArticleSource = FolderSource(order.folder or Path())
         located = chain(source.locate(taxa), _as_located(unknown))
     else:
-        source = wiki = _wiki(settings)
+        source = wiki = _wiki(settings, stack)
         located = chain(_looked_up(wiki, taxa, checklist), _as_located(unknown))
     return Choice(source=source, located=located, selection=selection, terms=terms)
 
 
-def _wiki(settings: Settings) -> WikipediaSource:
+def _wiki(settings: Settings, stack: ExitStack) -> WikipediaSource:
     from kb.wikipedia_source import WikipediaSource
 
-    return WikipediaSource(
+    wiki = WikipediaSource(
         settings.api_url,
         contact=settings.contact,
         language=settings.language,
         allow_any_licence=settings.licences == "any",
     )
+    stack.callback(wiki.close)
+    return wiki
 
 
 def _from_starter(order: BuildOrder) -> Choice:
