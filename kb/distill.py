@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from math import fsum
 from typing import Literal
 
 from data.records import Article, Span, Statement, Summary, Taxon
@@ -202,14 +204,22 @@ def _choose(offers: list[_Offer]) -> list[_Offer]:
     taken: dict[int, _Offer] = {}
     told: set[tuple[str, ...]] = set()
     words = 0
-    rest = list(offers)
-    while rest:
-        worth = [
-            (_news(offer, marks[offer.position] - told) / (len(offer.text.split()) + 4), -offer.position, offer)
-            for offer in rest
-        ]
-        best_worth, _, best = max(worth, key=lambda item: item[:2])
-        rest.remove(best)
+
+    def worth(offer: _Offer) -> float:
+        return _news(offer, marks[offer.position] - told) / (len(offer.text.split()) + 4)
+
+    # What is told only grows, so what an offer was worth earlier bounds what it is worth now: it is weighed again when
+    # it comes to the top, and not all of them in every round, which a long article would pay for with its square.
+    queue = [(-worth(offer), offer.position) for offer in offers]
+    heapify(queue)
+    while queue:
+        bound, position = heappop(queue)
+        best = by_position[position]
+        if position in taken:
+            continue
+        if (best_worth := worth(best)) < -bound:
+            heappush(queue, (-best_worth, position))
+            continue
         if best_worth < (WORTH_BEFORE_TARGET if words < TARGET_WORDS else WORTH_AFTER_TARGET):
             break
         group = _self_contained(best, by_position, taken)
@@ -220,7 +230,6 @@ def _choose(offers: list[_Offer]) -> list[_Offer]:
             taken[offer.position] = offer
             told |= marks[offer.position]
         words += added
-        rest = [offer for offer in rest if offer.position not in taken]
     return sorted(taken.values(), key=lambda offer: (READING_ORDER.index(offer.who), offer.position))
 
 
@@ -276,5 +285,6 @@ _WEIGHT_OF_WHO = {"race": 0.4, "juvenile": 0.7}
 
 def _news(offer: _Offer, new: set[tuple[str, ...]]) -> float:
     """Return how much an offer adds to what is told, given those of its marks that are new."""
-    news = sum(_NEWS[mark[0]] for mark in new)
+    # Exact, so that it does not depend on the order of a set, which is another in every process.
+    news = fsum(_NEWS[mark[0]] for mark in new)
     return news * _WEIGHT_OF_WHO.get(offer.who, 1.0) * (0.4 if offer.is_aside else 1.0)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import random
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from data.records import Article, Section, Source, Summary, Taxon
 from kb.distill import MAX_WORDS, ExtractiveDistiller
+from kb.lexicon import groups
 from kb.sections import SectionKind, section_kinds
 from kb.subjects import said_subject
 from kb.trimming import NameHider, drop_brackets, trim_clauses
 
+ROOT = Path(__file__).resolve().parents[2]
 WREN = Taxon(
     taxon_id="wrena-rubra",
     scientific_name="Wrena rubra",
@@ -297,3 +304,36 @@ def test_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None
     begin = time.perf_counter()
     ExtractiveDistiller().distil(page, WREN)
     assert time.perf_counter() - begin < 10  # under 1 s
+
+
+def _many_marks(n: int, seed: int) -> str:
+    """A description of `n` sentences that all tell something of their own."""
+    choose = random.Random(seed).choice
+    parts, colours = sorted(groups()["part"]), sorted(groups()["colour"])
+    return " ".join(
+        f"{choose(('The', 'The male has a small head and its', 'Juveniles are duller and the'))} {choose(parts)} is "
+        f"{choose(colours)} with a {choose(colours)} {choose(parts)} and {choose(colours)} {choose(parts)}."
+        for _ in range(n)
+    )
+
+
+def test_a_summary_is_the_same_in_every_process() -> None:
+    """Sets have another order in each process; what is chosen must not depend on it, or digests would not hold."""
+    code = (
+        "import sys; from data.codec import dumps; from tests.kb import test_distill as here\n"
+        "for seed in range(40): print(dumps(here.distil(('Description', 2, here._many_marks(40, seed)))))"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            check=True, capture_output=True, text=True,
+        ).stdout
+        for seed in "12"
+    }  # fmt: skip
+    assert len(outputs) == 1
+
+
+def test_the_work_grows_with_the_article_and_not_with_its_square() -> None:
+    started = time.process_time()
+    distil(("Description", 2, _many_marks(4_000, 1)))
+    assert time.process_time() - started < 12
