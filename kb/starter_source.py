@@ -65,8 +65,6 @@ class StarterSource:
     @cached_property
     def name(self) -> str:
         """`starter` and a digest of all that it knows, so that other facts, drawings or vectors are another source."""
-        from data.starter.plates.catalogue import DRAWINGS
-
         files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), DRAWINGS.encode()]
         if self._with_vectors:
             files.append(self._vectors_file.read_bytes() if self._vectors_file else read_bytes(FILE))
