@@ -27,9 +27,17 @@ from data.records import (
     Taxon,
     Term,
 )
-from data.starter.knowledge import LICENCE, StarterSpecies, read_lines, read_species, read_terms
+from data.starter.knowledge import (
+    LICENCE,
+    SPECIES_FILE,
+    TERMS_FILE,
+    StarterSpecies,
+    read_bytes,
+    read_species,
+    read_terms,
+)
 from data.starter.plates import DRAWINGS
-from data.starter.vectors import read_vector_anchors
+from data.starter.vectors import FILE, VectorAnchors, read_vector_anchors
 from kb.reasons import NO_PAGE
 from kb.taxa import fold
 
