@@ -19,15 +19,20 @@ def sha256_hex(content: bytes | str) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
-def write_atomic(path: Path, content: bytes) -> None:
-    """Write `content` so that at any instant `path` holds all of it or what was there before."""
+def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None:
+    """Write `content` so that at any instant `path` holds all of it or what was there before.
+
+    `is_durable` waits for the disk, so that this holds through a power cut as well. It costs milliseconds a file, and is
+    not worth it for a content that is checked against its hash when it is read and can be fetched again.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
+            if is_durable:
+                out.flush()
+                os.fsync(out.fileno())
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -62,7 +67,7 @@ class ContentFolder:
         if not self.is_whole(digest):
             # mtime 0: equal contents give equal files.
             packed = gzip.compress(content, mtime=0) if self.suffix == ".gz" else content
-            write_atomic(self.path_of(digest), packed)
+            write_atomic(self.path_of(digest), packed, is_durable=False)
         return digest
 
     def is_whole(self, sha256: str) -> bool:
