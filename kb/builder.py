@@ -119,7 +119,7 @@ def build(
 
 
 def _open_run(ledger: Ledger, stages: Sequence[Stage]) -> None:
-    """Note that a build is on its way: one that did not end goes on with the pages it looked up, a new one looks again."""
+    """Note that a build is on its way: one that did not end goes on with what it looked up, a new one asks anew."""
     with ledger.transaction():
         if ledger.fact("building") is None:
             ledger.drop_facts("resolved:")

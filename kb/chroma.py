@@ -66,7 +66,7 @@ class Collections:
         return self._opened[name]
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
-        """Add or replace rows, in batches as large as this Chroma takes."""
+        """Add rows, in batches as large as this Chroma takes; a row that is there keeps metadata it had beside."""
         step = self._client.get_max_batch_size()
         for start in range(0, len(rows), step):
             batch = rows[start : start + step]

@@ -119,12 +119,18 @@ class FolderSource:
                 yield name, PageRef(subject_id=term_id(name), title=title, revision=_revision(path))
 
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
-        """Yield the text of each folder; a text that cannot be read is a failure."""
+        """Yield the text of each folder; a text that cannot be read is a failure, a folder that is gone is left out."""
         for page in pages:
+            result: FetchedPage | LeftOut | Failure
             try:
-                yield page, self._read(page)
+                path = self.folder / page.title
+                if path.is_dir() and _article_files(path):
+                    result = self._read(page)
+                else:
+                    result = LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="it is gone or has no text")
             except (OSError, UnicodeDecodeError, BadInput) as error:
-                yield page, Failure(taxon=page.title, stage="fetch", reason=f"{page.title}: {error}")
+                result = Failure(taxon=page.title, stage="fetch", reason=f"{page.title}: {error}")
+            yield page, result
 
     def parse(self, fetched: FetchedPage) -> Article:
         """Return the article in a body; pure. Its figures are the photos that lay in the folder when it was read."""
@@ -150,8 +156,6 @@ class FolderSource:
     def _read(self, page: PageRef) -> FetchedPage:
         path = self.folder / page.title
         files = _article_files(path)
-        if not files:
-            raise BadInput("no article (*.txt, *.md or *.html) in the folder")
         texts = []
         for file in files:
             if file.stat().st_size > MAX_TEXT_BYTES:

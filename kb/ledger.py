@@ -226,12 +226,12 @@ class Ledger:
             for row in rows
         }
 
-    def drop_steps(self, subject_ids: Iterable[str], stages: Sequence[str]) -> None:
-        """Forget these stages of these subjects: the next build does them anew."""
+    def drop_steps(self, subject_ids: Iterable[str], stages: Sequence[str], *, space: str | None = None) -> None:
+        """Forget these stages of these subjects, in all spaces or in one: the next build does them anew."""
         marks = ",".join("?" * len(stages))
         self._db.executemany(
-            f"DELETE FROM steps WHERE subject_id = ? AND stage IN ({marks})",
-            [(subject_id, *stages) for subject_id in subject_ids],
+            f"DELETE FROM steps WHERE subject_id = ? AND stage IN ({marks}) AND space = coalesce(?, space)",
+            [(subject_id, *stages, space) for subject_id in subject_ids],
         )
 
     def failures(self) -> list[Failure]:

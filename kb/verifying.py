@@ -151,6 +151,8 @@ def mend_chroma(info: KnowledgeBaseInfo, ledger: Ledger, collections: Collection
             collections.delete(name, strangers)
             notes.append(f"{name}: {len(strangers)} rows that no entry stands for, removed")
         again = {**wrong, **lost}
+        # Chroma would keep what metadata a row had and has no more.
+        collections.delete(name, [row for entry in wrong.values() for row in entry.rows[name]])
         if again:
             collections.upsert(
                 name, [row for entry in again.values() for row in rows_of(subject_of(entry), ledger, name, kind)]

@@ -69,6 +69,9 @@ class PageSource:
         missing: ids of taxa without a page.
         failing: ids whose body fails to come.
         bare: ids without a photo.
+        left_out: ids whose page turns out to be a disambiguation.
+        gone: ids whose page was deleted: no look-up finds it, no fetch has it.
+        without_photos: whether the photos fail to come.
         revision: the revision that all pages have.
     """
 
@@ -81,9 +84,12 @@ class PageSource:
         failing: Sequence[str] = (),
         bare: Sequence[str] = (),
         left_out: Sequence[str] = (),
+        gone: Sequence[str] = (),
+        without_photos: bool = False,
         revision: int = 1,
     ) -> None:
         self.missing, self.failing, self.bare, self.left_out = set(missing), set(failing), set(bare), set(left_out)
+        self.gone, self.without_photos = set(gone), without_photos
         self.revision = revision
         self.n_located = self.n_bodies = self.n_photos = 0
 
@@ -94,7 +100,7 @@ class PageSource:
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
         for taxon in taxa:
             self.n_located += 1
-            if taxon.taxon_id in self.missing:
+            if taxon.taxon_id in self.missing | self.gone:
                 yield taxon, LeftOut(name=taxon.common_name, reason="no page")
             else:
                 yield taxon, PageRef(subject_id=taxon.taxon_id, title=taxon.common_name, revision=self.revision)
@@ -111,6 +117,8 @@ class PageSource:
             self.n_bodies += 1
             if page.subject_id in self.failing:
                 yield page, Failure(taxon=page.title, stage="fetch", reason="the line was cut")
+            elif page.subject_id in self.gone:
+                yield page, LeftOut(name=page.title, reason="no page")
             elif page.subject_id in self.left_out:
                 yield page, LeftOut(name=page.title, reason="disambiguation")
             else:
@@ -127,6 +135,9 @@ class PageSource:
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
         for subject_id, _ in articles:
             skipped = (LeftOut(name="Nest.jpg", reason="licence"),)
+            if self.without_photos:
+                yield subject_id, Failure(taxon=subject_id, stage="anchor", reason="the line was cut")
+                continue
             if subject_id in self.bare:
                 yield subject_id, AnchorBatch(images=(), skipped=skipped)
                 continue

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from data.codec import dumps
+from data.codec import dumps, loads
 from data.contracts import AnchorBatch
 from data.errors import StoreError
 from data.records import Anchor, AnchorImage, Failure, LeftOut
@@ -49,17 +49,17 @@ def anchor(run: BuildRun) -> None:
             except StoreError as error:
                 with run.ledger.transaction():
                     run.ledger.drop_steps([key], ["fetch"])
-                    run.ledger.record([_failed(key, marks[key], str(error))])
+                    run.ledger.record([_failed(key, marks[key], str(error), done.get(key))])
                 tracker.add(failed=1)
         for key, result in run.source.fetch_anchors(articles, limit=run.anchors_per_species):
-            _keep(run, key, marks[key], result)
+            _keep(run, key, marks[key], result, done.get(key))
             tracker.add(failed=int(isinstance(result, Failure)))
 
 
-def _keep(run: BuildRun, key: str, mark: str, result: AnchorBatch | Failure) -> None:
+def _keep(run: BuildRun, key: str, mark: str, result: AnchorBatch | Failure, before: Step | None) -> None:
     if isinstance(result, Failure):
         with run.ledger.transaction():
-            run.ledger.record([_failed(key, mark, result.reason)])
+            run.ledger.record([_failed(key, mark, result.reason, before)])
         return
     for image in result.images:
         if image.content is not None and run.layout.anchors.write(image.content) != image.anchor.sha256:
@@ -77,5 +77,11 @@ def _put_given_vectors(run: BuildRun, key: str, space: str, images: tuple[Anchor
     run.ledger.put_vectors(collection_name("anchors", space), rows)
 
 
-def _failed(key: str, mark: str, reason: str) -> Step:
-    return Step(subject_id=key, stage="anchor", fingerprint=mark, status="failed", error=reason)
+def anchors_of(step: Step) -> AnchorOutput:
+    """Return what a species has: for want of its new photos the earlier ones, if there were any."""
+    return loads(AnchorOutput, step.output) if step.output is not None else AnchorOutput()
+
+
+def _failed(key: str, mark: str, reason: str, before: Step | None) -> Step:
+    output = before.output if before is not None else None
+    return Step(subject_id=key, stage="anchor", fingerprint=mark, status="failed", error=reason, output=output)

@@ -11,7 +11,8 @@ from data.codec import dumps, loads
 from data.errors import SourceUnavailable
 from data.records import Failure, FetchedPage, LeftOut, PageRef, Source
 from kb.layout import Layout
-from kb.ledger import Step, fingerprint
+from kb.ledger import Step
+from kb.stages.resolve import located_pages, page_mark, term_left_out
 from kb.stages.run import BuildRun
 
 # After so many failures in a row the wiki is down: going on would knock at a closed door eleven thousand times.
@@ -36,15 +37,9 @@ def fetch(run: BuildRun) -> None:
     Raises:
         SourceUnavailable: when many pages in a row fail; what was fetched is kept.
     """
-    resolved = {
-        subject_id: loads(PageRef, step.output)
-        for subject_id, step in run.ledger.steps("resolve").items()
-        if step.output is not None
-    }
+    resolved = located_pages(run)
     kept = run.ledger.steps("fetch")
-    marks = {
-        subject_id: fingerprint(run.source.name, page.title, page.revision) for subject_id, page in resolved.items()
-    }
+    marks = {subject_id: page_mark(run, page) for subject_id, page in resolved.items()}
     todo = [
         page
         for subject_id, page in resolved.items()
@@ -53,6 +48,7 @@ def fetch(run: BuildRun) -> None:
         or kept[subject_id].status == "failed"
     ]
     names = run.ledger.subject_names("taxon")
+    terms = run.ledger.subject_names("term")
     tracker = run.track("fetch", len(todo))
     in_a_row = 0
     for page, result in run.source.fetch(todo):
@@ -60,6 +56,8 @@ def fetch(run: BuildRun) -> None:
         with run.ledger.transaction():
             run.ledger.record([step])
             if lost is not None:
+                if page.subject_id in terms:
+                    lost = term_left_out(terms[page.subject_id], lost)
                 run.ledger.set_left_out([(names.get(page.subject_id, lost.name), lost.reason, lost.detail)])
         failed = isinstance(result, Failure)
         in_a_row = in_a_row + 1 if failed else 0
@@ -91,11 +89,12 @@ def _step(
 
 
 def fetched_pages(run: BuildRun) -> dict[str, FetchOutput]:
-    """Return subject_id -> what was fetched, of all subjects that have a page."""
+    """Return subject_id -> what was fetched, of all subjects that this run's source has a page for."""
+    own = located_pages(run)
     return {
         subject_id: loads(FetchOutput, step.output)
         for subject_id, step in run.ledger.steps("fetch").items()
-        if step.status == "done" and step.output is not None
+        if subject_id in own and step.status == "done" and step.output is not None
     }
 
 

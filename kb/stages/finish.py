@@ -6,7 +6,7 @@ from data.codec import loads
 from data.records import SpeciesEntry, Taxon
 from kb.chunk import pack_chunks
 from kb.rows import Subject
-from kb.stages.anchor import AnchorOutput
+from kb.stages.anchor import AnchorOutput, anchors_of
 from kb.stages.distil import DistilOutput, distilled
 from kb.stages.run import BuildRun
 
@@ -14,11 +14,7 @@ from kb.stages.run import BuildRun
 def finished(run: BuildRun) -> list[Subject]:
     """Return every species and term that was distilled, sorted by id; chunks are cut here, for this run's encoders."""
     taxa = run.ledger.subjects("taxon")
-    anchors = {
-        key: loads(AnchorOutput, step.output)
-        for key, step in run.ledger.steps("anchor").items()
-        if step.status == "done" and step.output is not None
-    }
+    anchors = {key: anchors_of(step) for key, step in run.ledger.steps("anchor").items()}
     fetched = {key for key, step in run.ledger.steps("fetch").items() if step.status == "done"}
     found: list[Subject] = []
     for key, output in sorted(distilled(run).items()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kb.chroma import Collections
 from kb.layout import collection_names
@@ -41,7 +41,7 @@ def index(run: BuildRun, collections: Collections, work: Sequence[Subject]) -> N
         return
     run.ledger.set_fact("indexing", "1")
     for group in grouped(gone, GROUP):
-        _delete_stale(collections, group, {})
+        _delete_rows(collections, group)
         with run.ledger.transaction():
             run.ledger.drop_entries(entry.subject_id for entry in group)
             for entry in group:
@@ -52,7 +52,7 @@ def index(run: BuildRun, collections: Collections, work: Sequence[Subject]) -> N
         tracker.add(len(group))
     for subjects in grouped(todo, GROUP):
         fresh = {subject_id(subject): entries[subject_id(subject)] for subject in subjects}
-        _delete_stale(collections, [old[key] for key in fresh if key in old], fresh)
+        _delete_rows(collections, [old[key] for key in fresh if key in old])
         for name, kind in kinds.items():
             collections.upsert(name, [row for subject in subjects for row in rows_of(subject, run.ledger, name, kind)])
         with run.ledger.transaction():
@@ -61,6 +61,8 @@ def index(run: BuildRun, collections: Collections, work: Sequence[Subject]) -> N
                 for name, kind in kinds.items():
                     items = [item for item, _ in items_of(subject, kind)]
                     run.ledger.drop_vectors(name, subject_id(subject), keep=items)
+                    if not items:  # they may come back: then their vectors must be made anew
+                        run.ledger.drop_steps([subject_id(subject)], ["encode"], space=name)
             run.ledger.record(Step(subject_id=key, stage="index", fingerprint=marks[key]) for key in fresh)
             run.ledger.set_fact("generation", secrets.token_hex(8))
         tracker.add(len(subjects))
@@ -71,12 +73,7 @@ def _is_done(step: Step | None) -> bool:
     return step is not None and step.status == "done"
 
 
-def _delete_stale(collections: Collections, old: Sequence[Entry], fresh: Mapping[str, Entry]) -> None:
+def _delete_rows(collections: Collections, old: Sequence[Entry]) -> None:
+    # Also those that come again: Chroma would keep what metadata they had and have no more.
     for name in collections.names:
-        stale = [
-            row
-            for entry in old
-            for row in entry.rows.get(name, ())
-            if entry.subject_id not in fresh or row not in fresh[entry.subject_id].rows.get(name, ())
-        ]
-        collections.delete(name, stale)
+        collections.delete(name, [row for entry in old for row in entry.rows.get(name, ())])

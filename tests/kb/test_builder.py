@@ -14,7 +14,7 @@ import recognize
 from data.contracts import Encoders
 from data.errors import KnowledgeBaseLocked, SourceUnavailable, SpaceMismatch, UsageError
 from data.files import writer_lock
-from data.records import Progress, Term
+from data.records import LeftOut, Progress, Term
 from tests.pages import PageSource, body_of, made_up_taxa
 
 
@@ -219,3 +219,73 @@ def test_a_build_that_goes_on_does_not_look_up_again(tmp_path: Path, encoders: E
     source = PageSource()
     kb.build(tmp_path / "a.kb", taxa, source, encoders)
     assert (source.n_located, source.n_bodies) == (0, 20)
+
+
+def _build(path: Path, encoders: Encoders, source: PageSource, n: int = 4) -> str:
+    kb.build(path, made_up_taxa(n), source, encoders)
+    found = kb.verify(path)
+    assert found.ok, found.problems
+    return found.digest
+
+
+def test_a_species_whose_page_was_deleted_leaves_and_comes_back_with_it(tmp_path: Path, encoders: Encoders) -> None:
+    whole = _build(tmp_path / "a.kb", encoders, PageSource())
+    status = kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(gone=["avis-002"]), encoders)
+    assert (status.species, status.left_out, status.failures) == (3, {"no page": 1}, ())
+    assert kb.verify(tmp_path / "a.kb").ok
+    assert _build(tmp_path / "a.kb", encoders, PageSource()) == whole
+    store = kb.open(tmp_path / "a.kb")
+    assert store.status().left_out == {}
+    store.close()
+
+
+def test_a_page_that_a_look_up_misses_is_asked_for_once_more_and_stays(tmp_path: Path, encoders: Encoders) -> None:
+    """Of a large wiki only some names are searched for, so that what one build found another may miss."""
+    _build(tmp_path / "a.kb", encoders, PageSource())
+    blind = PageSource(missing=["avis-002"])
+    assert kb.build(tmp_path / "a.kb", made_up_taxa(4), blind, encoders).species == 4
+    assert blind.n_bodies == 1
+    assert kb.verify(tmp_path / "a.kb").ok
+
+
+def test_photos_that_come_back_are_encoded_again(tmp_path: Path, encoders: Encoders) -> None:
+    """An edit that takes the photo away and its revert end where the page was."""
+    before = _build(tmp_path / "a.kb", encoders, PageSource(revision=1))
+    _build(tmp_path / "a.kb", encoders, PageSource(revision=2, bare=["avis-001"]))
+    assert _build(tmp_path / "a.kb", encoders, PageSource(revision=1)) == before
+
+
+def test_photos_that_cannot_be_had_again_stay_what_they_were(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    _build(path, encoders, PageSource(revision=1))
+    status = kb.build(path, made_up_taxa(4), PageSource(revision=2, without_photos=True), encoders)
+    assert (status.anchors, status.marks, len(status.failures)) == (8, {}, 4)
+    assert _build(path, encoders, PageSource(revision=2)) == _build(tmp_path / "b.kb", encoders, PageSource(revision=2))
+
+
+class OtherSource(PageSource):
+    name = "other pages"  # type: ignore[assignment]
+
+
+def test_a_second_source_is_not_asked_for_the_pages_of_the_first(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    _build(path, encoders, PageSource())
+    other = OtherSource(gone=[taxon.taxon_id for taxon in made_up_taxa(4)])
+    status = kb.build(path, made_up_taxa(5)[4:], other, encoders)
+    assert (status.species, status.left_out, other.n_bodies) == (5, {}, 1)
+
+
+def test_what_nobody_asked_for_is_off_that_list_once_somebody_does(tmp_path: Path, encoders: Encoders) -> None:
+    owl, wren = made_up_taxa(2)
+    source = PageSource()
+    beside = LeftOut(name=wren.common_name, reason="not asked for")
+    located = [*source.locate([owl]), (beside.name, beside)]
+    status = kb.build(tmp_path / "a.kb", [], source, encoders, located=located, selection="owls")
+    assert status.left_out == {"not asked for": 1}
+    assert kb.build(tmp_path / "a.kb", [owl, wren], source, encoders).left_out == {}
+
+
+def test_a_term_left_out_late_is_counted_as_a_term(tmp_path: Path, encoders: Encoders) -> None:
+    source = PageSource(left_out=["term:amplexus"])
+    status = kb.build(tmp_path / "a.kb", made_up_taxa(1), source, encoders, terms=[("Amplexus", None)])
+    assert status.left_out == {"term: disambiguation": 1}

@@ -132,3 +132,10 @@ def test_what_cannot_be_read_is_a_failure_and_a_missing_folder_an_error(folder: 
     assert isinstance(result, Failure)
     with pytest.raises(BadInput, match="there is no folder"):
         FolderSource(folder / "none")
+
+
+def test_a_folder_that_is_gone_since_it_was_looked_up_is_left_out(tmp_path: Path) -> None:
+    page = PageRef(subject_id="corvus-corax", title="Common Raven", revision=1)
+    [(_, result)] = FolderSource(tmp_path).fetch([page])
+    assert isinstance(result, LeftOut)
+    assert result.reason == "no page"
