@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from data.records import Taxon
 from kb.lexicon import group_of, groups, words_of
@@ -152,6 +153,9 @@ def own_names(taxon: Taxon, title: str = "") -> list[str]:
     return sorted({name for name in names if len(name) > 2}, key=lambda name: (-len(name), name))
 
 
+_DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
+
+
 class NameHider:
     """Takes a species' names out of its sentences: "The northern cardinal has" becomes "It has".
 
@@ -165,23 +169,41 @@ class NameHider:
         self.noun = _NOUNS.get(taxon.lineage.get("class", "Aves"), "animal")
         self._names = own_names(taxon, title)
         joined = "|".join(_flexible(name) for name in self._names)
-        name = rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
-        determiner = r"(?:(?:the|an?|this|all|most)\s+)?"
+        self._name = rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
         heads = "|".join(sorted({_flexible(name.split()[-1]) for name in taxon.common_names if len(name.split()) > 1}))
         self._head = re.compile(rf"^the (?:{heads or '(?!)'})(?=\s+(?:is|has)\b)", re.IGNORECASE)
-        self._lead = re.compile(rf"^{determiner}{name}{_ALIASES}(?=\s+(?:is|are)\s)", re.IGNORECASE)
-        self._of_who = re.compile(rf"(?<![\w-])(?P<who>{_WHO_NOUN})\s+(?:of\s+the\s+)?{name}", re.IGNORECASE)
-        self._adjective = re.compile(rf"(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{name}", re.IGNORECASE)
-        self._before_who = re.compile(rf"^(?P<det>{determiner}){name}\s+(?P<who>{_WHO_NOUN})\b", re.IGNORECASE)
+        self._inside = re.compile(
+            rf"(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{self._name}(?P<own>['’]s?)?", re.IGNORECASE
+        )
+
+    # Patterns are dear to compile, and a text that bears no name needs but the two above.
+
+    @cached_property
+    def _lead(self) -> re.Pattern[str]:
+        return re.compile(rf"^{_DETERMINER}{self._name}{_ALIASES}(?=\s+(?:is|are)\s)", re.IGNORECASE)
+
+    @cached_property
+    def _of_who(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<![\w-])(?P<who>{_WHO_NOUN})\s+(?:of\s+the\s+)?{self._name}", re.IGNORECASE)
+
+    @cached_property
+    def _adjective(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{self._name}", re.IGNORECASE)
+
+    @cached_property
+    def _before_who(self) -> re.Pattern[str]:
+        return re.compile(rf"^(?P<det>{_DETERMINER}){self._name}\s+(?P<who>{_WHO_NOUN})\b", re.IGNORECASE)
+
+    @cached_property
+    def _subject(self) -> re.Pattern[str]:
         # "The Asian openbill stork is": one more noun may follow the name.
         noun = r"\s+(?!also\b|often\b|usually\b|typically\b|generally\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
-        self._subject = re.compile(rf"^{determiner}{name}(?:(?P<own>['’]s?)|{noun})?(?=[\s,])", re.IGNORECASE)
-        self._inside = re.compile(
-            rf"(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{name}(?P<own>['’]s?)?", re.IGNORECASE
-        )
+        return re.compile(rf"^{_DETERMINER}{self._name}(?:(?P<own>['’]s?)|{noun})?(?=[\s,])", re.IGNORECASE)
 
     def hide(self, sentence: str) -> str:
         """Return the sentence with a pronoun or "this species" in place of each of the species' names."""
+        if self._inside.search(sentence) is None:  # then none of the patterns that hold a name can match
+            return capitalised(tidy(self._head.sub("It", sentence)))
         text = self._lead.sub(lambda m: "They" if m["plural"] else "It", sentence, count=1)
         text = self._head.sub("It", text)
         text = self._before_who.sub(lambda m: capitalised(m["det"] + m["who"]), text)
