@@ -22,8 +22,8 @@ def sha256_hex(content: bytes | str) -> str:
 def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None:
     """Write `content` so that at any instant `path` holds all of it or what was there before.
 
-    `is_durable` waits for the disk, so that this holds through a power cut as well. It costs milliseconds a file, and is
-    not worth it for a content that is checked against its hash when it is read and can be fetched again.
+    `is_durable` waits for the disk, so that this holds through a power cut as well. It costs milliseconds a file, and
+    is not worth it for a content that is checked against its hash when it is read and can be fetched again.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
