@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import tempfile
+import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,16 +26,17 @@ def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None
     is not worth it for a content that is checked against its hash when it is read and can be fetched again.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    # Not `tempfile`: its files are for their owner alone, and a knowledge base may be read by others.
+    temporary = path.parent / f".part-{secrets.token_hex(8)}"
     try:
-        with os.fdopen(handle, "wb") as out:
+        with temporary.open("xb") as out:
             out.write(content)
             if is_durable:
                 out.flush()
                 os.fsync(out.fileno())
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -109,6 +110,16 @@ class ContentFolder:
         """Delete the partial files of writers that were killed; only for the holder of the writer's lock."""
         for path in self.root.glob("??/.part-*"):
             path.unlink(missing_ok=True)
+
+
+@contextmanager
+def turn(path: Path) -> Iterator[None]:
+    """Wait until no other process is in the block that `path` stands for: short work that any of them may do."""
+    import fcntl  # POSIX; imported here so that reading works elsewhere
+
+    with path.open("a+") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

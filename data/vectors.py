@@ -20,7 +20,10 @@ MANIFEST = "manifest.json"
 
 
 def write_tables(folder: Path, generation: str, tables: Mapping[str, VectorTable]) -> None:
-    """Write the tables as `generation`, and remove what earlier generations left."""
+    """Write the tables as `generation`, and remove what earlier generations and killed writers left.
+
+    One process at a time: what it removes may be what another one is writing.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
     for name, table in tables.items():

@@ -88,6 +88,7 @@ class Layout:
         self.calibration = root / "calibration"
         self.runs = root / "runs"
         self.lock = root / ".lock"
+        self.cache_lock = root / ".cache-lock"
         self.articles = ContentFolder(root / "articles", suffix=".gz")
         self.anchors = ContentFolder(root / "anchors")
 

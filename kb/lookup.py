@@ -57,8 +57,8 @@ def context(store: LookupStore, query: str, encoder: TextEncoder) -> Context:
     Example:
         >>> import kb, recognize
         >>> from kb.starter_source import StarterSource
-        >>> source, encoders = StarterSource(), recognize.load_encoders("starter")
-        >>> _ = kb.build("frogs.kb", source.taxa()[:1], source, encoders, terms=source.terms()[:3])
+        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
+        >>> _ = kb.build("frogs.kb", source.drawn_taxa()[:1], source, encoders, terms=source.terms()[:3])
         >>> found = kb.context(kb.open("frogs.kb"), "Water frogs in amplexus position", encoders.sentence)
         >>> found.found, [term.name for term in found.terms]
         (True, ['amplexus'])
@@ -195,8 +195,8 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
     Example:
         >>> import kb, recognize
         >>> from kb.starter_source import StarterSource
-        >>> source, encoders = StarterSource(), recognize.load_encoders("starter")
-        >>> _ = kb.build("birds.kb", source.taxa()[:4], source, encoders)
+        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
+        >>> _ = kb.build("birds.kb", source.drawn_taxa()[:4], source, encoders)
         >>> kb.search(kb.open("birds.kb"), "red shoulder patch", encoders.sentence, n=1)[0].common_name
         'Red-winged Blackbird'
     """
@@ -210,7 +210,9 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
     scores = WORDS_SHARE * index.summaries.scores(words).astype(np.float64)
     vector = _vector(encoder, text)
     for taxon_id, similarity in store.query_species(vector, max(50, 5 * n)) if vector is not None and row_of else []:
-        row = row_of[taxon_id]
+        row = row_of.get(taxon_id)
+        if row is None:  # Chroma is ahead of the store while a build goes on
+            continue
         if scores[row] > 0 or similarity >= MIN_SIMILARITY:
             scores[row] += VECTOR_SHARE * max(similarity, 0.0)
     for taxon_id, points in _name_points(index, text).items():

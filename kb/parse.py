@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bs4 import BeautifulSoup, Tag
-from bs4.element import NavigableString, PreformattedString
+from bs4.element import NavigableString, PageElement, PreformattedString
 
 from data.records import Article, Section, Source
 from kb.figures import find_figures
@@ -180,27 +180,28 @@ def _passages(root: Tag) -> list[Passage]:
         if block:
             passages[-1].blocks.append(block)
 
-    def walk(tag: Tag) -> None:
-        for child in tag.children:
-            if isinstance(child, NavigableString):
-                if not isinstance(child, PreformattedString):  # comments
-                    line.append(str(child))
-            elif isinstance(child, Tag):
-                if child.name in HEADINGS:
+    # Not recursive: a page may be nested deeper than Python calls. What stands for the end of a block is None.
+    waiting: list[PageElement | None] = list(reversed(root.contents))
+    while waiting:
+        child = waiting.pop()
+        if child is None:
+            flush()
+        elif isinstance(child, NavigableString):
+            if not isinstance(child, PreformattedString):  # comments
+                line.append(str(child))
+        elif isinstance(child, Tag):
+            if child.name in HEADINGS:
+                flush()
+                title = clean(child.get_text())
+                if title and child.name != "h1":
+                    passages.append(Passage(title, HEADINGS[child.name]))
+            elif child.name == "br":
+                line.append(" ")
+            else:
+                if child.name in BLOCKS:
                     flush()
-                    title = clean(child.get_text())
-                    if title and child.name != "h1":
-                        passages.append(Passage(title, HEADINGS[child.name]))
-                elif child.name == "br":
-                    line.append(" ")
-                elif child.name in BLOCKS:
-                    flush()
-                    walk(child)
-                    flush()
-                else:
-                    walk(child)
-
-    walk(root)
+                    waiting.append(None)
+                waiting.extend(reversed(child.contents))
     flush()
     return passages
 

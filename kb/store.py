@@ -18,6 +18,7 @@ from data.arrays import FloatArray
 from data.codec import loads
 from data.contracts import VectorTable
 from data.errors import SpaceMismatch, StoreError
+from data.files import turn
 from data.records import SpeciesEntry, Status, Taxon, Term
 from data.vectors import read_table, write_tables
 from kb.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
@@ -232,10 +233,11 @@ def tables_from_chroma(ledger: Ledger, collections: Collections) -> tuple[str, M
 
 
 def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
-    """Write the matrices of the present generation unless they are there."""
-    generation = ledger.fact("generation") or ""
-    if any(read_table(layout.cache, generation, name) is None for name in matrix_names(collections)):
-        write_tables(layout.cache, *tables_from_chroma(ledger, collections))
+    """Write the matrices of the present generation unless they are there; of several processes one does it."""
+    with turn(layout.cache_lock):
+        generation = ledger.fact("generation") or ""
+        if any(read_table(layout.cache, generation, name) is None for name in matrix_names(collections)):
+            write_tables(layout.cache, *tables_from_chroma(ledger, collections))
 
 
 def open_store(path: str | Path) -> KnowledgeBase:
@@ -248,7 +250,7 @@ def open_store(path: str | Path) -> KnowledgeBase:
     Example:
         >>> import tempfile, kb, recognize
         >>> from kb.starter_source import StarterSource
-        >>> source = StarterSource()
+        >>> source = StarterSource(with_vectors=False)
         >>> owls = [taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl"]
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))

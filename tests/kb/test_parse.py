@@ -217,3 +217,9 @@ def test_a_taxobox_may_be_a_block_of_another_language() -> None:
     assert article.infobox.classification == {"class": "Aves", "family": "Ruberidae"}
     assert article.text == "Le vadeur."
     assert article.figures == (Figure(file="Rubor.jpg", role="lead"),)
+
+
+def test_a_page_nested_deeper_than_python_calls_is_read() -> None:
+    depth = 5_000
+    html = f"<p>A wren.</p>{'<div>' * depth}<p>Its crown is <b>red</b>.</p>{'</div>' * depth}<p>It sings.</p>"
+    assert parse_article(html, source=Source(title="Wren")).text == "A wren.\nIts crown is red.\nIt sings."

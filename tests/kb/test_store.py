@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -124,3 +126,39 @@ def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
     toml.write_text(toml.read_text().replace("schema = 1", "schema = 99"))
     with pytest.raises(StoreError, match="schema 99, expected 1"):
         kb.open(path)
+
+
+def test_readers_that_make_the_cache_at_once_do_not_get_in_each_others_way(path: Path) -> None:
+    n_readers = 6
+    for _ in range(5):
+        shutil.rmtree(path / "cache")
+        start = Barrier(n_readers)
+
+        def read(start: Barrier = start) -> int:
+            store = kb.open(path)
+            try:
+                start.wait(60)
+                return sum(len(store.anchor_vectors(space).ids) for space in store.info.anchor_spaces)
+            finally:
+                store.close()
+
+        with ThreadPoolExecutor(n_readers) as pool:
+            found = [pool.submit(read) for _ in range(n_readers)]
+        assert {future.result() for future in found} == {5 * 2 * 2}  # species, photos, spaces
+
+
+def test_others_may_read_what_the_umask_lets_them(path: Path) -> None:
+    usual = path.parent / "usual"
+    usual.touch()
+    files = [*path.glob("kb.toml"), *path.glob("cache/*"), *path.glob("articles/*/*"), *path.glob("anchors/*/*")]
+    assert {file.stat().st_mode for file in files} == {usual.stat().st_mode}
+
+
+def test_a_search_passes_over_rows_that_chroma_has_before_the_ledger(path: Path, encoders: Encoders) -> None:
+    """A build writes to Chroma first; whoever searches meanwhile must not fall over what is not theirs yet."""
+    reader = kb.open(path)
+    kb.build(path, made_up_taxa(7), PageSource(), encoders)
+    found = kb.search(reader, "a red crown and a black bill", encoders.sentence, n=20)
+    assert found
+    assert {match.taxon_id for match in found} <= set(reader.taxon_ids)
+    reader.close()
