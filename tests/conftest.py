@@ -81,7 +81,7 @@ def wiki_api_url(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     with log.open("w") as out:  # a file, not a pipe: the server inherits it and would hold a pipe open
         subprocess.run(
             [*command, "start", "--state", state, "--port", str(port), *pages],
-            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=240, env=environment,
+            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=420, env=environment,
         )  # fmt: skip
     try:
         yield log.read_text().strip().splitlines()[-1].rstrip("/") + "/api.php"

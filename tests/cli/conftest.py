@@ -9,14 +9,17 @@ import pytest
 
 @pytest.fixture(scope="session")
 def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The starter knowledge as a knowledge base; tests must not write to it."""
+    """The drawn birds of the starter knowledge as a knowledge base; tests must not write to it."""
     import kb
     import recognize
+    from data.starter.plates.catalogue import PLATES
     from kb.starter_source import StarterSource
 
     path = tmp_path_factory.mktemp("built") / "drawn.kb"
-    source = StarterSource()
-    kb.build(path, source.taxa(), source, recognize.load_encoders("starter"), terms=source.terms())
+    source = StarterSource(with_vectors=False)
+    drawn = {plate.taxon_id for plate in PLATES}
+    taxa = [taxon for taxon in source.taxa() if taxon.taxon_id in drawn]
+    kb.build(path, taxa, source, recognize.load_encoders("starter"), terms=source.terms())
     return path
 
 

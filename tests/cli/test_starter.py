@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-
-def test_identify_answers_from_the_starter_knowledge_and_unpacks_it_once(
-    cli: Any, drawings: Path, isolated_environment: Path
-) -> None:
-    first = cli.call("identify", drawings, "--format", "jsonl", check=True)
-    again = cli.call("identify", drawings, "--format", "jsonl", check=True)
-    assert "unpacking the starter knowledge" in first.stderr
-    assert "unpacking" not in again.stderr
-    assert len(first.stdout.splitlines()) == 4
-    (unpacked,) = (isolated_environment / "starter").glob("*.kb")
-    assert json.loads(first.stdout.splitlines()[0])["kb"] == str(unpacked)
+import pytest
 
 
-def test_two_processes_that_come_at_once_unpack_it_once(cli: Any, isolated_environment: Path) -> None:
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the starter knowledge in it, unpacked by the first test that asks."""
+    return tmp_path_factory.mktemp("starter-home")
+
+
+def test_two_processes_that_come_at_once_unpack_it_once(cli: Any, unpacked: Path) -> None:
     command = [*cli.command(), "show", "Snowy Owl", "--format", "json"]
+    environment = cli.environment({"FIELDMARK_HOME": str(unpacked)})
     started = [
-        subprocess.Popen(command, env=cli.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    ended = [process.communicate(timeout=200) for process in started]
+    ended = [process.communicate(timeout=280) for process in started]
     assert [process.returncode for process in started] == [0, 0]
     assert ended[0][0] == ended[1][0]
     assert sum("unpacking the starter knowledge" in said for _, said in ended) == 1
-    assert [path.suffix for path in (isolated_environment / "starter").iterdir() if path.is_dir()] == [".kb"]
+    assert [path.suffix for path in (unpacked / "starter").iterdir() if path.is_dir()] == [".kb"]
 
 
-def test_what_a_killed_unpacking_left_does_no_harm(cli: Any, isolated_environment: Path) -> None:
-    cli.call("show", "Snowy Owl", check=True)
-    (unpacked,) = (isolated_environment / "starter").glob("*.kb")
-    half = unpacked.with_suffix(".part")
-    unpacked.rename(half)
+def test_identify_answers_from_it_without_a_knowledge_base_of_ones_own(
+    cli: Any, drawings: Path, unpacked: Path
+) -> None:
+    home = {"FIELDMARK_HOME": str(unpacked)}
+    cli.run("show", "Snowy Owl", env=home, check=True)
+    outcome = cli.run("identify", drawings, "--format", "jsonl", env=home, check=True)
+    assert "unpacking" not in outcome.stderr
+    rows = [json.loads(line) for line in outcome.stdout.splitlines()]
+    (path,) = (unpacked / "starter").glob("*.kb")
+    assert [row["kb"] for row in rows] == [str(path)] * 4
+    assert all(row["candidates"] for row in rows)
+
+
+def test_what_a_killed_unpacking_left_does_no_harm(cli: Any, unpacked: Path, isolated_environment: Path) -> None:
+    cli.run("show", "Snowy Owl", env={"FIELDMARK_HOME": str(unpacked)}, check=True)
+    (whole,) = (unpacked / "starter").glob("*.kb")
+    half = (isolated_environment / "starter" / whole.name).with_suffix(".part")
+    shutil.copytree(whole, half)
     (half / "ledger.sqlite").write_bytes(b"half a ledger")
-    cli.call("show", "Snowy Owl", check=True)
-    assert unpacked.is_dir()
+    cli.run("show", "Snowy Owl", check=True)
+    assert half.with_suffix(".kb").is_dir()
     assert not half.exists()
