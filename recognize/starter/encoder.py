@@ -1,0 +1,137 @@
+"""The starter pair as encoders: what `recognize.load_encoders("starter")` gives once trained weights are there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from data.arrays import FloatArray
+from data.contracts import Encoders
+from recognize.starter.heads import Heads, read_heads
+from recognize.starter.lexicon import sentences_of
+from recognize.starter.tower import IMAGE_PX, Tower
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+TOWER_FILE: Final = "tower.onnx"
+HEADS_FILE: Final = "heads.npz"
+PREPROCESSING: Final = f"squeeze-{IMAGE_PX}-bicubic"
+
+
+class Weights:
+    """The shipped files, each read when first needed."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or Path(str(files("recognize.starter") / "weights"))
+        self.tower = Tower(self.folder / TOWER_FILE)
+
+    @cached_property
+    def heads(self) -> Heads:
+        """The trained heads."""
+        return read_heads(self.folder / HEADS_FILE)
+
+    @cached_property
+    def revision(self) -> str:
+        """What tells these weights from others: 12 hex digits of the SHA-256 of the heads."""
+        return hashlib.sha256((self.folder / HEADS_FILE).read_bytes()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class StarterPair:
+    """Texts and photos in one space: the field marks that a text names, and those that a photo shows."""
+
+    weights: Weights
+    name = "starter"
+    max_tokens = None
+
+    @property
+    def space(self) -> str:
+        """Both files and the preprocessing."""
+        return f"fieldmark-starter-pair/{self.weights.tower.digest}-{self.weights.revision}/{PREPROCESSING}"
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector."""
+        return int(self.weights.heads.text_out.shape[1])
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of words; there is no limit."""
+        return sum(map(len, sentences_of(text)))
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Return `(n, dim)` float32 unit rows, zero where no word is known."""
+        return self.weights.heads.encode_texts(texts)
+
+    def encode_images(self, images: Sequence[Image]) -> FloatArray:
+        """Return `(n, dim)` float32 unit rows."""
+        return self.weights.heads.encode_photos(self.weights.tower.features(images))
+
+
+@dataclass(frozen=True)
+class StarterLook:
+    """Photos in a metric in which those of one species lie together; it also knows where trained species lie."""
+
+    weights: Weights
+    name = "starter-look"
+
+    @property
+    def space(self) -> str:
+        """Both files and the preprocessing."""
+        return f"fieldmark-starter-look/{self.weights.tower.digest}-{self.weights.revision}/{PREPROCESSING}"
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector."""
+        return int(self.weights.heads.look.shape[1])
+
+    def encode_images(self, images: Sequence[Image]) -> FloatArray:
+        """Return `(n, dim)` float32 unit rows."""
+        return self.weights.heads.encode_looks(self.weights.tower.features(images))
+
+    def prototypes(self) -> tuple[tuple[str, ...], FloatArray]:
+        """Return the scientific names of the trained species and a unit row for each, where its photos lie."""
+        return self.weights.heads.species, self.weights.heads.prototypes
+
+
+@dataclass(frozen=True)
+class StarterWords:
+    """Texts by the words in them, in the sentence model's space: a weighted mean, without the model."""
+
+    weights: Weights
+    name = "starter-words"
+    max_tokens = None
+
+    @property
+    def space(self) -> str:
+        """The file of the heads."""
+        return f"fieldmark-starter-words/{self.weights.revision}"
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector."""
+        return int(self.weights.heads.table.shape[1])
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of words; there is no limit."""
+        return sum(map(len, sentences_of(text)))
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Return `(n, dim)` float32 unit rows, zero where no word is known."""
+        return self.weights.heads.encode_words(texts)
+
+
+def load_starter(folder: Path | None = None) -> Encoders:
+    """Return the starter's encoders; nothing is read before the first vector or space is asked for."""
+    weights = Weights(folder)
+    return Encoders(
+        profile="starter",
+        text_image=(StarterPair(weights),),
+        visual=StarterLook(weights),
+        sentence=StarterWords(weights),
+    )

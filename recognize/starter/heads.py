@@ -1,0 +1,148 @@
+"""The trained heads in NumPy: from photo features and texts to vectors.
+
+The run-time half of the starter pair; training writes the file that is read here. All products run row by row or in
+fixed blocks, so that a vector does not depend on what else is encoded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.arrays import FloatArray, as_unit_rows
+from recognize.starter.lexicon import N_PAIRS, pairs_of, sentences_of
+
+_GELU: Final = np.float32(np.sqrt(2 / np.pi))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heads:
+    """All trained numbers but the photo tower. Matrices are `(n_in, n_out)`, float32 once read."""
+
+    words: tuple[str, ...]
+    table: FloatArray
+    """`(n_words, 384)`: the sentence model's vector of each single word, times the word's weight."""
+    pair_weights: FloatArray
+    """`(N_PAIRS,)`: how rare a pair is; 0 for those never read in training."""
+    text_words: FloatArray
+    text_pairs: FloatArray
+    text_bias: FloatArray
+    text_out: FloatArray
+    text_skip: FloatArray
+    text_out_bias: FloatArray
+    photo_mean: FloatArray
+    photo_in: FloatArray
+    photo_bias: FloatArray
+    photo_out: FloatArray
+    photo_skip: FloatArray
+    photo_out_bias: FloatArray
+    look_mean: FloatArray
+    look: FloatArray
+    """`(1280, dim)`: the metric in which photos of one species lie together."""
+    species: tuple[str, ...]
+    """The scientific names that the prototypes stand for."""
+    prototypes: FloatArray
+    """`(n_species, dim)` unit rows in the metric: where photos of a trained species lie."""
+
+    def encode_looks(self, features: FloatArray) -> FloatArray:
+        """Return `(n, dim)` unit rows of photo features `(n, 1280)`, for comparing photos."""
+        return as_unit_rows(_rows(as_unit_rows(features) - self.look_mean, self.look))
+
+    def encode_photos(self, features: FloatArray) -> FloatArray:
+        """Return `(n, dim)` unit rows of photo features in the space shared with texts."""
+        centred = as_unit_rows(features) - self.photo_mean
+        hidden = gelu(_rows(centred, self.photo_in) + self.photo_bias)
+        return as_unit_rows(_rows(hidden, self.photo_out) + _rows(centred, self.photo_skip) + self.photo_out_bias)
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Return `(n, dim)` unit rows of texts in the space shared with photos; zero where no word is known."""
+        words = self.encode_words(texts)
+        pairs = self.encode_pairs(texts)
+        hidden = gelu(_rows(words, self.text_words) + _rows(pairs, self.text_pairs) + self.text_bias)
+        out = _rows(hidden, self.text_out) + _rows(words, self.text_skip) + self.text_out_bias
+        out[~words.any(axis=1)] = 0
+        return as_unit_rows(out)
+
+    def encode_words(self, texts: Sequence[str]) -> FloatArray:
+        """Return `(n, 384)` unit rows: the weighted mean of the texts' words; zero where no word is known."""
+        position = _positions(self.words)
+        out = np.zeros((len(texts), self.table.shape[1]), dtype=np.float32)
+        for row, text in enumerate(texts):
+            counts = Counter(position[w] for words in sentences_of(text) for w in words if w in position)
+            if counts:
+                at = np.fromiter(sorted(counts), dtype=np.intp)
+                amounts = np.log1p(np.array([counts[i] for i in at], dtype=np.float32))
+                out[row] = amounts @ self.table[at]
+        return as_unit_rows(out)
+
+    def encode_pairs(self, texts: Sequence[str]) -> FloatArray:
+        """Return `(n, N_PAIRS)` unit rows: the part and attribute pairs of the texts."""
+        out = np.zeros((len(texts), N_PAIRS), dtype=np.float32)
+        for row, text in enumerate(texts):
+            counts = Counter(pair for words in sentences_of(text) for pair in pairs_of(words))
+            for pair, count in counts.items():
+                out[row, pair] = np.log1p(np.float32(count)) * self.pair_weights[pair]
+        return as_unit_rows(out)
+
+
+@lru_cache(maxsize=4)
+def _positions(words: tuple[str, ...]) -> dict[str, int]:
+    return {word: i for i, word in enumerate(words)}
+
+
+def gelu(x: FloatArray) -> FloatArray:
+    """Return the Gaussian error linear unit, in its tanh form, as in training."""
+    slope: FloatArray = 1 + np.tanh(_GELU * (x + np.float32(0.044715) * x**3))
+    return np.float32(0.5) * x * slope
+
+
+def _rows(x: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Return `x @ matrix`, a row at a time: BLAS rounds a row differently in batches of other sizes."""
+    if len(x) == 0:
+        return np.zeros((0, matrix.shape[1]), dtype=np.float32)
+    return np.stack([row @ matrix for row in x])
+
+
+def quantise(matrix: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
+    """Return a matrix in 8 bits and the scale of each row: `codes * scales[:, None]` is the matrix to 0.4 %."""
+    scales = np.maximum(np.abs(matrix).max(axis=1), 1e-12).astype(np.float32) / np.float32(127)
+    return np.rint(matrix / scales[:, None]).astype(np.int8), scales
+
+
+def write_heads(path: Path, arrays: Mapping[str, FloatArray], words: Sequence[str], species: Sequence[str]) -> None:
+    """Write the numbers of a training: word table and prototypes in 8 bits, the rest in 16."""
+    stored: dict[str, NDArray[np.generic]] = {
+        "words": np.frombuffer("\n".join(words).encode(), dtype=np.uint8),
+        "species": np.frombuffer("\n".join(species).encode(), dtype=np.uint8),
+    }
+    for name, array in arrays.items():
+        if name in ("table", "prototypes"):
+            stored[name], stored[f"{name}_scales"] = quantise(array)
+        else:
+            stored[name] = array.astype(np.float16)
+    with path.open("wb") as file:
+        np.savez(file, **stored)  # type: ignore[arg-type]  # the stub wants allow_pickle's type for every name
+
+
+def read_heads(path: Path) -> Heads:
+    """Return what `write_heads` wrote."""
+    with np.load(path, allow_pickle=False) as stored:
+        arrays: dict[str, FloatArray] = {}
+        for field in fields(Heads):
+            if field.name in ("words", "species"):
+                continue
+            array = np.ascontiguousarray(stored[field.name], dtype=np.float32)
+            if f"{field.name}_scales" in stored:
+                array *= stored[f"{field.name}_scales"][:, None]
+            arrays[field.name] = array
+        words = tuple(stored["words"].tobytes().decode().split("\n"))
+        species = tuple(stored["species"].tobytes().decode().split("\n"))
+    arrays["prototypes"] = as_unit_rows(arrays["prototypes"])
+    return Heads(words=words, species=species, **arrays)

@@ -1,0 +1,168 @@
+"""The measuring protocol: which photos are anchors, which are queries, and what training may see.
+
+It is fixed, so that figures compare: vocabulary, anchor modes, five folds over species (*unseen*), one split of the
+query photos (*seen*), and the guard against near-duplicates. Pure: no model is involved.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from data.arrays import IntArray
+
+N_FOLDS = 5
+MAX_ANCHORS = 3
+N_TUNING = 200
+ANCHOR_SOURCES = ("wikipedia_lead_na", "danish_birds", "euro30_cc")
+"""In this order photos become anchors; all other sources follow, by path."""
+HASH_BITS = 4
+"""Two photos whose 64-bit perceptual hashes differ in at most this many bits count as the same picture."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Photo:
+    """One photo of the collection; `path` is relative to its folder."""
+
+    path: str
+    species: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """Sentences on the looks of one species, from one source."""
+
+    species: str
+    source: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Photos and descriptions, and the protocol's view of them. Species are positions in `vocabulary`."""
+
+    folder: Path
+    photos: tuple[Photo, ...]
+    descriptions: tuple[Description, ...]
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """All species with a description, sorted: the open vocabulary."""
+        return tuple(sorted({description.species for description in self.descriptions}))
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """For each photo its species, or -1 where that is not in the vocabulary."""
+        position = {name: i for i, name in enumerate(self.vocabulary)}
+        return np.array([position.get(photo.species, -1) for photo in self.photos], dtype=np.intp)
+
+    @cached_property
+    def folds(self) -> IntArray:
+        """For each species of the vocabulary its fold."""
+        return np.array([fold_of(name) for name in self.vocabulary], dtype=np.intp)
+
+    @cached_property
+    def photo_folds(self) -> IntArray:
+        """For each photo the fold of its species, in the vocabulary or not."""
+        return np.array([fold_of(photo.species) for photo in self.photos], dtype=np.intp)
+
+    def anchors(self, mode: str) -> IntArray:
+        """Return the anchor photos of the vocabulary: `three` (at most 3 a species) or `wiki` (the lead image)."""
+        rank = {source: i for i, source in enumerate(ANCHOR_SOURCES)}
+        chosen: list[int] = []
+        by_species: dict[int, list[int]] = defaultdict(list)
+        for i in np.flatnonzero(self.labels >= 0):
+            by_species[int(self.labels[i])].append(int(i))
+        for species in sorted(by_species):
+            order = sorted(
+                by_species[species], key=lambda i: (rank.get(self.photos[i].source, 99), self.photos[i].path)
+            )
+            if mode == "wiki":
+                order = [i for i in order if self.photos[i].source == ANCHOR_SOURCES[0]]
+            chosen += order[:MAX_ANCHORS] if mode == "three" else order[:1]
+        return np.array(chosen, dtype=np.intp)
+
+    @cached_property
+    def left_over(self) -> IntArray:
+        """The photos of the vocabulary that `three` leaves over, sorted by path."""
+        rest = np.setdiff1d(np.flatnonzero(self.labels >= 0), self.anchors("three"))
+        return np.array(sorted(rest, key=lambda i: self.photos[i].path), dtype=np.intp)
+
+    @cached_property
+    def queries(self) -> IntArray:
+        """`left_over` without near-duplicates of anchors: what is asked, with either kind of anchors."""
+        anchors = self.anchors("three")
+        return self.left_over[~near_duplicates(self.hashes[self.left_over], self.hashes[anchors])]
+
+    @cached_property
+    def hidden(self) -> IntArray:
+        """The half of `left_over` that the *seen* model never sees, sorted."""
+        order = np.random.default_rng(0).permutation(len(self.left_over))
+        return np.sort(self.left_over[order[: len(order) // 2]])
+
+    @cached_property
+    def tuning(self) -> IntArray:
+        """Photos of the other half that the models of folds leave out, sorted; the shipped model is trained on them."""
+        order = np.random.default_rng(0).permutation(len(self.left_over))
+        n_hidden = len(order) // 2
+        return np.sort(self.left_over[order[n_hidden : n_hidden + N_TUNING]])
+
+    @cached_property
+    def hashes(self) -> NDArray[np.uint64]:
+        """The perceptual hash of each photo."""
+        return np.array([perceptual_hash(self.folder / photo.path) for photo in self.photos], dtype=np.uint64)
+
+    def unseen_training(self, fold: int) -> IntArray:
+        """Return the photos that a model for queries of `fold` may be trained on: all species of the other folds."""
+        return np.flatnonzero(self.photo_folds != fold)
+
+    @cached_property
+    def seen_training(self) -> IntArray:
+        """The photos that the shipped model is trained on: all but the hidden half and its near-duplicates."""
+        rest = np.setdiff1d(np.arange(len(self.photos)), self.hidden)
+        return rest[~near_duplicates(self.hashes[rest], self.hashes[self.hidden])]
+
+
+def read_collection(folder: Path) -> Collection:
+    """Return the photos and descriptions in `folder` (`photos.csv`, `descriptions.jsonl`)."""
+    with (folder / "photos.csv").open(encoding="utf-8", newline="") as file:
+        photos = tuple(
+            Photo(path=row["path"], species=row["scientific_name"], source=row["source"])
+            for row in csv.DictReader(file)
+        )
+    with (folder / "descriptions.jsonl").open(encoding="utf-8") as file:
+        descriptions = tuple(
+            Description(species=row["scientific_name"], source=row["source"], sentences=tuple(row["sentences"]))
+            for row in map(json.loads, file)
+        )
+    return Collection(folder, photos, descriptions)
+
+
+def fold_of(species: str) -> int:
+    """Return the fold of a species: the first byte of the SHA-256 of its name, modulo five."""
+    return hashlib.sha256(species.encode()).digest()[0] % N_FOLDS
+
+
+def perceptual_hash(path: Path) -> int:
+    """Return 64 bits that survive scaling and compression: which low cosine coefficients are above average."""
+    with Image.open(path) as image:
+        grey = np.asarray(image.convert("L").resize((32, 32), Image.Resampling.BICUBIC), dtype=np.float64)
+    cosines = np.cos(np.pi / 32 * (np.arange(32)[None, :] + 0.5) * np.arange(8)[:, None])
+    coefficients = cosines @ grey @ cosines.T
+    bits = (coefficients > np.median(coefficients.ravel()[1:])).ravel()
+    return int(np.packbits(bits).view(">u8")[0])
+
+
+def near_duplicates(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return for each of `hashes` whether one of `others` is within `HASH_BITS` bits."""
+    return np.array([(np.bitwise_count(others ^ value) <= HASH_BITS).any() for value in hashes], dtype=np.bool_)

@@ -1,0 +1,105 @@
+"""The shipped files: small, quick to read, and used by encoders that keep the contract."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from recognize.starter.encoder import HEADS_FILE, TOWER_FILE, Weights, load_starter
+from recognize.starter.protocol import read_collection
+from recognize.starter.tower import Tower
+
+
+@pytest.fixture(scope="module")
+def encoders():
+    return load_starter()
+
+
+def pictures(n):
+    rng = np.random.default_rng(n)
+    return [Image.fromarray(rng.integers(0, 256, (40, 60, 3), dtype=np.uint8)) for _ in range(n)]
+
+
+def test_the_files_are_as_small_as_promised():
+    folder = Weights().folder
+    assert (folder / TOWER_FILE).stat().st_size <= 25e6
+    assert (folder / HEADS_FILE).stat().st_size <= 10e6
+
+
+def test_the_heads_are_read_in_half_a_second():
+    fastest = min(_seconds(lambda: Weights().heads) for _ in range(3))
+    assert fastest < 0.5
+
+
+def _seconds(action):
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def test_encoding_loads_no_torch():
+    code = (
+        "import sys; from PIL import Image; from recognize.starter.encoder import load_starter; e = load_starter();"
+        "e.visual.encode_images([Image.new('RGB', (9, 9))]); e.sentence.encode_texts(['red']);"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_each_space_names_what_its_vectors_depend_on(encoders):
+    """Photo vectors depend on tower and heads, sentence vectors on the heads alone."""
+    tower, heads = encoders.visual.weights.tower.digest, encoders.visual.weights.revision
+    pair, look, words = encoders.spaces
+    assert all(part in space for space in (pair, look) for part in (tower, heads, "260"))
+    assert heads in words and tower not in words
+
+
+def test_the_same_pictures_are_run_once_for_both_encoders(encoders, tmp_path):
+    """Asked again for pictures just seen, the tower does not even need its file."""
+    path = tmp_path / "tower.onnx"
+    path.write_bytes((Weights().folder / TOWER_FILE).read_bytes())
+    tower, images = Tower(path), pictures(3)
+    first = tower.features(images)
+    tower._session = None
+    path.unlink()
+    assert (tower.features(images) == first).all()
+
+
+def test_a_changed_answer_does_not_change_the_next_one(encoders):
+    tower, images = encoders.visual.weights.tower, pictures(2)
+    first = tower.features(images)
+    kept = first.copy()
+    first[:] = 0
+    assert (tower.features(images) == kept).all()
+
+
+def test_a_red_cap_and_a_red_crown_are_the_same_pair(encoders):
+    heads = encoders.text_image[0].weights.heads
+    asked, same, other = heads.encode_pairs(["Red crown.", "A reddish cap.", "Tail red."])
+    assert asked @ same == pytest.approx(1, abs=1e-6)
+    assert asked @ other == 0
+
+
+def test_prototypes_are_unit_rows_of_named_species(encoders):
+    names, rows = encoders.visual.prototypes()
+    assert len(names) == len(set(names)) == len(rows) > 1500
+    assert rows.shape[1] == encoders.visual.dim
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_most_hidden_photos_of_clear_birds_are_nearest_to_their_prototype(encoders, shared):
+    """A floor on real photos that training never saw; the full measure is in docs/results.md."""
+    birds = read_collection(shared / "birds")
+    hidden = [i for i in birds.hidden if birds.photos[i].source == "birds525_valid"][::6]
+    names, prototypes = encoders.visual.prototypes()
+    images = []
+    for i in hidden:
+        with Image.open(birds.folder / birds.photos[i].path) as image:
+            images.append(image.convert("RGB"))
+    found = (encoders.visual.encode_images(images) @ prototypes.T).argmax(axis=1)
+    right = [names[f] == birds.photos[i].species for f, i in zip(found, hidden, strict=True)]
+    assert len(right) >= 30
+    assert np.mean(right) >= 0.7
