@@ -85,8 +85,12 @@ def _find(arguments: Sequence[str]) -> list[str]:
 
     Raises:
         NothingReadable: if there are none.
+        UsageError: if an argument is empty, as `"$PHOTO"` is where no such variable is set: it would be this folder.
     """
     from data.images import find_images
+
+    if not all(argument.strip() for argument in arguments):
+        raise UsageError("an empty argument names no photo", hint="for this folder, say .")
 
     named: list[str] = []
     for argument in arguments:

@@ -1,8 +1,9 @@
 """A long `kb identify --output FILE` that goes on where it stopped.
 
-FILE holds the rows. A journal under FIELDMARK_HOME holds what made them: the parameters in its first line, then a line
-for each photo whose rows are all written, with the photo's size and time. Rows without a line in the journal are the
-rest of a run that was cut off; they are dropped and made again, as are the rows of photos that failed or have changed.
+FILE holds the rows, in UTF-8; a file name that is no UTF-8 keeps its bytes. A journal under FIELDMARK_HOME holds what
+made them: the parameters in its first line, then a line for each photo whose rows are all written, with the photo's
+size and time. Rows without a line in the journal are the rest of a run that was cut off; they are dropped and made
+again, as are the rows of photos that failed or have changed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import TextIO
 
 from data.errors import UsageError
 from data.files import sha256_hex, write_atomic, writer_lock
+
+_FOREIGN = "surrogateescape"  # how Python spells the bytes of file names that are no UTF-8
 
 
 class ResumableOutput:
@@ -52,15 +55,15 @@ class ResumableOutput:
     def __enter__(self) -> ResumableOutput:
         self._lock.enter_context(writer_lock(self.journal.with_suffix(".lock")))
         finished = self._finished() if self.path.exists() and self.path.stat().st_size else {}
-        text = self.path.read_text(encoding="utf-8") if finished else ""
+        text = self.path.read_text(encoding="utf-8", errors=_FOREIGN) if finished else ""
         rows = text.removeprefix(self._header).splitlines(keepends=True)
         kept = [row for row in rows if row.endswith("\n") and _image(self._image_of, row) in finished]
         self.done = frozenset(self._image_of(row) for row in kept)
-        write_atomic(self.path, (self._header + "".join(kept)).encode())
+        write_atomic(self.path, (self._header + "".join(kept)).encode(errors=_FOREIGN))
         lines: list[Mapping[str, object]] = [{"output": str(self.path.absolute()), "parameters": self._parameters}]
         lines += [finished[image] for image in sorted(self.done)]
         write_atomic(self.journal, "".join(json.dumps(line) + "\n" for line in lines).encode())
-        self._rows = self.path.open("a", encoding="utf-8", newline="")
+        self._rows = self.path.open("a", encoding="utf-8", errors=_FOREIGN, newline="")
         self._lines = self.journal.open("a", encoding="utf-8")
         return self
 

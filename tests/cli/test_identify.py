@@ -200,3 +200,9 @@ def test_a_table_cannot_be_resumed(cli: Any, built_kb: Path, drawings: Path) -> 
     outcome = cli.call("identify", drawings, "--kb", built_kb, "--output", "out.txt")
     assert outcome.exit_code == 2
     assert not Path("out.txt").exists()
+
+
+def test_an_empty_argument_is_no_photo_and_not_this_folder(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("identify", "", "--kb", built_kb)
+    assert outcome.exit_code == 2
+    assert "an empty argument names no photo" in outcome.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,16 @@ def test_a_photo_that_failed_is_tried_again_and_has_one_row_in_the_end(tmp_path:
         assert second.done == {photos[1]}
         second.add(photos[0], f"{photos[0]},1\n", ok=True)
     assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[1]},1\n{photos[0]},1\n"
+
+
+def test_a_file_name_that_is_no_utf8_keeps_its_bytes(tmp_path: Path) -> None:
+    photo = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jpg")
+    Path(photo).write_bytes(b"a photo")
+    with output(tmp_path) as first:
+        first.add(photo, f"{photo},1\n", ok=True)
+    with output(tmp_path) as second:
+        assert second.done == {photo}
+    assert (tmp_path / "out.csv").read_bytes() == b"image,rank\n" + os.fsencode(photo) + b",1\n"
 
 
 @pytest.mark.parametrize("lost", range(1, 40, 3))
