@@ -24,7 +24,7 @@ EXIT_PARTLY = 7
     metavar="T",
     help="A class, order, family, genus or species by any name; may be repeated.",
 )
-@options.kb_option("Where it goes; without it FIELDMARK_KB, else ./TAXON.kb.")
+@options.kb_option("Where it goes; without it FIELDMARK_KB, else ./ and the name of TAXON, PAGE, C or CSV.")
 @click.option(
     "--source",
     default="wikipedia",

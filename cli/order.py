@@ -45,8 +45,11 @@ class BuildOrder:
         if len(given) > 1:
             raise UsageError(f"{' and '.join(given)} contradict each other: each chooses the pages", hint="give one")
         if kind != "wikipedia":
-            for option in [*(o for o in given if o != "--names"), *(["--api-url"] if self.has_api_url else [])]:
-                raise UsageError(f"{option} belongs to a wiki, but --source is {self.source}")
+            # The starter knowledge is chosen from by --taxon alone; a folder also by the names in a file.
+            fitting = ("--names",) if kind == "folder" else ()
+            for option in [*(o for o in given if o not in fitting), *(["--api-url"] if self.has_api_url else [])]:
+                home = "a wiki or a folder" if option == "--names" else "a wiki"
+                raise UsageError(f"{option} belongs to {home}, but --source is {self.source}")
         elif not given and not self.taxa and self.only in (None, "resolve"):
             hint = "--taxon Aves takes all birds; --list PAGE, --category C or --names CSV choose pages"
             raise UsageError("nothing says what to build", hint=hint)
@@ -75,11 +78,16 @@ class BuildOrder:
     def default_path(self) -> Path:
         """Where the knowledge base goes when nobody says: `aves.kb` for Aves, in the working folder.
 
+        A list, a category or a file of names gives its own name, whatever the taxa that narrow it.
+
         Raises:
-            UsageError: if there is no single taxon to name it after.
+            UsageError: if there is no single thing to name it after.
         """
         if self.kind == "starter" and not self.taxa:
             return Path("starter.kb")
-        if len(self.taxa) != 1:
+        chosen = self.list_page or self.category or (self.names.stem if self.names else None)
+        names = [chosen] if chosen else self.taxa
+        slug = re.sub(r"[\W_]+", "-", names[0].lower()).strip("-") if len(names) == 1 else ""
+        if not slug:
             raise UsageError("nothing says where to build", hint="--kb DIR")
-        return Path(re.sub(r"[\W_]+", "-", self.taxa[0].lower()).strip("-") + ".kb")
+        return Path(f"{slug}.kb")

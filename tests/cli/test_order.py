@@ -17,6 +17,7 @@ from data.errors import UsageError
         ({"list_page": "L", "category": "C"}, "--list and --category contradict each other"),
         ({"category": "C", "names": Path("n.csv")}, "--category and --names contradict each other"),
         ({"source": "starter", "list_page": "L"}, "--list belongs to a wiki"),
+        ({"source": "starter", "names": Path("n.csv")}, "--names belongs to a wiki or a folder"),
         ({"source": "starter", "has_api_url": True}, "--api-url belongs to a wiki"),
         ({"source": "folder:x", "category": "C"}, "--category belongs to a wiki"),
         ({"source": "folder:"}, "names no folder"),
@@ -45,9 +46,22 @@ def test_what_makes_sense_is_taken(arguments: dict[str, object]) -> None:
     assert BuildOrder(**arguments).kind in {"wikipedia", "folder", "starter"}  # type: ignore[arg-type]
 
 
-def test_a_knowledge_base_is_named_after_its_taxon_unless_there_are_several() -> None:
-    assert BuildOrder(taxa=("Aves",)).default_path == Path("aves.kb")
-    assert BuildOrder(taxa=("Northern Cardinal",)).default_path == Path("northern-cardinal.kb")
-    assert BuildOrder(source="starter").default_path == Path("starter.kb")
-    with pytest.raises(UsageError, match="where to build"):
-        _ = BuildOrder(taxa=("Strigidae", "Picidae")).default_path
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"taxa": ("Aves",)}, "aves.kb"),
+        ({"taxa": ("Snowy Owl",)}, "snowy-owl.kb"),
+        ({"list_page": "List of birds of Iceland", "taxa": ("Anatidae", "Laridae")}, "list-of-birds-of-iceland.kb"),
+        ({"category": "Category:Owls"}, "category-owls.kb"),
+        ({"names": Path("surveys/may 2026.csv")}, "may-2026.kb"),
+        ({"source": "starter"}, "starter.kb"),
+    ],
+)
+def test_a_knowledge_base_is_named_after_what_is_asked_for(arguments: dict[str, object], name: str) -> None:
+    assert BuildOrder(**arguments).default_path == Path(name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("taxa", [("Anatidae", "Laridae"), ("/",)])
+def test_what_gives_no_one_name_needs_a_path(taxa: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="nothing says where to build"):
+        _ = BuildOrder(taxa=taxa).default_path
