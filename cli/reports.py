@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cli.wiring import FoundTaxon
 
 RANKS = ("class", "order", "family", "genus")
+LEFT_OUT_COLUMNS = ("name", "reason", "detail")
 MAX_FAILURES = 10  # shown in a report; `--format json` has all of them
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from functools import cache
 
 from data.contracts import AnchorBatch, TaxonSource
@@ -20,6 +20,7 @@ from kb.taxa import epithet_stem, load_checklist
 from kb.wiki_pages import WikiPages
 from kb.wiki_retry import Patience
 from kb.wikipedia import N_CONCURRENT, Json, Timeouts, WikiClient
+from kb.workers import wiki_workers
 
 PARSER = "mediawiki-html/1"  # raise the number when `parse` gives other articles for the same pages
 CATEGORY_DEPTH = 3
@@ -105,7 +106,11 @@ class WikipediaSource:
         Raises:
             PageNotFound: if there is no such page.
         """
-        return links_in_list(self.client.parse_page(page)["text"], self._pages.site)
+        try:
+            html = self.client.parse_page(page)["text"]
+        except PageNotFound as error:
+            raise PageNotFound(f"{self.client.host} has no page {page!r}", hint="the page of --list") from error
+        return links_in_list(html, self._pages.site)
 
     def titles_in_category(self, category: str) -> list[str]:
         """Return the titles of the articles in a category (with or without `Category:`) and in those below it.
@@ -129,22 +134,19 @@ class WikipediaSource:
         if not pages:
             return
         self._pages.site  # noqa: B018  asked before the threads start: all of them need it
-        with ThreadPoolExecutor(N_CONCURRENT, thread_name_prefix="fetch") as pool:
+        with wiki_workers("fetch") as pool:
             queue = iter(pages)
             running: dict[Future[FetchedPage | LeftOut], PageRef] = {}
-            try:
-                while True:
-                    for page in queue:
-                        running[pool.submit(self._fetch_one, page)] = page
-                        if len(running) >= 2 * N_CONCURRENT:
-                            break
-                    if not running:
-                        return
-                    done = next(as_completed(running))
-                    page = running.pop(done)
-                    yield page, _outcome(done, page)
-            finally:
-                pool.shutdown(cancel_futures=True)
+            while True:
+                for page in queue:
+                    running[pool.submit(self._fetch_one, page)] = page
+                    if len(running) >= 2 * N_CONCURRENT:
+                        break
+                if not running:
+                    return
+                done = next(as_completed(running))
+                page = running.pop(done)
+                yield page, _outcome(done, page)
 
     def parse(self, fetched: FetchedPage) -> Article:
         """Return the article in a body; pure."""

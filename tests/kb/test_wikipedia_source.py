@@ -275,7 +275,7 @@ def test_a_category_is_read_with_those_below_it(odd_wiki: str) -> None:
     assert source.titles_in_category("Category:odd birds") == ["Gray Heron", "Kea (parrot)"]
     with pytest.raises(PageNotFound, match="no article in the category 'None such'"):
         source.titles_in_category("None such")
-    with pytest.raises(PageNotFound):
+    with pytest.raises(PageNotFound, match="has no page 'None such'"):
         source.titles_in_list("None such")
 
 
