@@ -171,7 +171,15 @@ commands = CommandGroup(
 
 def main() -> NoReturn:
     """Run `kb` with the arguments of this process; the entry point of the console script."""
-    commands.main()
+    try:
+        commands.main()
+    except SystemExit as ended:
+        if ended.code != EXIT_INTERRUPTED:
+            raise
+        # The interpreter would wait for threads that wait for a slow wiki. What a kill leaves is safe, and so is this.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(EXIT_INTERRUPTED)
 
 
 if __name__ == "__main__":

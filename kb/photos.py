@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from bs4 import BeautifulSoup
@@ -18,7 +18,8 @@ from kb.figures import is_photo, shows_something_else
 from kb.licences import licence_freedom, short_licence
 from kb.wiki_hosts import check_redirect
 from kb.wiki_pages import WikiPages, is_title
-from kb.wikipedia import MAX_PHOTO_BYTES, N_CONCURRENT, TITLES_PER_REQUEST, Json
+from kb.wikipedia import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json
+from kb.workers import wiki_workers
 
 # Wikimedia's file servers refuse other widths since 2026.
 THUMBNAIL_WIDTHS_PX = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)
@@ -62,23 +63,20 @@ class PhotoFinder:
         Raises:
             MissingContact: for photos on a Wikimedia host without a contact.
         """
-        with ThreadPoolExecutor(N_CONCURRENT, thread_name_prefix="photos") as pool:
-            try:
-                for group in _groups(articles):
-                    titles = list(dict.fromkeys(f.file for _, figures, _ in group for f in figures if is_title(f.file)))
-                    try:
-                        found = self._describe(titles)
-                    except SourceError as error:
-                        yield from ((key, _failure(key, article, error)) for key, _, article in group)
-                        continue
-                    running = [
-                        (key, article, pool.submit(self._take, key, figures, found, limit))
-                        for key, figures, article in group
-                    ]
-                    for key, article, future in running:
-                        yield key, _result(key, article, future)
-            finally:
-                pool.shutdown(cancel_futures=True)
+        with wiki_workers("photos") as pool:
+            for group in _groups(articles):
+                titles = list(dict.fromkeys(f.file for _, figures, _ in group for f in figures if is_title(f.file)))
+                try:
+                    found = self._describe(titles)
+                except SourceError as error:
+                    yield from ((key, _failure(key, article, error)) for key, _, article in group)
+                    continue
+                running = [
+                    (key, article, pool.submit(self._take, key, figures, found, limit))
+                    for key, figures, article in group
+                ]
+                for key, article, future in running:
+                    yield key, _result(key, article, future)
 
     def _describe(self, files: Sequence[str]) -> dict[str, Json]:
         """Return what the wiki says of each file that it has, by the file's name as asked."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from urllib.parse import quote, urljoin
 
 from kb.clues import Clues, clues_from_wikitext
 from kb.licences import short_licence
-from kb.wikipedia import N_CONCURRENT, TITLES_PER_REQUEST, Json, WikiClient, merge_answers
+from kb.wikipedia import TITLES_PER_REQUEST, Json, WikiClient, merge_answers
+from kb.workers import wiki_workers
 
 PAGES_PER_LISTING = 500
 LONGEST_TITLE_BYTES = 255
@@ -84,7 +84,7 @@ class WikiPages:
         for batch in first:
             found.update(self._look_up_batch(batch))
         if rest:  # the first one alone: it brings the siteinfo, and a dead wiki is asked once and not three times
-            with ThreadPoolExecutor(N_CONCURRENT, thread_name_prefix="look-up") as pool:
+            with wiki_workers("look-up") as pool:
                 for part in pool.map(self._look_up_batch, rest):
                     found.update(part)
         return {title: found[clean_title(title)] for title in titles if clean_title(title) in found}
