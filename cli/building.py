@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cli.config import Settings
 from cli.order import BuildOrder
+from cli.starter import anchor_spaces
 from cli.wiring import load_encoders
 from data.errors import BadInput, FieldmarkError, SourceError
 from data.records import LeftOut, PageRef, Progress, Status, Taxon, Term
@@ -64,13 +65,14 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
     """
     import kb
 
+    encoders = load_encoders(settings.profile)
     with ExitStack() as stack:
-        choice = _choose(order, settings, stack)
+        choice = _choose(order, settings, stack, anchor_spaces=anchor_spaces(encoders))
         status = kb.build(
             path,
             choice.taxa,
             choice.source,
-            load_encoders(settings.profile),
+            encoders,
             terms=choice.terms,
             located=choice.located,
             selection=choice.selection,
@@ -117,10 +119,10 @@ def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
     )
 
 
-def _choose(order: BuildOrder, settings: Settings, stack: ExitStack) -> Choice:
+def _choose(order: BuildOrder, settings: Settings, stack: ExitStack, *, anchor_spaces: Sequence[str] = ()) -> Choice:
     """Return what is asked of which source; a name that nobody knows fails before any wiki is asked."""
     if order.kind == "starter":
-        return _from_starter(order)
+        return _from_starter(order, anchor_spaces)
     from kb.taxa import load_checklist
     from kb.terms import read_terms
 
@@ -160,11 +162,11 @@ def _wiki(settings: Settings, stack: ExitStack) -> WikipediaSource:
     return wiki
 
 
-def _from_starter(order: BuildOrder) -> Choice:
+def _from_starter(order: BuildOrder, spaces: Sequence[str]) -> Choice:
     from kb.starter_source import StarterSource
     from kb.taxa import load_checklist
 
-    source = StarterSource()
+    source = StarterSource(spaces=spaces)
     below = _below(order, load_checklist()) if order.taxa else None
     taxa = [taxon for taxon in source.taxa() if below is None or taxon.taxon_id in below]
     if not taxa:

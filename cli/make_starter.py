@@ -1,8 +1,8 @@
 """Make the knowledge that ships with Fieldmark: `python -m cli.make_starter --data ../shared/birds`.
 
 Reads descriptions, articles and photos that may not be shipped, and writes what may: names, facts on which independent
-sources agree, sentences of our own, and vectors. Run it again whenever the starter encoders change. The species that were
-written by hand stay as they are, and so do the terms.
+sources agree, sentences of our own, and vectors. Run it again whenever the starter encoders change. The species that
+were written by hand stay as they are, and so do the terms.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ STARTER = Path(__file__).resolve().parent.parent / "data" / "starter"
 @click.option("--vectors/--no-vectors", default=True, help="Write vectors.npz, with the starter encoders as they are.")
 def make_starter(data: Path, out: Path, facts: bool, vectors: bool) -> None:
     """Make the facts, sentences and vectors that ship with Fieldmark."""
+    import recognize
+    from cli.starter_vectors import anchor_photos, make_vectors
     from kb.starter.species import make_species
     from kb.taxa import load_checklist
 
     if facts:
         by_hand = [species for species in read_species() if species.by_hand]
-        species = make_species(data, load_checklist(), by_hand)
+        with_photos = {taxon.taxon_id for taxon, _ in anchor_photos(data)}
+        species = make_species(data, load_checklist(), by_hand, with_photos=with_photos)
         lines = "".join(f"{dumps(entry)}\n" for entry in species)
         (out / SPECIES_FILE).write_text(lines, encoding="utf-8")
         note(summary_of(species))
     if vectors:
-        from cli.starter_vectors import make_vectors
-
-        content, report = make_vectors(data)
+        content, report = make_vectors(data, recognize.load_encoders("starter"))
         (out / FILE).write_bytes(content)
         note(report)
 

@@ -31,7 +31,7 @@ def starter_knowledge(home: Path, encoders: Encoders) -> Path:
     import kb
     from kb.starter_source import StarterSource
 
-    source = StarterSource()
+    source = StarterSource(spaces=anchor_spaces(encoders))
     key = sha256_hex("\n".join([source.name, *encoders.spaces]))[:16]
     folder = home / "starter"
     path = folder / f"{key}.kb"
@@ -46,6 +46,11 @@ def starter_knowledge(home: Path, encoders: Encoders) -> Path:
         kb.build(parts, source.taxa(), source, encoders, terms=source.terms())
         parts.rename(path)
     return path
+
+
+def anchor_spaces(encoders: Encoders) -> tuple[str, ...]:
+    """Return the spaces in which anchors must have vectors."""
+    return tuple(dict.fromkeys((*(encoder.space for encoder in encoders.text_image), encoders.visual.space)))
 
 
 @contextmanager

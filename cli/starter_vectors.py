@@ -18,7 +18,7 @@ from data.images import read_image
 from data.records import Taxon
 
 if TYPE_CHECKING:
-    from data.contracts import ImageEncoder
+    from data.contracts import Encoders, ImageEncoder
 
 PER_SPECIES = 3
 BATCH = 64
@@ -26,11 +26,8 @@ MIN_SAME = 0.999
 """Half precision is enough where so many anchors keep their nearest neighbour of another species' anchors."""
 
 
-def make_vectors(folder: Path) -> tuple[bytes, str]:
-    """Return the file of anchor vectors in the starter encoders' spaces, and what is in it in a line."""
-    import recognize
-
-    encoders = recognize.load_encoders("starter")
+def make_vectors(folder: Path, encoders: Encoders) -> tuple[bytes, str]:
+    """Return the file of anchor vectors in the encoders' spaces, and what is in it in a line."""
     by_space: dict[str, ImageEncoder] = {encoder.space: encoder for encoder in encoders.text_image}
     by_space[encoders.visual.space] = encoders.visual
     anchors = anchor_photos(folder)
@@ -87,4 +84,4 @@ def _stored(vectors: FloatArray) -> FloatArray | np.ndarray[tuple[int, ...], np.
 def _nearest(vectors: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
     similarities = vectors @ vectors.T
     np.fill_diagonal(similarities, -np.inf)
-    return similarities.argmax(axis=1)
+    return np.asarray(similarities.argmax(axis=1), dtype=np.intp)

@@ -78,7 +78,7 @@ def build(
     Example:
         >>> import tempfile, kb, recognize
         >>> from kb.starter_source import StarterSource
-        >>> source = StarterSource()
+        >>> source = StarterSource(with_vectors=False)
         >>> owls = [taxon for taxon in source.taxa() if taxon.common_name in ("Snowy Owl", "Western Barn Owl")]
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     status = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))

@@ -1,4 +1,4 @@
-"""The makers of the knowledge that ships with Fieldmark: claims out of texts, facts out of claims, sentences out of facts.
+"""The makers of the knowledge that ships with Fieldmark: claims out of texts, facts out of these, sentences.
 
 Used by `python -m cli.make_starter` alone; a knowledge base is never built through here.
 """

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from data.starter.knowledge import Fact
+from data.starter.knowledge import Fact, Shade
 from kb.starter.claims import NO_SHADE, Aspect, Claim, Sex
-from kb.starter.vocabulary import MEMBERS, WHOLES
+from kb.starter.parts import MEMBERS, WHOLES, word_set
 
 ARTICLE = "article"
 MIN_MENTIONS = {"cupl": 2}
@@ -22,18 +22,25 @@ MIN_SHARE = 1 / 3
 """What a source says of a part less often than this, beside what it says most often, is left out."""
 MAX_COLOURS = 2
 """Of one part; more is a list of what anybody ever saw in it."""
-UNSURE_PARTS = frozenset(
-    ("forehead", "tailtip", "flightfeathers", "wingtips", "undertail", "uppertail", "outertail", "speculum", "eyestripe", "lores", "chin")
+UNSURE_PARTS = word_set(
+    "forehead eyering eyebrow eyestripe lores chin wingbars wingtips flightfeathers speculum tailtip outertail "
+    "uppertail undertail"
 )
 UNSURE = frozenset(
     (
         *(("tail", "colour"), ("tail", "shade"), ("eyes", "shade"), ("wingbars", "shade"), ("wings", "shape")),
+        ("belly", "shade"),
         *(("legs", "long"), ("legs", "short"), ("bill", "thin")),
         *((part, "spotted") for part in ("back", "belly", "breast", "underparts", "wings")),
     )
 )
 """Parts, aspects and values of which two sources too often say the same wrong thing: three must, or an article."""
 
+BORNE_OUT: Mapping[str, tuple[str, ...]] = {
+    "nape": ("crown", "head", "cap", "hood"),
+    "wings": ("back", "upperparts", "body"),
+}
+"""A part -> the parts of which one must be agreed to have its colour, unless three sources or an article say it."""
 MAX_DISSENT = 0.25
 """The share of what is said of a part's colour that may leave a colour out."""
 
@@ -89,8 +96,9 @@ def source_of(name: str) -> str:
 def agree(claims: Mapping[str, Sequence[Claim]]) -> list[AgreedFact]:
     """Return what at least two of these sources agree on, in the order in which the first one says it.
 
-    A claim on the whole holds for its parts ("white underparts" and "belly: white" agree on the belly), and claims on all
-    parts bear out a claim on the whole. What one source says of males and the other of the species is a fact on males.
+    A claim on the whole holds for its parts ("white underparts" and "belly: white" agree on the belly), and claims on
+    all parts bear out a claim on the whole. What one source says of males and the other of the species is a fact on
+    males.
 
     Args:
         claims: source -> its claims; `ARTICLE` is the encyclopaedia's article.
@@ -102,7 +110,8 @@ def agree(claims: Mapping[str, Sequence[Claim]]) -> list[AgreedFact]:
     unique: dict[tuple[str, Sex, Aspect, str], tuple[int, AgreedFact]] = {}
     for order, fact in sorted(facts, key=lambda item: item[0]):
         unique.setdefault((fact.part, fact.sex, fact.aspect, fact.value), (order, fact))
-    return _consistent([fact for _, fact in unique.values()])
+    found = [fact for _, fact in unique.values()]
+    return _consistent([fact for fact in found if _is_borne_out(fact, found, voices)])
 
 
 def _voices(claims: Mapping[str, Sequence[Claim]]) -> dict[_Key, list[_Voice]]:
@@ -161,6 +170,15 @@ def _agreed(key: _Key, voices: Mapping[_Key, list[_Voice]]) -> Iterable[tuple[in
             yield min(voice.order, other.order), fact
 
 
+def _is_borne_out(fact: AgreedFact, facts: Sequence[AgreedFact], voices: Mapping[_Key, list[_Voice]]) -> bool:
+    if fact.part not in BORNE_OUT or fact.aspect not in ("colour", "shade") or fact.by == "article":
+        return True
+    own = voices[fact.part, fact.sex, fact.aspect]
+    if len({voice.source for voice in own if fact.value in voice.values}) >= 3:
+        return True
+    return any(other.part in BORNE_OUT[fact.part] and other.value == fact.value for other in facts)
+
+
 def _is_unsure(fact: AgreedFact) -> bool:
     return fact.part in UNSURE_PARTS or bool({(fact.part, fact.aspect), (fact.part, fact.value)} & UNSURE)
 
@@ -205,7 +223,21 @@ def _consistent(facts: list[AgreedFact]) -> list[AgreedFact]:
         ):
             continue
         kept.append(fact)
-    return [_of_the_other_sex(fact, kept) for fact in kept]
+    return _of_both_sexes([_of_the_other_sex(fact, kept) for fact in kept])
+
+
+def _of_both_sexes(facts: list[AgreedFact]) -> list[AgreedFact]:
+    """Return the facts, those that hold for male and female alike once, as facts on both."""
+    sexes: dict[tuple[str, Aspect, str], set[Sex]] = defaultdict(set)
+    for fact in facts:
+        sexes[fact.part, fact.aspect, fact.value].add(fact.sex)
+    merged: list[AgreedFact] = []
+    for fact in facts:
+        if {"male", "female"} <= sexes[fact.part, fact.aspect, fact.value]:
+            fact = replace(fact, sex="both")
+        if (fact.part, fact.sex, fact.aspect, fact.value) not in {(f.part, f.sex, f.aspect, f.value) for f in merged}:
+            merged.append(fact)
+    return merged
 
 
 def _is_contradicted(fact: AgreedFact, facts: Sequence[AgreedFact]) -> bool:
@@ -225,9 +257,10 @@ def _of_the_other_sex(fact: AgreedFact, facts: Sequence[AgreedFact]) -> AgreedFa
     same = [f for f in facts if f.part == fact.part and f.aspect == "colour"]
     if not any(other.sex == "female" for other in same) or any(other.sex == "male" for other in same):
         return fact
-    return AgreedFact(
-        part=fact.part, sex="male", aspect=fact.aspect, value=fact.value, shade=fact.shade, by=fact.by
-    )
+    return replace(fact, sex="male")
+
+
+_SHADES: Mapping[str, Shade] = {"": "", "dark": "dark", "pale": "pale", "bright": "bright"}
 
 
 def as_records(facts: Sequence[AgreedFact]) -> list[Fact]:
@@ -241,11 +274,11 @@ def as_records(facts: Sequence[AgreedFact]) -> list[Fact]:
 def _record(part: str, sex: Sex, facts: Sequence[AgreedFact]) -> Fact:
     colours = [fact for fact in facts if fact.aspect == "colour"]
     shades = [fact.value for fact in facts if fact.aspect == "shade"]
-    shade = colours[0].shade if len(colours) == 1 else ""
+    shade = colours[0].shade if len(colours) == 1 else "" if colours else "".join(shades[:1])
     return Fact(
         part=part,
         colours=tuple(fact.value for fact in colours),
-        shade=shade or (shades[0] if shades and not colours else ""),
+        shade=_SHADES[shade],
         shape=", ".join(fact.value for fact in facts if fact.aspect in ("pattern", "shape", "size")),
         sex=sex,
     )

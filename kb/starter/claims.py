@@ -1,7 +1,8 @@
 """Claims out of sentences: what a text says of the colour, pattern or shape of a part, of one sex or both.
 
 Rules, no model: runs of colour, shade, pattern and shape words before a part ("a thin black bill") or said of it ("the
-legs are pink", "back: olive-brown"). What is denied, compared, or said of the young, of winter or of races is passed over.
+legs are pink", "back: olive-brown"). What is denied, compared, or said of the young, of winter or of races is passed
+over.
 """
 
 from __future__ import annotations
@@ -11,15 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kb.starter.fillers import BIRDS, FILLERS, PATTERN_NOUNS
+from kb.starter.parts import BAR_PARTS, NOT_THE_PART, PARTS, PHRASES
 from kb.starter.vocabulary import (
-    BAR_PARTS,
     COLOURS,
     DARK_WORDS,
-    NOT_THE_PART,
     PALE_WORDS,
-    PARTS,
     PATTERNS,
-    PHRASES,
     SHADES,
     SHAPES,
     SIZES,
@@ -36,12 +35,13 @@ NO_SHADE = "neither"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One thing that a text says of one part; `values` are the words that may be said for it, the most telling first."""
+    """One thing that a text says of one part."""
 
     part: str
     sex: Sex
     aspect: Aspect
     values: tuple[str, ...]
+    """The words that may be said for it, the most telling first."""
     shade: str = ""
     """`dark`, `pale` or `bright`, of a colour."""
     n_colours: int = 1
@@ -51,37 +51,21 @@ class Claim:
 _SKIP = re.compile(
     r"\b(?:juvenile|juveniles|juvenal|immature|immatures|young|chicks?|fledglings?|non-?breeding|winter|morphs?|race|races|"
     r"subspecies|unlike|lacks?|lacking|no|not|without|except|than|resembl\w+|similar|first-year|eclipse|sometimes|may|"
-    r"might|can|could|some (?:individuals|birds|males|females|adults|populations|have|are|show)|occasionally|variable|varies|confused|instead|nests?|eggs?|faded|hints?|tinged?|tinges|"
+    r"might|can|could|some (?:individuals|birds|males|females|adults|populations|have|are|show)|"
+    r"occasionally|variable|varies|confused|instead|nests?|eggs?|faded|hints?|tinged?|tinges|"
     r"nestlings?|depending|rarely|either|hybrids?|photo|worn|formerly|nuptial|downy|down|phase|variation)\b"
 )
 _FEMALE = re.compile(r"\b(?:females?|hens?)\b")
 _MALE = re.compile(r"\b(?:males?|drakes?|cocks?)\b")
 _BOTH = re.compile(r"\b(?:both sexes|sexes|males? and (?:the )?females?|females? and (?:the )?males?)\b")
-_SEGMENT = re.compile(r";|\.|\bwhile\b|\bwhereas\b|\bbut\b|,(?= (?:the |in )?(?:fe)?males?\b)|,(?= with the (?:fe)?male)|(?<=\w) and (?=(?:the )?females? )")
+_SEGMENT = re.compile(
+    r";|\.|\bwhile\b|\bwhereas\b|\bbut\b|,(?= (?:the |in )?(?:fe)?males?\b)|,(?= with the (?:fe)?male)|"
+    r"(?<=\w) and (?=(?:the )?females? )"
+)
 _TOKEN = re.compile(r"[a-z]+(?:-[a-z]+)*|[,;:()]")
 
-_FILLERS = frozenset(
-    "a an the its their his her very slightly relatively fairly rather quite mostly mainly predominantly primarily overall "
-    "distinctive distinct prominent noticeable striking contrasting subtle soft rich warm dull drab plain uniform "
-    "uniformly smooth strong sturdy powerful unique entire entirely all two three double single bold conspicuous "
-    "characteristic bare featherless naked unfeathered beautiful elegant solid delicate notable noticeably generally "
-    "typically usually almost heavily lightly finely faintly boldly clearly well-defined well-marked adult breeding "
-    "wholly completely mix mixture combination of hue shade shades tone tones in pure clean velvety pronounced typical "
-    "largely medium-length moderately extensive extensively unmarked fleshy strikingly beady fluffy broadly glowing "
-    "more less somewhat extremely strongly deeply matching equally otherwise".split()
-)
 _JOINS = frozenset((",", "and", "or", "to", "with-and"))
-_PATTERN_NOUNS = frozenset(
-    "streaks streak streaking striations bars bar barring spots spotting speckles speckling specks scaling scalloping "
-    "mottling stripes iridescence gloss sheen".split()
-)
 _SHAPE_WORDS = frozenset(word for words in SHAPES.values() for word in words)
-_BIRDS = frozenset(
-    word
-    for noun in "bird songbird shorebird seabird waterbird wader raptor passerine hawk owl duck goose gull tern sandpiper "
-    "sparrow finch warbler woodpecker wren flycatcher hummingbird dove pigeon plover vireo tanager thrush swallow".split()
-    for word in (noun, f"{noun}s")
-)
 _COPULAS = frozenset(("is", "are", "being", "appears", "appear"))
 _BREAKS = frozenset(("outer", "central", "inner", "tipped", "edged", "bordered"))
 _ON = frozenset(("on", "across", "along", "down", "over", "through", "throughout"))
@@ -167,7 +151,7 @@ def _is_adjective(token: str) -> bool:
         token in SHADES
         or token in _SHAPE_WORDS
         or token in SIZES
-        or (token in PATTERNS and token not in _PATTERN_NOUNS)
+        or (token in PATTERNS and token not in PATTERN_NOUNS)
         or _colour_pieces(token) is not None
     )
 
@@ -188,13 +172,15 @@ def _predicate(tokens: Sequence[str], start: int) -> tuple[_Run, int]:
         token = tokens[i]
         if _is_adjective(token) or (token in _JOINS and run.items):
             run.items.append(token)
-        elif token not in _FILLERS:
+        elif token not in FILLERS:
             break
         i += 1
-    following = [token for token in tokens[i : i + 2] if token not in _FILLERS]
-    if following and following[0] in PARTS:  # "brown with ..., and a white belly": the last words are of that part
-        return run.without_last_group(), start + _last_comma(tokens, start, i)
-    if following and (following[0] in NOT_THE_PART or following[0] in _PATTERN_NOUNS or following[0] in _BREAKS):
+    following = [token for token in tokens[i : i + 2] if token not in FILLERS]
+    if following and following[0] in PARTS:  # "pink and its bill": what stands behind "and" is of the bill
+        cut = max((j for j, item in enumerate(run.items) if item in _JOINS), default=0)
+        end = max((j - start for j in range(start, i) if tokens[j] in _JOINS), default=0)
+        return _Run(run.items[:cut]), start + end
+    if following and (following[0] in NOT_THE_PART or following[0] in PATTERN_NOUNS or following[0] in _BREAKS):
         return run.without_last_group(), start + _last_comma(tokens, start, i)
     return run, i
 
@@ -211,7 +197,7 @@ def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]
     while i < len(tokens):
         token = tokens[i]
         i += 1
-        if token in _PATTERN_NOUNS:
+        if token in PATTERN_NOUNS:
             parts, i = _after_on(tokens, i)
             for part in parts or ([last] if last else []):
                 yield from _patterned(part, PATTERNS[token], sex)
@@ -223,8 +209,8 @@ def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]
             run = _Run()
         elif token in PARTS:
             parts, i = _coordinated(tokens, i - 1)
-            if i < len(tokens) and tokens[i] in (NOT_THE_PART | _PATTERN_NOUNS):
-                if tokens[i] in _PATTERN_NOUNS:
+            if i < len(tokens) and tokens[i] in (NOT_THE_PART | PATTERN_NOUNS):
+                if tokens[i] in PATTERN_NOUNS:
                     yield from _patterned(parts[-1], PATTERNS[tokens[i]], sex)
                 run, i = _Run(), i + 1
                 continue
@@ -235,10 +221,10 @@ def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]
                 run, i = _predicate(tokens, j + 1)
                 yield from _said_of(parts, run, sex)
                 run = _Run()
-        elif token == "size" or token in _BIRDS:
+        elif token == "size" or token in BIRDS:
             yield from _said_of(["bird"], run, sex)
             run = _Run()
-        elif token not in _FILLERS:
+        elif token not in FILLERS:
             run = _Run()
 
 
@@ -254,7 +240,7 @@ def _coordinated(tokens: Sequence[str], i: int) -> tuple[list[str], int]:
             j += 1
         if j == i or j >= len(tokens) or tokens[j] not in PARTS:
             return parts, i
-        if j + 1 < len(tokens) and tokens[j + 1] in (NOT_THE_PART | _PATTERN_NOUNS | _COPULAS):
+        if j + 1 < len(tokens) and tokens[j + 1] in (NOT_THE_PART | PATTERN_NOUNS | _COPULAS):
             return parts, i
         parts.append(tokens[j])
         i = j + 1
@@ -264,7 +250,7 @@ def _after_on(tokens: Sequence[str], i: int) -> tuple[list[str], int]:
     """Return the parts of "on the breast and flanks" at `i`, if that stands there."""
     if i < len(tokens) and tokens[i] in _ON:
         j = i + 1
-        while j < len(tokens) and tokens[j] in _FILLERS:
+        while j < len(tokens) and tokens[j] in FILLERS:
             j += 1
         if j < len(tokens) and tokens[j] in PARTS:
             return _coordinated(tokens, j)
@@ -285,9 +271,7 @@ def _said_of(parts: Sequence[str], run: _Run, sex: Sex) -> Iterator[Claim]:
     for part in parts:
         target = "body" if part == "bird" else part
         for values, of_colour in colours:
-            yield Claim(
-                part=target, sex=sex, aspect="colour", values=values, shade=of_colour, n_colours=len(colours)
-            )
+            yield Claim(part=target, sex=sex, aspect="colour", values=values, shade=of_colour, n_colours=len(colours))
         if shade or colours:
             yield Claim(part=target, sex=sex, aspect="shade", values=(shade or NO_SHADE,))
         for item in run.items:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from data.records import Taxon
 from data.starter.knowledge import Fact
 from kb.starter.families import noun_of
+from kb.starter.parts import word_set
 from kb.starter.wording import (
     PLURAL,
     listed,
     look_of,
     name_of,
     noun_phrase,
+    patterns_of,
     said_look_of,
     sentence,
     shapes_of,
@@ -31,18 +33,42 @@ HEAD = (
     *("head", "hood", "cap", "crown", "crownstripe", "forehead", "crest", "face", "facialdisc", "mask", "eyebrow"),
     *("eyestripe", "lores", "cheek", "eyering", "moustache", "eartufts", "nape"),
 )
-UNDER = ("chin", "throat", "bib", "collar", "neck", "breast", "breastband", "belly", "flanks", "underparts", "undertail")
-BARE = ("bill", "uppermandible", "lowermandible", "billtip", "billbase", "cere", "casque", "shield", "wattle", "legs", "eyes")
-MARKS = frozenset(
-    ("wingbars", "wingpatch", "speculum", "wingtips", "tailband", "tailtip", "crownstripe", "crest", "mask", "eyebrow")
-    + ("eyestripe", "eyering", "moustache", "eartufts", "collar", "breastband", "facialdisc", "cap", "bib", "shoulder")
+UNDER = (
+    "chin",
+    "throat",
+    "bib",
+    "collar",
+    "neck",
+    "breast",
+    "breastband",
+    "belly",
+    "flanks",
+    "underparts",
+    "undertail",
+)
+BARE = (
+    "bill",
+    "uppermandible",
+    "lowermandible",
+    "billtip",
+    "billbase",
+    "cere",
+    "casque",
+    "shield",
+    "wattle",
+    "legs",
+    "eyes",
+)
+MARKS = word_set(
+    "wingbars wingpatch speculum wingtips tailband tailtip crownstripe crest mask eyebrow eyestripe eyering moustache "
+    "eartufts collar breastband facialdisc cap bib shoulder"
 )
 """What is a mark of its own and does not share its words with an area."""
 # What a part makes needless to say, if it looks the same.
 COVERED: Mapping[str, tuple[str, ...]] = {
     "body": (*UPPER[:4], "rump", "tail", "head", "crown", "nape", "throat", "breast", "belly", "flanks", "underparts"),
     "upperparts": ("back", "nape", "rump", "wings"),
-    "underparts": ("breast", "belly", "flanks"),
+    "underparts": ("breast", "belly", "flanks", "throat", "chin", "undertail"),
     "head": ("crown", "cap", "nape", "forehead", "face", "cheek", "hood"),
     "hood": ("head", "crown", "nape"),
     "cap": ("crown", "forehead"),
@@ -55,35 +81,51 @@ class _Choice:
     """Picks forms by the species' id, a new byte for each question."""
 
     seed: bytes
+    variant: int = 0
 
     def of(self, n: int, question: int) -> int:
         return self.seed[question] % n
 
 
-def compose(taxon: Taxon, facts: Sequence[Fact], *, length_cm: tuple[float, float] | None = None) -> tuple[str, ...]:
-    """Return the sentences that say these facts."""
-    choice = _Choice(hashlib.sha256(taxon.taxon_id.encode()).digest())
-    shared = {fact.part: fact for fact in facts if fact.sex == "both"}
-    plumage = _needed(shared)
-    noun = noun_of(taxon)
-    sentences = _opening(shared, plumage, noun, choice)
-    plain, clauses = _plumage(plumage, noun, choice, is_first=not sentences)
-    sentences += plain
-    bare = _bare_parts(shared, told_shapes=bool(sentences) and " with " in sentences[0])
-    subject = "it" if sentences else f"this {noun}"
-    sentences += _told([*clauses, *bare], len(clauses), subject, choice)
-    sentences += _sexes([fact for fact in facts if fact.sex != "both"], choice)
-    if length_cm is not None:
-        low, high = length_cm
-        sentences.append(f"Length {low:g} to {high:g} cm." if low < high else f"Length about {low:g} cm.")
+def compose(taxon: Taxon, facts: Sequence[Fact], *, variant: int = 0) -> tuple[str, ...]:
+    """Return the sentences that say these facts; they do not name the species.
+
+    Args:
+        taxon: whose id chooses among the forms.
+        facts: what to say.
+        variant: another number may give other forms, for where a form will not do.
+
+    Example:
+        >>> family = {"family": "Troglodytidae"}
+        >>> wren = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", lineage=family)
+        >>> crown, bill = Fact(part="crown", colours=("rufous",)), Fact(part="bill", colours=("black",), shape="thin")
+        >>> compose(wren, [crown, bill])
+        ('This wren has a rufous crown and a thin black bill.',)
+    """
+    seed = f"{taxon.taxon_id} {variant}" if variant else taxon.taxon_id
+    choice = _Choice(hashlib.sha256(seed.encode()).digest(), variant)
+    sentences = _composed(facts, noun_of(taxon), choice)
+    text = " ".join(sentences).lower()
+    if any(name.lower() in text for name in taxon.common_names):  # a brown pelican is one by name
+        sentences = _composed(facts, "bird", choice)
     return tuple(sentences)
 
 
-def _needed(shared: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return the facts on plumage that must be said: not those that another one covers."""
-    seen = {
-        part: fact for part, fact in shared.items() if part not in BARE and part != "bird" and look_of(fact)
-    }
+def _composed(facts: Sequence[Fact], noun: str, choice: _Choice) -> list[str]:
+    shared = {fact.part: fact for fact in facts if fact.sex == "both"}
+    plumage = _needed(shared)
+    sentences = _opening(shared, plumage, noun, choice)
+    plain, clauses = _plumage(plumage, noun, choice, is_first=not sentences)
+    sentences += plain
+    bare = [*_lone_shapes(shared), *_bare_parts(shared)]
+    subject = "it" if sentences else f"this {noun}"
+    sentences += _told([*clauses, *bare], len(clauses), subject, choice)
+    return sentences + _sexes([fact for fact in facts if fact.sex != "both"])
+
+
+def _needed(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return the facts on plumage that must be said: not what another one covers already."""
+    seen = {part: fact for part, fact in facts.items() if part not in BARE and part != "bird" and look_of(fact)}
     dropped: set[str] = set()
     for whole, parts in COVERED.items():
         if whole not in seen or whole in dropped:
@@ -92,50 +134,55 @@ def _needed(shared: Mapping[str, Fact]) -> dict[str, Fact]:
         other = {part for part in parts if part in seen} - same
         if whole == "body" and other:
             dropped.add(whole)  # the parts say it better
-        else:
-            dropped |= same
+            continue
+        dropped |= same
+        for part in other:
+            if seen[part].colours and set(seen[part].colours) <= set(seen[whole].colours):
+                seen[part] = replace(seen[part], colours=(), shade="")  # the pattern alone is new
     return {part: fact for part, fact in seen.items() if part not in dropped}
 
 
 def _is_covered(fact: Fact, whole: Fact) -> bool:
+    if not set(patterns_of(fact)) <= set(patterns_of(whole)):
+        return False
     if fact.colours:
-        return set(fact.colours) <= set(whole.colours) and said_look_of(fact) in (said_look_of(whole), " ".join(fact.colours))
-    return not fact.shape and bool(whole.shade == fact.shade or not whole.shade)
+        return set(fact.colours) <= set(whole.colours)
+    return bool(patterns_of(fact)) or fact.shade == whole.shade or (not whole.shade and bool(whole.colours))
 
 
 # --- the first sentence ------------------------------------------------------------------------------------------
 
 
-def _opening(shared: Mapping[str, Fact], plumage: dict[str, Fact], noun: str, choice: _Choice) -> list[str]:
-    """Return the sentence on size and build, and take the plumage's one colour into it."""
+def _opening(shared: dict[str, Fact], plumage: dict[str, Fact], noun: str, choice: _Choice) -> list[str]:
+    """Return the sentence on size and build; what it tells is taken out of `shared` and `plumage`."""
     adjectives = [word for part in ("bird", "body") if part in shared for word in shapes_of(shared[part])]
-    looks = ""
-    if "body" in plumage and adjectives:
-        looks = look_of(plumage.pop("body"))
-    traits = _traits(shared)
-    if not adjectives and not (len(traits) >= 2):
+    shaped = [p for p in ("head", "neck", "bill", "wings", "tail", "legs") if p in shared and shapes_of(shared[p])]
+    is_plain = choice.variant % 3 == 2
+    if not adjectives and (len(shaped) < 2 or is_plain):
         return []
-    first = ", ".join(adjectives)
-    head = with_article(" ".join(word for word in (first, looks, noun) if word))
-    if not traits:
-        return [sentence(head)] if looks or len(adjectives) > 1 else []
-    return [sentence(f"{head} with {listed(traits)}")]
+    if is_plain:
+        return [sentence(f"this {noun} is {listed(adjectives)}")]
+    look = look_of(plumage.pop("body")) if "body" in plumage and adjectives else ""
+    if not shaped and not look and len(adjectives) < 2:
+        return [sentence(f"this {noun} is {listed(adjectives)}")]
+    head = with_article(" ".join(word for word in (", ".join(adjectives), look, noun) if word))
+    traits = [trait for part in shaped for trait in _traits(part, shared.pop(part), plumage)]
+    return [sentence(f"{head} with {listed(traits)}" if traits else head)]
 
 
-def _traits(shared: Mapping[str, Fact]) -> list[str]:
+def _traits(part: str, fact: Fact, plumage: dict[str, Fact]) -> list[str]:
+    """Return what the first sentence says of a part: its shape, and its colour where that is soon said."""
+    words = shapes_of(fact)
     traits = []
-    for part in ("head", "neck", "bill", "wings", "tail", "legs"):
-        fact = shared.get(part)
-        if fact is None or not shapes_of(fact):
-            continue
-        words = shapes_of(fact)
-        if part == "legs" and "webbed" in words:
-            traits.append("webbed feet")
-            words = [word for word in words if word != "webbed"]
-            if not words:
-                continue
-        phrase = f"{', '.join(words)} {name_of(part)}"
-        traits.append(phrase if part in PLURAL else with_article(phrase))
+    if part == "legs" and "webbed" in words:
+        traits.append("webbed feet")
+        words = [word for word in words if word != "webbed"]
+    look = "" if part in plumage and part in ("head", "neck", "wings") else look_of(fact)
+    if look:
+        plumage.pop(part, None)
+    phrase = " ".join(word for word in (", ".join(words), look, name_of(part)) if word)
+    if words or look:
+        traits.insert(0, phrase if part in PLURAL else with_article(phrase))
     return traits
 
 
@@ -185,8 +232,9 @@ def _plumage(
         subject = "it"
     if {"upperparts", "underparts"} <= set(plumage) and choice.of(3, 1):
         above, below = (said_look_of(plumage.pop(part)) for part in ("upperparts", "underparts"))
-        forms = (f"{subject} is {above} above and {below} below", f"above {subject} is {above}, below {below}")
-        sentences.append(sentence(forms[choice.of(2, 2)] if above != below else f"{subject} is {above} above and below"))
+        ways = (f"{subject} is {above} above and {below} below", f"above it is {above}, below {below}")
+        form = 0 if is_first and not sentences else choice.of(2, 2)
+        sentences.append(sentence(ways[form] if above != below else f"{subject} is {above} above and below"))
     groups = [group for region in ((*UPPER, *REAR), HEAD, UNDER) for group in _groups(plumage, region)]
     merged: list[list[str]] = []
     for group in groups:
@@ -228,7 +276,7 @@ def _in_one(clauses: Sequence[_Clause], subject: str, form: int) -> str:
         many = len(said) > 2 or any(" and " in clause for clause in said)
         return sentence(f"{', '.join(said[:-1])}, and {said[-1]}" if many and len(said) > 1 else listed(said))
     phrases = [clause.as_has for clause in clauses]
-    if any(" and " in phrase for phrase in phrases) and len(phrases) > 1:
+    if _needs_commas(phrases):
         return sentence(f"{subject} has {', '.join(phrases[:-1])}, and {phrases[-1]}")
     return sentence(f"{subject} has {listed(phrases)}")
 
@@ -236,13 +284,19 @@ def _in_one(clauses: Sequence[_Clause], subject: str, form: int) -> str:
 # --- bare parts and sexes ----------------------------------------------------------------------------------------
 
 
-def _bare_parts(shared: Mapping[str, Fact], *, told_shapes: bool) -> list[_Clause]:
+def _lone_shapes(shared: Mapping[str, Fact]) -> list[_Clause]:
+    """Return clauses on the shape of parts that no first sentence told."""
+    parts = [part for part in ("head", "neck", "wings", "tail", "crest") if part in shared and shapes_of(shared[part])]
+    return [_Clause((part,), listed(shapes_of(shared[part])), ", ".join(shapes_of(shared[part]))) for part in parts]
+
+
+def _bare_parts(shared: Mapping[str, Fact]) -> list[_Clause]:
     clauses: list[_Clause] = []
     for part in BARE:
         fact = shared.get(part)
         if fact is None:
             continue
-        colours, shapes = said_look_of(fact), [] if told_shapes else shapes_of(fact)
+        colours, shapes = said_look_of(fact), shapes_of(fact)
         if part == "legs" and "webbed" in shapes:
             shapes.remove("webbed")
             clauses.append(_Clause(("legs",), "webbed", "", "feet"))
@@ -260,20 +314,29 @@ def _bare_parts(shared: Mapping[str, Fact], *, told_shapes: bool) -> list[_Claus
     return clauses
 
 
-def _sexes(facts: Sequence[Fact], choice: _Choice) -> list[str]:
-    phrases: dict[str, list[str]] = {"male": [], "female": []}
+def _sexes(facts: Sequence[Fact]) -> list[str]:
+    told = {}
     for sex in ("male", "female"):
-        own = [fact for fact in facts if fact.sex == sex]
-        looks: dict[str, list[str]] = {}
-        for part in (*UPPER, *REAR, *HEAD, *UNDER, *BARE, "body"):
-            for fact in own:
-                if fact.part == part and look_of(fact):
-                    looks.setdefault(look_of(fact), []).append(part)
-        phrases[sex] = [noun_phrase(look, parts).replace("a plumage", "plumage") for look, parts in looks.items()]
-    male, female = listed(phrases["male"]), listed(phrases["female"])
-    if male and female:
-        return [sentence(f"the male has {male}; the female has {female}")]
-    if male or female:
-        who, what = ("male", male) if male else ("female", female)
-        return [sentence(f"the {who} has {what}" if choice.of(2, 5) else f"in the {who} it has {what}")]
-    return []
+        own = {fact.part: fact for fact in facts if fact.sex == sex and look_of(fact)}
+        needed = {**_needed(own), **{part: fact for part, fact in own.items() if part in BARE}}
+        phrases = []
+        for look, parts in _by_look(needed):
+            areas = [part for part in parts if part != "body"]
+            phrases += [f"{look} plumage"] if "body" in parts else []
+            phrases += [noun_phrase(look, areas)] if areas else []
+        told[sex] = f"{', '.join(phrases[:-1])}, and {phrases[-1]}" if _needs_commas(phrases) else listed(phrases)
+    if told["male"] and told["female"]:
+        return [sentence(f"the male has {told['male']}; the female has {told['female']}")]
+    return [sentence(f"the {sex} has {phrase}") for sex, phrase in told.items() if phrase]
+
+
+def _by_look(facts: Mapping[str, Fact]) -> list[tuple[str, list[str]]]:
+    looks: dict[str, list[str]] = {}
+    for part in ("body", *UPPER, *REAR, *HEAD, *UNDER, *BARE):
+        if part in facts:
+            looks.setdefault(look_of(facts[part]), []).append(part)
+    return list(looks.items())
+
+
+def _needs_commas(phrases: Sequence[str]) -> bool:
+    return len(phrases) > 1 and any(" and " in phrase for phrase in phrases)

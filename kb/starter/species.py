@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
 from data.contracts import TaxonSource
 from data.records import Taxon
-from data.starter.knowledge import StarterSpecies
+from data.starter.knowledge import Fact, StarterSpecies
 from kb.starter.agreement import ARTICLE, AgreedFact, agree, as_records, source_of
 from kb.starter.articles import read_articles
 from kb.starter.claims import read_claims
@@ -18,12 +19,21 @@ from kb.starter.compose import compose
 
 MIN_FACTS = 3
 """A summary is made of at least so many facts."""
+MIN_FACTS_WITHOUT_PHOTO = 2
+"""Of a species that has no anchors either, since otherwise nothing could find it."""
+RUN = 8
+"""So many words in a row that a source has too are never ours."""
+N_VARIANTS = 24
 WRONG = frozenset(("contradicted", "false"))
 LABELS_FILE = "labels.jsonl"
 
 
 def make_species(
-    folder: Path, checklist: TaxonSource, by_hand: Sequence[StarterSpecies] = ()
+    folder: Path,
+    checklist: TaxonSource,
+    by_hand: Sequence[StarterSpecies] = (),
+    *,
+    with_photos: Collection[str] = (),
 ) -> list[StarterSpecies]:
     """Return all species of the descriptions in `folder` that the checklist has, sorted by id.
 
@@ -31,8 +41,10 @@ def make_species(
         folder: holds `descriptions.jsonl` and `articles.jsonl`.
         checklist: gives names and taxonomy; a name that it holds for a synonym leads to the species of today.
         by_hand: species that are kept as they are.
+        with_photos: ids of the species that have anchors.
     """
     texts = texts_of_species(folder, checklist)
+    taken = word_runs(_all_texts(folder))
     verdicts = read_labels()
     done = {species.taxon.taxon_id: species for species in by_hand}
     for taxon, sources in texts:
@@ -40,12 +52,41 @@ def make_species(
             continue
         facts = [fact for fact in agreed_facts(sources) if verdicts.get(label_id(taxon, fact)) not in WRONG]
         records = as_records(facts)
+        enough = MIN_FACTS if taxon.taxon_id in with_photos else MIN_FACTS_WITHOUT_PHOTO
         done[taxon.taxon_id] = StarterSpecies(
             taxon=taxon,
             facts=tuple(records),
-            text=compose(taxon, records) if len(facts) >= MIN_FACTS else (),
+            text=_text_of_our_own(taxon, records, taken) if len(facts) >= enough else (),
         )
     return sorted(done.values(), key=lambda species: species.taxon.taxon_id)
+
+
+def _text_of_our_own(taxon: Taxon, records: Sequence[Fact], taken: frozenset[str]) -> tuple[str, ...]:
+    """Return the facts in the first form that shares no run of words with a source."""
+    for variant in range(N_VARIANTS):
+        text = compose(taxon, records, variant=variant)
+        if not word_runs([" ".join(text)]) & taken:
+            return text
+    return ()
+
+
+def _all_texts(folder: Path) -> Iterator[str]:
+    """Yield every text that nothing may be copied from: all descriptions, and the articles whole."""
+    with (folder / "descriptions.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            yield from json.loads(line)["sentences"]
+    with (folder / "articles.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            yield re.sub(r"<[^>]+>", " ", json.loads(line)["html"])
+
+
+def word_runs(texts: Iterable[str]) -> frozenset[str]:
+    """Return every run of `RUN` words in each of the texts."""
+    runs: set[str] = set()
+    for text in texts:
+        words = re.findall(r"[a-z]+", text.lower())
+        runs.update(" ".join(words[i : i + RUN]) for i in range(len(words) - RUN + 1))
+    return frozenset(runs)
 
 
 def texts_of_species(folder: Path, checklist: TaxonSource) -> list[tuple[Taxon, dict[str, list[str]]]]:
@@ -75,10 +116,11 @@ def label_id(taxon: Taxon, fact: AgreedFact) -> str:
     return "/".join((taxon.taxon_id, fact.part, fact.sex, fact.aspect, fact.value))
 
 
-def read_labels() -> dict[str, str]:
-    """Return fact id -> verdict: `supported` or `contradicted` by the article, `true` or `false` where it is silent."""
+def read_labels(sample: str | None = None) -> dict[str, str]:
+    """Return fact id -> a reader's verdict, of one sample or of all.
+
+    `supported` and `contradicted`: by the article. `true` and `false`: where it is silent or there is none.
+    """
     file = resources.files("data") / "starter" / LABELS_FILE
-    if not file.is_file():
-        return {}
-    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    return {row["fact"]: row["verdict"] for row in rows}
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    return {row["fact"]: row["verdict"] for row in rows if sample in (None, row["sample"])}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from data.starter.knowledge import Fact
+from kb.starter.parts import word_set
 
 NAMES: Mapping[str, str] = {
     "eyering": "eye ring",
@@ -32,8 +33,8 @@ NAMES: Mapping[str, str] = {
     "shoulder": "shoulder patch",
     "body": "plumage",
 }
-PLURAL = frozenset(
-    "upperparts underparts wings legs eyes flanks wingbars wingtips outertail uppertail eartufts flightfeathers lores".split()
+PLURAL = word_set(
+    "upperparts underparts wings legs eyes flanks wingbars wingtips outertail uppertail eartufts flightfeathers lores"
 )
 HIND = {"curved down": "down-curved", "turned up": "upturned"}
 _SHAPE_ORDER = (
@@ -42,6 +43,7 @@ _SHAPE_ORDER = (
     *("straight", "down-curved", "upturned", "curved", "hooked", "conical", "forked", "notched", "rounded"),
     *("square-ended", "fan-shaped", "wedge-shaped", "pointed", "crested", "shaggy", "feathered", "webbed"),
 )
+_NEEDLESS = frozenset((("pale", "white"), ("pale", "cream"), ("pale", "buff"), ("dark", "black"), ("bright", "white")))
 _PATTERNS = ("glossy", "mottled", "streaked", "barred", "spotted", "scaled", "striped")
 
 
@@ -68,7 +70,8 @@ def patterns_of(fact: Fact) -> list[str]:
 def colours_of(fact: Fact) -> str:
     """Return colour and shade in words: `dark grey`, `black and white`, `pale`; empty if nothing is known."""
     colours = " and ".join(fact.colours)
-    return f"{fact.shade} {colours}".strip()
+    shade = "" if (fact.shade, colours) in _NEEDLESS else fact.shade
+    return f"{shade} {colours}".strip()
 
 
 def look_of(fact: Fact) -> str:
