@@ -18,6 +18,7 @@ import numpy as np
 from data.arrays import FloatArray
 from data.errors import ConfigError, SourceUnavailable, StoreError
 from kb.layout import KnowledgeBaseInfo, Layout, collection_names
+from kb.storage import storage_errors
 
 PAGE = 2_000  # rows read at a time; bounds memory, and a page stays under every server's answer limit
 # Recall of the exact top 30 among 22,000 sentence vectors is .93 with Chroma's own ef_search, .999 with this one.
@@ -55,6 +56,7 @@ class Collections:
         self._client = _server(info.chroma) if info.chroma else _embedded(layout.chroma, forget=forget)
         self.names = collection_names(info)
         self._opened: dict[str, Any] = {}
+        self._folder = layout.root
 
     def _collection(self, name: str) -> Any:  # chromadb's type stays inside this module
         if name not in self._opened:
@@ -70,18 +72,20 @@ class Collections:
         step = self._client.get_max_batch_size()
         for start in range(0, len(rows), step):
             batch = rows[start : start + step]
-            self._collection(name).upsert(
-                ids=[row.id for row in batch],
-                documents=[row.document for row in batch],
-                metadatas=[dict(row.metadata) for row in batch],
-                embeddings=np.stack([row.vector for row in batch]),
-            )
+            with storage_errors(self._folder):
+                self._collection(name).upsert(
+                    ids=[row.id for row in batch],
+                    documents=[row.document for row in batch],
+                    metadatas=[dict(row.metadata) for row in batch],
+                    embeddings=np.stack([row.vector for row in batch]),
+                )
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are passed over."""
         step = self._client.get_max_batch_size()
         for start in range(0, len(ids), step):
-            self._collection(name).delete(ids=list(ids[start : start + step]))
+            with storage_errors(self._folder):
+                self._collection(name).delete(ids=list(ids[start : start + step]))
 
     def count(self, name: str) -> int:
         """Return the number of rows."""

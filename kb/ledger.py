@@ -20,6 +20,7 @@ from data.arrays import FloatArray
 from data.errors import StoreError
 from data.files import sha256_hex
 from data.records import Failure, SubjectKind
+from kb.storage import storage_errors
 
 StepStatus = Literal["done", "failed", "left-out"]
 
@@ -118,18 +119,25 @@ class Ledger:
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the file itself, so that a copy of the folder needs nothing else."""
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with storage_errors(self.path.parent):
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all writes inside one: all of them or none survive a crash."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        """Make all writes inside one: all of them or none survive a crash.
+
+        Raises:
+            MissingRequirement: where the disk is full or cannot be written.
+        """
+        with storage_errors(self.path.parent):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:  # SQLite takes back by itself what a full disk cut short
+                    self._db.execute("ROLLBACK")
+                raise
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -157,11 +165,13 @@ class Ledger:
 
     def set_fact(self, key: str, value: str) -> None:
         """Keep `value` under `key`."""
-        self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, value))
+        with storage_errors(self.path.parent):
+            self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, value))
 
     def drop_fact(self, key: str) -> None:
         """Forget what is kept under `key`."""
-        self._db.execute("DELETE FROM facts WHERE key = ?", (key,))
+        with storage_errors(self.path.parent):
+            self._db.execute("DELETE FROM facts WHERE key = ?", (key,))
 
     def drop_facts(self, prefix: str) -> None:
         """Forget all that is kept under keys that begin with `prefix`."""

@@ -25,6 +25,7 @@ from kb.ledger import Entry, Ledger
 from kb.rows import rows_of, subject_of
 from kb.stages.distil import DistilOutput
 from kb.stages.fetch import FetchOutput
+from kb.storage import is_full, storage_error
 from kb.store import matrix_names, tables_from_chroma, warm_cache
 
 
@@ -118,6 +119,8 @@ def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, mended: list[str]) 
     except Exception as error:  # a damaged Chroma raises whatever its SQLite, its Rust core or its client meet first
         if info.chroma:
             raise
+        if is_full(layout.root):  # then nothing is wrong with Chroma, and a new one could not be written either
+            raise storage_error(layout.root, error) from error
         shutil.rmtree(layout.chroma, ignore_errors=True)
         mended.append(f"Chroma could not be read and was made anew from the ledger ({type(error).__name__})")
         return Collections(layout, info, forget=True)

@@ -1,0 +1,50 @@
+"""What SQLite and Chroma raise when a disk is full or cannot be written, as errors of ours."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from data.errors import FieldmarkError, MissingRequirement, StoreError
+
+LEAST_FREE_BYTES = 1 << 20
+# Primary result codes of SQLite: a disk that is full, cannot be written or read, a file that cannot be opened.
+_OF_THE_DISK = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN))
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Let errors of SQLite and Chroma that rise in the block out as ours.
+
+    Raises:
+        MissingRequirement: where the disk is full or the folder cannot be written.
+        StoreError: for anything else that they complain of.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        is_disk = getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_THE_DISK
+        raise storage_error(folder, error, is_disk=is_disk) from error
+    except Exception as error:
+        # By name: chromadb need not be loaded for this.
+        if not type(error).__module__.startswith("chromadb"):
+            raise
+        raise storage_error(folder, error) from error
+
+
+def storage_error(folder: Path, error: Exception, *, is_disk: bool = False) -> FieldmarkError:
+    """Return our error for one that a store raised; `is_disk` where it is known to be the disk's fault."""
+    if is_disk or is_full(folder):
+        why = "there is no space left" if is_full(folder) else f"it cannot be written or read ({error})"
+        return MissingRequirement(
+            f"{folder}: {why}", hint="what is done is kept; mend that and run the same command again"
+        )
+    return StoreError(f"{folder}: {error}", hint="kb verify says what can be mended")
+
+
+def is_full(folder: Path) -> bool:
+    """Return whether so little space is left that writing fails."""
+    return shutil.disk_usage(folder).free < LEAST_FREE_BYTES
