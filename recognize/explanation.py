@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +19,8 @@ _SHARES: Final[dict[str, dict[str, float]]] = {
     "text-only": {"text": 1.0},
     "anchors-only": {"visual": 1.0},
 }
-_STAGE_NAMES: Final = {"text": "the description", "visual": "the anchor pictures"}
+_STAGE_NAMES: Final = {"text": "the description", "visual": "the anchor pictures", "known": "the trained model"}
+_SAME_PICTURE: Final = 0.9995  # cosine, 1.000 in print: the same file, also in another size, is above; two photos below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +34,15 @@ class Explanation:
     lead: float = 0.0
     """By how much the first is ahead."""
     lead_by_stage: Mapping[str, float] = field(default_factory=dict)
-    """How much of the lead is due to `text` and to `visual`."""
+    """How much of the lead is due to `text`, to `visual`, and to `known` where the preset has such a stage."""
     deciding_stage: str | None = None
     """The stage without which the second would be first or nearer; None without a second, or in a tie."""
     only_first: tuple[str, ...] = ()
     """Field marks that only the first one's summary names."""
     only_second: tuple[str, ...] = ()
     same_genus: bool = False
+    is_anchor_of: str | None = None
+    """The candidate that has this very photo, or its double, among its anchors: it was looked up, not recognised."""
     told_apart: str = ""
     """All that in a few sentences."""
 
@@ -74,8 +77,14 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
     if not identification.candidates:
         raise UsageError(f"there is nothing to explain: {identification.error or 'no candidates'}")
     first, *others = identification.candidates[:2]
+    owner = _owner_of_photo(identification.candidates)
     if not others:
-        return Explanation(image=identification.image, first=first, told_apart=f"{_name(first)} is the only candidate.")
+        return Explanation(
+            image=identification.image,
+            first=first,
+            is_anchor_of=owner and owner.taxon_id,
+            told_apart=" ".join([f"{_name(first)} is the only candidate.", *_about_anchor(owner)]),
+        )
     second = others[0]
     entries = store.species([first.taxon_id, second.taxon_id])
     marks = [find_marks(entry.summary.text) if entry.summary else () for entry in entries]
@@ -93,16 +102,35 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         only_first=only_first,
         only_second=only_second,
         same_genus=first.scientific_name.split()[0] == second.scientific_name.split()[0],
+        is_anchor_of=owner and owner.taxon_id,
         told_apart=" ".join(
-            [_about_scores(first, second, lead, lead_by_stage, deciding), *_about_marks(first, second, entries, marks)]
+            [
+                _about_scores(first, second, lead, lead_by_stage, deciding),
+                *_about_anchor(owner),
+                *_about_marks(first, second, entries, marks),
+            ]
         ),
     )
+
+
+def _owner_of_photo(candidates: Sequence[Candidate]) -> Candidate | None:
+    """Return the best candidate that the photo is an anchor of."""
+    return next((c for c in candidates if any(anchor.similarity >= _SAME_PICTURE for anchor in c.anchors)), None)
+
+
+def _about_anchor(owner: Candidate | None) -> list[str]:
+    if owner is None:
+        return []
+    return [
+        f"This photo is an anchor itself, of {_name(owner)}, or looks the same as one: its score says nothing of how "
+        "well other photos are named."
+    ]
 
 
 def _lead_by_stage(preset: str, first: Candidate, second: Candidate) -> dict[str, float]:
     """Return how much of the lead each stage gave; the sum is the lead."""
     leads = {}
-    for stage in ("text", "visual"):
+    for stage in _STAGE_NAMES:
         share = _SHARES.get(preset, {}).get(stage)
         name = stage if share is not None else f"{stage}_part"
         if name in first.scores and name in second.scores:
@@ -117,11 +145,13 @@ def _about_scores(
     if deciding is None:
         return f"{_name(first)} and {_name(second)} score the same; the order of the knowledge base decided."
     text = f"{_name(first)} is ahead of {_name(second)} by {lead:.3f}, through {_STAGE_NAMES[deciding]}"
-    against = [stage for stage, difference in lead_by_stage.items() if difference < 0]
+    against = [_STAGE_NAMES[stage] for stage, difference in lead_by_stage.items() if difference < 0]
     if against:
-        return f"{text}, against {_STAGE_NAMES[against[0]]}."
-    other = [stage for stage, difference in lead_by_stage.items() if stage != deciding and difference > 0]
-    return f"{text} more than {_STAGE_NAMES[other[0]]}." if other else f"{text} alone."
+        return f"{text}, against {_listed(against)}."
+    others = [
+        _STAGE_NAMES[stage] for stage, difference in lead_by_stage.items() if stage != deciding and difference > 0
+    ]
+    return f"{text} more than {_listed(others)}." if others else f"{text} alone."
 
 
 def _about_marks(

@@ -5,7 +5,7 @@ from PIL import Image, ImageDraw
 
 from data.errors import UsageError
 from data.memory import MemoryStore, Sketch
-from data.records import Identification
+from data.records import AnchorMatch, Candidate, Identification
 from recognize import PRESETS, Recognizer, explain, load_encoders
 from recognize.marks import find_marks
 
@@ -73,6 +73,50 @@ def test_a_stage_that_spoke_for_the_other_is_named(encoders):
     assert why.deciding_stage == "visual"
     assert "through the anchor pictures, against the description." in why.told_apart
     assert why.same_genus
+
+
+def row_of(*scores, anchors=()):
+    """A row of the default preset with these stages, for the two species of the store."""
+    names = ("Cardinalis cardinalis", "Piranga olivacea")
+    candidates = tuple(
+        Candidate(
+            taxon_id=name.lower().replace(" ", "-"),
+            scientific_name=name,
+            common_name=name,
+            score=sum(value for stage, value in stages.items() if stage.endswith("_part")),
+            scores=stages,
+            anchors=tuple(AnchorMatch(id="a", similarity=similarity) for similarity in anchors),
+        )
+        for name, stages in zip(names, scores, strict=True)
+    )
+    return Identification(image="x", preset="default", candidates=candidates)
+
+
+def test_what_the_trained_model_gave_is_part_of_the_lead(store):
+    first = {"text_part": 0.25, "visual_part": 0.5, "known": 0.9, "known_part": 2.0}
+    second = {"text_part": 0.5, "visual_part": 0.75, "known": None, "known_part": 0.5}
+    why = explain(store, row_of(first, second))
+    assert why.lead == pytest.approx(1.0)
+    assert why.lead_by_stage == {"text": -0.25, "visual": -0.25, "known": 1.5}
+    assert why.deciding_stage == "known"
+    assert "through the trained model, against the description and the anchor pictures." in why.told_apart
+
+
+def test_a_photo_that_is_an_anchor_itself_is_said_to_be_one(store, encoders):
+    other = bird("crimson").rotate(40, fillcolor="olive")
+    itself, another = Recognizer(store, encoders).identify([bird("crimson"), other])
+    why = explain(store, itself)
+    assert why.is_anchor_of == "cardinalis-cardinalis"
+    assert "This photo is an anchor itself, of Northern Cardinal, or looks the same as one" in why.told_apart
+    assert explain(store, another).is_anchor_of is None
+    assert "anchor itself" not in explain(store, another).told_apart
+
+
+@pytest.mark.parametrize(("similarity", "is_same"), [(1.0, True), (0.9996, True), (0.999, False)])
+def test_an_anchor_that_prints_as_one_is_the_same_picture(store, similarity, is_same):
+    stages = {"text_part": 0.0, "visual_part": 1.0}
+    why = explain(store, row_of(stages, stages, anchors=[0.25, similarity]))
+    assert (why.is_anchor_of == "cardinalis-cardinalis") is is_same
 
 
 def test_a_tie_is_called_a_tie(encoders):
