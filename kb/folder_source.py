@@ -92,7 +92,7 @@ class FolderSource:
         for taxon in taxa:
             names = (taxon.scientific_name, *taxon.common_names, *taxon.synonyms)
             path = next((self._by_name[fold(name)] for name in names if fold(name) in self._by_name), None)
-            if path is None or not _article_files(path):
+            if path is None or not _may_have_text(path):
                 yield taxon, left_out(taxon, reasons.NO_PAGE, "" if path is None else f"{path.name} has no text")
             elif path.name in taken:
                 yield taxon, left_out(taxon, reasons.DUPLICATE, path.name)
@@ -112,7 +112,7 @@ class FolderSource:
         by_name = _folders_by_name(inside) if inside else {}
         for name, title in terms:
             path = by_name.get(fold(title or name))
-            if inside is None or path is None or not _article_files(path):
+            if inside is None or path is None or not _may_have_text(path):
                 yield name, LeftOut(name=name, reason=reasons.NO_PAGE)
             else:
                 title = f"{inside.name}/{path.name}"
@@ -181,10 +181,10 @@ class FolderSource:
             file = path / Path(figure.file).name
             try:
                 picture = read_image(file, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
-            except BadImage as error:
+                content = file.read_bytes()
+            except (BadImage, OSError) as error:
                 skipped.append(LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error)))
                 continue
-            content = file.read_bytes()
             sha256 = sha256_hex(content)
             if min(picture.size) < SMALLEST_SIDE_PX:
                 skipped.append(
@@ -265,8 +265,29 @@ def _photos(path: Path) -> list[Path]:
     return sorted(file for file in files if not file.name.startswith("."))
 
 
-def _revision(path: Path) -> int:
-    """Return a number that changes with texts, photos and credits, so that an unchanged folder is not read again."""
-    files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
-    marks = "\n".join(f"{file.name} {sha256_hex(file.read_bytes())}" for file in files)
+def _may_have_text(path: Path) -> bool:
+    """Return whether a folder has a text; of one that cannot be read the fetch says why."""
+    try:
+        return bool(_article_files(path))
+    except OSError:
+        return True
+
+
+def _revision(path: Path) -> int | None:
+    """Return a number that changes with texts, photos and credits, so that an unchanged folder is not read again.
+
+    None for a folder that cannot be read; a single file that cannot counts by that.
+    """
+    try:
+        files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
+    except OSError:
+        return None
+    marks = "\n".join(f"{file.name} {_mark(file)}" for file in files)
     return int(sha256_hex(marks)[:12], 16)
+
+
+def _mark(file: Path) -> str:
+    try:
+        return sha256_hex(file.read_bytes())
+    except OSError as error:
+        return str(error.strerror)

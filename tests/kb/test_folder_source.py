@@ -139,3 +139,23 @@ def test_a_folder_that_is_gone_since_it_was_looked_up_is_left_out(tmp_path: Path
     [(_, result)] = FolderSource(tmp_path).fetch([page])
     assert isinstance(result, LeftOut)
     assert result.reason == "no page"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="needs a file that cannot be read, even by root")
+def test_a_file_that_cannot_be_read_costs_itself_alone(tmp_path: Path) -> None:
+    for name in ("Blue Jay", "Common Raven"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "Blue Jay" / "article.txt").write_text("The crown is blue.", encoding="utf-8")
+    (tmp_path / "Blue Jay" / "a.jpg").symlink_to("/proc/self/mem")
+    (tmp_path / "Blue Jay" / "b.jpg").write_bytes(jpeg())
+    (tmp_path / "Common Raven" / "article.txt").symlink_to("/proc/self/mem")
+    source = FolderSource(tmp_path)
+    taxa = [taxon for name in ("Blue Jay", "Common Raven") if (taxon := CHECKLIST.find(name))]
+    pages = [page for _, page in source.locate(taxa) if isinstance(page, PageRef)]
+    fetched = {page.title: result for page, result in source.fetch(pages)}
+    assert isinstance(fetched["Common Raven"], Failure)
+    assert isinstance(fetched["Blue Jay"], FetchedPage)
+    [(_, batch)] = source.fetch_anchors([("blue-jay", source.parse(fetched["Blue Jay"]))], limit=3)
+    assert isinstance(batch, AnchorBatch)
+    assert [image.anchor.file for image in batch.images] == ["b.jpg"]
+    assert [(photo.name, photo.reason) for photo in batch.skipped] == [("a.jpg", "unreadable picture")]
