@@ -30,7 +30,7 @@ NOUNS: Mapping[str, str] = {
         "barbet": "Megalaimidae Lybiidae Capitonidae",
         "trogon": "Trogonidae",
         "bee-eater": "Meropidae",
-        "bird of prey": "Accipitridae",
+        "raptor": "Accipitridae",
         "vulture": "Cathartidae",
         "wader": "Scolopacidae Charadriidae Recurvirostridae",
         "seabird": "Laridae Alcidae Procellariidae Stercorariidae Sulidae Hydrobatidae Oceanitidae Phaethontidae",
