@@ -141,8 +141,13 @@ def _choose(order: BuildOrder, settings: Settings, stack: ExitStack, *, anchor_s
     if order.kind == "folder":
         from kb.folder_source import FolderSource
 
-        source: ArticleSource = FolderSource(order.folder or Path())
-        located = chain(source.locate(taxa), _as_located(unknown))
+        folder = FolderSource(order.folder or Path())
+        source: ArticleSource = folder
+        # Of each folder, and not of each bird of the world, a user wants to know why it was left out.
+        birds = checklist.find("Aves")
+        known = [*taxa, *(checklist.species_of(birds) if birds is not None else ())]
+        strangers = folder.unclaimed(known)
+        located = chain(source.locate(taxa), _as_located([*unknown, *strangers]))
     else:
         source = wiki = _wiki(settings, stack)
         located = chain(_looked_up(wiki, taxa, checklist), _as_located(unknown))

@@ -7,6 +7,7 @@ as good as none. Vectors lie here too, written before Chroma sees them: Chroma c
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -108,6 +109,8 @@ class Ledger:
             db = sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
             db.execute("SELECT 1 FROM facts LIMIT 1")
         except sqlite3.OperationalError:
+            if os.access(self.path.parent, os.W_OK):
+                raise  # beside a writer `immutable` would read what is half written
             # A folder that we may not write to cannot hold the shared memory that WAL needs; but nobody writes there.
             db = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
             db.execute("SELECT 1 FROM facts LIMIT 1")
@@ -306,14 +309,6 @@ class Ledger:
         """Return `(subject_id, name, document)` of all finished subjects of a kind, sorted by id."""
         query = "SELECT subject_id, name, document FROM entries WHERE kind = ? ORDER BY subject_id"
         return self._db.execute(query, (kind,)).fetchall()
-
-    def count_steps(self, stage: str, kind: SubjectKind) -> int:
-        """Return for how many subjects of a kind a stage is done."""
-        query = (
-            "SELECT count(DISTINCT subject_id) FROM steps JOIN subjects USING (subject_id)"
-            " WHERE stage = ? AND kind = ? AND status = 'done' AND output IS NOT NULL"
-        )
-        return int(self._db.execute(query, (stage, kind)).fetchone()[0])
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote, urljoin
 
@@ -217,9 +217,3 @@ def _page(page: Json, redirects: Sequence[str]) -> WikiPage:
         clues=clues_from_wikitext(content, is_disambiguation="disambiguation" in page.get("pageprops", {})),
         namespace=page.get("ns", 0),
     )
-
-
-def batches_of(titles: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the titles in portions of one request."""
-    for i in range(0, len(titles), TITLES_PER_REQUEST):
-        yield titles[i : i + TITLES_PER_REQUEST]

@@ -116,10 +116,12 @@ def test_a_folder_of_articles_is_a_source(cli: Any, tmp_path: Path) -> None:
     article = tmp_path / "birds" / "Snowy Owl" / "article.txt"
     article.parent.mkdir(parents=True)
     article.write_text("## Description\nA large white owl with yellow eyes and feathered feet.\n")
+    (tmp_path / "birds" / "Garden gnome").mkdir()
     outcome = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", check=True)
     report = fields(outcome.stdout)
     assert (report["species"], report["summaries"]) == ("1", "1")
     assert "no-anchors 1" in report["marked"]
+    assert "not in the taxonomy 1" in report["left out"]
     shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "strigiformes.kb", "--format", "json", check=True).stdout)
     assert "white" in shown["summary"]["text"]
 
