@@ -30,6 +30,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
     tracker = run.track("resolve", 0)
     before = located_pages(run)
     found: list[tuple[Taxon, PageRef]] = []
+    doubtful: list[tuple[Taxon, PageRef]] = []
     missing: list[LeftOut] = []
     lost: list[tuple[Taxon, LeftOut]] = []
     for subject, place in located:
@@ -41,7 +42,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
             item = replace(place, name=subject.scientific_name) if isinstance(subject, Taxon) else place
             held = before.get(subject.taxon_id) if isinstance(subject, Taxon) else None
             if isinstance(subject, Taxon) and held is not None and place.reason == reasons.NO_PAGE:
-                found.append((subject, replace(held, revision=None)))
+                doubtful.append((subject, replace(held, revision=None)))
             else:
                 missing.append(item)
                 if isinstance(subject, Taxon) and held is not None:
@@ -49,7 +50,8 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
         tracker.add()
     ledger = run.ledger
     with ledger.transaction():
-        ledger.add_subjects((taxon.taxon_id, "taxon", taxon.scientific_name, dumps(taxon)) for taxon, _ in found)
+        located_now = [*found, *doubtful]
+        ledger.add_subjects((taxon.taxon_id, "taxon", taxon.scientific_name, dumps(taxon)) for taxon, _ in located_now)
         ledger.record(
             Step(
                 subject_id=taxon.taxon_id,
@@ -57,7 +59,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
                 fingerprint=page_mark(run, page),
                 output=dumps(page),
             )
-            for taxon, page in found
+            for taxon, page in located_now
         )
         ledger.record(
             Step(subject_id=taxon.taxon_id, stage=stage, fingerprint="", status="left-out", error=item.reason)

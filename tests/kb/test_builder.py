@@ -233,6 +233,9 @@ def test_a_species_whose_page_was_deleted_leaves_and_comes_back_with_it(tmp_path
     status = kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(gone=["avis-002"]), encoders)
     assert (status.species, status.left_out, status.failures) == (3, {"no page": 1}, ())
     assert kb.verify(tmp_path / "a.kb").ok
+    still = PageSource(gone=["avis-002"])
+    assert kb.build(tmp_path / "a.kb", made_up_taxa(4), still, encoders).left_out == {"no page": 1}
+    assert still.n_bodies == 0
     assert _build(tmp_path / "a.kb", encoders, PageSource()) == whole
     store = kb.open(tmp_path / "a.kb")
     assert store.status().left_out == {}
