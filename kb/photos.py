@@ -7,9 +7,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from bs4 import BeautifulSoup
+from PIL.Image import Image
 
 from data.contracts import AnchorBatch
-from data.errors import BadImage, MalformedAnswer, MissingContact, SourceError
+from data.errors import BadImage, MalformedAnswer, MissingContact, PageNotFound, SourceError
 from data.files import sha256_hex
 from data.images import read_image
 from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
@@ -18,7 +19,7 @@ from kb.figures import is_photo, shows_something_else
 from kb.licences import licence_freedom, short_licence
 from kb.wiki_hosts import check_redirect
 from kb.wiki_pages import WikiPages, is_title
-from kb.wikipedia import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json
+from kb.wikipedia import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json, TooLarge
 from kb.workers import wiki_workers
 
 # Wikimedia's file servers refuse other widths since 2026.
@@ -54,6 +55,7 @@ class PhotoFinder:
         self._pages = pages
         self._thumbnail_px = thumbnail_px
         self._allow_any_licence = allow_any_licence
+        self._has_seen_a_picture = False
 
     def fetch(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
@@ -120,6 +122,11 @@ class PhotoFinder:
                 skipped.append(image)
             else:
                 images.append(image)
+        if not images and not self._has_seen_a_picture:
+            # A portal, a fault page or a ban stands in for every picture and says nothing of this one: ask another day.
+            for item in skipped:
+                if item.reason == reasons.NOT_SENT:
+                    raise MalformedAnswer(item.detail)
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped))
 
     def _judge(self, figure: Figure, info: Json | None) -> _File | LeftOut:
@@ -164,12 +171,16 @@ class PhotoFinder:
         except MalformedAnswer as error:
             return LeftOut(name=figure.file, reason=reasons.ELSEWHERE, detail=str(error))
         try:
-            content = self._pages.client.fetch_photo(file.url)
-            picture = read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
-        except MalformedAnswer as error:
+            content, picture = self._fetched_picture(file.url)
+        except PageNotFound as error:
+            return LeftOut(name=figure.file, reason=reasons.NO_FILE, detail=str(error))
+        except TooLarge as error:
             return LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error))
+        except MalformedAnswer as error:
+            return LeftOut(name=figure.file, reason=reasons.NOT_SENT, detail=str(error))
         except BadImage as error:
             return LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error))
+        self._has_seen_a_picture = True
         if min(picture.size) < SMALLEST_SIDE_PX:
             return LeftOut(name=figure.file, reason=reasons.TOO_SMALL, detail=f"{picture.width} x {picture.height}")
         sha256 = sha256_hex(content)
@@ -188,6 +199,29 @@ class PhotoFinder:
             ),
             content=content,
         )
+
+    def _fetched_picture(self, url: str) -> tuple[bytes, Image]:
+        """Return a photo as it came and decoded; what cannot be decoded is asked for once more.
+
+        Servers cut bodies and still name the length of what they sent.
+
+        Raises:
+            PageNotFound: if there is no such file.
+            TooLarge: if it is larger than what is taken.
+            MalformedAnswer: if something else came: a web page, whatever it called itself, a refusal, a redirect to
+                where we do not go.
+            BadImage: if the picture is damaged.
+        """
+        for is_last in (False, True):
+            content = self._pages.client.fetch_photo(url)
+            if content[:500].lstrip()[:14].lower().startswith((b"<!doctype html", b"<html")):
+                raise MalformedAnswer(f"expected a picture from {url}, got a page of HTML")
+            try:
+                return content, read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
+            except BadImage:
+                if is_last:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
 
 def media_type_of(content: bytes) -> str | None:

@@ -46,6 +46,10 @@ class Timeouts:
     total_s: float = 60.0
 
 
+class TooLarge(MalformedAnswer):
+    """The answer is longer than what is taken."""
+
+
 class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     """A polite client of one wiki; safe to share between threads.
 
@@ -167,7 +171,9 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         """Return the bytes of a photo.
 
         Raises:
-            SourceError: where it cannot be had, also because its address may not be asked or it is too large.
+            PageNotFound: if there is no such file.
+            TooLarge: if it is larger than MAX_PHOTO_BYTES.
+            SourceError: where it cannot be had otherwise, also because its address may not be asked.
             MissingContact: for a photo on a Wikimedia host without a contact.
         """
         check_redirect(url, origin=self.api_url)
@@ -223,7 +229,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
                 for part in response.iter_bytes():
                     body += part
                     if len(body) > limit:
-                        raise MalformedAnswer(f"{where} sends more than the {limit:,} bytes that are taken")
+                        raise TooLarge(f"{where} sends more than the {limit:,} bytes that are taken")
                     if time.monotonic() > deadline:
                         slow = f"{where} is too slow: no whole answer in {self._total_s:g} s"
                         raise Refusal(SourceUnavailable(slow), is_silent=True)
@@ -248,6 +254,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             raise Refusal.wait(where, status, parse_retry_after(response.headers.get("Retry-After")))
         if status >= 500 or status == 408:
             raise Refusal(SourceUnavailable(f"{where} answered {status} {response.reason_phrase}"))
+        if status in (404, 410) and not url.startswith(self.api_url):
+            raise PageNotFound(f"{where} answered {status} {response.reason_phrase}")
         hint = "is this the address of api.php?" if url.startswith(self.api_url) else None
         if status == 403 and self.contact is None:
             hint = "some wikis want a contact address: export FIELDMARK_CONTACT='you@example.org'"

@@ -114,6 +114,47 @@ def test_a_failing_download_fails_its_article_alone(wiki: FaultyWiki) -> None:
     assert all(isinstance(batch, AnchorBatch) and len(batch.images) == 1 for batch in second)
 
 
+@pytest.mark.parametrize("kind", ["text/html", "image/jpeg"])
+def test_a_host_that_sends_pages_for_all_pictures_fails_and_does_not_lose_them(wiki: FaultyWiki, kind: str) -> None:
+    wiki.files = {name: File(content=jpeg((n, 9, 9)), metadata=FREE) for n, name in enumerate(["a.jpg", "b.jpg"])}
+    portal = Fault(body=b"<!DOCTYPE html><html>Log in</html>", headers={"Content-Type": kind})
+    wiki.photo_faults = [portal] * 20
+    for batch in fetch(wiki, article("a.jpg"), article("b.jpg")):
+        assert isinstance(batch, Failure)
+        assert "expected a picture from" in batch.reason
+
+
+def test_a_host_that_refuses_all_pictures_fails_and_one_that_lacks_them_does_not(wiki: FaultyWiki) -> None:
+    wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
+    wiki.photo_faults = [Fault(status=403, body=b"no")]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, Failure)
+    assert "answered 403" in batch.reason
+    wiki.photo_faults = [Fault(status=404, body=b"no")]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert [(item.name, item.reason) for item in batch.skipped] == [("a.jpg", "no such file")]
+
+
+def test_one_page_among_pictures_loses_one_picture(wiki: FaultyWiki) -> None:
+    wiki.files = {
+        "a.jpg": File(content=jpeg(), metadata=FREE),
+        "page.jpg": File(content=b"<html>sorry</html>", metadata=FREE),
+    }
+    (batch,) = fetch(wiki, article("page.jpg", "a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert [image.anchor.file for image in batch.images] == ["a.jpg"]
+    assert [(item.name, item.reason) for item in batch.skipped] == [("page.jpg", "something else came")]
+
+
+def test_a_picture_that_came_damaged_is_asked_for_once_more(wiki: FaultyWiki) -> None:
+    wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
+    wiki.photo_faults = [Fault(body=jpeg()[:400], headers={"Content-Type": "image/jpeg"})]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert [image.content for image in batch.images] == [jpeg()]
+
+
 def test_a_wiki_that_fails_to_describe_files_fails_the_articles(wiki: FaultyWiki) -> None:
     wiki.always = html_page()
     (batch,) = fetch(wiki, article("a.jpg"))
