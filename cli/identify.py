@@ -30,7 +30,11 @@ PRESETS = ("default", "vr-rag-v1", "vr-rag-v2")
     "--preset", type=click.Choice(PRESETS), default="default", show_default=True, help="How photos are scored."
 )
 @click.option("--top", "n", type=click.IntRange(min=1), default=5, show_default=True, help="Candidates a photo.")
-@click.option("--explain", is_flag=True, help="Show summary, anchors with credits, and what told first from second.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Show summary, anchors with credits, and what told first from second; in the table only.",
+)
 @click.option(
     "--format", "form", type=click.Choice(rows.FORMATS), help="How to print.  [default: table; of FILE's name]"
 )
@@ -53,11 +57,17 @@ def identify(
 
     Folders are searched to the bottom; - reads paths from stdin. A photo that cannot be read is a row with an error and
     the run goes on: exit code 7, or 5 if none could be read.
+
+    Higher scores are better; none is a probability. text: how well the photo fits the description. visual: how much it
+    looks like the species' anchors, its pictures in the knowledge base; 1 is the same picture. text_part, visual_part:
+    what each of the two gave to the score of the default preset. A blank: there is nothing to compare with.
     """
     settings = options.settings(kb=kb)
     sink_form = _format(form, file)
     quiet = options.invocation().quiet
     found = _find(photos)
+    if explain and sink_form != "table":
+        output.warn(f"--explain goes with the table; {sink_form} rows are the same without it")
     with ExitStack() as stack:
         store = stack.enter_context(wiring.opened_or_starter(settings))
         sink = _sink(sink_form, file, settings.home, _parameters(store, preset, n))
@@ -70,7 +80,7 @@ def identify(
         n_failed = 0
         made = wiring.identified(store, todo, preset=preset, n=n)
         for row in counted(made, len(todo), "photos", quiet=not is_shown):
-            why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain else ""
+            why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and sink_form == "table" else ""
             sink.add(row.image, rows.lines(sink_form, row, why=why), ok=row.status == "ok")
             n_failed += row.status == "error"
     if n_failed == len(found):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from typing import Literal, cast, get_args
 
 from cli.output import as_table, wrapped, write_rows
@@ -15,6 +16,8 @@ FORMATS: tuple[Form, ...] = get_args(Form)
 
 # The stages whose scores have a csv column of their own; `--format jsonl` has every score of every preset.
 STAGES = ("text", "visual")
+# The stages of all presets in the order in which a table shows them; docs/identify.md says what they are.
+TABLE_STAGES = ("text", "visual", "known", "text_part", "visual_part", "known_part")
 CSV_COLUMNS = (
     "image",
     "status",
@@ -124,7 +127,7 @@ def _csv_line(values: tuple[object, ...]) -> str:
 def _text(row: Identification, why: str) -> str:
     if row.status == "error":
         return f"{row.image}\n  error: {row.error}"
-    stages = sorted({stage for candidate in row.candidates for stage in candidate.scores})
+    stages = _table_stages(row.candidates)
     columns = ["#", "common name", "scientific name", "score", *stages]
     table = [
         (rank, candidate.common_name, candidate.scientific_name, candidate.score, *map(candidate.scores.get, stages))
@@ -132,6 +135,17 @@ def _text(row: Identification, why: str) -> str:
     ]
     shown = f"{row.image}\n{_answer(row)}\n" + as_table(columns, table, right=["#", "score", *stages])
     return f"{shown}\n{why}" if why else shown
+
+
+def _table_stages(candidates: Sequence[Candidate]) -> list[str]:
+    """Return the scores to show: the stages, then each encoder, but not one that says what `text` says already.
+
+    `text` is the mean over the text-image encoders, so an only encoder would be the same column twice.
+    """
+    given = {stage for candidate in candidates for stage in candidate.scores}
+    encoders = sorted(given.difference(TABLE_STAGES))
+    several = [name for name in encoders if any(c.scores.get(name) != c.scores.get("text") for c in candidates)]
+    return [stage for stage in TABLE_STAGES if stage in given] + several
 
 
 def _answer(row: Identification) -> str:

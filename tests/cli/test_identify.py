@@ -142,6 +142,26 @@ def test_explain_shows_summaries_and_whom_the_anchors_are_owed_to(cli: Any, buil
     assert "is ahead of" in added
 
 
+def test_a_photo_that_is_an_anchor_itself_is_explained_as_one(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    import kb
+
+    store = kb.open(built_kb)
+    (entry,) = store.species([CARDINAL])
+    photo = tmp_path / "known.png"
+    shutil.copy(store.anchor_path(entry.anchors[0].anchor_id), photo)
+    store.close()
+    outcome = cli.call("identify", photo, "--kb", built_kb, "--explain", check=True)
+    assert f"anchor {entry.anchors[0].anchor_id[:12]}: 1.000" in outcome.stdout
+    assert "This photo is an anchor itself, of Northern Cardinal" in outcome.stdout
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_explain_without_a_table_is_said_to_change_nothing(cli: Any, built_kb: Path, drawings: Path, form: str) -> None:
+    photo = drawings / f"{CARDINAL}.png"
+    outcome = cli.call("identify", photo, "--kb", built_kb, "--explain", "--format", form, check=True)
+    assert outcome.stderr == f"warning: --explain goes with the table; {form} rows are the same without it\n"
+
+
 def test_output_is_resumed_and_then_holds_every_photo_once(cli: Any, built_kb: Path, drawings: Path) -> None:
     asked = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
     cli.call(*asked, check=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +184,25 @@ def test_the_table_shows_every_stage_and_an_error_in_its_place() -> None:
     header = next(line for line in text.splitlines() if "common name" in line)
     assert header.split() == ["#", "common", "name", "scientific", "name", "score", "text", "visual"]
     assert rows.lines("table", FAILED).startswith("b.jpg\n  error: b.jpg is empty")
+
+
+def columns_of(*scores: Mapping[str, float | None]) -> list[str]:
+    candidates = tuple(
+        r.Candidate(taxon_id="a", scientific_name="A", common_name="A", score=1.0, scores=each) for each in scores
+    )
+    row = r.Identification(image="a.jpg", answer=OK.answer, candidates=candidates)
+    header = next(line for line in rows.lines("table", row).splitlines() if "common name" in line)
+    return header.split()[6:]
+
+
+def test_the_table_shows_an_only_encoder_once_and_jsonl_keeps_it() -> None:
+    scores = {"visual": 0.5, "plain-colours": 0.25, "text_part": 0.1, "text": 0.25, "visual_part": 2.0}
+    none = {"visual": 0.5, "plain-colours": None, "text_part": 0.0, "text": None, "visual_part": 2.0}
+    assert columns_of(scores, none) == ["text", "visual", "text_part", "visual_part"]
+    row = replace(OK, candidates=(replace(OK.candidates[0], scores=scores),))
+    assert json.loads(rows.lines("jsonl", row))["candidates"][0]["scores"] == scores
+
+
+def test_the_table_shows_each_of_several_encoders_behind_the_stages() -> None:
+    scores = {"a-clip": 0.25, "b-clip": 0.75, "text": 0.5, "visual": 0.5, "known_part": 1.0, "known": 0.5}
+    assert columns_of(scores) == ["text", "visual", "known", "known_part", "a-clip", "b-clip"]
