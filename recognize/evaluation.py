@@ -20,6 +20,8 @@ class SpeciesReport:
     """Species among their labels; micro figures are means over photos, macro figures over these species."""
     n_unreadable: int
     """Photos left out because they could not be read."""
+    n_without_anchors: float
+    """Species without anchors in the pool of a photo, on average: the visual stage counts 0 for them."""
     measures: tuple[Measured, ...]
     """top-1, top-5, hit@30, MRR@1, MRR@5, MRR@10; for presets that rank chunks also `chunk MRR@1`, `@5`, `@10`."""
 
@@ -93,5 +95,6 @@ def evaluate_rankings(rankings: Iterable[tuple[PhotoRanking, str]], *, n_resampl
         n=len(read),
         n_species=len(set(labels)),
         n_unreadable=len(pairs) - len(read),
+        n_without_anchors=sum(ranking.n_without_anchors for ranking, _ in read) / len(read),
         measures=tuple(measure(name, found, labels, n_resamples=n_resamples) for name, found in values.items()),
     )

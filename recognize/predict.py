@@ -32,6 +32,8 @@ class PhotoRanking:
     taxon_ids: tuple[str, ...] = ()
     chunk_taxon_ids: tuple[str, ...] = ()
     """vr-rag-v1 and text-only: the species of the ranked chunks, with repeats."""
+    n_without_anchors: int = 0
+    """How many species of the pool have no anchors, so that none could speak for them."""
     error: str | None = None
 
 
@@ -80,7 +82,7 @@ class Recognizer:
             preset: how photos are scored, one of `recognize.PRESETS`.
             k: how many candidates a photo gets.
             m: the size of the preset's pool, if not its own.
-            anchor_pooling: `mean` or `max` over a species' anchors, if not the preset's own.
+            anchor_pooling: `mean` or `max` over a species' anchors (`default` also `centre`), if not the preset's own.
             weights: of the default preset, if not those of the profile.
             batch_size: how many photos are encoded at once.
             n_decoders: how many threads decode pictures meanwhile.
@@ -88,7 +90,7 @@ class Recognizer:
         Raises:
             SpaceMismatch: if the store was built with other encoders.
             MissingKnowledgeBase: if the store holds no species, or nothing that the preset could rank.
-            ConfigError: if there is no such preset.
+            ConfigError: if there is no such preset, or no weights of `default` for the encoders' profile.
             UsageError: if a setting does not belong to the preset, or is out of range.
         """
         if k < 1 or batch_size < 1 or n_decoders < 1:
@@ -152,6 +154,7 @@ class Recognizer:
                     image=decoded.name,
                     taxon_ids=tuple(ids[i] for i in ranking.species),
                     chunk_taxon_ids=tuple(ids[i] for i in self._knowledge.chunk_owners[ranking.chunks]),
+                    n_without_anchors=ranking.n_without_anchors,
                 )
 
     def _ranked(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:

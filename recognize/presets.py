@@ -31,12 +31,7 @@ Preset = Callable[[Knowledge, Queries, Settings], list[Ranking]]
 
 
 def _default(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
-    weights = settings.weights
-    if weights is None:
-        by_mode = WEIGHTS.get(settings.profile)
-        if by_mode is None:
-            raise ConfigError(f"no weights of the default preset fit the profile {settings.profile!r}")
-        weights = by_mode[anchor_mode(knowledge)]
+    weights = settings.weights or WEIGHTS[settings.profile][anchor_mode(knowledge)]
     m, pooling = settings.m or 100, settings.anchor_pooling or "max"
     return default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling, n_shown=settings.n_shown)
 
@@ -68,28 +63,31 @@ PRESETS: Final[dict[str, Preset]] = {
 }
 """Name -> how photos are scored. `anchors-only` and `text-only` are the stages alone, to measure the others against."""
 
-_CHANGEABLE: Final[dict[str, frozenset[str]]] = {
-    "anchors-only": frozenset(("m", "anchor_pooling")),
-    "default": frozenset(("m", "anchor_pooling", "weights")),
-    "text-only": frozenset(("m",)),
-    "vr-rag-v1": frozenset(("m", "anchor_pooling")),
-    "vr-rag-v2": frozenset(("m",)),
+_POOLINGS: Final[dict[str, tuple[AnchorPooling, ...]]] = {
+    "anchors-only": ("mean", "max", "centre"),
+    "default": ("mean", "max", "centre"),
+    "vr-rag-v1": ("mean", "max"),
 }
+"""The presets that pool anchors, and how they can."""
 
 
 def find_preset(name: str, settings: Settings) -> Preset:
     """Return the preset of that name.
 
     Raises:
-        ConfigError: if there is none of that name.
-        UsageError: if `settings` change what the preset does not have.
+        ConfigError: if there is none of that name, or no weights of `default` for the profile.
+        UsageError: if `settings` change what the preset does not have, or to what it cannot do.
     """
     preset = PRESETS.get(name)
     if preset is None:
         raise ConfigError(f"there is no preset {name!r}", hint=f"one of: {', '.join(sorted(PRESETS))}")
-    for setting in ("m", "anchor_pooling", "weights"):
-        if getattr(settings, setting) is not None and setting not in _CHANGEABLE[name]:
-            raise UsageError(f"the preset {name} has no {setting} to change")
+    if settings.weights is not None and name != "default":
+        raise UsageError(f"the preset {name} has no weights to change")
+    if settings.anchor_pooling is not None and settings.anchor_pooling not in _POOLINGS.get(name, ()):
+        choices = ", ".join(_POOLINGS.get(name, ())) or "none"
+        raise UsageError(f"expected an anchor_pooling of the preset {name} ({choices}), got {settings.anchor_pooling}")
+    if name == "default" and settings.weights is None and settings.profile not in WEIGHTS:
+        raise ConfigError(f"no weights of the default preset fit the profile {settings.profile!r}")
     if settings.m is not None and settings.m < 1:
         raise UsageError(f"expected a pool of m >= 1, got {settings.m}")
     return preset

@@ -44,9 +44,9 @@ class Ranking:
     """The final score of each, descending; exact for those shown, to float32 precision for the others."""
     stages: dict[str, Scores] = field(default_factory=dict)
     """Stage -> exact scores of the first `n_shown` species; NaN where the stage has nothing to go by. The stages are
-    `text`, `visual`, and each encoder by name."""
+    `text`, `visual`, each encoder by name, and what else the preset's docstring names."""
     chunks: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    """vr-rag-v1 ranks chunks: their rows, best first."""
+    """vr-rag-v1 and text-only rank chunks: their rows, best first."""
     n_without_anchors: int = 0
     """How many species of the pool have no anchors."""
 

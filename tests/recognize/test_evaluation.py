@@ -41,6 +41,22 @@ def test_unreadable_photos_are_counted_and_left_out():
     assert (report.n, report.n_unreadable, report["top-1"].micro) == (1, 1, 1.0)
 
 
+@pytest.mark.parametrize("preset", ["default", "vr-rag-v1", "vr-rag-v2"])
+def test_species_of_the_pool_without_anchors_are_counted(preset):
+    encoders = load_encoders("starter")
+    red, blue = (Image.new("RGB", (32, 32), colour) for colour in ("red", "blue"))
+    store = MemoryStore(
+        {
+            "Rubra rubra": Sketch(texts=["Plumage red."], pictures=[red]),
+            "Nigra nigra": Sketch(texts=["Plumage black."]),
+            "Alba alba": Sketch(texts=["Plumage white."]),
+        },
+        encoders,
+    )
+    photos = [(red, "rubra-rubra"), (blue, "alba-alba"), (b"broken", "alba-alba")]
+    assert evaluate(Recognizer(store, encoders, preset=preset), photos).n_without_anchors == 2.0
+
+
 def test_nothing_readable_is_an_error():
     with pytest.raises(ValueError, match="1 that cannot"):
         evaluate_rankings([(ranking(error="broken"), "robin")])

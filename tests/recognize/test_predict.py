@@ -2,6 +2,7 @@
 
 import io
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from data.contracts import Encoders
 from data.errors import ConfigError, MissingKnowledgeBase, SpaceMismatch, UsageError
 from data.images import Photo
 from data.memory import MemoryStore, Sketch
-from recognize import PRESETS, Recognizer, load_encoders
+from recognize import PRESETS, FusionWeights, Recognizer, load_encoders
 
 BIRDS = {
     "Cardinalis cardinalis": ("crimson", "Northern Cardinal", "Plumage bright red. Crest red, face black."),
@@ -271,8 +272,16 @@ def test_unknown_presets_and_settings_are_refused(store, encoders):
     with pytest.raises(ConfigError, match="'vr-rag-v3'") as caught:
         Recognizer(store, encoders, preset="vr-rag-v3")
     assert "vr-rag-v1, vr-rag-v2" in caught.value.hint
-    with pytest.raises(UsageError, match="vr-rag-v2 has no anchor_pooling"):
+    with pytest.raises(UsageError, match=r"anchor_pooling of the preset vr-rag-v2 \(none\), got max"):
         Recognizer(store, encoders, preset="vr-rag-v2", anchor_pooling="max")
+    with pytest.raises(UsageError, match=r"vr-rag-v1 \(mean, max\), got centre"):
+        Recognizer(store, encoders, preset="vr-rag-v1", anchor_pooling="centre")
+    with pytest.raises(UsageError, match="vr-rag-v1 has no weights"):
+        Recognizer(store, encoders, preset="vr-rag-v1", weights=FusionWeights(text=1, visual=1))
+    other = replace(encoders, profile="elsewhere")
+    with pytest.raises(ConfigError, match="fit the profile 'elsewhere'"):
+        Recognizer(store, other)
+    assert Recognizer(store, other, weights=FusionWeights(text=1, visual=1)).preset == "default"
     with pytest.raises(UsageError, match="k, batch_size, n_decoders >= 1"):
         Recognizer(store, encoders, k=0)
     with pytest.raises(UsageError, match="m >= 1"):
