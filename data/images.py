@@ -22,6 +22,7 @@ from PIL import Image
 
 from data.errors import BadImage
 
+ENCODER_SIDE: Final = 512  # pixels of the shorter side; no encoder here looks at more than 384
 MAX_BYTES: Final = 100 * 2**20
 MAX_PIXELS: Final = 200_000_000  # the largest phone cameras
 FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO", "HEIF", "AVIF")
@@ -127,18 +128,6 @@ def read_photo(
         if orientation in _ORIENTATIONS:
             image = image.transpose(_ORIENTATIONS[orientation])
     return Photo(image=image, place=place, date=date)
-
-
-def read_place_and_date(source: Path | str | bytes) -> tuple[tuple[float, float] | None, str | None]:
-    """Return where (latitude, longitude) and when (ISO 8601) a picture was taken, each None if it does not say.
-
-    Raises:
-        BadImage: as `read_image`, but for damage that only decoding would find.
-    """
-    content, name = _read_bytes(source, MAX_BYTES)
-    with _as_bad_image(name), _open(content, name) as opened:
-        _, place, date = _read_exif(opened)
-    return place, date
 
 
 def to_rgb(image: Image.Image) -> Image.Image:

@@ -14,6 +14,7 @@ from data.contracts import Encoders, VectorTable
 from data.errors import SpaceMismatch
 from data.files import sha256_hex
 from data.records import Anchor, Chunk, SpeciesEntry, Statement, Summary, Taxon, Term
+from data.taxon_ids import taxon_id
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -54,7 +55,7 @@ class MemoryStore:
         """
         self.path = Path("memory")
         self.spaces = encoders.spaces
-        sketches = {_slug(name): (name, sketch) for name, sketch in species.items()}
+        sketches = {taxon_id(name): (name, sketch) for name, sketch in species.items()}
         self.taxon_ids = tuple(sorted(sketches))
         self._entries = {key: _entry(key, *sketches[key]) for key in self.taxon_ids}
         self._terms = sorted(terms, key=lambda term: term.name)
@@ -108,10 +109,6 @@ class MemoryStore:
     def _check(self, space: str, tables: Mapping[str, VectorTable]) -> None:
         if space not in tables:
             raise SpaceMismatch(expected=tuple(tables), given=(space,))
-
-
-def _slug(name: str) -> str:
-    return "-".join(name.lower().split())
 
 
 def _entry(taxon_id: str, name: str, sketch: Sketch) -> SpeciesEntry:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from data.errors import BadInput, UnknownTaxon
 from data.records import LeftOut, Taxon
+from data.taxon_ids import taxon_id
 from kb import reasons
-from kb.taxa import fold, taxon_id
+from kb.taxa import fold
 
 if TYPE_CHECKING:
     from data.contracts import TaxonSource

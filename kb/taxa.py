@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from data.errors import MissingRequirement
 from data.records import Taxon
+from data.taxon_ids import taxon_id
 from kb.bird_groups import GROUP_NAMES
 
 if TYPE_CHECKING:
@@ -58,17 +59,6 @@ def fold(name: str) -> str:
         if not lowered.isascii():  # other scripts: their letters must not vanish, or all such names were equal
             return re.sub(r"[\W_]+", "", lowered).replace("gray", "grey")
     return _NOT_ALPHANUMERIC.sub("", lowered).replace("gray", "grey")
-
-
-def taxon_id(scientific_name: str) -> str:
-    """Return the id of the taxon, its scientific name as a slug.
-
-    Example:
-        >>> taxon_id("Cardinalis cardinalis")
-        'cardinalis-cardinalis'
-    """
-    decomposed = unicodedata.normalize("NFKD", scientific_name.lower())
-    return "-".join(re.findall(r"[^\W_]+", "".join(c for c in decomposed if not unicodedata.combining(c))))
 
 
 def epithet_stem(scientific_name: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray, IntArray
 from data.contracts import Encoders, KnowledgeStore, TrainedOnSpecies, VectorTable
 from data.errors import StoreError
+from data.taxon_ids import taxon_id
 
 _SAMPLE: Final = 256  # rows: a deviation good to 5 %, which changes no more than the weight of a stage by as much
 
@@ -142,16 +141,10 @@ def _read_prototypes(store: KnowledgeStore, encoders: Encoders) -> tuple[IntArra
     if not isinstance(encoders.visual, TrainedOnSpecies):
         return np.empty(0, dtype=np.intp), np.empty((0, 0), dtype=np.float32)
     names, vectors = encoders.visual.prototypes()
-    row_of = {_slug(name): row for row, name in enumerate(names)}
-    known = [i for i, taxon_id in enumerate(store.taxon_ids) if taxon_id in row_of]
+    row_of = {taxon_id(name): row for row, name in enumerate(names)}
+    known = [i for i, known_id in enumerate(store.taxon_ids) if known_id in row_of]
     rows = [row_of[store.taxon_ids[i]] for i in known]
     return np.array(known, dtype=np.intp), np.ascontiguousarray(vectors[np.array(rows, dtype=np.intp)])
-
-
-def _slug(scientific_name: str) -> str:
-    """Return the id that a knowledge base gives to a species of that name."""
-    plain = unicodedata.normalize("NFKD", scientific_name.lower())
-    return "-".join(re.findall(r"[^\W_]+", "".join(c for c in plain if not unicodedata.combining(c))))
 
 
 def _sample(table: VectorTable) -> NDArray[np.float64]:

@@ -8,16 +8,13 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from PIL.Image import Image
 
 from data.errors import BadImage
-from data.images import Photo, read_photo, to_rgb
+from data.images import ENCODER_SIDE, Photo, read_photo, to_rgb
 
 ImageSource = str | Path | bytes | Image | Photo
-
-_MIN_SIDE: Final = 512  # no encoder here looks at more than 384 pixels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +77,7 @@ def _read(source: ImageSource) -> Photo:
     if isinstance(source, Image):
         return Photo(image=to_rgb(source))
     if isinstance(source, str | Path | bytes):
-        return read_photo(source, min_side=_MIN_SIDE)
+        return read_photo(source, min_side=ENCODER_SIDE)
     raise BadImage(f"expected a path, bytes or a picture, got {type(source).__name__}")
 
 

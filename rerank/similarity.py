@@ -13,12 +13,11 @@ from PIL.Image import Image
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import TextImageEncoder
 from data.errors import BadImage, BadInput
-from data.images import read_image
+from data.images import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
 from rerank.order import first_stage_ranks
 
 UNREADABLE_SCORE: Final = -1.0  # the lowest cosine: run files need a number that no readable image is below
-_MIN_SIDE: Final = 512  # no encoder here looks at more than 384 pixels
 
 
 class SimilarityReranker:
@@ -100,7 +99,7 @@ class SimilarityReranker:
         if text.strip():
             parts.append(self._encoder.encode_texts([text])[0])
         if job.reference_image is not None:
-            picture = read_image(self._root / job.reference_image, min_side=_MIN_SIDE)
+            picture = read_image(self._root / job.reference_image, min_side=ENCODER_SIDE)
             parts.append(self._encoder.encode_images([picture])[0])
         if not parts:
             raise BadInput(f"the job {job.query_id} has neither a text nor a reference image")
@@ -112,7 +111,7 @@ class SimilarityReranker:
 
         def read(image: JobImage) -> Image | BadImage:
             try:
-                return read_image(self._root / image.path, min_side=_MIN_SIDE)
+                return read_image(self._root / image.path, min_side=ENCODER_SIDE)
             except BadImage as error:
                 return error
 

@@ -13,7 +13,7 @@ import pytest
 from PIL import ExifTags, Image
 
 from data.errors import BadImage
-from data.images import find_images, read_image, read_photo, read_place_and_date, to_rgb
+from data.images import find_images, read_image, read_photo, to_rgb
 
 
 def encoded(image, kind, **options):
@@ -131,7 +131,6 @@ def with_exif(*, place=None, date=None, offset=None):
 def test_place_and_date_are_read():
     place = {1: "S", 2: (33.0, 51.0, 30.0), 3: "E", 4: (151.0, 12.0, 36.0)}
     content = with_exif(place=place, date="2024:05:03 07:12:09", offset="+10:00")
-    assert read_place_and_date(content) == ((-33.858333, 151.21), "2024-05-03T07:12:09+10:00")
     photo = read_photo(content)
     assert (photo.place, photo.date) == ((-33.858333, 151.21), "2024-05-03T07:12:09+10:00")
 
@@ -146,7 +145,8 @@ def test_place_and_date_are_read():
     ],
 )
 def test_impossible_places_and_dates_are_none(place, date):
-    assert read_place_and_date(with_exif(place=place, date=date)) == (None, None)
+    photo = read_photo(with_exif(place=place, date=date))
+    assert (photo.place, photo.date) == (None, None)
 
 
 def test_damaged_exif_does_not_cost_the_picture():

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from data.records import Source, SpeciesEntry, Statement, Summary, Taxon, Term
+from data.taxon_ids import taxon_id
 from kb.bm25 import BM25, tokens
 from kb.lookup import context, search
 from kb.names import NameFinder
-from kb.taxa import taxon_id
 from tests.memory_store import BagOfWords, ShelfStore
 
 ENCODER = BagOfWords()

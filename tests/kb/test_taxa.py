@@ -10,7 +10,7 @@ import pytest
 
 from data.contracts import TaxonSource
 from data.records import Taxon
-from kb.taxa import fold, load_checklist, taxon_id
+from kb.taxa import fold, load_checklist
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +128,6 @@ def test_suggestions_are_few_distinct_and_absent_for_nonsense(checklist: TaxonSo
     assert checklist.suggest("xqzzyqq") == []
     assert checklist.suggest("") == []
     assert checklist.suggest("owl", 0) == []
-
-
-def test_ids_are_slugs() -> None:
-    assert taxon_id("Cardinalis cardinalis") == "cardinalis-cardinalis"
-    assert taxon_id("Avis sine-pyxide") == "avis-sine-pyxide"
 
 
 def test_reading_the_checklist_loads_no_heavy_library() -> None:

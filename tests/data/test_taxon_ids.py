@@ -1,0 +1,23 @@
+"""The id of a taxon: one rule for builds, for knowledge bases in memory, and for what encoders were trained on."""
+
+import pytest
+
+from data.memory import MemoryStore, Sketch
+from data.taxon_ids import taxon_id
+from recognize import load_encoders
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [
+        ("Cardinalis cardinalis", "cardinalis-cardinalis"),
+        ("Avis sine-pyxide", "avis-sine-pyxide"),
+        ("Gyps  rüppelli (Brehm)", "gyps-ruppelli-brehm"),
+    ],
+)
+def test_ids_are_slugs(name, id):
+    assert taxon_id(name) == id
+
+
+def test_a_knowledge_base_in_memory_has_the_ids_of_a_build():
+    assert MemoryStore({"Gyps rüppelli": Sketch()}, load_encoders("starter")).taxon_ids == ("gyps-ruppelli",)
