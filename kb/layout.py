@@ -131,7 +131,8 @@ def read_info(path: Path) -> KnowledgeBaseInfo:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
+        hint = "write it again by hand, or build anew in another folder"
+        raise ConfigError(f"{path}: not TOML: {error}", hint=hint) from error
     if table.get("schema") != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema {table.get('schema')!r}, expected {SCHEMA_VERSION}", hint="build it anew with this version"

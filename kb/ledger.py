@@ -93,7 +93,8 @@ class Ledger:
             self._db = self._connect_read_only() if read_only else self._connect()
         except sqlite3.DatabaseError as error:
             raise StoreError(
-                f"{path} cannot be read as a ledger: {error}", hint="kb verify says what can be mended"
+                f"{path} cannot be read as a ledger: {error}",
+                hint=f"remove {path}* and run the kb build that made it once more",
             ) from error
 
     def _connect(self) -> sqlite3.Connection:

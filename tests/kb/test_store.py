@@ -121,6 +121,19 @@ def test_a_kb_toml_that_says_something_odd_is_refused(path: Path, line: str, com
         read_info(layout.toml)
 
 
+def test_a_damaged_ledger_is_named_with_the_way_out(path: Path, encoders: Encoders) -> None:
+    before = kb.verify(path).digest
+    ledger = path / "ledger.sqlite"
+    ledger.write_bytes(b"no database")
+    with pytest.raises(StoreError, match="cannot be read as a ledger") as error:
+        kb.verify(path)
+    assert error.value.hint == f"remove {ledger}* and run the kb build that made it once more"
+    for file in path.glob("ledger.sqlite*"):
+        file.unlink()
+    kb.build(path, made_up_taxa(5), PageSource(), encoders)
+    assert kb.verify(path).digest == before
+
+
 def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
     toml = path / "kb.toml"
     toml.write_text(toml.read_text().replace("schema = 1", "schema = 99"))
