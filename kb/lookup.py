@@ -58,7 +58,8 @@ def context(store: LookupStore, query: str, encoder: TextEncoder) -> Context:
         >>> import kb, recognize
         >>> from kb.starter_source import StarterSource
         >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
-        >>> _ = kb.build("frogs.kb", source.drawn_taxa()[:1], source, encoders, terms=source.terms()[:3])
+        >>> terms = [term for term in source.terms() if term.name in ("amplexus", "cere")]
+        >>> _ = kb.build("frogs.kb", source.taxa()[:1], source, encoders, terms=terms)
         >>> found = kb.context(kb.open("frogs.kb"), "Water frogs in amplexus position", encoders.sentence)
         >>> found.found, [term.name for term in found.terms]
         (True, ['amplexus'])
