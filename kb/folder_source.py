@@ -67,13 +67,16 @@ class FolderSource:
     """A folder with a folder for each species; implements `ArticleSource`.
 
     Raises:
-        BadInput: if there is no such folder.
+        BadInput: if there is no such folder, or none in it.
     """
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise BadInput(f"there is no folder {self.folder}", hint="a folder with one folder for each species in it")
+        if not any(path.is_dir() for path in self.folder.iterdir()):
+            hint = f"each species has a folder of its own there: {self.folder}/Mallard/article.txt"
+            raise BadInput(f"the folder {self.folder} has no folder in it", hint=hint)
         self._by_name = _folders_by_name(self.folder)
 
     @property

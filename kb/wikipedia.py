@@ -8,6 +8,7 @@ asked in `kb.wiki_hosts`. It reads no environment: the contact is an argument.
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 import weakref
@@ -20,7 +21,7 @@ from urllib.parse import urlencode
 import httpx
 from wikipediaapi import Wikipedia
 
-from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable
+from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, UsageError
 from kb.wiki_hosts import check_redirect, check_url, host_of, require_contact
 from kb.wiki_retry import Patience, Refusal, Trier, parse_retry_after
 
@@ -65,7 +66,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
 
     Raises:
         MissingContact: for a Wikimedia host without a contact.
-        UsageError: for an address that is not http or https.
+        UsageError: for an address that is not http or https, or a language code that is none.
     """
 
     def __init__(
@@ -77,6 +78,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         timeouts: Timeouts | None = None,
         patience: Patience | None = None,
     ) -> None:
+        if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", language):  # it becomes a part of the host
+            raise UsageError(f"expected the language code of a Wikipedia, such as en or zh-min-nan, got {language!r}")
         self.api_url = api_url or super()._build_url(language)
         self.contact = contact
         check_url(self.api_url)

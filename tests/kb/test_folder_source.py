@@ -134,7 +134,16 @@ def test_what_cannot_be_read_is_a_failure_and_a_missing_folder_an_error(folder: 
         FolderSource(folder / "none")
 
 
+def test_a_folder_of_loose_files_is_told_how_it_should_be(tmp_path: Path) -> None:
+    (tmp_path / "Mallard.txt").write_text("The head is green.")
+    with pytest.raises(BadInput, match="has no folder in it") as error:
+        FolderSource(tmp_path)
+    assert error.value.hint is not None
+    assert f"{tmp_path}/Mallard/article.txt" in error.value.hint
+
+
 def test_a_folder_that_is_gone_since_it_was_looked_up_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "Kea").mkdir()
     page = PageRef(subject_id="corvus-corax", title="Common Raven", revision=1)
     [(_, result)] = FolderSource(tmp_path).fetch([page])
     assert isinstance(result, LeftOut)
