@@ -152,17 +152,24 @@ def _answer(row: Identification) -> str:
     answer = row.answer
     if answer is None or answer.rank == "none":
         return "  not in this knowledge base"
-    name = f"{answer.common_name} ({answer.name})" if answer.common_name else answer.name
+    name = _named(answer.common_name, answer.name)
     said = "" if answer.rank == "species" else f"{answer.rank} "
     how_sure = "no calibrated confidence" if answer.confidence is None else f"confidence {answer.confidence:.2f}"
     return f"  {said}{name}, {how_sure}"
+
+
+def _named(common_name: str | None, scientific_name: str) -> str:
+    """Return both names; a species without an English one goes by its scientific name alone."""
+    if not common_name or common_name == scientific_name:
+        return scientific_name
+    return f"{common_name} ({scientific_name})"
 
 
 def evidence_text(row: Identification, told_apart: str) -> str:
     """Return why: the summaries and anchors of the first two candidates, and what told the first from the second."""
     parts = []
     for candidate in row.candidates[:2]:
-        parts.append(f"  {candidate.common_name} ({candidate.scientific_name})")
+        parts.append(f"  {_named(candidate.common_name, candidate.scientific_name)}")
         if candidate.summary:
             parts.append(wrapped(candidate.summary, indent="    "))
         parts += [

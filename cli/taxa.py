@@ -11,12 +11,12 @@ from cli import options, output, reports, wiring
 
 @click.command()
 @options.words_argument("name")
-@options.kb_option("Also look in this knowledge base; without it in that of FIELDMARK_KB, if it is set.")
+@options.kb_option("Also count its species in this knowledge base; without it in that of FIELDMARK_KB, if it is set.")
 @options.format_option("table", "json")
 def taxa(name: str, kb: Path | None, form: str) -> None:
     """Find the taxon that NAME, scientific or English, stands for, with its lineage; works without a knowledge base.
 
-    A score of 1 is the name itself; below it are names that contain it. An unknown name ends with 5 and suggestions.
+    Names are compared without case, accents and hyphens. An unknown name ends with 5 and the nearest names.
     """
     from data.codec import to_json
 

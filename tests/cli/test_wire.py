@@ -206,3 +206,12 @@ def test_the_table_shows_an_only_encoder_once_and_jsonl_keeps_it() -> None:
 def test_the_table_shows_each_of_several_encoders_behind_the_stages() -> None:
     scores = {"a-clip": 0.25, "b-clip": 0.75, "text": 0.5, "visual": 0.5, "known_part": 1.0, "known": 0.5}
     assert columns_of(scores) == ["text", "visual", "known", "known_part", "a-clip", "b-clip"]
+
+
+def test_a_species_without_an_english_name_is_named_once() -> None:
+    nameless = replace(OK.candidates[0], common_name=OK.candidates[0].scientific_name, anchors=(), summary=None)
+    row = replace(
+        OK, answer=r.Answer(rank="species", name="Avis avis", common_name="Avis avis"), candidates=(nameless,)
+    )
+    assert "\n  Avis avis, no calibrated confidence\n" in rows.lines("table", row)
+    assert rows.evidence_text(row, "") == "  Cardinalis cardinalis"
