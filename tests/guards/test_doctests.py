@@ -39,6 +39,7 @@ def test_the_examples_of_a_module_are_true(
         "recognize.load_encoders",
         "recognize.Recognizer",
         "recognize.evaluate",
+        "recognize.explain",
         "rerank.rerank",
         "rerank.evaluate",
     ],
