@@ -8,7 +8,6 @@ were written by hand stay as they are, and so do the terms.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from pathlib import Path
 
 import click
@@ -35,14 +34,13 @@ STARTER = Path(__file__).resolve().parent.parent / "data" / "starter"
 def make_starter(data: Path, out: Path, facts: bool, vectors: bool) -> None:
     """Make the facts, sentences and vectors that ship with Fieldmark."""
     import recognize
-    from cli.starter_vectors import anchor_photos, make_vectors
+    from cli.starter_vectors import make_vectors
     from kb.starter.species import make_species
     from kb.taxa import load_checklist
 
     if facts:
         by_hand = [species for species in read_species() if species.by_hand]
-        with_photos = {taxon.taxon_id for taxon, _ in anchor_photos(data)}
-        species = make_species(data, load_checklist(), by_hand, with_photos=with_photos)
+        species = make_species(data, load_checklist(), by_hand)
         lines = "".join(f"{dumps(entry)}\n" for entry in species)
         (out / SPECIES_FILE).write_text(lines, encoding="utf-8")
         note(summary_of(species))
@@ -54,10 +52,10 @@ def make_starter(data: Path, out: Path, facts: bool, vectors: bool) -> None:
 
 def summary_of(species: list[StarterSpecies]) -> str:
     """Return how much is known, in a line."""
-    n_facts = Counter(min(len(entry.facts), 9) for entry in species)
+    n_full = sum(entry.n_agreed >= 3 and bool(entry.text) for entry in species)
     return (
-        f"{len(species)} species, {sum(bool(entry.text) for entry in species)} with a summary, "
-        f"{sum(entry.by_hand for entry in species)} by hand; parts described: {dict(sorted(n_facts.items()))}"
+        f"{len(species)} species, {sum(bool(entry.text) for entry in species)} with a text, "
+        f"{n_full} of them of three facts or more, {sum(entry.by_hand for entry in species)} by hand"
     )
 
 

@@ -1,6 +1,7 @@
-"""The anchors that ship as numbers: up to three photos of each species through the encoders' eyes, no photo kept.
+"""What ships as numbers: anchors, up to three photos of each species, and descriptions of its looks at length.
 
-The photos are those of the protocol's anchors `three`, so none that figures are measured with is among them.
+The photos are those of the protocol's anchors `three`, so none that figures are measured with is among them. Neither a
+photo nor a sentence can be had back from the numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MIN_SAME = 0.999
 
 
 def make_vectors(folder: Path, encoders: Encoders) -> tuple[bytes, str]:
-    """Return the file of anchor vectors in the encoders' spaces, and what is in it in a line."""
+    """Return the file of vectors in the encoders' spaces, and what is in it in a line."""
     by_space: dict[str, ImageEncoder] = {encoder.space: encoder for encoder in encoders.text_image}
     by_space[encoders.visual.space] = encoders.visual
     anchors = anchor_photos(folder)
@@ -42,6 +43,13 @@ def make_vectors(folder: Path, encoders: Encoders) -> tuple[bytes, str]:
         vectors = _encoded(paths, encoder)
         arrays[f"vectors_{i}"] = stored = _stored(vectors)
         report.append(f"{space}: {stored.shape[1]} x {stored.dtype}")
+    texts = described(folder)
+    arrays["text_spaces"] = np.array([encoder.space for encoder in encoders.text_image])
+    arrays["text_taxon_ids"] = np.array(list(texts))
+    for i, reader in enumerate(encoders.text_image):
+        vectors = reader.encode_texts(list(texts.values())).astype(np.float32)
+        arrays[f"text_vectors_{i}"] = stored = _stored(vectors)
+        report.append(f"{len(texts)} texts: {stored.shape[1]} x {stored.dtype}")
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
     n_bytes = len(content.getvalue())
@@ -64,6 +72,20 @@ def anchor_photos(folder: Path) -> list[tuple[Taxon, str]]:
             found.setdefault(taxon.taxon_id, []).append((taxon, photo.path))
     # Two names of the descriptions may be one species of the checklist.
     return [pair for key in sorted(found) for pair in found[key][:PER_SPECIES]]
+
+
+def described(folder: Path) -> dict[str, str]:
+    """Return taxon_id -> all sentences on its looks, a line each, sorted by id."""
+    from kb.taxa import load_checklist
+    from recognize.starter.protocol import read_collection
+
+    checklist = load_checklist()
+    said: dict[str, list[str]] = {}
+    for description in read_collection(folder).descriptions:
+        taxon = checklist.find(description.species)
+        if taxon is not None and taxon.rank == "species":
+            said.setdefault(taxon.taxon_id, []).extend(description.sentences)
+    return {key: "\n".join(said[key]) for key in sorted(said)}
 
 
 def _encoded(paths: Sequence[Path], encoder: ImageEncoder) -> FloatArray:

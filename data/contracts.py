@@ -155,6 +155,14 @@ class ArticleSource(Protocol):
         """Yield for each `(subject_id, article)` up to `limit` free photos, in the article's order."""
 
 
+@runtime_checkable
+class GivesTextVectors(Protocol):
+    """What a source may be besides: one with vectors of texts that may not be shown; its short texts stand for them."""
+
+    def text_vector(self, subject_id: str, space: str) -> FloatArray | None:
+        """Return the `(dim,)` float32 unit vector of all that is said of a subject in a text-image space, or None."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorBatch:
     """The photos of one article: those taken, and why the others were not (`LeftOut.name` is the file)."""

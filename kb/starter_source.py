@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from data.arrays import FloatArray
 from data.codec import dumps, loads
 from data.contracts import AnchorBatch
 from data.files import sha256_hex
@@ -37,7 +38,7 @@ from data.starter.knowledge import (
     read_terms,
 )
 from data.starter.plates import DRAWINGS
-from data.starter.vectors import FILE, VectorAnchors, read_vector_anchors
+from data.starter.vectors import FILE, ShippedVectors, read_vectors
 from kb.reasons import NO_PAGE
 from kb.taxa import fold
 
@@ -88,11 +89,11 @@ class StarterSource:
         return {term.term_id: replace(term, source=own_source(term.name)) for term in read_terms()}
 
     @cached_property
-    def _vectors(self) -> VectorAnchors:
+    def _vectors(self) -> ShippedVectors:
         if not self._with_vectors:
-            return VectorAnchors()
-        found = read_vector_anchors(self._vectors_file)
-        return found if set(self._spaces) <= set(found.spaces) else VectorAnchors()
+            return ShippedVectors()
+        found = read_vectors(self._vectors_file)
+        return found if set(self._spaces) <= set(found.spaces) else ShippedVectors()
 
     @property
     def parser(self) -> str:
@@ -178,6 +179,10 @@ class StarterSource:
         for subject_id, _ in articles:
             given = self._vectors.of(subject_id)[:limit]
             yield subject_id, AnchorBatch(images=tuple(given or self._drawings(subject_id, limit)))
+
+    def text_vector(self, subject_id: str, space: str) -> FloatArray | None:
+        """Return the vector of a species' looks at length, for which its short text stands; None if none ships."""
+        return self._vectors.text_vector(subject_id, space)
 
     def _drawings(self, taxon_id: str, n: int) -> Iterator[AnchorImage]:
         from data.starter.plates.catalogue import plates_of  # Pillow and all designs: only who draws pays for them

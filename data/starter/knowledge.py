@@ -53,6 +53,14 @@ class StarterSpecies:
         """All plain colour words of the facts."""
         return frozenset(word for fact in self.facts for colour in fact.colours for word in colour.split("-"))
 
+    @property
+    def n_agreed(self) -> int:
+        """How many things are known: colours, shades and shape words, each of its part and sex."""
+        return sum(
+            len(fact.colours) + bool(fact.shade and not fact.colours) + len(list(filter(None, fact.shape.split(", "))))
+            for fact in self.facts
+        )
+
 
 def read_species() -> list[StarterSpecies]:
     """Return the species that ship with Fieldmark, sorted by id.

@@ -1,7 +1,9 @@
-"""Anchors that ship as numbers: `vectors.npz`, which may be absent. No picture can be had back from it.
+"""Knowledge that ships as numbers: `vectors.npz`, which may be absent. No picture or text can be had back from it.
 
-The file holds `spaces` (n_spaces,) names of encoder spaces; `taxon_ids` (n,) and `anchor_ids` (n,), strings; and for
-the i-th space a matrix `vectors_i` (n, dim) float16 or float32, a row of zeros where an anchor has no vector in it.
+Anchors: `spaces` (n_spaces,) names of encoder spaces; `taxon_ids` (n,) and `anchor_ids` (n,), strings; and for the i-th
+space a matrix `vectors_i` (n, dim) float16 or float32, a row of zeros where an anchor has no vector in it. Texts, which
+a file may lack: `text_spaces`, `text_taxon_ids` (m,) and `text_vectors_i` (m, dim), of the looks of each species as
+others have described them at length.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 
-from data.arrays import FloatArray
+from data.arrays import FloatArray, as_unit_rows
 from data.errors import StoreError
 from data.records import Anchor, AnchorImage
 
@@ -20,18 +23,29 @@ FILE = "vectors.npz"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorAnchors:
-    """Anchors that are vectors alone: row i of each matrix is anchor `anchor_ids[i]` of species `taxon_ids[i]`."""
+class ShippedVectors:
+    """Anchors and texts that are vectors alone; row i of an anchor matrix is anchor `anchor_ids[i]`."""
 
     spaces: tuple[str, ...] = ()
     matrices: tuple[FloatArray, ...] = ()
     anchor_ids: tuple[str, ...] = ()
     rows: dict[str, list[int]] = field(default_factory=dict)
     """taxon_id -> the rows of its anchors, in the file's order."""
+    text_spaces: tuple[str, ...] = ()
+    text_matrices: tuple[FloatArray, ...] = ()
+    text_rows: dict[str, int] = field(default_factory=dict)
+    """taxon_id -> the row of its text."""
 
     def of(self, taxon_id: str) -> list[AnchorImage]:
         """Return the anchors of a species, without pictures and without credit."""
         return [self._anchor(taxon_id, row) for row in self.rows.get(taxon_id, ())]
+
+    def text_vector(self, taxon_id: str, space: str) -> FloatArray | None:
+        """Return the `(dim,)` float32 vector of what is said of a species' looks; None if none ships."""
+        if taxon_id not in self.text_rows or space not in self.text_spaces:
+            return None
+        vector: FloatArray = self.text_matrices[self.text_spaces.index(space)][self.text_rows[taxon_id]]
+        return vector if vector.any() else None
 
     def _anchor(self, taxon_id: str, row: int) -> AnchorImage:
         vectors = {
@@ -42,8 +56,8 @@ class VectorAnchors:
         return AnchorImage(anchor=Anchor(anchor_id=self.anchor_ids[row], subject_id=taxon_id), vectors=vectors)
 
 
-def read_vector_anchors(path: Path | None = None) -> VectorAnchors:
-    """Return the anchors that are vectors alone; none if the file is absent.
+def read_vectors(path: Path | None = None) -> ShippedVectors:
+    """Return the anchors and texts that are vectors alone; none if the file is absent.
 
     Args:
         path: the file; by default the one that ships with Fieldmark.
@@ -54,23 +68,45 @@ def read_vector_anchors(path: Path | None = None) -> VectorAnchors:
     if path is None:
         shipped = resources.files("data") / "starter" / FILE
         with resources.as_file(shipped) as file:
-            return _read(file) if file.exists() else VectorAnchors()
+            return _read(file) if file.exists() else ShippedVectors()
     return _read(path)
 
 
-def _read(path: Path) -> VectorAnchors:
+def _read(path: Path) -> ShippedVectors:
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            spaces = tuple(str(space) for space in arrays["spaces"])
-            matrices = tuple(np.asarray(arrays[f"vectors_{i}"], dtype=np.float32) for i in range(len(spaces)))
-            taxon_ids = [str(name) for name in arrays["taxon_ids"].tolist()]
-            anchor_ids = tuple(str(name) for name in arrays["anchor_ids"].tolist())
+            spaces, matrices = _matrices(arrays, "spaces", "vectors")
+            taxon_ids, anchor_ids = _strings(arrays, "taxon_ids"), _strings(arrays, "anchor_ids")
+            text_spaces, text_matrices = _matrices(arrays, "text_spaces", "text_vectors")
+            text_ids = _strings(arrays, "text_taxon_ids") if text_spaces else ()
     except (OSError, ValueError, KeyError) as error:
-        raise StoreError(f"{path.name} is not a file of anchor vectors: {error}") from error
-    shapes = {len(taxon_ids), len(anchor_ids), *(len(matrix) for matrix in matrices)}
-    if len(shapes) != 1:
-        raise StoreError(f"{path.name}: expected as many rows everywhere, got {sorted(shapes)}")
+        raise StoreError(f"{path.name} is not a file of vectors: {error}") from error
+    for counts in (
+        {len(taxon_ids), len(anchor_ids), *(len(matrix) for matrix in matrices)},
+        {len(text_ids), *(len(matrix) for matrix in text_matrices)},
+    ):
+        if len(counts) != 1:
+            raise StoreError(f"{path.name}: expected as many rows everywhere, got {sorted(counts)}")
     rows: dict[str, list[int]] = {}
     for row, taxon_id in enumerate(taxon_ids):
         rows.setdefault(taxon_id, []).append(row)
-    return VectorAnchors(spaces=spaces, matrices=matrices, anchor_ids=anchor_ids, rows=rows)
+    return ShippedVectors(
+        spaces=spaces,
+        matrices=matrices,
+        anchor_ids=anchor_ids,
+        rows=rows,
+        text_spaces=text_spaces,
+        text_matrices=text_matrices,
+        text_rows={taxon_id: row for row, taxon_id in enumerate(text_ids)},
+    )
+
+
+def _matrices(arrays: NpzFile, names: str, prefix: str) -> tuple[tuple[str, ...], tuple[FloatArray, ...]]:
+    spaces = _strings(arrays, names) if names == "spaces" or names in arrays else ()
+    matrices = tuple(np.asarray(arrays[f"{prefix}_{i}"], dtype=np.float32) for i in range(len(spaces)))
+    # Half precision leaves rows a little off their length.
+    return spaces, tuple(as_unit_rows(matrix) for matrix in matrices)
+
+
+def _strings(arrays: NpzFile, name: str) -> tuple[str, ...]:
+    return tuple(str(item) for item in arrays[name].tolist())

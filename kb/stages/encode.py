@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from data.arrays import FloatArray, check_vectors
-from data.contracts import Encoders, ImageEncoder, TextEncoder
+from data.contracts import Encoders, GivesTextVectors, ImageEncoder, TextEncoder
 from data.errors import BadImage, StoreError
 from data.images import read_image
 from data.records import Anchor
@@ -77,6 +77,9 @@ def _encode_texts(
 ) -> None:
     rows = [(subject_id(subject), item, str(text)) for subject in group for item, text in items_of(subject, kind)]
     vectors = check_vectors(encoder.encode_texts([text for _, _, text in rows]), dim=encoder.dim)
+    if kind == "chunks" and isinstance(run.source, GivesTextVectors):
+        given = {row: run.source.text_vector(key, encoder.space) for row, (key, _, _) in enumerate(rows)}
+        vectors = np.stack([vectors[row] if vector is None else vector for row, vector in given.items()])
     with run.ledger.transaction():
         run.ledger.put_vectors(collection, [(s, i, v) for (s, i, _), v in zip(rows, vectors, strict=True)])
         run.ledger.record(_step(subject, collection, kind, None) for subject in group)

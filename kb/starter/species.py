@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -17,10 +17,8 @@ from kb.starter.articles import read_articles
 from kb.starter.claims import read_claims
 from kb.starter.compose import compose
 
-MIN_FACTS = 3
-"""A summary is made of at least so many facts."""
-MIN_FACTS_WITHOUT_PHOTO = 2
-"""Of a species that has no anchors either, since otherwise nothing could find it."""
+MIN_FACTS = 1
+"""A text is made of at least so many facts. Three make a summary; a line is still something to show for a vector."""
 RUN = 8
 """So many words in a row that a source has too are never ours."""
 N_VARIANTS = 24
@@ -28,20 +26,13 @@ WRONG = frozenset(("contradicted", "false"))
 LABELS_FILE = "labels.jsonl"
 
 
-def make_species(
-    folder: Path,
-    checklist: TaxonSource,
-    by_hand: Sequence[StarterSpecies] = (),
-    *,
-    with_photos: Collection[str] = (),
-) -> list[StarterSpecies]:
+def make_species(folder: Path, checklist: TaxonSource, by_hand: Sequence[StarterSpecies] = ()) -> list[StarterSpecies]:
     """Return all species of the descriptions in `folder` that the checklist has, sorted by id.
 
     Args:
         folder: holds `descriptions.jsonl` and `articles.jsonl`.
         checklist: gives names and taxonomy; a name that it holds for a synonym leads to the species of today.
         by_hand: species that are kept as they are.
-        with_photos: ids of the species that have anchors.
     """
     texts = texts_of_species(folder, checklist)
     taken = word_runs(_all_texts(folder))
@@ -52,11 +43,10 @@ def make_species(
             continue
         facts = [fact for fact in agreed_facts(sources) if verdicts.get(label_id(taxon, fact)) not in WRONG]
         records = as_records(facts)
-        enough = MIN_FACTS if taxon.taxon_id in with_photos else MIN_FACTS_WITHOUT_PHOTO
         done[taxon.taxon_id] = StarterSpecies(
             taxon=taxon,
             facts=tuple(records),
-            text=_text_of_our_own(taxon, records, taken) if len(facts) >= enough else (),
+            text=_text_of_our_own(taxon, records, taken) if len(facts) >= MIN_FACTS else (),
         )
     return sorted(done.values(), key=lambda species: species.taxon.taxon_id)
 

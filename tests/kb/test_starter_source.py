@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kb
+import recognize
 from data.contracts import AnchorBatch
 from data.files import sha256_hex
 from data.images import read_image
@@ -178,3 +180,34 @@ def test_vectors_of_other_encoders_are_no_anchors(tmp_path: Path) -> None:
 def test_other_vectors_make_another_source(source: StarterSource, tmp_path: Path) -> None:
     assert StarterSource(vectors=vectors_file(tmp_path)).name != source.name
     assert StarterSource(with_vectors=False).name == source.name
+
+
+def test_a_text_vector_that_ships_is_that_of_the_species_in_the_knowledge_base(tmp_path: Path) -> None:
+    """The texts behind these vectors may not be shown; the short text of our own is what they stand behind."""
+    encoders = recognize.load_encoders("starter")
+    encoder = encoders.text_image[0]
+    given = np.eye(1, encoder.dim, k=3, dtype=np.float32)
+    np.savez(
+        tmp_path / "vectors.npz",
+        spaces=np.array([], dtype=str),
+        taxon_ids=np.array([], dtype=str),
+        anchor_ids=np.array([], dtype=str),
+        text_spaces=np.array([encoder.space]),
+        text_taxon_ids=np.array(["pica-pica"]),
+        text_vectors_0=given,
+    )
+    source = StarterSource(vectors=tmp_path / "vectors.npz")
+    taxa = [taxon for taxon in source.drawn_taxa() if taxon.taxon_id in ("pica-pica", "upupa-epops")]
+    kb.build(tmp_path / "two.kb", taxa, source, encoders, anchors_per_species=0)
+    store = kb.open(tmp_path / "two.kb")
+    try:
+        table = store.chunk_vectors(encoder.space)
+        of_magpie = table.vectors[table.owners == store.taxon_ids.index("pica-pica")]
+        of_hoopoe = table.vectors[table.owners == store.taxon_ids.index("upupa-epops")]
+    finally:
+        store.close()
+    assert (of_magpie == given).all()
+    [hoopoe] = [entry for entry in read_species() if entry.taxon.taxon_id == "upupa-epops"]
+    expected = encoder.encode_texts([" ".join(hoopoe.text)])
+    assert of_hoopoe.shape[1] == expected.shape[1]
+    assert not (of_hoopoe == given).all(axis=1).any()

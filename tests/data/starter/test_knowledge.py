@@ -48,7 +48,7 @@ def known_colours(species: StarterSpecies) -> set[str]:
 def test_there_are_so_many_species_and_terms() -> None:
     assert len(SPECIES) >= 1200
     assert len(BY_HAND) >= 12
-    assert len(COMPOSED) >= 850
+    assert sum(species.n_agreed >= 3 for species in COMPOSED) >= 850
     assert len(read_terms()) >= 100
 
 
@@ -70,6 +70,10 @@ def test_every_fact_says_a_colour_or_a_shape_in_known_words() -> None:
             assert fact.part
             assert fact.colours or fact.shape or fact.shade, species.taxon.taxon_id
             assert {word for colour in fact.colours for word in colour.split("-")} <= PLAIN_COLOURS
+
+
+def test_three_facts_make_a_text() -> None:
+    assert all(species.text for species in SPECIES if species.n_agreed >= 3)
 
 
 def test_no_part_is_described_twice_for_a_sex() -> None:
