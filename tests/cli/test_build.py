@@ -168,7 +168,7 @@ class TestAgainstARealWiki:
     def test_a_list_that_does_not_exist_ends_with_6(self, cli: Any, wiki_api_url: str) -> None:
         outcome = cli.run("build", "--list", "List of unicorns", "--api-url", wiki_api_url, "--kb", "x.kb")
         assert outcome.exit_code == 6
-        assert "exist" in outcome.stderr
+        assert "has no page 'List of unicorns'" in outcome.stderr
 
     def test_a_file_of_names_chooses_and_its_strangers_are_counted(
         self, cli: Any, wiki_api_url: str, shared: Path, tmp_path: Path
