@@ -17,6 +17,7 @@
     │   ├── SourceUnavailable       * down, slow, 5xx
     │   ├── RateLimited             * 429, or a database lag that does not end
     │   ├── MalformedAnswer           something else than the promised format
+    │   │   └── TooLarge              longer than what is taken
     │   └── PageNotFound
     └── StoreError                 1  ledger, Chroma, files and cache disagree
 
@@ -149,6 +150,10 @@ class RateLimited(SourceError):
 
 class MalformedAnswer(SourceError):
     """The provider answered with something else than the promised format, such as HTML for JSON."""
+
+
+class TooLarge(MalformedAnswer):
+    """The answer is longer than what is taken."""
 
 
 class PageNotFound(SourceError):

@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 from PIL.Image import Image
 
 from data.contracts import AnchorBatch
-from data.errors import BadImage, MalformedAnswer, MissingContact, PageNotFound, SourceError
+from data.errors import BadImage, MalformedAnswer, MissingContact, PageNotFound, SourceError, TooLarge
 from data.files import sha256_hex
 from data.images import read_image
 from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
@@ -19,7 +19,7 @@ from kb.figures import is_photo, shows_something_else
 from kb.licences import licence_freedom, short_licence
 from kb.wiki_hosts import check_redirect
 from kb.wiki_pages import WikiPages, is_title
-from kb.wikipedia import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json, TooLarge
+from kb.wikipedia import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json
 from kb.workers import wiki_workers
 
 # Wikimedia's file servers refuse other widths since 2026.

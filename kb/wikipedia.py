@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 import httpx
 from wikipediaapi import Wikipedia
 
-from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, UsageError
+from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge, UsageError
 from kb.wiki_hosts import check_redirect, check_url, host_of, require_contact
 from kb.wiki_retry import Patience, Refusal, Trier, parse_retry_after
 
@@ -45,10 +45,6 @@ class Timeouts:
     connect_s: float = 5.0
     read_s: float = 20.0
     total_s: float = 60.0
-
-
-class TooLarge(MalformedAnswer):
-    """The answer is longer than what is taken."""
 
 
 class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import subprocess
@@ -32,6 +33,7 @@ EXIT_CODES = {
     errors.SourceUnavailable("x"): 6,
     errors.RateLimited("x"): 6,
     errors.MalformedAnswer("x"): 6,
+    errors.TooLarge("x"): 6,
     errors.PageNotFound("x"): 6,
     errors.StoreError("x"): 1,
 }
@@ -68,6 +70,20 @@ def test_every_error_class_has_a_documented_code() -> None:
 
     leaves = {kind for kind in below(FieldmarkError) if not kind.__subclasses__()}
     assert leaves - {type(error) for error in EXIT_CODES} == set()
+
+
+def test_every_error_class_stands_in_the_one_tree() -> None:
+    """A class elsewhere would be seen by the test above only if something else had imported it."""
+    known = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, FieldmarkError)}
+    elsewhere = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for package in ("data", "kb", "recognize", "rerank", "cli")
+        for path in (ROOT / package).rglob("*.py")
+        if path != ROOT / "data" / "errors.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and known & {base.id for base in node.bases if isinstance(base, ast.Name)}
+    ]
+    assert elsewhere == []
 
 
 def test_debug_shows_where_an_error_arose(monkeypatch: pytest.MonkeyPatch) -> None:
