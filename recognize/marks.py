@@ -28,6 +28,11 @@ _LOOKS_OF: Final[dict[str, str]] = {
 }  # fmt: skip
 _LOOK: Final[dict[str, str]] = {word: look for look, words in _LOOKS_OF.items() for word in words.split()}
 _REACH: Final = 4  # words between a look and its part
+# "A black stripe over the eye": the eye says where the stripe is, and is not black itself.
+_PLACING: Final = frozenset(
+    ("over", "above", "behind", "below", "under", "beneath", "through", "around", "across", "between", "near", "beside")
+)
+_ARTICLES: Final = frozenset(("the", "its", "each", "a", "an"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +71,13 @@ def _colour_name(word: str) -> str | None:
 
 def _part_near(words: list[str], position: int) -> str:
     """Return the nearest part after the look ("red crown"), else before it ("the crown is red")."""
-    ahead = words[position + 1 : position + 1 + _REACH]
-    behind = words[max(0, position - _REACH) : position][::-1]
-    for distance in range(_REACH):
-        for side in (ahead, behind):
-            if distance < len(side) and side[distance] in _PART:
-                return _PART[side[distance]]
+    for distance in range(1, _REACH + 1):
+        for place in (position + distance, position - distance):
+            if 0 <= place < len(words) and words[place] in _PART and not _says_where(words, place):
+                return _PART[words[place]]
     return ""
+
+
+def _says_where(words: list[str], place: int) -> bool:
+    before = [word for word in words[max(0, place - 2) : place] if word not in _ARTICLES]
+    return bool(before) and before[-1] in _PLACING
