@@ -32,7 +32,7 @@ Preset = Callable[[Knowledge, Queries, Settings], list[Ranking]]
 
 def _default(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
     weights = settings.weights or WEIGHTS[settings.profile][anchor_mode(knowledge)]
-    m, pooling = settings.m or 100, settings.anchor_pooling or "max"
+    m, pooling = settings.m or 100, settings.anchor_pooling or "centre"
     return default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling, n_shown=settings.n_shown)
 
 

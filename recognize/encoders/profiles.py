@@ -31,9 +31,15 @@ def _load_plain() -> Encoders:
     from recognize.encoders.plain_look import PlainLook
     from recognize.encoders.plain_words import PlainWords
 
-    return Encoders(profile="starter", text_image=(PlainColours(),), visual=PlainLook(), sentence=PlainWords())
+    return Encoders(profile="plain", text_image=(PlainColours(),), visual=PlainLook(), sentence=PlainWords())
 
 
-# `starter` is the untrained stand-in until the trained pair is there; their spaces differ, so no store mixes them up.
-PROFILES: Final[dict[str, Callable[[], Encoders]]] = {"starter": _load_plain}
+def _load_starter() -> Encoders:
+    from recognize.starter.encoder import load_starter
+
+    return load_starter()
+
+
+# `plain` is untrained: colours, shapes and words that can be read in the code, and what trained encoders must beat.
+PROFILES: Final[dict[str, Callable[[], Encoders]]] = {"plain": _load_plain, "starter": _load_starter}
 """Profile -> what loads it."""
