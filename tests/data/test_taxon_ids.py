@@ -20,4 +20,4 @@ def test_ids_are_slugs(name, id):
 
 
 def test_a_knowledge_base_in_memory_has_the_ids_of_a_build():
-    assert MemoryStore({"Gyps rüppelli": Sketch()}, load_encoders("starter")).taxon_ids == ("gyps-ruppelli",)
+    assert MemoryStore({"Gyps rüppelli": Sketch()}, load_encoders("plain")).taxon_ids == ("gyps-ruppelli",)

@@ -43,7 +43,7 @@ def test_unreadable_photos_are_counted_and_left_out():
 
 @pytest.mark.parametrize("preset", ["default", "vr-rag-v1", "vr-rag-v2"])
 def test_species_of_the_pool_without_anchors_are_counted(preset):
-    encoders = load_encoders("starter")
+    encoders = load_encoders("plain")
     red, blue = (Image.new("RGB", (32, 32), colour) for colour in ("red", "blue"))
     store = MemoryStore(
         {
@@ -63,7 +63,7 @@ def test_nothing_readable_is_an_error():
 
 
 def test_a_recognizer_is_measured_over_labelled_photos():
-    encoders = load_encoders("starter")
+    encoders = load_encoders("plain")
     colours = ("red", "blue", "yellow", "black", "white", "green")
     store = MemoryStore(
         {f"Avis {c}": Sketch(pictures=[Image.new("RGB", (32, 32), c)], texts=[f"Plumage {c}."]) for c in colours},

@@ -18,7 +18,7 @@ def bird(colour):
 
 @pytest.fixture(scope="module")
 def encoders():
-    return load_encoders("starter")
+    return load_encoders("plain")
 
 
 @pytest.fixture(scope="module")

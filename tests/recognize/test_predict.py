@@ -31,7 +31,7 @@ def bird(colour, *, x=0, size=96):
 
 @pytest.fixture(scope="module")
 def encoders():
-    return load_encoders("starter")
+    return load_encoders("plain")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_every_preset_names_birds_of_one_colour(store, encoders, folder, preset)
 
 def test_a_row_says_all_that_the_wire_promises(store, encoders, folder):
     path = folder / "Cardinalis cardinalis.png"
-    row = next(Recognizer(store, encoders, k=2).identify([path]))
+    row = next(Recognizer(store, encoders, k=2, anchor_pooling="max").identify([path]))
     assert (row.image, row.status, row.error, row.kb) == (str(path), "ok", None, "memory")
     assert (row.answer.rank, row.answer.common_name, row.answer.confidence) == ("species", "Northern Cardinal", None)
     assert row.seconds > 0
@@ -144,7 +144,7 @@ class CountingEncoder:
 
 
 def counting(encoders, visual):
-    return Encoders(profile="starter", text_image=encoders.text_image, visual=visual, sentence=encoders.sentence)
+    return Encoders(profile="plain", text_image=encoders.text_image, visual=visual, sentence=encoders.sentence)
 
 
 def test_batches_are_full_though_some_pictures_are_bad(encoders):
@@ -218,7 +218,7 @@ def test_an_encoder_that_serves_both_stages_is_asked_once(encoders):
             return np.eye(3, dtype=np.float32)[[len(text) % 3 for text in texts]]
 
     both = Both()
-    mine = Encoders(profile="starter", text_image=(both,), visual=both, sentence=encoders.sentence)
+    mine = Encoders(profile="plain", text_image=(both,), visual=both, sentence=encoders.sentence)
     recognizer = Recognizer(MemoryStore({"A b": Sketch(texts=["red"], pictures=[bird("red")])}, mine), mine)
     both.batches.clear()
     next(recognizer.identify([bird("red")]))

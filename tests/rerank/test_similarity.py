@@ -24,7 +24,7 @@ def job(text, **options):
 
 
 def first(folder, job):
-    encoder = load_encoders("starter").text_image[0]
+    encoder = load_encoders("plain").text_image[0]
     return SimilarityReranker(encoder, root=folder, batch_size=3).rerank(job)[0].image_id
 
 
@@ -41,7 +41,7 @@ def test_a_reference_image_alone_finds_its_like(folder):
 
 
 def test_text_and_reference_image_count_together(folder):
-    encoder = load_encoders("starter").text_image[0]
+    encoder = load_encoders("plain").text_image[0]
     both = job("ignored: blue", reference_image="yellow.png", modification="with a red crown")
     ranked = SimilarityReranker(encoder, root=folder).rerank(both)
     assert {image.image_id for image in ranked[:2]} == {"yellow", "red"}
@@ -58,7 +58,7 @@ def test_a_job_without_text_and_reference_is_refused(folder):
 
 def test_another_method_is_refused_with_those_there_are(folder):
     with pytest.raises(ConfigError, match="'cotrr'") as caught:
-        rerank(job("red"), "cotrr", encoder=load_encoders().text_image[0])
+        rerank(job("red"), "cotrr", encoder=load_encoders("plain").text_image[0])
     assert caught.value.hint == "one of: similarity"
 
 
@@ -68,7 +68,7 @@ def test_the_method_without_an_encoder_says_what_it_needs():
 
 
 def test_relative_paths_start_from_the_root_and_absolute_ones_do_not(folder, tmp_path_factory):
-    encoder = load_encoders("starter").text_image[0]
+    encoder = load_encoders("plain").text_image[0]
     image = JobImage(image_id="a", path=str(folder / "red.png"), score=1.0)
     ranked = SimilarityReranker(encoder, root=tmp_path_factory.mktemp("x")).rerank(
         Job(query_id="q", text="red", candidates=(image,))
