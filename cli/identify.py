@@ -59,7 +59,7 @@ def identify(
     the run goes on: exit code 7, or 5 if none could be read.
 
     Higher scores are better; none is a probability. text: how well the photo fits the description. visual: how much it
-    looks like the species' anchors, its pictures in the knowledge base; 1 is the same picture. text_part, visual_part:
+    looks like the species' anchors, its pictures in the knowledge base; at most 1. text_part, visual_part:
     what each of the two gave to the score of the default preset. A blank: there is nothing to compare with.
     """
     settings = options.settings(kb=kb)
