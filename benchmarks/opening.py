@@ -2,8 +2,8 @@
 
     python -m benchmarks.opening [--species 11131] [--dim 768] [--encoders 3]
 
-Made-up species and random unit vectors: this measures the store, not the models. DESIGN section 12 asks for opening with a
-warm cache in under 0.5 s, and for memory under 1.5 times the vectors.
+Made-up species and random unit vectors: this measures the store, not the models. What is aimed at: opening with a warm
+cache in under 0.5 s, and memory under 1.5 times the vectors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from data.arrays import FloatArray, as_unit_rows
 from data.contracts import AnchorBatch, Encoders
 from data.files import sha256_hex
 from data.records import Anchor, AnchorImage, Article, FetchedPage, PageRef, Section, Source, Taxon
-
 
 COLOURS = ("red", "blue", "green", "yellow", "black", "white", "brown")
 

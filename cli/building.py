@@ -19,7 +19,7 @@ from data.records import LeftOut, PageRef, Progress, Status, Taxon, Term
 
 if TYPE_CHECKING:
     from data.contracts import ArticleSource, TaxonSource  # numpy is behind it
-    from kb.wikipedia_source import WikipediaSource
+    from kb.wiki.source import WikipediaSource
 
 Located = tuple[Taxon | str, PageRef | LeftOut]
 
@@ -155,7 +155,7 @@ def _choose(order: BuildOrder, settings: Settings, stack: ExitStack, *, anchor_s
 
 
 def _wiki(settings: Settings, stack: ExitStack) -> WikipediaSource:
-    from kb.wikipedia_source import WikipediaSource
+    from kb.wiki.source import WikipediaSource
 
     wiki = WikipediaSource(
         settings.api_url,

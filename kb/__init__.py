@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kb.builder import build as build
-    from kb.lookup import context as context
-    from kb.lookup import search as search
+    from kb.lookups.lookup import context as context
+    from kb.lookups.lookup import search as search
     from kb.store import KnowledgeBase as KnowledgeBase
     from kb.store import open_store as open
     from kb.verifying import verify as verify
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "KnowledgeBase": ("kb.store", "KnowledgeBase"),
     "build": ("kb.builder", "build"),
-    "context": ("kb.lookup", "context"),
+    "context": ("kb.lookups.lookup", "context"),
     "open": ("kb.store", "open_store"),
-    "search": ("kb.lookup", "search"),
+    "search": ("kb.lookups.lookup", "search"),
     "verify": ("kb.verifying", "verify"),
 }
 

@@ -17,7 +17,7 @@ from data.contracts import ArticleSource, Encoders
 from data.errors import SpaceMismatch
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
-from kb.distill import ExtractiveDistiller
+from kb.distilling.distill import ExtractiveDistiller
 from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
 from kb.ledger import Ledger, fingerprint
 from kb.stages.anchor import anchor

@@ -36,12 +36,12 @@ from data.records import (
     Taxon,
 )
 from kb import reasons
-from kb.joining import left_out
-from kb.parse import parse_article
-from kb.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
-from kb.plain_text import parse_text
 from kb.taxa import fold
 from kb.terms import term_id
+from kb.wiki.joining import left_out
+from kb.wiki.parse import parse_article
+from kb.wiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
+from kb.wiki.plain_text import parse_text
 
 PARSER = "folder-text/1"
 ARTICLE_SUFFIXES = (".txt", ".md", ".html", ".htm")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from data.errors import BadInput
 from data.records import Article, Term
-from kb.sections import SectionKind, section_kinds
-from kb.sentences import split_sentences
-from kb.trimming import capitalised, drop_brackets, tidy
-from kb.visual import visual_score
+from kb.distilling.sections import SectionKind, section_kinds
+from kb.distilling.sentences import split_sentences
+from kb.distilling.trimming import capitalised, drop_brackets, tidy
+from kb.distilling.visual import visual_score
 
 _MAX_DEFINITION_WORDS = 70
 _MAX_LOOK_FOR_WORDS = 90

@@ -88,7 +88,8 @@ def default(
 ) -> list[Ranking]:
     """Return for each photo the species of the `m` best chunks and of the `m` best anchors, by both stages together.
 
-    A species' text score is its best chunk's, its visual score its best (or mean) anchor's. Where the visual encoder
+    A species' text score is its best chunk's, its visual score the cosine to the centre of its anchors (or its best, or
+    mean, anchor's). Where the visual encoder
     knows species from its training, its `m` best prototypes propose species too, and are a third score. All are
     measured in standard deviations from what the photo scores over the knowledge base, so that a stage in which
     everything looks alike cannot drown the other; the final score is their weighted sum. (Over the knowledge base

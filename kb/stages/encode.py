@@ -76,13 +76,23 @@ def _encode_texts(
     run: BuildRun, collection: str, kind: CollectionKind, encoder: TextEncoder, group: list[Subject]
 ) -> None:
     rows = [(subject_id(subject), item, str(text)) for subject in group for item, text in items_of(subject, kind)]
-    vectors = check_vectors(encoder.encode_texts([text for _, _, text in rows]), dim=encoder.dim)
-    if kind == "chunks" and isinstance(run.source, GivesTextVectors):
-        given = {row: run.source.text_vector(key, encoder.space) for row, (key, _, _) in enumerate(rows)}
-        vectors = np.stack([vectors[row] if vector is None else vector for row, vector in given.items()])
+    given = _given(run, kind, encoder.space, [key for key, _, _ in rows])
+    todo = [row for row in range(len(rows)) if row not in given]
+    made = check_vectors(encoder.encode_texts([rows[row][2] for row in todo]), dim=encoder.dim) if todo else ()
+    vectors = [
+        vector for _, vector in sorted([*zip(todo, made, strict=True), *given.items()], key=lambda pair: pair[0])
+    ]
     with run.ledger.transaction():
         run.ledger.put_vectors(collection, [(s, i, v) for (s, i, _), v in zip(rows, vectors, strict=True)])
         run.ledger.record(_step(subject, collection, kind, None) for subject in group)
+
+
+def _given(run: BuildRun, kind: CollectionKind, space: str, keys: Sequence[str]) -> dict[int, FloatArray]:
+    """Return position -> vector of those subjects whose text vectors the source has itself."""
+    if kind != "chunks" or not isinstance(run.source, GivesTextVectors):
+        return {}
+    found = {row: run.source.text_vector(key, space) for row, key in enumerate(keys)}
+    return {row: vector for row, vector in found.items() if vector is not None}
 
 
 def _encode_anchors(run: BuildRun, collection: str, encoder: ImageEncoder, group: list[Subject]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from data.codec import loads
 from data.records import SpeciesEntry, Taxon
-from kb.chunk import pack_chunks
+from kb.distilling.chunk import pack_chunks
 from kb.rows import Subject
 from kb.stages.anchor import AnchorOutput, anchors_of
 from kb.stages.distil import DistilOutput, distilled

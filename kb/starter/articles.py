@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 
 from data.records import Source
-from kb.parse import parse_article
-from kb.sections import SectionKind, section_kinds
-from kb.sentences import split_sentences
+from kb.distilling.sections import SectionKind, section_kinds
+from kb.distilling.sentences import split_sentences
+from kb.wiki.parse import parse_article
 
 
 def read_articles(path: Path) -> dict[str, list[str]]:

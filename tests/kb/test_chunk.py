@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.records import Statement, Summary
-from kb.chunk import pack_chunks
+from kb.distilling.chunk import pack_chunks
 from tests.memory_store import BagOfWords
 
 

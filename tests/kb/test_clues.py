@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from data.records import Article, Infobox, Source, Taxon
-from kb.clues import Clues, Match, clues_from_article, clues_from_wikitext, match_page
+from kb.wiki.clues import Clues, Match, clues_from_article, clues_from_wikitext, match_page
 
 MERLIN = Taxon(
     taxon_id="falco-columbarius",

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from data.records import Article, Section, Source, Summary, Taxon
-from kb.distill import MAX_WORDS, ExtractiveDistiller
-from kb.lexicon import groups
-from kb.sections import SectionKind, section_kinds
-from kb.subjects import said_subject
-from kb.trimming import NameHider, drop_brackets, trim_clauses
+from kb.distilling.distill import MAX_WORDS, ExtractiveDistiller
+from kb.distilling.lexicon import groups
+from kb.distilling.sections import SectionKind, section_kinds
+from kb.distilling.subjects import said_subject
+from kb.distilling.trimming import NameHider, drop_brackets, trim_clauses
 
 ROOT = Path(__file__).resolve().parents[2]
 WREN = Taxon(

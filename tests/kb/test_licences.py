@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb.licences import licence_freedom, short_licence
+from kb.wiki.licences import licence_freedom, short_licence
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 
 from data.records import Source, SpeciesEntry, Statement, Summary, Taxon, Term
 from data.taxon_ids import taxon_id
-from kb.bm25 import BM25, tokens
-from kb.lookup import context, search
-from kb.names import NameFinder
+from kb.lookups.bm25 import BM25, tokens
+from kb.lookups.lookup import context, search
+from kb.lookups.names import NameFinder
 from tests.memory_store import BagOfWords, ShelfStore
 
 ENCODER = BagOfWords()

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from data.records import Article, Figure, Source
-from kb.figures import shows_something_else
-from kb.parse import parse_article
+from kb.wiki.figures import shows_something_else
+from kb.wiki.parse import parse_article
 
 
 def parsed(html: str, **given: object) -> Article:

@@ -8,10 +8,10 @@ import pytest
 
 from data.contracts import AnchorBatch
 from data.records import Article, Failure, Figure, Source
-from kb.photos import PhotoFinder
-from kb.wiki_pages import WikiPages
-from kb.wiki_retry import Patience
-from kb.wikipedia import WikiClient
+from kb.wiki.pages import WikiPages
+from kb.wiki.photos import PhotoFinder
+from kb.wiki.retry import Patience
+from kb.wiki.wikipedia import WikiClient
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, html_page, jpeg
 
 FREE = {"LicenseShortName": "CC BY-SA 4.0", "LicenseUrl": "https://creativecommons.org/licenses/by-sa/4.0"}

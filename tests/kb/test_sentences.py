@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.sentences import split_sentences
+from kb.distilling.sentences import split_sentences
 
 
 def sentences(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from data.files import sha256_hex
 from data.images import read_image
 from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
 from data.starter.knowledge import read_species
-from kb.distill import ExtractiveDistiller
+from kb.distilling.distill import ExtractiveDistiller
 from kb.reasons import NO_PAGE
 from kb.starter_source import StarterSource
 from kb.terms import term_from_article, term_id

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from data.records import Article, Source, Taxon
-from kb.distill import MAX_WORDS, ExtractiveDistiller, visual_part
-from kb.lexicon import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups, words_of
-from kb.parse import parse_article
-from kb.sections import section_kinds
-from kb.trimming import NameHider
-from kb.visual import WEIGHTS, part_pairs, visual_score
+from kb.distilling.distill import MAX_WORDS, ExtractiveDistiller, visual_part
+from kb.distilling.lexicon import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups, words_of
+from kb.distilling.sections import section_kinds
+from kb.distilling.trimming import NameHider
+from kb.distilling.visual import WEIGHTS, part_pairs, visual_score
+from kb.wiki.parse import parse_article
 
 LABELS = Path(__file__).parent / "labels" / "visual_sentences.jsonl"
 # A little below what was measured: development .98/.98, check 1.00/.89, held-out .95/.87 (precision/recall).

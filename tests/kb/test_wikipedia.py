@@ -20,9 +20,9 @@ from data.errors import (
     SourceUnavailable,
     UsageError,
 )
-from kb.wiki_hosts import check_redirect
-from kb.wiki_retry import Patience, parse_retry_after
-from kb.wikipedia import Timeouts, WikiClient
+from kb.wiki.hosts import check_redirect
+from kb.wiki.retry import Patience, parse_retry_after
+from kb.wiki.wikipedia import Timeouts, WikiClient
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, busy, html_page, jpeg, lagging
 
 QUICK = Patience(tries=4, tries_at_first=2, first_wait_s=0.01, longest_wait_s=2.0, total_s=5.0)
@@ -186,7 +186,7 @@ def test_a_missing_page_is_no_failure_of_the_wiki(client: WikiClient) -> None:
 
 
 def test_an_answer_without_end_is_cut(wiki: FaultyWiki, client: WikiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kb.wikipedia.MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr("kb.wiki.wikipedia.MAX_ANSWER_BYTES", 1000)
     wiki.pages["Red bird"] = "x" * 5000
     limited = WikiClient(wiki.api_url, patience=QUICK)
     with pytest.raises(MalformedAnswer, match="more than the"):
@@ -288,7 +288,7 @@ def test_a_photo_must_be_a_picture_of_a_bearable_size(
     assert client.fetch_photo(url) == jpeg()
     with pytest.raises(SourceError, match="not allowed"):
         client.fetch_photo("http://10.1.1.1/red.jpg")
-    monkeypatch.setattr("kb.wikipedia.MAX_PHOTO_BYTES", 100)
+    monkeypatch.setattr("kb.wiki.wikipedia.MAX_PHOTO_BYTES", 100)
     with pytest.raises(MalformedAnswer, match="more than the 100 bytes"):
         client.fetch_photo(url)
     assert client.requests_made == 0

@@ -17,8 +17,8 @@ from data.contracts import AnchorBatch
 from data.errors import MissingContact, PageNotFound, SourceUnavailable
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.taxa import load_checklist
-from kb.wiki_retry import Patience
-from kb.wikipedia_source import WikipediaSource
+from kb.wiki.retry import Patience
+from kb.wiki.source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
 from tests.kb.odd_pages import PAGES
 from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page

@@ -11,16 +11,16 @@ from data.contracts import AnchorBatch, TaxonSource
 from data.errors import MissingContact, PageNotFound, SourceError
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
-from kb.clues import Match, clues_from_article, match_page
-from kb.listing import links_in_list
-from kb.locating import Locator
-from kb.parse import parse_article
-from kb.photos import PhotoFinder
 from kb.taxa import epithet_stem, load_checklist
-from kb.wiki_pages import WikiPages
-from kb.wiki_retry import Patience
-from kb.wikipedia import N_CONCURRENT, Json, Timeouts, WikiClient
-from kb.workers import wiki_workers
+from kb.wiki.clues import Match, clues_from_article, match_page
+from kb.wiki.listing import links_in_list
+from kb.wiki.locating import Locator
+from kb.wiki.pages import WikiPages
+from kb.wiki.parse import parse_article
+from kb.wiki.photos import PhotoFinder
+from kb.wiki.retry import Patience
+from kb.wiki.wikipedia import N_CONCURRENT, Json, Timeouts, WikiClient
+from kb.wiki.workers import wiki_workers
 
 PARSER = "mediawiki-html/1"  # raise the number when `parse` gives other articles for the same pages
 CATEGORY_DEPTH = 3

@@ -12,8 +12,8 @@ from typing import Literal
 from data.arrays import rank_descending
 from data.records import Taxon, Term
 from kb.bird_groups import GROUP_NAMES
-from kb.bm25 import BM25
-from kb.lexicon import groups
+from kb.distilling.lexicon import groups
+from kb.lookups.bm25 import BM25
 from kb.taxa import fold
 
 MentionKind = Literal["species", "term", "group"]

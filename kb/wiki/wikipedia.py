@@ -1,8 +1,8 @@
 """The one client of MediaWiki: `wikipedia-api`'s, made to speak to any wiki, politely, and to say clearly what failed.
 
 It adds to the library, through the library's own HTTP client, what a build needs: parsed pages, batched queries with
-continuation, and photo downloads. How failures are judged and waited out is in `kb.wiki_retry`, which addresses may be
-asked in `kb.wiki_hosts`. It reads no environment: the contact is an argument.
+continuation, and photo downloads. How failures are judged and waited out is in `kb.wiki.retry`, which addresses may be
+asked in `kb.wiki.hosts`. It reads no environment: the contact is an argument.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import httpx
 from wikipediaapi import Wikipedia
 
 from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge, UsageError
-from kb.wiki_hosts import check_redirect, check_url, host_of, require_contact
-from kb.wiki_retry import Patience, Refusal, Trier, parse_retry_after
+from kb.wiki.hosts import check_redirect, check_url, host_of, require_contact
+from kb.wiki.retry import Patience, Refusal, Trier, parse_retry_after
 
 TITLES_PER_REQUEST = 50  # the API's limit for those who are not bots
 N_CONCURRENT = 3  # Wikimedia's limit for one client

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
-from kb.clues import Match, match_page, taxon_names, without_qualifier
 from kb.taxa import fold
-from kb.wiki_pages import WikiPage
+from kb.wiki.clues import Match, match_page, taxon_names, without_qualifier
+from kb.wiki.pages import WikiPage
 
 
 def title_tries(taxon: Taxon) -> list[list[str]]:

@@ -11,7 +11,7 @@ from functools import cache
 from data.records import Article, Taxon
 from kb.bird_groups import GROUP_NAMES
 from kb.taxa import epithet_stem, fold
-from kb.taxobox import parse_binomial
+from kb.wiki.taxobox import parse_binomial
 
 LEAD_CHARACTERS = 1500
 FIRST_SENTENCE_CHARACTERS = 350

@@ -1,11 +1,11 @@
-"""Plain and Markdown texts to prose with sections, as `kb.parse` does with the HTML of wikis."""
+"""Plain and Markdown texts to prose with sections, as `kb.wiki.parse` does with the HTML of wikis."""
 
 from __future__ import annotations
 
 import re
 
 from data.records import Section
-from kb.parse import Passage, clean, join_passages
+from kb.wiki.parse import Passage, clean, join_passages
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _PLAIN_HEADING = re.compile(r"^([A-Z][\w ,&-]{2,50}):$")

@@ -9,7 +9,7 @@ import re
 from itertools import accumulate
 
 from data.records import Span
-from kb.lexicon import groups
+from kb.distilling.lexicon import groups
 
 # A full stop after these belongs to the word, whatever follows.
 _NEVER_ENDS = groups()["abbreviation-inside"]

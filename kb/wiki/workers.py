@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from kb.wikipedia import N_CONCURRENT
+from kb.wiki.wikipedia import N_CONCURRENT
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def groups() -> dict[str, frozenset[str]]:
     """
     found: dict[str, set[str]] = {}
     current: set[str] | None = None
-    for line in files("kb").joinpath("lexicon.txt").read_text(encoding="utf-8").splitlines():
+    for line in files("kb.distilling").joinpath("lexicon.txt").read_text(encoding="utf-8").splitlines():
         words = line.partition("#")[0].split()
         if len(words) == 1 and words[0].startswith("["):
             current = found.setdefault(words[0].strip("[]"), set())

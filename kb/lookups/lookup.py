@@ -13,9 +13,9 @@ import numpy as np
 from data.arrays import FloatArray, rank_descending
 from data.contracts import TextEncoder
 from data.records import Context, Source, SpeciesEntry, TaxonMatch, Term, TermNote
-from kb.bm25 import tokens
-from kb.lookup_index import LookupIndex, LookupStore, index_of
-from kb.names import Mention
+from kb.lookups.bm25 import tokens
+from kb.lookups.index import LookupIndex, LookupStore, index_of
+from kb.lookups.names import Mention
 from kb.taxa import fold
 
 MAX_SPECIES = 4

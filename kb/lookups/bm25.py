@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from kb.lexicon import groups
+from kb.distilling.lexicon import groups
 
 # Robertson and Zaragoza 2009, the values most engines ship; not tuned here.
 K1 = 1.2

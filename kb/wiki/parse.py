@@ -14,8 +14,8 @@ from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString, PageElement, PreformattedString
 
 from data.records import Article, Section, Source
-from kb.figures import find_figures
-from kb.taxobox import find_taxobox, read_taxobox
+from kb.wiki.figures import find_figures
+from kb.wiki.taxobox import find_taxobox, read_taxobox
 
 CONTENT_ROOTS = (
     "#mw-content-text .mw-parser-output",

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
-from kb.wiki_pages import SiteInfo, clean_title
+from kb.wiki.pages import SiteInfo, clean_title
 
 # A link under these headings leads away from the list.
 _OTHER_SECTIONS = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from kb.lexicon import group_of, groups, words_of
+from kb.distilling.lexicon import group_of, groups, words_of
 
 Who = Literal["", "adult", "male", "female", "season", "juvenile", "race"]
 # The order in which a summary reads: the species, then its sexes, seasons and ages.

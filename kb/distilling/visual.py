@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from kb.lexicon import group_of, words_of
+from kb.distilling.lexicon import group_of, words_of
 
 # Points a word of the group gives, each group counted up to `_MOST`. Fitted by logistic regression on 312 sentences
 # labelled before any tuning (tests/kb/labels, half "development"), then rounded by hand.

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 from data.arrays import FloatArray
 from data.records import SpeciesEntry, Taxon, Term
-from kb.bm25 import BM25, tokens
-from kb.names import NameFinder
+from kb.lookups.bm25 import BM25, tokens
+from kb.lookups.names import NameFinder
 
 
 class LookupStore(Protocol):

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from bs4 import Tag
 
 from data.records import Figure
-from kb.taxobox import plain
+from kb.wiki.taxobox import plain
 
 SMALLEST_ICON_PX = 50  # shown narrower than this, a picture is a sign, not an illustration
 PHOTO_SUFFIXES = frozenset({"jpg", "jpeg", "jpe", "png", "webp", "gif", "tif", "tiff"})

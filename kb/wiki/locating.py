@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
-from kb.clues import Match, match_page, taxon_names, without_qualifier
-from kb.joining import assign, candidates, left_out, merged, page_ref, title_tries
 from kb.taxa import fold
 from kb.terms import term_id
-from kb.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
-from kb.wikipedia import TITLES_PER_REQUEST
+from kb.wiki.clues import Match, match_page, taxon_names, without_qualifier
+from kb.wiki.joining import assign, candidates, left_out, merged, page_ref, title_tries
+from kb.wiki.pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
+from kb.wiki.wikipedia import TITLES_PER_REQUEST
 
 if TYPE_CHECKING:
     from data.contracts import TaxonSource

@@ -14,10 +14,10 @@ from math import fsum
 from typing import Literal
 
 from data.records import Article, Span, Statement, Summary, Taxon
-from kb.lexicon import group_of, words_of
-from kb.sections import SectionKind, section_kinds
-from kb.sentences import split_sentences
-from kb.subjects import (
+from kb.distilling.lexicon import group_of, words_of
+from kb.distilling.sections import SectionKind, section_kinds
+from kb.distilling.sentences import split_sentences
+from kb.distilling.subjects import (
     READING_ORDER,
     Who,
     hangs_on_the_one_before,
@@ -26,8 +26,8 @@ from kb.subjects import (
     said_subject,
     with_subject,
 )
-from kb.trimming import NameHider, drop_brackets, trim_clauses
-from kb.visual import has_looks, has_other_matters, part_pairs, visual_score
+from kb.distilling.trimming import NameHider, drop_brackets, trim_clauses
+from kb.distilling.visual import has_looks, has_other_matters, part_pairs, visual_score
 
 # The paper's refined summaries have 76 words on average; past that a sentence must be worth its place.
 TARGET_WORDS = 76

@@ -15,12 +15,12 @@ from data.files import sha256_hex
 from data.images import read_image
 from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
-from kb.figures import is_photo, shows_something_else
-from kb.licences import licence_freedom, short_licence
-from kb.wiki_hosts import check_redirect
-from kb.wiki_pages import WikiPages, is_title
-from kb.wikipedia import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json
-from kb.workers import wiki_workers
+from kb.wiki.figures import is_photo, shows_something_else
+from kb.wiki.hosts import check_redirect
+from kb.wiki.licences import licence_freedom, short_licence
+from kb.wiki.pages import WikiPages, is_title
+from kb.wiki.wikipedia import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json
+from kb.wiki.workers import wiki_workers
 
 # Wikimedia's file servers refuse other widths since 2026.
 THUMBNAIL_WIDTHS_PX = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote, urljoin
 
-from kb.clues import Clues, clues_from_wikitext
-from kb.licences import short_licence
-from kb.wikipedia import TITLES_PER_REQUEST, Json, WikiClient, merge_answers
-from kb.workers import wiki_workers
+from kb.wiki.clues import Clues, clues_from_wikitext
+from kb.wiki.licences import short_licence
+from kb.wiki.wikipedia import TITLES_PER_REQUEST, Json, WikiClient, merge_answers
+from kb.wiki.workers import wiki_workers
 
 PAGES_PER_LISTING = 500
 LONGEST_TITLE_BYTES = 255

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from data.records import Taxon
-from kb.lexicon import group_of, groups, words_of
-from kb.visual import has_looks, has_other_matters
+from kb.distilling.lexicon import group_of, groups, words_of
+from kb.distilling.visual import has_looks, has_other_matters
 
 _NOTE = re.compile(r"\s*\[[^\[\]]{0,40}\]")
 _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)")
