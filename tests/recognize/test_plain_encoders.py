@@ -120,7 +120,7 @@ def test_an_unknown_profile_lists_those_there_are():
 
 
 def test_a_hundred_photos_a_second_on_one_core():
-    encoders = load_encoders("starter")
+    encoders = load_encoders("plain")
     photo = Image.effect_noise((420, 300), 60).convert("RGB")
     for encoder in (*encoders.text_image, encoders.visual):
         encoder.encode_images([photo])
