@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -193,6 +193,12 @@ class KnowledgeBase:
             self._tables[name] = table
         return self._tables[name]
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Let go of all files."""
         self._tables.clear()
@@ -254,9 +260,8 @@ def open_store(path: str | Path) -> KnowledgeBase:
         >>> owls = [taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl"]
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))
-        ...     store = kb.open(f"{folder}/owls.kb")
-        ...     [entry] = store.species(["bubo-scandiacus"])
-        ...     store.close()
+        ...     with kb.open(f"{folder}/owls.kb") as store:
+        ...         [entry] = store.species(["bubo-scandiacus"])
         >>> entry.taxon.common_name, len(entry.anchors)
         ('Snowy Owl', 3)
     """
