@@ -107,6 +107,22 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return chances
 
 
+def as_array(weights: FusionWeights) -> NDArray[np.float64]:
+    """Return weights in the order of `stage_scores`: what `as_fusion_weights` was given."""
+    known = (weights.known_text, weights.known_visual, weights.known)
+    return np.array([*known, weights.text, weights.visual, weights.new_species])
+
+
+def calibration_error(confidence: NDArray[np.float64], is_right: NDArray[np.bool_], n_bins: int = 10) -> float:
+    """Return the expected calibration error: the mean gap of confidence and accuracy over bins of equal counts.
+
+    Source: Naeini et al., AAAI 2015, with equal-count bins.
+    """
+    bins = np.array_split(np.argsort(confidence, kind="stable"), n_bins)
+    gaps = [len(b) * abs(confidence[b].mean() - is_right[b].mean()) for b in bins if len(b)]
+    return float(sum(gaps) / len(confidence))
+
+
 def as_fusion_weights(weights: NDArray[np.float64]) -> FusionWeights:
     """Return the fitted numbers under the names that the default preset knows them by."""
     known_text, known_visual, known, text, visual, new_species = (float(weight) for weight in weights)

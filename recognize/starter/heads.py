@@ -57,7 +57,7 @@ class Heads:
 
     def encode_photos(self, features: FloatArray) -> FloatArray:
         """Return `(n, dim)` unit rows of photo features in the space shared with texts."""
-        centred = as_unit_rows(features) - self.photo_mean
+        centred = self.encode_looks(features) - self.photo_mean
         hidden = gelu(_rows(centred, self.photo_in) + self.photo_bias)
         return as_unit_rows(_rows(hidden, self.photo_out) + _rows(centred, self.photo_skip) + self.photo_out_bias)
 

@@ -7,7 +7,6 @@ Prints Markdown tables.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,97 +15,16 @@ from typing import Final
 import click
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from data.arrays import FloatArray, IntArray
-from data.contracts import VectorTable
-from recognize.fusion import FusionWeights, default
-from recognize.knowledge import Knowledge
-from recognize.retrieve import anchors_only, text_only, vr_rag_v1, vr_rag_v2
-from recognize.stages import Queries, Ranking
+from data.arrays import IntArray
+from recognize.fusion import FusionWeights
 from recognize.starter.encoder import HEADS_FILE, TOWER_FILE, Weights
-from recognize.starter.fitting import Sample, as_fusion_weights, fit_weights, stage_scores
-from recognize.starter.heads import Heads, read_heads
-from recognize.starter.protocol import N_FOLDS, Collection, read_collection
+from recognize.starter.fitting import as_array, calibration_error, softmax, stage_scores
+from recognize.starter.protocol import N_FOLDS
+from recognize.starter.study import ROWS, Study, read_study
 
 COLUMNS: Final = ("top-1", "top-5", "hit@30", "MRR@1", "MRR@5", "MRR@10")
 N_DRAWS: Final = 2000
-ABSENT: Final = 1_000_000
-"""The rank of a species that a preset did not rank."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """Heads, and the features of the photos that are asked or serve as anchors."""
-
-    collection: Collection
-    heads: Heads
-    features: FloatArray
-
-    @cached_property
-    def looks(self) -> FloatArray:
-        """All photos in the visual space."""
-        return self.heads.encode_looks(self.features)
-
-    @cached_property
-    def photos(self) -> FloatArray:
-        """All photos in the space of texts."""
-        return self.heads.encode_photos(self.features)
-
-    @cached_property
-    def texts(self) -> FloatArray:
-        """All that is said of each species of the vocabulary."""
-        said: dict[str, list[str]] = {name: [] for name in self.collection.vocabulary}
-        for description in self.collection.descriptions:
-            said[description.species] += description.sentences
-        return self.heads.encode_texts(["\n".join(said[name]) for name in self.collection.vocabulary])
-
-    def knowledge(self, mode: str, vocabulary: IntArray) -> Knowledge:
-        """Return the knowledge of some species: a chunk each, and their anchors."""
-        position = np.full(len(self.collection.vocabulary), -1, dtype=np.intp)
-        position[vocabulary] = np.arange(len(vocabulary))
-        anchors = self.collection.anchors(mode)
-        anchors = anchors[position[self.collection.labels[anchors]] >= 0]
-        owners = position[self.collection.labels[anchors]]
-        ids = tuple(self.collection.photos[i].path for i in anchors)
-        row_of = {name: row for row, name in enumerate(self.heads.species)}
-        names = [self.collection.vocabulary[i] for i in vocabulary]
-        known = np.array([i for i, name in enumerate(names) if name in row_of], dtype=np.intp)
-        return Knowledge(
-            n_species=len(vocabulary),
-            names=("starter",),
-            chunks=(VectorTable(ids=tuple(names), owners=np.arange(len(names)), vectors=self.texts[vocabulary]),),
-            anchors=VectorTable(ids=ids, owners=owners, vectors=self.looks[anchors]),
-            images=(VectorTable(ids=ids, owners=owners, vectors=self.photos[anchors]),),
-            known=known,
-            prototypes=self.heads.prototypes[[row_of[names[i]] for i in known]],
-        )
-
-    def queries(self, photos: IntArray) -> Queries:
-        """Return the vectors of some photos."""
-        return Queries(text_image=(self.photos[photos],), visual=self.looks[photos])
-
-
-Score = Callable[[Knowledge, Queries, FusionWeights], list[Ranking]]
-ROWS: Final[dict[str, Score]] = {
-    "text only": lambda k, q, w: text_only(k, q, m=100),
-    "anchors only (best)": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3),
-    "anchors only (centre)": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3, anchor_pooling="centre"),
-    "vr-rag-v1": lambda k, q, w: vr_rag_v1(k, q),
-    "vr-rag-v1, maximum": lambda k, q, w: vr_rag_v1(k, q, anchor_pooling="max"),
-    "vr-rag-v2": lambda k, q, w: vr_rag_v2(k, q),
-    "default": lambda k, q, w: default(k, q, weights=w, anchor_pooling="centre"),
-}
-
-
-def ranks_of(rankings: Sequence[Ranking], truth: IntArray) -> IntArray:
-    """Return the rank of the right species for each photo, `ABSENT` where it was not ranked."""
-    ranks = np.full(len(rankings), ABSENT, dtype=np.intp)
-    for i, ranking in enumerate(rankings):
-        found = np.flatnonzero(ranking.species == truth[i])
-        if len(found):
-            ranks[i] = found[0] + 1
-    return ranks
 
 
 def values_of(ranks: IntArray) -> NDArray[np.float64]:
@@ -148,108 +66,6 @@ def species_mean(values: NDArray[np.float64], species: IntArray) -> NDArray[np.f
     sums = np.stack([np.bincount(classes, column) for column in values.T], axis=1)
     result: NDArray[np.float64] = (sums / np.bincount(classes)[:, None]).mean(axis=0)
     return result
-
-
-@dataclass(frozen=True)
-class Study:
-    """The models, and the ranks that they give."""
-
-    collection: Collection
-    seen: Model
-    folds: tuple[Model, ...]
-
-    @cached_property
-    def hidden(self) -> IntArray:
-        """The queries of `seen`."""
-        hidden: IntArray = np.intersect1d(self.collection.hidden, self.collection.queries)
-        return hidden
-
-    def fold_queries(self, fold: int) -> IntArray:
-        """Return the queries whose species the model of the fold has not seen."""
-        queries = self.collection.queries
-        mine: IntArray = queries[self.collection.folds[self.collection.labels[queries]] == fold]
-        return mine
-
-    @cached_property
-    def everything(self) -> IntArray:
-        """The open vocabulary."""
-        return np.arange(len(self.collection.vocabulary))
-
-    def samples(self, mode: str, *, shipped: bool) -> list[list[Sample]]:
-        """Return for each fold what weights are fitted on: species new to its model, and known ones, equally.
-
-        With `shipped` no photo of the hidden half is among them.
-        """
-        labels = self.collection.labels
-        tuning = np.intersect1d(self.collection.tuning, self.collection.queries)
-        result = []
-        for fold, model in enumerate(self.folds):
-            new = self.fold_queries(fold)
-            new = np.setdiff1d(new, self.collection.hidden) if shipped else new
-            known = tuning[self.collection.folds[labels[tuning]] != fold]
-            knowledge = model.knowledge(mode, self.everything)
-            result.append(
-                [
-                    Sample(stages=stage_scores(knowledge, model.queries(photos)), truth=labels[photos], share=0.5)
-                    for photos in (new, known)
-                ]
-            )
-        return result
-
-    def nested_weights(self, mode: str) -> list[FusionWeights]:
-        """Return for each fold the weights fitted without any photo of its species."""
-        samples = self.samples(mode, shipped=False)
-        nested = []
-        for fold in range(N_FOLDS):
-            chosen = []
-            for other in range(N_FOLDS):
-                if other == fold:
-                    continue
-                for sample in samples[other]:
-                    kept = self.collection.folds[sample.truth] != fold
-                    chosen.append(Sample(stages=sample.stages[kept], truth=sample.truth[kept], share=sample.share))
-            nested.append(as_fusion_weights(fit_weights(chosen)))
-        return nested
-
-    def shipped_weights(self, mode: str) -> FusionWeights:
-        """Return the weights that are shipped: fitted on all folds, without the hidden half."""
-        return as_fusion_weights(fit_weights([s for samples in self.samples(mode, shipped=True) for s in samples]))
-
-    def ranks(self, setting: str, mode: str, row: str, weights: Sequence[FusionWeights], *, bounded: bool) -> IntArray:
-        """Return the ranks of the right species, for the photos of `asked(setting)`."""
-        asked, labels, folds = self.asked(setting), self.collection.labels, self.collection.folds
-        vocabulary = np.unique(labels[asked]) if bounded else self.everything
-        ranks = np.full(len(asked), ABSENT, dtype=np.intp)
-        for fold in range(N_FOLDS):
-            mine = folds[labels[asked]] == fold
-            model = self.seen if setting == "seen" else self.folds[fold]
-            rankings = ROWS[row](model.knowledge(mode, vocabulary), model.queries(asked[mine]), weights[fold])
-            ranks[mine] = ranks_of(rankings, np.searchsorted(vocabulary, labels[asked[mine]]))
-        return ranks
-
-    def asked(self, setting: str) -> IntArray:
-        """Return the photos that are asked in `seen` or `unseen`."""
-        return self.hidden if setting == "seen" else self.collection.queries
-
-
-def read_study(data: Path, work: Path) -> Study:
-    """Return the shipped model and the folds' models."""
-    collection = read_collection(data)
-    weights = Weights()
-    asked = np.union1d(np.union1d(collection.anchors("three"), collection.anchors("wiki")), collection.queries)
-    features = np.zeros((len(collection.photos), 1280), dtype=np.float32)
-    for first in range(0, len(asked), 64):
-        some = asked[first : first + 64]
-        images = []
-        for i in some:
-            with Image.open(data / collection.photos[i].path) as image:
-                images.append(image.convert("RGB"))
-        features[some] = weights.tower.features(images)
-    folds = tuple(
-        Model(collection, read_heads(work / f"fold{fold}.heads.npz"), np.load(work / f"fold{fold}.features.npy"))
-        for fold in range(N_FOLDS)
-    )
-    return Study(collection, Model(collection, weights.heads, features), folds)
 
 
 def table(study: Study, mode: str, *, bounded: bool) -> list[str]:
@@ -305,6 +121,60 @@ def _draw_means(boot: Bootstrap, species: IntArray, values: NDArray[np.float64])
     return result
 
 
+def groups(study: Study, mode: str) -> list[str]:
+    """Return the table of the default preset by where the photos come from, and of species that were confused most."""
+    weights, labels = study.nested_weights(mode), study.collection.labels
+    lines = ["", f"**default by source of the photo, `{mode}`, open: top-1 (n)**", "", "| source | unseen | seen |"]
+    lines.append("|---|---|---|")
+    right, sources = {}, {}
+    for setting in ("unseen", "seen"):
+        right[setting] = study.ranks(setting, mode, "default", weights, bounded=False) == 1
+        sources[setting] = np.array([study.collection.photos[i].source for i in study.asked(setting)])
+    for source in sorted(set(sources["unseen"])):
+        cells = [f"{_short(right[s][sources[s] == source].mean())} ({(sources[s] == source).sum()})" for s in right]
+        lines.append(f"| {source} | " + " | ".join(cells) + " |")
+    lines += ["", f"**the ten species with the lowest top-1, `{mode}`, unseen, five photos or more**", ""]
+    asked = labels[study.asked("unseen")]
+    counts = np.bincount(asked, minlength=len(study.everything))
+    shares = np.bincount(asked, right["unseen"], minlength=len(counts)) / np.maximum(counts, 1)
+    often = [i for i in np.argsort(shares, kind="stable") if counts[i] >= 5][:10]
+    lines.append(", ".join(f"{study.collection.vocabulary[i]} {_short(shares[i])} ({counts[i]})" for i in often))
+    return lines
+
+
+def calibration(study: Study, mode: str) -> list[str]:
+    """Return how far the softmax of the default preset's score can be trusted, weights fitted without the fold."""
+    weights, labels, folds = study.nested_weights(mode), study.collection.labels, study.collection.folds
+    lines = [
+        "",
+        f"**confidence, `{mode}`, open**",
+        "",
+        "| | n | ECE | top-1 | at .5 | at .7 | at .9 |",
+        "|---" * 7 + "|",
+    ]
+    sure: dict[str, NDArray[np.float64]] = {}
+    right: dict[str, NDArray[np.bool_]] = {}
+    for setting in ("unseen", "seen"):
+        asked = study.asked(setting)
+        sure[setting], right[setting] = np.zeros(len(asked)), np.zeros(len(asked), dtype=np.bool_)
+        for fold in range(N_FOLDS):
+            mine = folds[labels[asked]] == fold
+            model = study.seen if setting == "seen" else study.folds[fold]
+            stages = stage_scores(model.knowledge(mode, study.everything), model.queries(asked[mine]))
+            chances = softmax(stages.astype(np.float64) @ as_array(weights[fold]))
+            sure[setting][mine] = chances.max(axis=1)
+            right[setting][mine] = chances.argmax(axis=1) == labels[asked[mine]]
+    sure["both"], right["both"] = np.concatenate(list(sure.values())), np.concatenate(list(right.values()))
+    for setting, confidence in sure.items():
+        cells = [str(len(confidence)), _short(calibration_error(confidence, right[setting]))]
+        cells.append(_short(right[setting].mean()))
+        for floor in (0.5, 0.7, 0.9):
+            kept = confidence >= floor
+            cells.append(f"{_short(right[setting][kept].mean())} of {_short(kept.mean())}")
+        lines.append(f"| {setting} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def _short(value: float) -> str:
     return f"{value:.3f}".removeprefix("0")
 
@@ -332,6 +202,7 @@ def main(data: Path, work: Path, weights: bool) -> None:
     for mode in ("three", "wiki"):
         for bounded in (False, True):
             click.echo("\n".join(table(study, mode, bounded=bounded)))
+        click.echo("\n".join(groups(study, mode) + calibration(study, mode)))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 VARIANT = "lite2"
 LOOK_DIM = 384
 SEEN = "seen"
-PAIR_VIEWS = (0, 2, 3, 4)
 WEIGHTS = Path(__file__).parent / "weights"
 
 
@@ -63,11 +62,12 @@ def train_model(
     if epochs:
         maps = read_maps(work)
         look = tune_look(backbone, maps, frozen, names, photos, dim=LOOK_DIM, epochs=epochs)
-        features = features_of(maps[list(PAIR_VIEWS)], backbone, len(PAIR_VIEWS))
+        features = features_of(maps, backbone)
     else:
         look = train_look(frozen, names, photos, dim=LOOK_DIM)
-        features = frozen[list(PAIR_VIEWS)]
-    arrays = train_pair(corpus, features, collection.labels, photos)
+        features = frozen
+    looks = np.stack([look.encode(view) for view in features])
+    arrays = train_pair(corpus, looks, collection.labels, photos)
     arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights}
     arrays |= {"look_mean": look.mean, "look": look.matrix, "prototypes": look.prototypes}
     write_heads(work / f"{name}.heads.npz", arrays, words, look.species)
