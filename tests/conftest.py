@@ -12,6 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A time limit an example would test how busy the machine is.
+settings.register_profile("steady", deadline=None)
+settings.load_profile("steady")
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}

@@ -85,7 +85,7 @@ def test_a_long_summary_takes_time_in_proportion_to_its_length() -> None:
     summary = summary_of(
         *["The crown is red and the bill is black, but not always."] * 3000, "x" * 100_000, "a, " * 30_000
     )
-    begin = time.perf_counter()
+    begin = time.process_time()
     chunks = pack_chunks(summary, "a-b", [BagOfWords(max_tokens=64)])
-    assert time.perf_counter() - begin < 10  # about 1 s
+    assert time.process_time() - begin < 10  # about 1 s
     assert len(chunks) > 700
