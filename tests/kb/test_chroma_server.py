@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +21,17 @@ from data.errors import SourceUnavailable
 from kb.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 
-# chromadb's HTTP client leaves its connection to the garbage collector, which says so.
-pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Collect here what chromadb's HTTP client leaves to the garbage collector, so that no other test is blamed."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
 
 
 @pytest.fixture(scope="module")
