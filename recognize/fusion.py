@@ -61,10 +61,10 @@ WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
     },
     "starter": {
         "single": FusionWeights(
-            text=1.974, visual=1.270, new_species=2.064, known=1.345, known_text=0.787, known_visual=0.043
+            text=1.810, visual=1.334, new_species=2.390, known=1.111, known_text=1.099, known_visual=0.041
         ),
         "several": FusionWeights(
-            text=1.228, visual=2.158, new_species=1.415, known=1.088, known_text=0.742, known_visual=0.780
+            text=1.134, visual=2.198, new_species=1.530, known=0.888, known_text=1.033, known_visual=0.742
         ),
     },
 }
