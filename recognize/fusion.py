@@ -49,8 +49,8 @@ class FusionWeights:
     known_visual: float = 0.0
 
 
-# `starter`: fitted on the held-out species of five folds and on tuning photos of trained ones, half and half, the hidden
-# half of the protocol left out (`recognize.starter.study`, `shipped_weights`); `single` on one anchor a species,
+# `starter`: fitted on the held-out species of five folds and on tuning photos of trained ones, half and half, without
+# the hidden half of the protocol (`recognize.starter.study`, `shipped_weights`); `single` on one anchor a species,
 # `several` on up to three.
 # `plain`: not fitted. On 600 photos of 1,407 species with about two anchors, .25 found the species most often among the
 # first 30 (.417; .410 without text, .387 with .5). One anchor says less, so text counts more.

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromadb.api.shared_system_client import SharedSystemClient
 
 import kb
 import recognize
@@ -31,9 +30,7 @@ def collected() -> Iterator[None]:
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
-        SharedSystemClient.clear_system_cache()
         gc.collect()
-
 
 
 @pytest.fixture(scope="module")
