@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
-from recognize.fusion import FusionWeights
+from recognize.fusion import WEIGHTS, FusionWeights
 from recognize.starter.encoder import HEADS_FILE, TOWER_FILE, Weights
 from recognize.starter.fitting import as_array, calibration_error, softmax, stage_scores
 from recognize.starter.protocol import N_FOLDS
@@ -142,6 +142,27 @@ def groups(study: Study, mode: str) -> list[str]:
     return lines
 
 
+def one_model(study: Study, mode: str) -> list[str]:
+    """Return what the default preset gives where one model is asked for new and known species, and as shipped."""
+    labels = study.collection.labels
+    lines = ["", f"**one model asked for both kinds of species, `{mode}`, open: top-1 / MRR@10**", ""]
+    lines += ["| | species new to it | species it knows, other photos |", "|---|---|---|"]
+    for blind in (False, True):
+        cells = []
+        for photos, ranks in study.mixed_ranks(mode, blind=blind):
+            values = values_of(ranks)[:, [0, 5]]
+            low, high = np.quantile(Bootstrap(labels[photos]).means(values, by_species=False), (0.025, 0.975), axis=0)
+            numbers = zip(values.mean(axis=0), low, high, strict=True)
+            cells.append(" / ".join(f"{_short(m)} ({_short(a)}-{_short(b)})" for m, a, b in numbers))
+            cells[-1] += f", n = {len(photos)}"
+        lines.append(
+            f"| default{', without what it knows of its training' if blind else ''} | " + " | ".join(cells) + " |"
+        )
+    weights = [WEIGHTS["starter"]["single" if mode == "wiki" else "several"]] * N_FOLDS
+    mean = values_of(study.ranks("seen", mode, "default", weights, bounded=False)).mean(axis=0)
+    return [*lines, "", f"Seen, with the shipped weights: top-1 {_short(mean[0])}, MRR@10 {_short(mean[5])}."]
+
+
 def calibration(study: Study, mode: str) -> list[str]:
     """Return how far the softmax of the default preset's score can be trusted, weights fitted without the fold."""
     weights, labels, folds = study.nested_weights(mode), study.collection.labels, study.collection.folds
@@ -202,7 +223,7 @@ def main(data: Path, work: Path, weights: bool) -> None:
     for mode in ("three", "wiki"):
         for bounded in (False, True):
             click.echo("\n".join(table(study, mode, bounded=bounded)))
-        click.echo("\n".join(groups(study, mode) + calibration(study, mode)))
+        click.echo("\n".join(groups(study, mode) + one_model(study, mode) + calibration(study, mode)))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -126,19 +126,25 @@ class Study:
         """The open vocabulary."""
         return np.arange(len(self.collection.vocabulary))
 
-    def samples(self, mode: str, *, shipped: bool) -> list[list[Sample]]:
+    @cached_property
+    def held(self) -> IntArray:
+        """Photos that no fold's model was trained on, of species that most of them know."""
+        held: IntArray = np.intersect1d(self.collection.tuning, self.collection.queries)
+        return held
+
+    def samples(self, mode: str, *, shipped: bool = False, blind: bool = False) -> list[list[Sample]]:
         """Return for each fold what weights are fitted on: species new to its model, and known ones, equally.
 
-        With `shipped` no photo of the hidden half is among them.
+        With `shipped` no photo of the hidden half is among them; with `blind` models have forgotten their prototypes.
         """
         labels = self.collection.labels
-        tuning = np.intersect1d(self.collection.tuning, self.collection.queries)
         result = []
         for fold, model in enumerate(self.folds):
             new = self.fold_queries(fold)
             new = np.setdiff1d(new, self.collection.hidden) if shipped else new
-            known = tuning[self.collection.folds[labels[tuning]] != fold]
+            known = self.held[self.collection.folds[labels[self.held]] != fold]
             knowledge = model.knowledge(mode, self.everything)
+            knowledge = without_prototypes(knowledge) if blind else knowledge
             result.append(
                 [
                     Sample(stages=stage_scores(knowledge, model.queries(photos)), truth=labels[photos], share=0.5)
@@ -147,11 +153,15 @@ class Study:
             )
         return result
 
-    def nested_weights(self, mode: str) -> list[FusionWeights]:
-        """Return for each fold the weights fitted without any photo of its species."""
-        if mode in self.fitted:
-            return self.fitted[mode]
-        samples = self.samples(mode, shipped=False)
+    def nested_weights(self, mode: str, *, blind: bool = False) -> list[FusionWeights]:
+        """Return for each fold the weights fitted without any photo of its species.
+
+        The weights, that is: the models of the other folds were trained on photos of these species.
+        """
+        key = f"{mode}, blind" if blind else mode
+        if key in self.fitted:
+            return self.fitted[key]
+        samples = self.samples(mode, blind=blind)
         nested = []
         for fold in range(N_FOLDS):
             chosen = []
@@ -162,7 +172,7 @@ class Study:
                     kept = self.collection.folds[sample.truth] != fold
                     chosen.append(Sample(stages=sample.stages[kept], truth=sample.truth[kept], share=sample.share))
             nested.append(as_fusion_weights(fit_weights(chosen)))
-        self.fitted[mode] = nested
+        self.fitted[key] = nested
         return nested
 
     def shipped_weights(self, mode: str) -> FusionWeights:
@@ -181,9 +191,38 @@ class Study:
             ranks[mine] = ranks_of(rankings, np.searchsorted(vocabulary, labels[asked[mine]]))
         return ranks
 
+    def mixed_ranks(self, mode: str, *, blind: bool) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+        """Return (photos, ranks) of species new to the folds' models, and of species that the same models know.
+
+        The ranks are of the default preset; with `blind` it knows nothing of the training.
+        """
+        weights, labels, folds = self.nested_weights(mode, blind=blind), self.collection.labels, self.collection.folds
+        photos: tuple[list[IntArray], list[IntArray]] = ([], [])
+        ranks: tuple[list[IntArray], list[IntArray]] = ([], [])
+        for fold, model in enumerate(self.folds):
+            knowledge = model.knowledge(mode, self.everything)
+            knowledge = without_prototypes(knowledge) if blind else knowledge
+            for kind, asked in enumerate((self.fold_queries(fold), self.held)):
+                for own in range(N_FOLDS):
+                    mine = asked[folds[labels[asked]] == own]
+                    if kind == 1 and own == fold:
+                        continue
+                    rankings = ROWS["default"](knowledge, model.queries(mine), weights[own])
+                    photos[kind].append(mine)
+                    ranks[kind].append(ranks_of(rankings, labels[mine]))
+        new, known = ((np.concatenate(photos[kind]), np.concatenate(ranks[kind])) for kind in (0, 1))
+        return new, known
+
     def asked(self, setting: str) -> IntArray:
         """Return the photos that are asked in `seen` or `unseen`."""
         return self.hidden if setting == "seen" else self.collection.queries
+
+
+def without_prototypes(knowledge: Knowledge) -> Knowledge:
+    """Return the same knowledge for an encoder that does not tell what it was trained on."""
+    return replace(
+        knowledge, known=np.empty(0, dtype=np.intp), prototypes=np.empty((0, knowledge.prototypes.shape[1]), np.float32)
+    )
 
 
 def read_study(data: Path, work: Path) -> Study:
