@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,15 +20,6 @@ from kb.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture(autouse=True)
-def collected() -> Iterator[None]:
-    """Collect here what chromadb's HTTP client leaves to the garbage collector, so that no other test is blamed."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 @pytest.fixture(scope="module")
