@@ -15,6 +15,8 @@ from data.arrays import FloatArray, IntArray
 from data.records import (
     AnchorImage,
     Article,
+    ChatReply,
+    ChatRequest,
     Failure,
     FetchedPage,
     Job,
@@ -24,6 +26,7 @@ from data.records import (
     SpeciesEntry,
     Taxon,
     Term,
+    WebPassage,
 )
 
 if TYPE_CHECKING:
@@ -169,6 +172,38 @@ class AnchorBatch:
 
     images: tuple[AnchorImage, ...]
     skipped: tuple[LeftOut, ...] = ()
+
+
+# --- models behind endpoints -------------------------------------------------------------------------------------
+
+
+class ChatModel(Protocol):
+    """A language or vision model. Many replies may be awaited at once; how many are in flight is its own matter."""
+
+    @property
+    def name(self) -> str:
+        """The model and its provider, without secrets; part of fingerprints."""
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Return the reply to one request.
+
+        Raises:
+            Refused: if the model will not answer.
+            CostStop: if the reply could pass the limit of cost; nothing was asked.
+            NotCached: if replies may only come from the cache, and this one is not there.
+            SourceError: if the provider failed for good.
+        """
+
+
+class WebSearch(Protocol):
+    """Finds passages on a question in the web, or in a wiki."""
+
+    @property
+    def name(self) -> str:
+        """What is searched, without secrets."""
+
+    def search(self, question: str, *, n: int = 3) -> list[WebPassage]:
+        """Return up to `n` passages, best first, each with its source; empty if nothing was found."""
 
 
 # --- store -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
     │   ├── MissingKnowledgeBase      no knowledge base at that path
     │   ├── MissingContact            a Wikimedia request without a contact address
     │   ├── SpaceMismatch             a knowledge base of another encoder space
+    │   ├── NotCached                 offline, a reply that the cache does not hold
     │   └── KnowledgeBaseLocked     * another process is writing to it
     ├── BadInput                   5  what was given cannot be used
     │   ├── UnknownTaxon              with suggestions
@@ -18,7 +19,9 @@
     │   ├── RateLimited             * 429, or a database lag that does not end
     │   ├── MalformedAnswer           something else than the promised format
     │   │   └── TooLarge              longer than what is taken
-    │   └── PageNotFound
+    │   ├── PageNotFound
+    │   └── Refused                   a model will not answer
+    ├── CostStop                   7  going on could pass the limit of cost
     └── StoreError                 1  ledger, Chroma, files and cache disagree
 
 The number is the exit code of the command line; `*` marks what is worth another try (`retryable`).
@@ -158,6 +161,20 @@ class TooLarge(MalformedAnswer):
 
 class PageNotFound(SourceError):
     """The wiki has no such page."""
+
+
+class Refused(SourceError):
+    """A model declined to answer; asked again, it would decline again."""
+
+
+class NotCached(MissingRequirement):
+    """Offline, replies come from the cache alone, and this one is not there."""
+
+
+class CostStop(FieldmarkError):
+    """The next request could pass the limit of cost; what was paid for is kept."""
+
+    exit_code = 7
 
 
 class StoreError(FieldmarkError):
