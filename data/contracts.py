@@ -6,13 +6,14 @@ tested in `tests/laws`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from data.arrays import FloatArray, IntArray
 from data.records import (
+    Anchor,
     AnchorImage,
     Article,
     ChatReply,
@@ -20,8 +21,11 @@ from data.records import (
     Failure,
     FetchedPage,
     Job,
+    Judgement,
     LeftOut,
     PageRef,
+    Question,
+    QuestionAnswer,
     RankedImage,
     SpeciesEntry,
     Taxon,
@@ -166,12 +170,53 @@ class GivesTextVectors(Protocol):
         """Return the `(dim,)` float32 unit vector of all that is said of a subject in a text-image space, or None."""
 
 
+@runtime_checkable
+class HasOrigin(Protocol):
+    """What a source may be besides: one that can be opened again by what is noted of it."""
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """`kind` (wikipedia, folder, starter) and the settings that make it this source; never a secret."""
+
+
+@runtime_checkable
+class CountsRequests(Protocol):
+    """What a source may be besides: one that says how often it has asked somebody else."""
+
+    @property
+    def requests_made(self) -> int:
+        """API requests so far, tries included, photos apart."""
+
+    @property
+    def photos_asked(self) -> int:
+        """Photos asked for so far, tries included."""
+
+
+@runtime_checkable
+class TellsChanges(Protocol):
+    """What a source may be besides: one that says what is new without sending bodies and photos again."""
+
+    def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+        """Yield for each taxon or term and the page that it had, in this order, the page that it has now.
+
+        A page that did not change comes back as it was; a subject that has none any more is left out.
+        """
+
+    def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
+        """Return file -> a text that changes when the photo, its author or its licence does; empty for no such file."""
+
+    def reuse_photos(self, held: Mapping[str, Anchor]) -> None:
+        """Take these anchors, by the version of their photo, for what `fetch_anchors` would download once more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorBatch:
     """The photos of one article: those taken, and why the others were not (`LeftOut.name` is the file)."""
 
     images: tuple[AnchorImage, ...]
     skipped: tuple[LeftOut, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """File -> version (as `TellsChanges.photo_versions` has it) of the photos that were looked at."""
 
 
 # --- models behind endpoints -------------------------------------------------------------------------------------
@@ -256,6 +301,63 @@ class KnowledgeStore(Protocol):
 
 
 # --- re-ranking --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenImage:
+    """An image as a judge takes it, made once for all questions: a picture file for endpoints, vectors for encoders."""
+
+    jpeg: bytes = b""
+    vectors: tuple[FloatArray, ...] = ()
+    """One `(dim,)` unit vector for each encoder of the judge."""
+
+
+class Judge(Protocol):
+    """Says how probable it is that an image shows what a question asks for."""
+
+    @property
+    def name(self) -> str:
+        """What judges and how, without secrets; part of the key under which answers are kept."""
+
+    def look(self, path: Path) -> SeenImage:
+        """Return the image as the judge takes it; may be called in several threads at once.
+
+        Raises:
+            BadImage: if it cannot be read.
+        """
+
+    async def judge(
+        self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]
+    ) -> Judgement:
+        """Return the answer to one question.
+
+        Args:
+            image: what `look` gave.
+            question: the question.
+            query: the query that the question is about.
+            context: what is known of the words of the query; may be empty.
+            earlier: questions on the same image that were answered before, in order; empty without chaining.
+
+        Raises:
+            SourceError: if a provider failed for good. A model that declines is no failure: it could not tell.
+        """
+
+
+@runtime_checkable
+class JudgesTogether(Protocol):
+    """What a judge may do besides: answer all questions on an image at once."""
+
+    async def judge_together(
+        self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str
+    ) -> list[Judgement]:
+        """Return the answer to each question, in order; the cost is on the first."""
+
+
+class QueryReranker(Protocol):
+    """Ranks the images of a job anew, many jobs at once; the same laws as for `Reranker`."""
+
+    async def rank(self, job: Job) -> list[RankedImage]:
+        """Return all images of the job, best first."""
 
 
 class Reranker(Protocol):
