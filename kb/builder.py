@@ -20,6 +20,7 @@ from data.records import STAGES, Progress, Stage, Status, Taxon, Term
 from kb.distilling.distill import ExtractiveDistiller
 from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
 from kb.ledger import Ledger, fingerprint
+from kb.origins import note_origin
 from kb.stages.anchor import anchor
 from kb.stages.distil import distil
 from kb.stages.encode import encode
@@ -89,7 +90,7 @@ def build(
     layout.claim()
     started = time.monotonic()
     with writer_lock(layout.lock):
-        info = _begin(layout, source, encoders)
+        info = begin(layout, source, encoders)
         ledger = Ledger(layout.ledger)
         try:
             run = BuildRun(
@@ -104,17 +105,18 @@ def build(
             )
             stages = STAGES if only is None else (only,)
             _open_run(ledger, stages)
+            note_origin(ledger, source)
             if "resolve" in stages:
                 chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])
                 resolve_taxa(run, source.locate(taxa) if located is None else located, selection=chosen, limit=limit)
                 resolve_terms(run, terms)
-            _run_stages(run, stages)
+            run_stages(run, stages)
             ledger.drop_fact("building")
             ledger.checkpoint()
         finally:
             ledger.close()
-        status = _status(layout)
-        _write_manifest(layout, run, status, seconds=time.monotonic() - started)
+        status = status_of(layout)
+        write_manifest(layout, run, status, seconds=time.monotonic() - started)
     return status
 
 
@@ -126,7 +128,8 @@ def _open_run(ledger: Ledger, stages: Sequence[Stage]) -> None:
         ledger.set_fact("building", ", ".join(stages))
 
 
-def _run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
+def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
+    """Do what the stages after `resolve` find to do."""
     if "fetch" in stages:
         fetch(run)
     if "distil" in stages:
@@ -150,7 +153,12 @@ def _run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
             collections.close()
 
 
-def _begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:
+def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:
+    """Return what the knowledge base is, begun if there is none yet; only for the holder of the writer's lock.
+
+    Raises:
+        SpaceMismatch: if it was begun with other encoders.
+    """
     if not layout.toml.exists():
         info = KnowledgeBaseInfo(
             id=new_id(),
@@ -172,7 +180,8 @@ def _begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> Knowled
     return info
 
 
-def _status(layout: Layout) -> Status:
+def status_of(layout: Layout) -> Status:
+    """Return what the knowledge base holds now."""
     store = KnowledgeBase(layout.root)
     try:
         return store.status()
@@ -180,7 +189,7 @@ def _status(layout: Layout) -> Status:
         store.close()
 
 
-def _write_manifest(layout: Layout, run: BuildRun, status: Status, *, seconds: float) -> None:
+def write_manifest(layout: Layout, run: BuildRun, status: Status, *, seconds: float) -> None:
     """Write what this run did; never a key or a setting that could hold one."""
     ended = datetime.now(UTC)
     counts = {

@@ -15,7 +15,7 @@ headings of plain texts; HTML is read as a page of a wiki.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,6 +88,11 @@ class FolderSource:
     def parser(self) -> str:
         """Name and version of what `parse` does."""
         return PARSER
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """How it is opened again."""
+        return {"kind": "folder", "path": str(self.folder.resolve())}
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
         """Yield for each taxon the folder that bears one of its names, the preferred ones first."""

@@ -167,6 +167,11 @@ class Ledger:
         row = self._db.execute("SELECT value FROM facts WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
+    def facts(self, prefix: str) -> list[tuple[str, str]]:
+        """Return `(key, value)` of all that is kept under keys that begin with `prefix`, sorted by key."""
+        query = "SELECT key, value FROM facts WHERE substr(key, 1, ?) = ? ORDER BY key"
+        return self._db.execute(query, (len(prefix), prefix)).fetchall()
+
     def set_fact(self, key: str, value: str) -> None:
         """Keep `value` under `key`."""
         with storage_errors(self.path.parent):

@@ -5,7 +5,7 @@ It goes through the same stages as Wikipedia. Its texts are our own words, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -99,6 +99,11 @@ class StarterSource:
     def parser(self) -> str:
         """Name and version of `parse`."""
         return "starter/2"
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """How it is opened again."""
+        return {"kind": "starter"}
 
     def taxa(self) -> list[Taxon]:
         """Return the species of the source, sorted by id."""

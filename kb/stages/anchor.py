@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from data.codec import dumps, loads
-from data.contracts import AnchorBatch
+from data.contracts import AnchorBatch, TellsChanges
 from data.errors import StoreError
 from data.records import Anchor, AnchorImage, Failure, LeftOut
 from kb.layout import collection_name
@@ -24,6 +25,8 @@ class AnchorOutput:
 
     anchors: tuple[Anchor, ...] = ()
     skipped: tuple[LeftOut, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """File -> version of the photos that were looked at, where the source tells versions."""
 
 
 def anchor(run: BuildRun) -> None:
@@ -40,6 +43,8 @@ def anchor(run: BuildRun) -> None:
         for key, mark in marks.items()
         if key not in done or done[key].fingerprint != mark or done[key].status == "failed"
     ]
+    if isinstance(run.source, TellsChanges):
+        run.source.reuse_photos(_kept_photos(run, [done[key] for key in todo if key in done]))
     tracker = run.track("anchor", len(todo))
     for group in grouped(todo, GROUP):
         articles = []
@@ -64,11 +69,24 @@ def _keep(run: BuildRun, key: str, mark: str, result: AnchorBatch | Failure, bef
     for image in result.images:
         if image.content is not None and run.layout.anchors.write(image.content) != image.anchor.sha256:
             raise StoreError(f"anchor {image.anchor.anchor_id} of {key}: its sha256 is not that of its picture")
-    output = AnchorOutput(anchors=tuple(image.anchor for image in result.images), skipped=result.skipped)
+    anchors = tuple(image.anchor for image in result.images)
+    output = AnchorOutput(anchors=anchors, skipped=result.skipped, versions=result.versions)
     with run.ledger.transaction():
         for space in run.info.anchor_spaces:
             _put_given_vectors(run, key, space, result.images)
         run.ledger.record([Step(subject_id=key, stage="anchor", fingerprint=mark, output=dumps(output))])
+
+
+def _kept_photos(run: BuildRun, steps: Iterable[Step]) -> dict[str, Anchor]:
+    """Return version -> anchor of the photos that these species have, as far as their files are whole."""
+    kept: dict[str, Anchor] = {}
+    for step in steps:
+        output = anchors_of(step)
+        for held in output.anchors:
+            version = output.versions.get(held.file)
+            if version and held.sha256 is not None and run.layout.anchors.is_whole(held.sha256):
+                kept[version] = held
+    return kept
 
 
 def _put_given_vectors(run: BuildRun, key: str, space: str, images: tuple[AnchorImage, ...]) -> None:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import quote, urljoin
 
 from kb.wiki.clues import Clues, clues_from_wikitext
@@ -23,6 +24,7 @@ _LOOKUP: Mapping[str, str | int] = {
     "rvsection": 0,
     "ppprop": "disambiguation",
 }
+_REVISIONS: Mapping[str, str | int] = {"prop": "info|pageprops", "ppprop": "disambiguation"}  # a few bytes a page
 _SITE: Mapping[str, str | int] = {"meta": "siteinfo", "siprop": "general|statistics|rightsinfo|namespaces"}
 
 
@@ -75,17 +77,21 @@ class WikiPages:
             self._site = self._read_site(merge_answers(self.client.query(_SITE)))
         return self._site
 
-    def look_up(self, titles: Sequence[str]) -> dict[str, WikiPage]:
-        """Return the pages that exist by the titles asked for, redirects resolved."""
+    def look_up(self, titles: Sequence[str], *, with_clues: bool = True) -> dict[str, WikiPage]:
+        """Return the pages that exist by the titles asked for, redirects resolved.
+
+        Without clues only their revisions are asked for, and whether they are disambiguations.
+        """
+        look_up = partial(self._look_up_batch, asked=_LOOKUP if with_clues else _REVISIONS)
         asked = [title for title in dict.fromkeys(map(clean_title, titles)) if is_title(title)]
         batches = [asked[i : i + TITLES_PER_REQUEST] for i in range(0, len(asked), TITLES_PER_REQUEST)]
         found: dict[str, WikiPage] = {}
         first, rest = batches[:1], batches[1:]
         for batch in first:
-            found.update(self._look_up_batch(batch))
+            found.update(look_up(batch))
         if rest:  # the first one alone: it brings the siteinfo, and a dead wiki is asked once and not three times
             with wiki_workers("look-up") as pool:
-                for part in pool.map(self._look_up_batch, rest):
+                for part in pool.map(look_up, rest):
                     found.update(part)
         return {title: found[clean_title(title)] for title in titles if clean_title(title) in found}
 
@@ -150,9 +156,9 @@ class WikiPages:
         )
         return [(hit["title"], hit.get("redirecttitle")) for hit in answer.get("search", ())][:n]
 
-    def _look_up_batch(self, titles: Sequence[str]) -> dict[str, WikiPage]:
+    def _look_up_batch(self, titles: Sequence[str], asked: Mapping[str, str | int]) -> dict[str, WikiPage]:
         wants_site = self._site is None
-        answer = self.client.query_titles(titles, {**_LOOKUP, **(_SITE if wants_site else {})})
+        answer = self.client.query_titles(titles, {**asked, **(_SITE if wants_site else {})})
         if wants_site and "general" in answer:
             self._site = self._read_site(answer)
         target = {step["from"]: step["to"] for step in answer.get("normalized", ())}
@@ -212,7 +218,7 @@ def _page(page: Json, redirects: Sequence[str]) -> WikiPage:
     content = revision.get("slots", {}).get("main", {}).get("content", "")
     return WikiPage(
         title=page["title"],
-        revision=revision.get("revid"),
+        revision=revision.get("revid") or page.get("lastrevid"),
         redirects=tuple(dict.fromkeys(redirects)),
         clues=clues_from_wikitext(content, is_disambiguation="disambiguation" in page.get("pageprops", {})),
         namespace=page.get("ns", 0),

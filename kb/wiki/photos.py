@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bs4 import BeautifulSoup
 from PIL.Image import Image
@@ -26,6 +27,7 @@ from kb.wiki.workers import wiki_workers
 THUMBNAIL_WIDTHS_PX = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)
 SMALLEST_SIDE_PX = 64  # less tells a model nothing
 MAX_PIXELS = 50_000_000
+MOST_DAMAGED = 4  # times that a picture may come damaged, each time otherwise
 FIGURES_PER_ARTICLE = 20  # a page with hundreds of pictures must not cost hundreds of look-ups
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
@@ -53,8 +55,9 @@ class PhotoFinder:
         if thumbnail_px not in THUMBNAIL_WIDTHS_PX:
             raise ValueError(f"expected a thumbnail width of {THUMBNAIL_WIDTHS_PX}, got {thumbnail_px}")
         self._pages = pages
-        self._thumbnail_px = thumbnail_px
-        self._allow_any_licence = allow_any_licence
+        self.thumbnail_px = thumbnail_px
+        self.allows_any_licence = allow_any_licence
+        self._held: Mapping[str, Anchor] = {}
         self._has_seen_a_picture = False
 
     def fetch(
@@ -80,6 +83,20 @@ class PhotoFinder:
                 for key, article, future in running:
                     yield key, _result(key, article, future)
 
+    def versions(self, files: Sequence[str]) -> dict[str, str]:
+        """Return file -> a text that changes when the photo or its credit does; empty where there is no such file.
+
+        Raises:
+            SourceError: if the wiki cannot be asked.
+        """
+        asked = [file for file in dict.fromkeys(files) if is_title(file)]
+        found = self._describe(asked)
+        return {file: _version(found.get(file)) for file in files}
+
+    def reuse(self, held: Mapping[str, Anchor]) -> None:
+        """Take these anchors, by the version of their photo, instead of downloading the same photo once more."""
+        self._held = held
+
     def _describe(self, files: Sequence[str]) -> dict[str, Json]:
         """Return what the wiki says of each file that it has, by the file's name as asked."""
         found: dict[str, Json] = {}
@@ -89,8 +106,8 @@ class PhotoFinder:
                 [prefix + file for file in files[i : i + TITLES_PER_REQUEST]],
                 {
                     "prop": "imageinfo",
-                    "iiprop": "url|size|mime|extmetadata",
-                    "iiurlwidth": self._thumbnail_px,
+                    "iiprop": "url|size|mime|sha1|extmetadata",
+                    "iiurlwidth": self.thumbnail_px,
                     "iiextmetadatafilter": "Artist|Attribution|LicenseShortName|LicenseUrl|License|UsageTerms|NonFree",
                     "iiextmetadatalanguage": "en",
                 },
@@ -108,12 +125,15 @@ class PhotoFinder:
     def _take(self, key: str, figures: Sequence[Figure], found: dict[str, Json], limit: int) -> AnchorBatch:
         images: list[AnchorImage] = []
         skipped: list[LeftOut] = []
+        versions: dict[str, str] = {}
         for figure in figures:
             if len(images) >= limit:
                 break
             taken = self._judge(figure, found.get(figure.file))
+            versions[figure.file] = _version(found.get(figure.file))
             if isinstance(taken, _File):
-                image = self._download(key, figure, taken)
+                kept = self._held.get(versions[figure.file])
+                image = _again(kept, key, figure, taken) if kept else self._download(key, figure, taken)
                 if isinstance(image, AnchorImage) and any(image.anchor.sha256 == held.anchor.sha256 for held in images):
                     image = LeftOut(name=figure.file, reason=reasons.SAME_PICTURE)
             else:
@@ -127,7 +147,7 @@ class PhotoFinder:
             for item in skipped:
                 if item.reason == reasons.NOT_SENT:
                     raise MalformedAnswer(item.detail)
-        return AnchorBatch(images=tuple(images), skipped=tuple(skipped))
+        return AnchorBatch(images=tuple(images), skipped=tuple(skipped), versions=versions)
 
     def _judge(self, figure: Figure, info: Json | None) -> _File | LeftOut:
         if not is_photo(figure.file):
@@ -147,10 +167,10 @@ class PhotoFinder:
         name = said.get("LicenseShortName") or said.get("UsageTerms") or said.get("License") or ""
         url = said.get("LicenseUrl", "")
         freedom = licence_freedom(name, url, is_marked_unfree=said.get("NonFree", "").lower() in ("true", "1", "yes"))
-        if freedom != "free" and not self._allow_any_licence:
+        if freedom != "free" and not self.allows_any_licence:
             reason = reasons.LICENCE_UNKNOWN if freedom == "unknown" else reasons.LICENCE_NOT_FREE
             return LeftOut(name=figure.file, reason=reason, detail=name)
-        is_narrow = int(info.get("width") or 0) <= self._thumbnail_px
+        is_narrow = int(info.get("width") or 0) <= self.thumbnail_px
         return _File(
             url=str(info["url"] if is_narrow else info.get("thumburl") or info["url"]),
             page_url=info.get("descriptionurl") or None,
@@ -201,9 +221,10 @@ class PhotoFinder:
         )
 
     def _fetched_picture(self, url: str) -> tuple[bytes, Image]:
-        """Return a photo as it came and decoded; what cannot be decoded is asked for once more.
+        """Return a photo as it came and decoded; what cannot be decoded is asked for again, until it comes twice alike.
 
-        Servers cut bodies and still name the length of what they sent.
+        Servers cut bodies and still name the length of what they sent; cut again, it is cut elsewhere. A picture that
+        is damaged on the wiki itself comes the same each time.
 
         Raises:
             PageNotFound: if there is no such file.
@@ -212,16 +233,39 @@ class PhotoFinder:
                 where we do not go.
             BadImage: if the picture is damaged.
         """
-        for is_last in (False, True):
+        seen: set[str] = set()
+        while True:
             content = self._pages.client.fetch_photo(url)
             if content[:500].lstrip()[:14].lower().startswith((b"<!doctype html", b"<html")):
                 raise MalformedAnswer(f"expected a picture from {url}, got a page of HTML")
             try:
                 return content, read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
             except BadImage:
-                if is_last:
+                digest = sha256_hex(content)
+                if digest in seen or len(seen) == MOST_DAMAGED:
                     raise
-        raise AssertionError("the last try returns or raises")
+                seen.add(digest)
+
+
+def _version(info: Json | None) -> str:
+    """Return a text that changes with what the wiki says of a file; empty where it has none."""
+    return sha256_hex(json.dumps(info, sort_keys=True))[:16] if info else ""
+
+
+def _again(held: Anchor, key: str, figure: Figure, file: _File) -> AnchorImage:
+    """Return a photo that is kept already, as this article shows it."""
+    return AnchorImage(
+        anchor=replace(
+            held,
+            subject_id=key,
+            file=figure.file,
+            page_url=file.page_url,
+            author=file.author,
+            licence=file.licence,
+            licence_url=file.licence_url,
+            caption=figure.caption,
+        )
+    )
 
 
 def media_type_of(content: bytes) -> str | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from functools import cache
 
 from data.contracts import AnchorBatch, TaxonSource
 from data.errors import MissingContact, PageNotFound, SourceError
-from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.taxa import epithet_stem, load_checklist
+from kb.wiki.changes import newest_pages
 from kb.wiki.clues import Match, clues_from_article, match_page
 from kb.wiki.listing import links_in_list
 from kb.wiki.locating import Locator
@@ -75,6 +76,22 @@ class WikipediaSource:
     def requests_made(self) -> int:
         """API requests so far, photos apart."""
         return self.client.requests_made
+
+    @property
+    def photos_asked(self) -> int:
+        """Photos asked for so far, tries included."""
+        return self.client.photos_asked
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """How it is opened again; user names, passwords and queries of the address are not in it."""
+        return {
+            "kind": "wikipedia",
+            "api_url": self.client.api_url_shown,
+            "language": self.client.language,
+            "licences": "any" if self._photos.allows_any_licence else "free",
+            "thumbnail_px": str(self._photos.thumbnail_px),
+        }
 
     def close(self) -> None:
         """Close the connections to the wiki; done by itself when the source is not needed any more."""
@@ -159,6 +176,20 @@ class WikipediaSource:
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
         """Yield for each `(subject_id, article)` up to `limit` free photos: lead image, galleries, then the text's."""
         return self._photos.fetch(articles, limit=limit)
+
+    # --- what is new -------------------------------------------------------------------------------------------
+
+    def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+        """Yield for each taxon or term the page that it has now, as `kb.wiki.changes.newest_pages` does."""
+        return newest_pages(self._pages, self._locator, held)
+
+    def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
+        """Return file -> a text that changes when the photo, its author or its licence does; empty for no such file."""
+        return self._photos.versions(files)
+
+    def reuse_photos(self, held: Mapping[str, Anchor]) -> None:
+        """Take these anchors, by the version of their photo, for what would be downloaded once more."""
+        self._photos.reuse(held)
 
     def _fetch_one(self, page: PageRef) -> FetchedPage | LeftOut:
         try:
