@@ -12,8 +12,9 @@ from typing import Literal
 from data.arrays import rank_descending
 from data.records import Taxon, Term
 from kb.bird_groups import GROUP_NAMES
-from kb.distilling.lexicon import groups
+from kb.distilling.lexicon import group_of
 from kb.lookups.bm25 import BM25
+from kb.lookups.senses import group_of_class, group_of_noun, is_trade_sense, sense_lists
 from kb.taxa import fold
 
 MentionKind = Literal["species", "term", "group"]
@@ -51,61 +52,110 @@ class NameFinder:
     def __init__(self, taxa: Sequence[Taxon], terms: Sequence[Term]) -> None:
         self._species: dict[str, str] = {}
         self._groups: dict[str, list[str]] = {}
-        self._group_name: dict[str, str] = {}
-        self._terms: dict[str, str] = {}
+        self._english: set[str] = set()
+        self._living: dict[str, str] = {}  # taxon id -> birds, mammals, ...
         for taxon in taxa:
+            living = group_of_class(taxon.lineage.get("class"))
+            if living is not None:
+                self._living[taxon.taxon_id] = living
             for name in _names(taxon):
                 key = fold(name)
                 if len(name.split()) > 1 or len(key) >= _SHORTEST_SINGLE_WORD:
                     self._species.setdefault(key, taxon.taxon_id)
             for group in _groups(taxon):
                 self._groups.setdefault(fold(group), []).append(taxon.taxon_id)
-        for group, english in GROUP_NAMES.items():
-            if fold(group) in self._groups:
-                for name in english:
-                    for key in (fold(name), fold(_singular(name.split(" ")))):
-                        self._groups.setdefault(key, self._groups[fold(group)])
-                        self._group_name.setdefault(key, group)
+        self._add_english_groups(taxa)
+        self._terms: dict[str, str] = {}
+        self._term_stems: dict[str, str] = {}
         for term in terms:
             for name in (term.name, *term.aliases):
-                for key in _inflected(name):
+                plain, stems = _forms(name)
+                for key in plain:
                     self._terms.setdefault(key, term.term_id)
+                for key in stems:
+                    self._term_stems.setdefault(key, term.term_id)
         self._names = [(name, taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
         self._trigrams: BM25 | None = None
+
+    def _add_english_groups(self, taxa: Sequence[Taxon]) -> None:
+        """Let the last word of English names stand for all that have it, and families go by their English names."""
+        called: dict[str, list[str]] = {}
+        for taxon in taxa:
+            heads = {
+                head for name in taxon.common_names if len(parts := name.split()) > 1 for head in _heads(parts[-1])
+            }
+            for head in heads:
+                called.setdefault(head, []).append(taxon.taxon_id)
+        for group, english in GROUP_NAMES.items():
+            members = self._groups.get(fold(group))
+            for name in english if members else ():
+                singular = fold(_singular(name.split(" ")))
+                for key in (fold(name), singular):
+                    # Those that are called so first: "cardinals" are not all of the family, which has buntings too.
+                    self._groups.setdefault(key, called.get(singular, members or []))
+                    self._english.add(key)
+        for head, ids in called.items():
+            self._groups.setdefault(head, ids)
+            self._english.add(head)
 
     def find(self, query: str) -> list[Mention]:
         """Return what the query names, in its order; where names overlap, the longer one, then the earlier."""
         words = list(_WORD.finditer(query))
         found: list[Mention] = []
         taken = [False] * len(words)
+        living = self._living_in(query, words)
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
                 run = words[first : first + length]
                 if any(taken[first : first + length]) or not _is_phrase(query, run):
                     continue
-                mention = self._mention(query, run)
+                mention = self._mention(query, words, first, length, living)
                 if mention is not None:
                     found.append(mention)
                     taken[first : first + length] = [True] * length
         return sorted(found, key=lambda mention: mention.start)
 
-    def _mention(self, query: str, run: Sequence[re.Match[str]]) -> Mention | None:
+    def _living_in(self, query: str, words: Sequence[re.Match[str]]) -> frozenset[str]:
+        """Return the groups (birds, mammals, ...) of the species that a query names by two words and more."""
+        found = set()
+        for length in range(2, min(MAX_NAME_WORDS, len(words)) + 1):
+            for first in range(len(words) - length + 1):
+                parts = [match[0] for match in words[first : first + length]]
+                for key in (fold(" ".join(parts)), fold(_singular(parts))):
+                    if key in self._species and self._species[key] in self._living:
+                        found.add(self._living[self._species[key]])
+        return frozenset(found)
+
+    def _mention(
+        self, query: str, words: Sequence[re.Match[str]], first: int, length: int, living: frozenset[str]
+    ) -> Mention | None:
+        run = words[first : first + length]
         start, end = run[0].start(), run[-1].end()
         text = query[start:end]
-        parts = [match[0] for match in run]
-        keys = dict.fromkeys((fold(text), fold(_singular(parts))))
+        before = [match[0] for match in words[:first]]
+        after = [match[0] for match in words[first + length :]]
+        is_meant = length > 1 or is_trade_sense(text, before=before, after=after, named=living)
+        keys = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
         for key in keys:
-            if key in self._species:
+            if key in self._species and is_meant:
                 return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
-        if not _is_part_of_a_name(query, start, text):
-            for key in _inflected(text):
-                if key in self._terms:
-                    return Mention(kind="term", text=text, ids=(self._terms[key],), start=start)
+        term = self._term_named(text) if is_meant and not _is_part_of_a_name(query, start, text) else None
+        if term is not None:
+            return Mention(kind="term", text=text, ids=(term,), start=start)
         for key in keys:
-            is_meant = _stands_alone(query, start) if key in self._group_name else self._is_scientific(text, query)
-            if key in self._groups and is_meant:
+            if key in self._english:
+                is_group = is_meant and _stands_alone(before) and not _makes_a_compound(after)
+            else:
+                is_group = self._is_scientific(text, query)
+            if key in self._groups and is_group:
                 return Mention(kind="group", text=text, ids=tuple(self._groups[key]), start=start)
         return None
+
+    def _term_named(self, text: str) -> str | None:
+        plain, stems = _forms(text)
+        # "Preened" is preening; an ant is no anting, and a beach is no stranding.
+        tables = ((plain, self._terms), (stems, self._terms), (stems, self._term_stems))
+        return next((table[key] for keys, table in tables for key in keys if key in table), None)
 
     def _is_scientific(self, text: str, query: str) -> bool:
         """Groups by scientific name are written with a capital, or stand alone."""
@@ -156,21 +206,25 @@ def _singular(words: Sequence[str]) -> str:
     return " ".join([*words[:-1], last])
 
 
-def _inflected(name: str) -> list[str]:
-    """Return the forms of a term that mean the same: its last word as it stands, in the singular, without -ing or -ed.
-
-    Two names mean the same if they share a form; "bare" and "barred" share none.
-    """
+def _forms(name: str) -> tuple[list[str], list[str]]:
+    """Return the forms of a term that mean the same: as it stands and in the singular; and without -ing or -ed."""
     parts = [part for part in re.split(r"[\s'’.-]+", name.lower()) if part]
     if not parts:
-        return []
+        return [], []
     *before, last = parts
-    forms = [last, _singular([last])]
+    stems: list[str] = []
     for ending in ("ing", "ed"):
         root = last.removesuffix(ending)
         if root != last and len(root) >= 3:
-            forms += [root, root + "e", root[:-1]] if root[-1] == root[-2] else [root, root + "e"]
-    return list(dict.fromkeys(" ".join([*before, form]) for form in forms))
+            stems += [root, root + "e", root[:-1]] if root[-1] == root[-2] else [root, root + "e"]
+    plain = dict.fromkeys((last, _singular([last])))
+    return [" ".join([*before, form]) for form in plain], [" ".join([*before, form]) for form in stems]
+
+
+def _heads(last: str) -> set[str]:
+    """Return what birds with such a last name are called as a group; parts of the body alone name nobody."""
+    whole, part = last.lower(), re.split(r"[-’']", last.lower())[-1]
+    return {fold(head) for head in (whole, part) if len(head) > 2 and group_of(head) != "part" and head != "eater"}
 
 
 def _is_part_of_a_name(query: str, start: int, text: str) -> bool:
@@ -179,10 +233,15 @@ def _is_part_of_a_name(query: str, start: int, text: str) -> bool:
     return bool(before) and text[0].isupper() and before[-1][0].isupper() and not query.isupper()
 
 
-def _stands_alone(query: str, start: int) -> bool:
+def _stands_alone(before: Sequence[str]) -> bool:
     """Say whether a group is meant as such: "two owls"; a "spotted owl" is a species, if one that is not known."""
-    before = _WORD.findall(query[:start])
-    return not before or before[-1].lower() in groups()["before-a-group"] or before[-1].isdigit()
+    return not before or before[-1].lower() in sense_lists().before_a_group or before[-1].isdigit()
+
+
+def _makes_a_compound(after: Sequence[str]) -> bool:
+    """Say whether the next word makes another name of the one before it: a "hawk moth" is no hawk."""
+    group = group_of_noun(after[0]) if after else None
+    return group is not None and group != "birds"
 
 
 def _trigrams(text: str) -> list[str]:

@@ -81,7 +81,13 @@ AMPLEXUS = Term(
 TERMS = [
     AMPLEXUS,
     Term(term_id="term:supercilium", name="supercilium", definition="A stripe above the eye.", aliases=("eyebrow",)),
-    Term(term_id="term:barring", name="barring", definition="Narrow bands across a feather.", look_for="Lines across."),
+    Term(
+        term_id="term:barring",
+        name="barring",
+        definition="Narrow bands across a feather.",
+        look_for="Lines across.",
+        aliases=("bars",),
+    ),
     Term(term_id="term:nuptial-pad", name="nuptial pad", definition="A swelling on the thumb of a male frog."),
 ]
 STORE = ShelfStore(SPECIES, TERMS, ENCODER)
