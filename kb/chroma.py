@@ -7,10 +7,12 @@ what comes back would differ from what went in by a rounding. Distances become s
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -21,9 +23,14 @@ from kb.layout import KnowledgeBaseInfo, Layout, collection_names
 from kb.storage import storage_errors
 
 PAGE = 2_000  # rows read at a time; bounds memory, and a page stays under every server's answer limit
+# A batch has as many rows as this Chroma takes, and not more than these bytes of vectors: a server refuses a request of
+# more than 40 MiB, and vectors grow by a third in JSON, beside texts and metadata.
+BATCH_BYTES = 8 << 20
+ANSWER_TIMEOUT_S = 120.0  # chromadb itself would wait for a server without end
 # Recall of the exact top 30 among 22,000 sentence vectors is .93 with Chroma's own ef_search, .999 with this one.
 EF_SEARCH = 400
 
+AnswerT = TypeVar("AnswerT")
 Metadata = Mapping[str, str | int | float | bool]
 
 
@@ -46,80 +53,109 @@ class Collections:
         forget: whether the folder was replaced under an earlier client of this process.
 
     Raises:
-        SourceUnavailable: if the server named in `kb.toml` does not answer.
+        ConfigError: if `chroma` in `kb.toml` is no address.
+        SourceUnavailable: if the server named there does not answer; so do all methods.
         StoreError: if the folder cannot be opened as Chroma.
     """
 
     def __init__(self, layout: Layout, info: KnowledgeBaseInfo, *, forget: bool = False) -> None:
         # On a server that several knowledge bases share, the id keeps their collections apart.
         self._prefix = f"{info.id}-" if info.chroma else ""
+        self._folder = layout.root
+        self.server = info.chroma
         self._client = _server(info.chroma) if info.chroma else _embedded(layout.chroma, forget=forget)
         self.names = collection_names(info)
         self._opened: dict[str, Any] = {}
-        self._folder = layout.root
 
-    def _collection(self, name: str) -> Any:  # chromadb's type stays inside this module
+    def _collection(self, name: str, *, make: bool = False) -> Any | None:  # chromadb's type stays inside this module
+        """Return the collection, or None where there is none and none is to be made: who reads makes nothing."""
         if name not in self._opened:
-            self._opened[name] = self._client.get_or_create_collection(
-                self._prefix + name,
-                embedding_function=None,
-                configuration={"hnsw": {"space": "ip", "ef_search": EF_SEARCH}},
-            )
+            if make:
+                self._opened[name] = self._client.get_or_create_collection(
+                    self._prefix + name,
+                    embedding_function=None,
+                    configuration={"hnsw": {"space": "ip", "ef_search": EF_SEARCH}},
+                )
+            else:
+                from chromadb.errors import NotFoundError
+
+                try:
+                    self._opened[name] = self._client.get_collection(self._prefix + name, embedding_function=None)
+                except NotFoundError:
+                    return None
         return self._opened[name]
+
+    def _run(self, name: str, work: Callable[[Any], AnswerT], *, make: bool = False) -> AnswerT | None:
+        """Return what `work` does with a collection, or None where there is none; errors come as ours.
+
+        A collection that somebody removed and made again has another inner id: it is then looked up once more.
+        """
+        from chromadb.errors import NotFoundError
+
+        with self._errors():
+            try:
+                found = self._collection(name, make=make)
+                return None if found is None else work(found)
+            except NotFoundError:
+                del self._opened[name]
+                found = self._collection(name, make=make)
+                return None if found is None else work(found)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        if not self.server:
+            with storage_errors(self._folder):
+                yield
+            return
+        from chromadb.errors import ChromaError
+        from httpx import HTTPError
+
+        try:
+            yield
+        except HTTPError as error:
+            raise _unavailable(self.server, "does not answer", error) from error
+        except ChromaError as error:
+            raise _unavailable(self.server, "failed", error) from error
+
+    def _step(self, dim: int) -> int:
+        """Return how many rows of `dim` float32 values go into one batch."""
+        with self._errors():
+            largest = int(self._client.get_max_batch_size())
+        return max(1, min(largest, BATCH_BYTES // (4 * max(1, dim))))
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
         """Add rows, in batches as large as this Chroma takes; a row that is there keeps metadata it had beside."""
-        step = self._client.get_max_batch_size()
+        step = self._step(len(rows[0].vector)) if rows else 1
         for start in range(0, len(rows), step):
             batch = rows[start : start + step]
-            with storage_errors(self._folder):
-                self._collection(name).upsert(
-                    ids=[row.id for row in batch],
-                    documents=[row.document for row in batch],
-                    metadatas=[dict(row.metadata) for row in batch],
-                    embeddings=np.stack([row.vector for row in batch]),
-                )
+            self._run(name, partial(_upsert, batch), make=True)
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are passed over."""
-        step = self._client.get_max_batch_size()
+        step = self._step(0) if ids else 1
         for start in range(0, len(ids), step):
-            with storage_errors(self._folder):
-                self._collection(name).delete(ids=list(ids[start : start + step]))
+            self._run(name, partial(_delete, list(ids[start : start + step])))
 
     def count(self, name: str) -> int:
         """Return the number of rows."""
-        return int(self._collection(name).count())
+        return int(self._run(name, lambda collection: collection.count()) or 0)
 
     def read(self, name: str, ids: Sequence[str] | None = None) -> Iterator[list[Row]]:
         """Yield all rows, or those of `ids` that are there, a page at a time."""
-        collection = self._collection(name)
-        include = ["embeddings", "documents", "metadatas"]
         if ids is not None:
             for start in range(0, len(ids), PAGE):
-                yield _rows(collection.get(ids=list(ids[start : start + PAGE]), include=include))
+                wanted = list(ids[start : start + PAGE])
+                yield self._run(name, partial(_get, ids=wanted)) or []
             return
         offset = 0
-        while True:
-            page = _rows(collection.get(limit=PAGE, offset=offset, include=include))
-            if not page:
-                return
+        while page := self._run(name, partial(_get, limit=PAGE, offset=offset)):
             yield page
             offset += len(page)
 
     def query(self, name: str, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(id, cosine)` nearest to a `(dim,)` unit vector, best first, ties by id."""
-        collection = self._collection(name)
-        count = min(n, collection.count())
-        if count <= 0:
-            return []
-        found = collection.query(
-            query_embeddings=[np.asarray(vector, dtype=np.float32)], n_results=count, include=["distances"]
-        )
-        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
-        return sorted(
-            ((row_id, 1.0 - float(distance)) for row_id, distance in pairs), key=lambda pair: (-pair[1], pair[0])
-        )
+        found = self._run(name, partial(_query, vector=vector, n=n)) or []
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
     def close(self) -> None:
         """Let go of the folder or the server."""
@@ -127,9 +163,38 @@ class Collections:
 
     def drop(self, name: str) -> None:
         """Remove a whole collection."""
+        from chromadb.errors import NotFoundError
+
         self._opened.pop(name, None)
-        if self._prefix + name in {collection.name for collection in self._client.list_collections()}:
+        with self._errors(), suppress(NotFoundError):
             self._client.delete_collection(self._prefix + name)
+
+
+def _upsert(batch: Sequence[Row], collection: Any) -> None:
+    collection.upsert(
+        ids=[row.id for row in batch],
+        documents=[row.document for row in batch],
+        metadatas=[dict(row.metadata) for row in batch],
+        embeddings=np.stack([row.vector for row in batch]),
+    )
+
+
+def _delete(ids: list[str], collection: Any) -> None:
+    collection.delete(ids=ids)
+
+
+def _get(collection: Any, **which: Any) -> list[Row]:
+    return _rows(collection.get(**which, include=["embeddings", "documents", "metadatas"]))
+
+
+def _query(collection: Any, *, vector: FloatArray, n: int) -> list[tuple[str, float]]:
+    count = min(n, collection.count())
+    if count <= 0:
+        return []
+    vectors = [np.asarray(vector, dtype=np.float32)]
+    found = collection.query(query_embeddings=vectors, n_results=count, include=["distances"])
+    pairs = zip(found["ids"][0], found["distances"][0], strict=True)
+    return [(row_id, 1.0 - float(distance)) for row_id, distance in pairs]
 
 
 def _rows(found: Any) -> list[Row]:  # chromadb's GetResult
@@ -166,16 +231,30 @@ def _embedded(folder: Path, *, forget: bool) -> Any:
 
 def _server(address: str) -> Any:
     import chromadb
+    from chromadb.errors import ChromaError
+    from httpx import HTTPError
 
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(f"chroma = {address!r}: expected http://HOST:PORT")
     try:
-        return chromadb.HttpClient(
+        client: Any = chromadb.HttpClient(
             host=parts.hostname,
             port=parts.port or (443 if parts.scheme == "https" else 8000),
             ssl=parts.scheme == "https",
             settings=_settings(),
         )
-    except ValueError as error:  # what chromadb raises when nobody answers
-        raise SourceUnavailable(f"no Chroma server answers at {address}: {error}") from error
+    except (ValueError, ChromaError, HTTPError) as error:  # ValueError: nobody there, or something that is no Chroma
+        raise _unavailable(address, "does not answer", error) from error
+    session = getattr(client._server, "_session", None)  # there is no setting for it
+    if session is not None:
+        session.timeout = ANSWER_TIMEOUT_S
+    return client
+
+
+def _unavailable(address: str, what: str, error: Exception) -> SourceUnavailable:
+    shown = address.rsplit("@", 1)[-1]  # an address may hold a password
+    return SourceUnavailable(
+        f"the Chroma server at {shown} {what}: {error or type(error).__name__}",
+        hint="what is done is kept; run the same command again when the server answers",
+    )

@@ -39,12 +39,15 @@ class Refusal(Exception):
         error: SourceError,
         *,
         retry_after_s: float | None = None,
+        where: str = "",
         is_silent: bool = False,
         is_dubious: bool = False,
     ) -> None:
         super().__init__(str(error))
         self.error = error
         self.retry_after_s = retry_after_s
+        self.where = where
+        """The host, where it wants to be asked later."""
         self.is_silent = is_silent
         """It did not answer at all, be it for good or too slowly."""
         self.is_dubious = is_dubious
@@ -55,7 +58,9 @@ class Refusal(Exception):
         """Return the refusal of a host that wants to be asked later."""
         wish = f", asks to come back in {retry_after_s:g} s" if retry_after_s is not None else ""
         return cls(
-            RateLimited(f"{where} is busy ({why}){wish}", retry_after_s=retry_after_s), retry_after_s=retry_after_s
+            RateLimited(f"{where} is busy ({why}){wish}", retry_after_s=retry_after_s),
+            retry_after_s=retry_after_s,
+            where=where,
         )
 
 
@@ -68,6 +73,7 @@ class Trier:
         self._has_answered = False
         self._is_down = False
         self._not_before = 0.0
+        self._told_by = "the wiki"
 
     def run(self, request: Callable[[], AnswerT]) -> AnswerT:
         """Return what `request` returns, after as many tries as the patience allows.
@@ -78,7 +84,6 @@ class Trier:
         started = time.monotonic()
         n_failed = 0
         while True:
-            self._pause()
             try:
                 answer = request()
             except Refusal as refusal:
@@ -92,9 +97,21 @@ class Trier:
                 return answer
             time.sleep(wait_s)
 
-    def _pause(self) -> None:
-        # One thread's Retry-After holds for all of them.
+    def pause(self) -> None:
+        """Wait until the host may be asked again; to be called right before each request is sent.
+
+        What one thread was told (Retry-After) holds for all of them, also where that thread has given up.
+
+        Raises:
+            RateLimited: if that is longer than the patience allows to wait.
+        """
         while (left := self._not_before - time.monotonic()) > 0:
+            if left > self.patience.longest_wait_s:
+                raise RateLimited(
+                    f"{self._told_by} asked not to be asked again for {left:.0f} s",
+                    retry_after_s=left,
+                    hint=f"what is done is kept; run the same command again in {left:.0f} s",
+                )
             time.sleep(left)
 
     def _next_wait(self, refusal: Refusal, n_failed: int, spent_s: float) -> float | None:
@@ -112,12 +129,12 @@ class Trier:
             wait_s: float = min(backoff, patience.longest_wait_s)
             if refusal.retry_after_s is not None:
                 wait_s = max(refusal.retry_after_s, wait_s if refusal.retry_after_s == 0 else 0.0)
+                self._not_before = max(self._not_before, time.monotonic() + refusal.retry_after_s)
+                self._told_by = refusal.where or self._told_by
             gives_up = n_failed >= tries or wait_s > patience.longest_wait_s or spent_s + wait_s > patience.total_s
             if gives_up:
                 self._is_down = self._is_down or refusal.error.retryable
                 return None
-            if refusal.retry_after_s is not None:
-                self._not_before = max(self._not_before, time.monotonic() + wait_s)
             return wait_s
 
 

@@ -209,6 +209,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         """Return a response of status 200 and its body, redirects followed as far as they may be."""
         for _ in range(MAX_REDIRECTS + 1):
             with self._slots:
+                self._trier.pause()
                 response, body = self._exchange(method, url, form, limit)
             if not response.has_redirect_location:
                 self._check_status(response, url)
