@@ -293,12 +293,19 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The one answer: a species, or only a genus or family, or `none`. `confidence` is null without a calibration."""
+    """The one answer: a species, or only a genus or family, or `none`; both chances are null without a calibration.
+
+    `none` is *not in this knowledge base*, and its confidence how likely that is; or, where that is null, that the bird
+    cannot be told.
+    """
 
     rank: AnswerRank
     name: str
     common_name: str | None = None
     confidence: float | None = None
+    """How likely the answer is right; of a name, given that the bird is in the knowledge base."""
+    absent: float | None = None
+    """How likely the bird is not in the knowledge base."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,6 +386,9 @@ class ChatReply:
     """None where the server gave none."""
     finish: Literal["stop", "length"] = "stop"
     cached: bool = False
+    citations: tuple[WebPassage, ...] = ()
+    """What a model that searches the web names as its sources, in the order of its marks [1], [2], ...; texts may be
+    empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,6 +449,61 @@ class Status:
     marks: Mapping[str, int] = field(default_factory=dict)
     skipped_photos: Mapping[str, int] = field(default_factory=dict)
     """Photos that were not taken as anchors, by reason (licence, size, format)."""
+
+
+ChangeKind = Literal["new revision", "moved", "taken out", "photos"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What an update found at one species or term: `detail` is the revisions, the titles, the reason, or the photos."""
+
+    name: str
+    kind: ChangeKind
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """What an update asked for, found and did."""
+
+    checked: int
+    """Pages whose revision was asked for."""
+    changes: tuple[Change, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    requests: int = 0
+    """API requests, tries included, photos apart."""
+    photos: int = 0
+    """Photos downloaded."""
+    distilled: int = 0
+    """Texts that were distilled anew."""
+    model_calls: int = 0
+    """Replies that a language model was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What a user's own text and photos came to; what was there already counts as nothing new."""
+
+    subject_id: str
+    name: str
+    is_new: bool
+    """Whether the knowledge base did not have the species or term before."""
+    new_texts: int = 0
+    new_photos: int = 0
+    text: str = ""
+    """The summary, or the definition of a term, as it is now."""
+    anchors: int = 0
+    """All anchors that the species has now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What was taken out by the user's wish."""
+
+    names: tuple[str, ...]
+    files: int
+    """Articles and photos deleted that nothing else needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,80 @@
+"""One event loop in a thread of its own, for those who wait on models from code that is not asynchronous.
+
+A client of a model's endpoint lives as long as its event loop. Here all of them share one that never ends, so that a
+model can be asked from a notebook, from threads, and from several short event loops one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+ResultT = TypeVar("ResultT")
+PATIENCE_S = 5.0  # how long a coroutine that is stopped may take to tidy up
+
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+_owner = 0
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """Return the running event loop that the whole process shares; its thread starts with the first call."""
+    global _loop, _owner
+    with _lock:
+        if _loop is None or _owner != os.getpid():  # a forked child has the object, but not the thread
+            _loop, _owner = asyncio.new_event_loop(), os.getpid()
+            threading.Thread(target=_loop.run_forever, name="fieldmark-models", daemon=True).start()
+        return _loop
+
+
+async def in_background(work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Return what `work` returns when the shared loop runs it; to stop waiting stops it."""
+    loop = background_loop()
+    if asyncio.get_running_loop() is loop:
+        return await work
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
+
+
+def wait_for(work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Return what `work` returns, run in the shared loop while this thread waits; Ctrl-C stops it.
+
+    Raises:
+        RuntimeError: if called by the shared loop itself, which would wait for itself.
+
+    Example:
+        >>> async def twice(n):
+        ...     return 2 * n
+        >>> wait_for(twice(21))
+        42
+    """
+    loop = background_loop()
+    if _is_running_here(loop):
+        work.close()
+        raise RuntimeError("expected a call from outside the event loop of the models; inside it, use await")
+    is_over = threading.Event()
+
+    async def watched() -> ResultT:
+        try:
+            return await work
+        finally:
+            is_over.set()
+
+    future = asyncio.run_coroutine_threadsafe(watched(), loop)
+    try:
+        return future.result()
+    except BaseException:
+        # What it wrote to must not be closed under its hands.
+        if not future.done():
+            future.cancel()
+            is_over.wait(PATIENCE_S)
+        raise
+
+
+def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False

@@ -1,0 +1,183 @@
+"""Replies that were paid for, kept for good: the same request to the same model is never asked twice."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from pathlib import Path
+
+from data.codec import dumps, loads
+from data.contracts import ChatModel
+from data.errors import NotCached, Refused, StoreError
+from data.files import sha256_hex
+from data.records import ChatReply, ChatRequest
+from kb.endpoints.budget import Meter
+from kb.storage import storage_errors
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, refusal TEXT,
+    kept_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))) WITHOUT ROWID;
+"""
+
+
+def request_json(request: ChatRequest) -> str:
+    """Return all that decides a reply as one line of canonical JSON; images stand in it by their sha256."""
+    messages = [
+        {"role": message.role, "text": message.text, "images": [sha256_hex(image) for image in message.images]}
+        for message in request.messages
+    ]
+    schema = None if request.json_schema is None else dict(request.json_schema)
+    whole = {
+        "messages": messages,
+        "json_schema": schema,
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "top_logprobs": request.top_logprobs,
+        "seed": request.seed,
+    }
+    return json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def request_key(model: str, request: ChatRequest) -> str:
+    """Return the key of a request to a model: 64 hex digits; no secret goes into it."""
+    return sha256_hex(f"{model}\n{request_json(request)}")
+
+
+class ReplyCache:
+    """Replies in one SQLite file, shared by many processes; what was put is there after a kill.
+
+    Args:
+        path: the file; made when it is first written to.
+
+    Raises:
+        StoreError: from every method, if the file is none of ours or is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+
+    def get(self, model: str, request: ChatRequest) -> ChatReply | None:
+        """Return the kept reply, marked as cached and free, or None.
+
+        Raises:
+            Refused: if what was kept is a refusal.
+        """
+        with self._lock, storage_errors(self.path.parent):
+            row = (
+                self._open()
+                .execute("SELECT reply, refusal FROM replies WHERE key = ?", (request_key(model, request),))
+                .fetchone()
+            )
+        if row is None:
+            return None
+        if row[1] is not None:
+            raise Refused(str(row[1]))
+        return _as_cached(loads(ChatReply, row[0]))
+
+    def put(self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = "") -> None:
+        """Keep a reply, or a refusal; the first one that is kept for a request stays."""
+        row = (
+            request_key(model, request),
+            model,
+            request_json(request),
+            dumps(reply) if reply is not None else None,
+            refusal if reply is None else None,
+        )
+        with self._lock, storage_errors(self.path.parent):
+            self._open().execute(
+                "INSERT OR IGNORE INTO replies (key, model, request, reply, refusal) VALUES (?, ?, ?, ?, ?)", row
+            )
+
+    def __len__(self) -> int:
+        with self._lock, storage_errors(self.path.parent):
+            return int(self._open().execute("SELECT count(*) FROM replies").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._db is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            try:
+                db.execute("PRAGMA journal_mode=WAL")
+                # A reply is paid for: it must outlive a power cut too; beside the wait for it a sync costs nothing.
+                db.execute("PRAGMA synchronous=FULL")
+                db.execute(_SCHEMA)
+            except sqlite3.OperationalError:
+                db.close()
+                raise
+            except sqlite3.DatabaseError as error:
+                db.close()
+                raise StoreError(
+                    f"{self.path} is no cache of replies: {error}", hint="move it away; replies in it are lost"
+                ) from error
+            self._db = db
+        return self._db
+
+
+def _as_cached(reply: ChatReply) -> ChatReply:
+    from dataclasses import replace
+
+    return replace(reply, cost_usd=0.0, cached=True)
+
+
+class CachedChat:
+    """Implements `ChatModel` by replies that are kept, and by another model for those that are not yet.
+
+    Refusals are kept too: asked again, the model would decline again, and charge again.
+
+    Args:
+        inner: the model that is asked.
+        cache: where replies are kept.
+        offline: whether the cache alone may answer.
+        meter: counts the replies that came from the cache.
+    """
+
+    def __init__(
+        self, inner: ChatModel, cache: ReplyCache, *, offline: bool = False, meter: Meter | None = None
+    ) -> None:
+        self._inner = inner
+        self._cache = cache
+        self._offline = offline
+        self._meter = meter or Meter()
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked."""
+        return self._inner.name
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Return the kept reply, else the model's, which is kept before it is returned.
+
+        Raises:
+            NotCached: offline, if it is not kept.
+            Refused: if the model declines, or did before.
+        """
+        try:
+            kept = self._cache.get(self.name, request)
+        except Refused:
+            self._meter.cached += 1
+            raise
+        if kept is not None:
+            self._meter.cached += 1
+            return kept
+        if self._offline:
+            raise NotCached(
+                f"offline, and no reply of {self.name} to this request is kept", hint="run it once without --offline"
+            )
+        try:
+            reply = await self._inner.reply(request)
+        except Refused as error:
+            self._cache.put(self.name, request, refusal=str(error))
+            raise
+        self._cache.put(self.name, request, reply=reply)
+        return reply

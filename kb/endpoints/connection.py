@@ -1,0 +1,82 @@
+"""The whole stack over one endpoint: what is kept, else tried within the budget, and tried again."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from data.contracts import ChatModel
+from data.records import ChatReply, ChatRequest
+from kb.endpoints.budget import Budget, BudgetedChat
+from kb.endpoints.cache import CachedChat, ReplyCache
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.retrying import ChatPatience, RetryingChat
+
+
+class Connection:
+    """Implements `ChatModel` over an endpoint with all that belongs to it; close it when done.
+
+    Args:
+        endpoint: where the model is and what it costs.
+        key: the API key; empty for a server that wants none.
+        cache: where replies are kept; None keeps none.
+        budget: the limit of cost; by default none, but all is counted.
+        offline: whether the cache alone may answer.
+        patience: how often to try.
+
+    Raises:
+        UsageError: if the budget has a limit and the endpoint no prices.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        key: str = "",
+        *,
+        cache: ReplyCache | None = None,
+        budget: Budget | None = None,
+        offline: bool = False,
+        patience: ChatPatience | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.budget = budget or Budget()
+        self._bare = OpenAIChat(endpoint, key)
+        within = BudgetedChat(self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens)
+        self._retrying = RetryingChat(within, patience)
+        self._cache = cache
+        self._model: ChatModel = self._retrying
+        if cache is not None:
+            self._model = CachedChat(self._retrying, cache, offline=offline, meter=self.budget.meter)
+
+    @property
+    def name(self) -> str:
+        """Model and provider."""
+        return self.endpoint.name
+
+    @property
+    def n_retries(self) -> int:
+        """How many tries were made beyond the first ones."""
+        return self._retrying.n_retries
+
+    @property
+    def not_taken(self) -> frozenset[str]:
+        """The parameters that the server was found not to take."""
+        return self._bare.not_taken
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Return the reply to one request; see the parts for what they raise."""
+        return await self._model.reply(request)
+
+    def close(self) -> None:
+        """Close connections and cache."""
+        self._bare.close()
+        if self._cache is not None:
+            self._cache.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,81 @@
+"""What is set for one endpoint: where a model is, what it is called, what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from data.errors import ConfigError
+
+JsonMode = Literal["schema", "object", "text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """What a model costs in US dollars: per million tokens in and out, and for each request."""
+
+    per_million_in: float
+    per_million_out: float
+    per_request: float = 0.0
+
+    def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
+        """Return what one request costs.
+
+        Example:
+            >>> Prices(per_million_in=2.5, per_million_out=10).cost_usd(1_000_000, 100_000)
+            3.5
+        """
+        tokens = input_tokens * self.per_million_in + output_tokens * self.per_million_out
+        return tokens / 1_000_000 + self.per_request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A model behind an OpenAI-compatible server; the fields are the keys of a table `[llm.*]` of `fieldmark.toml`."""
+
+    model: str
+    base_url: str = "https://api.openai.com/v1"
+    api_key_env: str | None = None
+    """The name of the environment variable that holds the key; a key itself is never written into a file."""
+    price_in: float | None = None
+    """US dollars per million tokens of input; 0 for a server of one's own."""
+    price_out: float | None = None
+    price_per_request: float = 0.0
+    max_concurrent: int = 8
+    timeout_s: float = 120.0
+    """For one try, from the request to the last byte of the reply."""
+    json: JsonMode = "schema"
+    """How the server is asked for JSON: by schema, as `json_object`, or in words alone."""
+    image_tokens: int = 2000
+    """At most so many tokens an image; only for staying under a limit of cost."""
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError("base_url: expected an address that begins with http:// or https://")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            # Addresses are logged, a key in one would be too.
+            raise ConfigError(
+                "base_url: expected an address without user, password and query", hint="a key goes by api_key_env"
+            )
+        if not self.model:
+            raise ConfigError("model: expected the name of a model, got an empty text")
+        for name in ("price_in", "price_out", "price_per_request"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < float("inf"):
+                raise ConfigError(f"{name}: expected US dollars, 0 or more, got {value!r}")
+        if self.max_concurrent < 1 or not self.timeout_s > 0 or self.image_tokens < 1:
+            raise ConfigError("max_concurrent, timeout_s and image_tokens: expected numbers above 0")
+
+    @property
+    def name(self) -> str:
+        """Model and provider, without secrets: `gpt-4o@api.openai.com`."""
+        return f"{self.model}@{urlsplit(self.base_url).netloc}"
+
+    @property
+    def prices(self) -> Prices | None:
+        """What the model costs; None unless both prices are set."""
+        if self.price_in is None or self.price_out is None:
+            return None
+        return Prices(per_million_in=self.price_in, per_million_out=self.price_out, per_request=self.price_per_request)

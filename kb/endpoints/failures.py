@@ -1,0 +1,104 @@
+"""What goes wrong at an endpoint, as errors of ours: what may be tried again, what may have been paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from data.errors import (
+    FieldmarkError,
+    MalformedAnswer,
+    MissingRequirement,
+    RateLimited,
+    Refused,
+    SourceError,
+    SourceUnavailable,
+)
+from kb.endpoints.payload import OPTIONAL, shortened
+from kb.wiki.retry import parse_retry_after
+
+_REFUSALS = ("content_filter", "content_policy_violation", "moderation_blocked")
+
+
+class ReplyLost(SourceUnavailable):
+    """The request went out and no whole reply came back: the provider may have worked, and may charge for it."""
+
+
+class ParameterNotTaken(SourceError):
+    """The server does not know a parameter; `parameter` is one of `payload.OPTIONAL`."""
+
+    def __init__(self, message: str, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+def status_error(
+    where: str, status: int, headers: Mapping[str, str], body: object, *, key: str, key_name: str | None
+) -> FieldmarkError:
+    """Return the error for an answer with a status that is not 2xx.
+
+    Args:
+        where: model and provider.
+        status: the HTTP status.
+        headers: of the answer, names in small letters.
+        body: parsed JSON, or the text where it is none.
+        key: the API key, which some servers repeat; it is taken out of the message.
+        key_name: the variable that the key comes from.
+    """
+    code, message, parameter = _details(body)
+    said = f"{where}: {status}" + (f": {message.replace(key, '***') if key else message}" if message else "")
+    if code in _REFUSALS:
+        return Refused(said)
+    if status in (401, 403):
+        # Providers quote the key here, cut short or whole; so they are not quoted.
+        given = f"the key in {key_name}" if key_name else "requests without a key"
+        hint = "check the key" if key_name else "name the variable that holds the key: api_key_env"
+        return MissingRequirement(f"{where}: {status}: {given} not accepted", hint=hint)
+    if status == 429:
+        if code == "insufficient_quota":
+            return SourceError(said, hint="the account is used up; what was paid for is kept")
+        return RateLimited(said, retry_after_s=_retry_after_s(headers))
+    if status in (408, 409) or status >= 500:
+        # 503 may come with a wish as well.
+        wish = _retry_after_s(headers)
+        return RateLimited(said, retry_after_s=wish) if wish is not None else SourceUnavailable(said)
+    if status in (400, 422):
+        for name in OPTIONAL:
+            if parameter == name or (parameter is None and name in message):
+                return ParameterNotTaken(said, name)
+    if 300 <= status < 400:
+        return SourceError(said, hint="base_url must be the address itself, redirects are not followed")
+    return SourceError(said, hint="check base_url and model" if status == 404 else None)
+
+
+def error_in_answer(where: str, answer: object, *, key: str) -> FieldmarkError | None:
+    """Return the error that some servers send with status 200, or None if the answer is none."""
+    if not isinstance(answer, Mapping) or "error" not in answer or "choices" in answer:
+        return None
+    code, message, _ = _details(answer)
+    said = f"{where}: {message.replace(key, '***') if key else message}"
+    if code in _REFUSALS:
+        return Refused(said)
+    if code in ("429", "rate_limit_exceeded"):
+        return RateLimited(said)
+    return SourceUnavailable(said) if code.startswith("5") else MalformedAnswer(said)
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    milliseconds = headers.get("retry-after-ms", "")
+    if milliseconds.isascii() and milliseconds.isdigit():
+        return int(milliseconds) / 1000
+    value = headers.get("retry-after")
+    try:
+        seconds = float(value or "")
+    except ValueError:
+        return parse_retry_after(value)
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _details(body: object) -> tuple[str, str, str | None]:
+    """Return code, message and parameter out of the body of an error."""
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    if not isinstance(error, Mapping):
+        return "", shortened(error or ""), None
+    parameter = error.get("param")
+    return str(error.get("code") or ""), shortened(error.get("message") or ""), parameter if parameter else None

@@ -1,0 +1,122 @@
+"""The one door to the `openai` package: a POST to an endpoint, once, with every failure as an error of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from data.background import in_background, wait_for
+from data.errors import FieldmarkError, MalformedAnswer, SourceError, SourceUnavailable
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.failures import ParameterNotTaken, ReplyLost, error_in_answer, status_error
+from kb.endpoints.payload import OPTIONAL, Payload, shortened
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+MAX_ANSWER_CHARACTERS = 64 * 2**20
+# By name, since the SDK hides which HTTP library it has: nothing had been sent when these were raised.
+_NOT_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
+
+
+class Transport:
+    """Posts to one endpoint, at most `max_concurrent` requests at a time, whoever asks; the SDK's retries are off.
+
+    Args:
+        endpoint: where.
+        key: the API key, or empty for a server that wants none.
+    """
+
+    def __init__(self, endpoint: Endpoint, key: str = "") -> None:
+        self.endpoint = endpoint
+        self._key = key
+        self._client: AsyncOpenAI | None = None
+        self._slots: asyncio.Semaphore | None = None
+        self.not_taken: set[str] = set()
+        """Parameters that this server was found not to take."""
+
+    async def post(self, path: str, payload: Payload) -> Any:  # noqa: ANN401  # parsed JSON, checked by who asked
+        """Return the parsed answer to one request.
+
+        Raises:
+            ReplyLost: if it was sent and no whole answer came back.
+            FieldmarkError: for everything else, see `failures`.
+        """
+        return await in_background(self._post(path, payload))
+
+    def learn(self, error: ParameterNotTaken) -> None:
+        """Note a parameter that the server does not take.
+
+        Raises:
+            ParameterNotTaken: if that was known, so that leaving it out did not help.
+        """
+        if error.parameter in self.not_taken or error.parameter not in OPTIONAL:
+            raise error
+        self.not_taken.add(error.parameter)
+
+    def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            wait_for(client.close())
+
+    async def _post(self, path: str, payload: Payload) -> object:
+        import openai
+
+        where = self.endpoint.name
+        if self._client is None:
+            self._client = _client(self.endpoint, self._key)
+        if self._slots is None:
+            self._slots = asyncio.Semaphore(self.endpoint.max_concurrent)
+        failure: FieldmarkError
+        try:
+            async with self._slots, asyncio.timeout(self.endpoint.timeout_s):
+                # As text: the SDK would take apart what it knows, and we need what servers add to it.
+                return _parsed(where, await self._client.post(path, body=payload, cast_to=str), key=self._key)
+        # The SDK's errors hold the request with its key, and texts of the server that may repeat it: they end here.
+        except TimeoutError:
+            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout_s:g} s")
+        except openai.APIStatusError as error:
+            headers = {name.lower(): value for name, value in error.response.headers.items()}
+            failure = status_error(
+                where, error.status_code, headers, error.body, key=self._key, key_name=self.endpoint.api_key_env
+            )
+        except openai.APITimeoutError:
+            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout_s:g} s")
+        except openai.APIConnectionError as error:
+            cause = type(error.__cause__).__name__
+            if cause in _NOT_SENT:
+                failure = SourceUnavailable(f"{where}: cannot be reached ({cause})")
+            else:
+                failure = ReplyLost(f"{where}: the connection was cut ({cause})")
+        except openai.OpenAIError as error:
+            failure = SourceError(f"{where}: {type(error).__name__}")
+        raise failure from None
+
+
+def _client(endpoint: Endpoint, key: str) -> AsyncOpenAI:
+    import openai
+
+    return openai.AsyncOpenAI(
+        base_url=endpoint.base_url,
+        # Never None: the SDK would send what OPENAI_API_KEY holds to whatever address this is.
+        api_key=key or "none",
+        max_retries=0,
+        timeout=endpoint.timeout_s,
+        default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
+        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+    )
+
+
+def _parsed(where: str, content: str, *, key: str) -> object:
+    if len(content) > MAX_ANSWER_CHARACTERS:
+        raise MalformedAnswer(f"{where}: an answer of {len(content):,} characters")
+    try:
+        answer: object = json.loads(content)
+    except ValueError:
+        begin = content[:400].replace(key, "***") if key else content[:400]
+        raise MalformedAnswer(f"{where}: expected JSON, got {shortened(begin, 80)!r}") from None
+    if (error := error_in_answer(where, answer, key=key)) is not None:
+        raise error
+    return answer

@@ -1,0 +1,293 @@
+"""The real SDK against a real HTTP server: what is asked, what comes back, and what goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from data.background import wait_for
+from data.errors import (
+    ConfigError,
+    MalformedAnswer,
+    MissingRequirement,
+    RateLimited,
+    Refused,
+    SourceError,
+    SourceUnavailable,
+)
+from data.records import ChatMessage, ChatReply, ChatRequest
+from kb.endpoints import ChatPatience, Endpoint, OpenAIChat, RetryingChat
+from kb.endpoints.failures import ReplyLost
+from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
+
+KEY = "sk-test-0123456789"
+PNG = b"\x89PNG\r\n\x1a\n made up"
+JPEG = b"\xff\xd8\xff made up"
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+
+
+def request(text: str = "Is it red?", **more: Any) -> ChatRequest:
+    return ChatRequest(messages=(ChatMessage(role="user", text=text),), **more)
+
+
+def ask(server: OpenAIServer, asked: ChatRequest | None = None, *, key: str = "", **more: Any) -> ChatReply:
+    with OpenAIChat(Endpoint(model="m", base_url=server.base_url, **more), key) as chat:
+        return wait_for(chat.reply(asked or request()))
+
+
+def test_a_request_goes_out_as_the_protocol_has_it() -> None:
+    asked = ChatRequest(
+        messages=(
+            ChatMessage(role="system", text="Be short."),
+            ChatMessage(role="user", text="What is it?", images=(PNG, JPEG)),
+        ),
+        json_schema=SCHEMA,
+        max_tokens=7,
+        top_logprobs=3,
+        seed=11,
+    )
+    with OpenAIServer('{"a": 1}', key=KEY) as server:
+        ask(server, asked, key=KEY)
+        (call,) = server.calls
+    assert call.images == [PNG, JPEG]
+    for part in call.payload["messages"][1]["content"][1:]:
+        part["image_url"]["url"] = part["image_url"]["url"].split(",")[0]
+    assert call.payload == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "Be short."},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "What is it?"},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64"}},
+                    {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64"}},
+                ],
+            },
+        ],
+        "temperature": 0.0,
+        "max_tokens": 7,
+        "seed": 11,
+        "logprobs": True,
+        "top_logprobs": 3,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
+        },
+    }
+
+
+def test_a_reply_has_text_tokens_cost_and_logprobs() -> None:
+    tokens = (("Yes", math.log(0.9), (("Yes", math.log(0.9)), ("No", math.log(0.1)))),)
+    with OpenAIServer(Answer(text="Yes", logprobs=tokens, input_tokens=1000, output_tokens=10)) as server:
+        reply = ask(server, request(top_logprobs=2), price_in=2.0, price_out=5.0)
+    assert (reply.text, reply.model, reply.finish, reply.cached) == ("Yes", "m", "stop", False)
+    assert (reply.input_tokens, reply.output_tokens) == (1000, 10)
+    assert reply.cost_usd == pytest.approx(1000 * 2e-6 + 10 * 5e-6)
+    assert reply.logprobs is not None
+    assert [(token.token, token.logprob) for token in reply.logprobs] == [("Yes", math.log(0.9))]
+    assert reply.logprobs[0].top == (("Yes", math.log(0.9)), ("No", math.log(0.1)))
+
+
+def test_a_server_that_ignores_logprobs_gives_none() -> None:
+    tokens = (("Yes", -0.1, ()),)
+    with OpenAIServer(Answer(text="Yes", logprobs=tokens), gives_logprobs=False) as server:
+        assert ask(server, request(top_logprobs=2)).logprobs is None
+
+
+def test_the_cost_is_none_without_prices_and_the_highest_possible_without_a_count_of_tokens() -> None:
+    with OpenAIServer(Answer(text="red", has_usage=False)) as server:
+        assert ask(server).cost_usd is None
+        cost = ask(server, request("abc", max_tokens=50), price_in=1.0, price_out=1.0).cost_usd
+    assert cost is not None
+    assert cost >= (3 + 50) * 1e-6
+
+
+@pytest.mark.parametrize(
+    ("reaction", "expected", "words"),
+    [
+        (Answer(text=None, refusal="I cannot help with that."), Refused, "declined: I cannot help"),
+        (Answer(text="", finish="content_filter"), Refused, "filter held the reply back"),
+        (Status(status=400, error={"message": "no", "code": "content_policy_violation"}), Refused, "400: no"),
+        (Answer(text=""), MalformedAnswer, "an empty reply"),
+        (Raw(body=b"<html>Bad gateway</html>"), MalformedAnswer, "expected JSON, got '<html>Bad"),
+        (Raw(body=b'{"hello": 1}', media_type="application/json"), MalformedAnswer, "expected a chat completion"),
+        (Raw(body=b'{"error": {"message": "busy", "code": 503}}'), SourceUnavailable, "busy"),
+        (Status(status=500, error="oops"), SourceUnavailable, "500"),
+        (Status(status=404, error={"message": "no such model"}), SourceError, "404: no such model"),
+        (Status(status=302, headers={"location": "http://127.0.0.1:9/"}), SourceError, "302"),
+        (Status(status=429, headers={"retry-after": "7"}), RateLimited, "429"),
+        (Status(status=429, error={"message": "pay", "code": "insufficient_quota"}), SourceError, "429: pay"),
+        (Status(status=403, error={"message": KEY}), MissingRequirement, "403: the key in TEST_KEY not accepted"),
+        (Cut(), ReplyLost, "the connection was cut"),
+        (Cut(after_bytes=0), ReplyLost, "the connection was cut"),
+        (Trickle(), ReplyLost, "no reply within 0.6 s"),
+        (Answer(text="late", after_s=1.2), ReplyLost, "no reply within 0.6 s"),
+    ],
+)
+def test_what_goes_wrong_is_an_error_of_ours_after_one_try(
+    reaction: Reaction, expected: type[Exception], words: str
+) -> None:
+    timeout_s = 0.6 if "0.6 s" in words else 30.0
+    with OpenAIServer(reaction) as server:
+        with pytest.raises(expected, match=words) as caught:
+            ask(server, key=KEY, api_key_env="TEST_KEY", timeout_s=timeout_s)
+        assert type(caught.value) is expected
+        assert server.n_calls == 1
+
+
+def test_a_server_that_is_not_there_costs_nothing_and_may_be_tried_again() -> None:
+    with OpenAIServer() as server:
+        gone = server.base_url
+    with OpenAIChat(Endpoint(model="m", base_url=gone)) as chat, pytest.raises(SourceUnavailable) as caught:
+        wait_for(chat.reply(request()))
+    assert not isinstance(caught.value, ReplyLost)
+
+
+@pytest.mark.parametrize(
+    "reaction",
+    [
+        Status(status=401, error={"message": f"Incorrect API key provided: {KEY}"}),
+        Status(status=400, error={"message": f"bad request by {KEY}"}),
+        Status(status=500, error=f"dump: Authorization: Bearer {KEY}"),
+        Raw(body=f"<html>{KEY}</html>".encode()),
+    ],
+)
+def test_no_key_in_an_error_or_its_traceback_even_if_the_server_repeats_it(reaction: Reaction) -> None:
+    with OpenAIServer(reaction) as server, pytest.raises(Exception, match=r"127\.0\.0\.1") as caught:
+        ask(server, key=KEY, api_key_env="TEST_KEY")
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.__context__)
+    assert KEY not in shown
+
+
+def test_the_keys_of_another_provider_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "secret-of-openai")
+    with OpenAIServer() as server:
+        ask(server)
+        assert "secret-of-openai" not in str(server.calls[0].headers)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "gone", "instead"),
+    [
+        ("temperature", "temperature", None),
+        ("max_tokens", "max_tokens", "max_completion_tokens"),
+        ("seed", "seed", None),
+        ("logprobs", "top_logprobs", None),
+    ],
+)
+def test_a_parameter_that_a_model_does_not_take_is_left_out_from_then_on(
+    parameter: str, gone: str, instead: str | None
+) -> None:
+    def script(call: Call) -> Reaction:
+        if parameter in call.payload:
+            error = {"message": f"Unsupported parameter: '{parameter}'", "param": parameter}
+            return Status(status=400, error=error)
+        return "ok"
+
+    asked = request(max_tokens=5, seed=1, top_logprobs=2)
+    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+        assert wait_for(chat.reply(asked)).text == "ok"
+        assert wait_for(chat.reply(asked)).text == "ok"
+        assert server.n_calls == 3
+        assert gone not in server.calls[-1].payload
+        assert instead is None or server.calls[-1].payload[instead] == 5
+        assert chat.not_taken == {parameter}
+
+
+def test_a_schema_goes_into_words_where_the_server_knows_none() -> None:
+    with OpenAIServer("{}", knows_json_schema=False) as server:
+        ask(server, request(json_schema=SCHEMA))
+        assert server.n_calls == 2
+        assert json.dumps(SCHEMA) in server.calls[1].text
+
+
+def test_not_more_requests_at_once_than_allowed_from_any_number_of_tasks_and_loops() -> None:
+    def slow(call: Call) -> Reaction:
+        return Answer(text=call.text, after_s=0.03)
+
+    async def many(chat: OpenAIChat, n: int) -> list[str]:
+        return [reply.text for reply in await asyncio.gather(*(chat.reply(request(str(i))) for i in range(n)))]
+
+    with (
+        OpenAIServer(slow) as server,
+        OpenAIChat(Endpoint(model="m", base_url=server.base_url, max_concurrent=4)) as chat,
+    ):
+        assert asyncio.run(many(chat, 20)) == [str(i) for i in range(20)]
+        assert asyncio.run(many(chat, 20)) == [str(i) for i in range(20)]
+        assert server.most_at_once == 4
+
+
+def retried(script: Callable[[Call], Reaction], patience: ChatPatience) -> tuple[str, OpenAIServer]:
+    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+        return wait_for(RetryingChat(chat, patience).reply(request())).text, server
+
+
+QUICK = ChatPatience(first_wait_s=0.01)
+
+
+@pytest.mark.parametrize("bad", [Cut(), Status(status=503), Status(status=429), Raw(body=b"<html>")])
+def test_what_may_pass_is_tried_again(bad: Reaction) -> None:
+    text, server = retried(lambda call: bad if call.number < 3 else "at last", QUICK)
+    assert (text, server.n_calls) == ("at last", 3)
+
+
+@pytest.mark.parametrize(
+    ("reaction", "n"),
+    [
+        (Answer(text=None, refusal="No."), 1),
+        (Status(status=400, error={"message": "bad"}), 1),
+        (Status(status=429, headers={"retry-after": "100"}), 1),
+        (Raw(body=b"<html>"), 3),
+        (Status(status=500), 4),
+    ],
+)
+def test_what_will_not_pass_is_given_up_after_as_many_tries_as_are_worth_it(reaction: Reaction, n: int) -> None:
+    with OpenAIServer(reaction) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+        with pytest.raises(SourceError):
+            wait_for(RetryingChat(chat, ChatPatience(first_wait_s=0.01, tries=4)).reply(request()))
+        assert server.n_calls == n
+
+
+def test_retry_after_is_obeyed_by_all_requests() -> None:
+    """One 429 holds the others back too: none that begins after it comes before the time."""
+
+    def script(call: Call) -> Reaction:
+        return Status(status=429, headers={"retry-after": "0.6"}) if call.number == 1 else "ok"
+
+    async def two(chat: RetryingChat) -> None:
+        first = asyncio.create_task(chat.reply(request("a")))
+        while not server.calls:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        await asyncio.gather(first, chat.reply(request("b")))
+
+    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+        asyncio.run(two(RetryingChat(chat, QUICK)))
+        began, *later = [call.at_s for call in server.calls]
+    assert len(later) == 2
+    assert min(later) - began >= 0.6
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"base_url": "ftp://x/v1"},
+        {"base_url": "http://user:secret@x/v1"},
+        {"base_url": "http://x/v1?key=secret"},
+        {"model": ""},
+        {"price_in": -1.0},
+        {"max_concurrent": 0},
+    ],
+)
+def test_an_endpoint_with_nonsense_in_it_is_refused_without_repeating_it(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Endpoint(**{"model": "m", **wrong})
+    assert "secret" not in f"{caught.value} {caught.value.hint}"
