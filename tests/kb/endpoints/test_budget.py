@@ -1,0 +1,141 @@
+"""A limit of cost is never passed, however many ask at once, and as much as possible is done within it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from data.background import wait_for
+from data.errors import CostStop, SourceError, UsageError
+from data.records import ChatMessage, ChatReply, ChatRequest
+from kb.endpoints import Budget, ChatPatience, Connection, Endpoint
+from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Reaction, Status
+
+QUICK = ChatPatience(first_wait_s=0.01)
+PRICED = {"price_in": 1000.0, "price_out": 1000.0}  # a tenth of a cent a token
+
+
+def request(text: str, max_tokens: int | None = 10) -> ChatRequest:
+    return ChatRequest(messages=(ChatMessage(role="user", text=text),), max_tokens=max_tokens)
+
+
+async def ask_all(chat: Connection, n: int) -> list[ChatReply | BaseException]:
+    return await asyncio.gather(*(chat.reply(request(f"{i:03d}")) for i in range(n)), return_exceptions=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_at_once_never_pass_the_limit_and_use_it_up(seed: int) -> None:
+    """Each reply really costs 12 tokens (1.2 cents) and could cost up to 29; the limit is 50 cents."""
+
+    def script(call: Call) -> Reaction:
+        return Answer(text="ok", input_tokens=3, output_tokens=9, after_s=((call.number * 7 + seed) % 5) / 200)
+
+    budget = Budget(0.5)
+    with (
+        OpenAIServer(script) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget, patience=QUICK) as chat,
+    ):
+        replies = asyncio.run(ask_all(chat, 100))
+        billed_usd = server.n_calls * 0.012
+    stopped = [reply for reply in replies if isinstance(reply, CostStop)]
+    assert len(stopped) + server.n_calls == 100
+    assert billed_usd <= 0.5
+    assert budget.meter.spent_usd == pytest.approx(billed_usd)
+    assert budget.meter.calls == server.n_calls
+    assert billed_usd > 0.5 - 0.029 - 0.012  # the most that one request could have cost stays unused, not more
+    assert "--max-cost" in str(stopped[0].hint)
+
+
+def test_nothing_is_asked_when_the_first_request_could_pass_the_limit() -> None:
+    with (
+        OpenAIServer() as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=Budget(0.01)) as chat,
+    ):
+        with pytest.raises(CostStop, match=r"could cost up to \$0\.0290, and \$0\.0000 of the limit of \$0\.01"):
+            wait_for(chat.reply(request("000")))
+        assert server.n_calls == 0
+
+
+def test_a_reply_that_was_lost_counts_as_if_it_had_been_charged_and_a_busy_server_does_not() -> None:
+    def script(call: Call) -> Reaction:
+        return (Cut(), Status(status=429), Status(status=503), Answer(text="ok", input_tokens=3, output_tokens=1))[
+            call.number - 1
+        ]
+
+    budget = Budget(1.0)
+    with (
+        OpenAIServer(script) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget, patience=QUICK) as chat,
+    ):
+        wait_for(chat.reply(request("000")))
+    assert budget.meter.unsure_usd == pytest.approx(0.029)
+    assert budget.meter.spent_usd == pytest.approx(0.004)
+    assert chat.n_retries == 3
+
+
+def test_tries_again_are_reserved_for_one_by_one() -> None:
+    """A server that cuts every reply short may charge for each: the limit ends the trying."""
+    with (
+        OpenAIServer(Cut()) as server,
+        Connection(
+            Endpoint(model="m", base_url=server.base_url, **PRICED), budget=Budget(0.07), patience=QUICK
+        ) as chat,
+    ):
+        with pytest.raises(CostStop):
+            wait_for(chat.reply(request("000")))
+        assert server.n_calls == 2
+
+
+def test_a_request_without_a_limit_of_output_gets_one_where_cost_is_limited() -> None:
+    with OpenAIServer("ok") as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0, price_out=1.0)
+        with Connection(endpoint, budget=Budget(1.0)) as chat:
+            wait_for(chat.reply(request("a", None)))
+        with Connection(endpoint) as chat:
+            wait_for(chat.reply(request("a", None)))
+        limited, free = server.calls
+    assert limited.payload["max_tokens"] == 4096
+    assert "max_tokens" not in free.payload
+
+
+def test_a_model_without_a_price_is_refused_where_cost_is_limited_and_counted_where_not() -> None:
+    with OpenAIServer("ok") as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0)
+        with pytest.raises(UsageError, match=r"the price of m@.* is not known") as caught:
+            Connection(endpoint, budget=Budget(1.0))
+        assert "price_out" in str(caught.value.hint)
+        budget = Budget()
+        with Connection(endpoint, budget=budget) as chat:
+            wait_for(chat.reply(request("a")))
+    assert (budget.meter.calls, budget.meter.unpriced) == (1, 1)
+
+
+def test_one_budget_holds_for_several_models() -> None:
+    budget = Budget(0.035)
+    with OpenAIServer(Answer(text="ok", input_tokens=3, output_tokens=9)) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, **PRICED)
+        with Connection(endpoint, budget=budget) as first, Connection(endpoint, budget=budget) as second:
+            wait_for(first.reply(request("000")))
+            with pytest.raises(CostStop):
+                wait_for(second.reply(request("000")))
+        assert server.n_calls == 1
+
+
+def test_a_failure_gives_back_what_it_held() -> None:
+    def script(call: Call) -> Reaction:
+        return Status(status=400, error={"message": "bad"}) if call.number == 1 else "ok"
+
+    with (
+        OpenAIServer(script) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=Budget(0.03)) as chat,
+    ):
+        with pytest.raises(SourceError, match="400: bad"):
+            wait_for(chat.reply(request("000")))
+        assert wait_for(chat.reply(request("000"))).text == "ok"
+
+
+@pytest.mark.parametrize("limit", [-1.0, float("nan")])
+def test_a_limit_below_nothing_is_refused(limit: float) -> None:
+    with pytest.raises(UsageError, match="expected a limit of cost"):
+        Budget(limit)
