@@ -10,7 +10,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, get_args
 
+from cli.endpoints import Tables, endpoints_of, from_variable, tables_of_file
 from data.errors import ConfigError
+from kb.endpoints.endpoint import Endpoint
 
 FILE_NAME = "fieldmark.toml"
 PREFIX = "FIELDMARK_"
@@ -47,6 +49,8 @@ class Settings:
     language: str = "en"
     licences: Licences = "free"
     """`any` takes photos of every licence; what comes out must then not be published."""
+    llm: Mapping[str, Endpoint] = field(default_factory=dict)
+    """Models behind endpoints: `text`, `vision`, `search`, `image`; in the file the tables `[llm.text]`, ..."""
 
 
 def resolve(
@@ -70,9 +74,11 @@ def resolve(
     environment = os.environ if environment is None else environment
     file = file or _find_file(folder or Path.cwd())
     values: dict[str, object] = {}
+    tables: Tables = {}
     if file is not None:
-        values |= _from_file(file)
-    values |= _from_environment(environment)
+        values |= _from_file(file, tables)
+    values |= _from_environment(environment, tables)
+    values["llm"] = endpoints_of(tables)
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     values |= {name: _checked(name, value, where="the command line", folder=None) for name, value in given.items()}
     return Settings(**values)  # type: ignore[arg-type]  # checked one by one above
@@ -85,27 +91,32 @@ def _find_file(folder: Path) -> Path | None:
     return None
 
 
-def _from_file(file: Path) -> dict[str, object]:
+def _from_file(file: Path, tables: Tables) -> dict[str, object]:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} is not TOML: {error}") from error
+    tables |= tables_of_file(table.pop("llm", {}), where=str(file))
     return {key: _checked(key, value, where=str(file), folder=file.parent) for key, value in table.items()}
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+def _from_environment(environment: Mapping[str, str], tables: Tables) -> dict[str, object]:
     values = {}
     for variable, value in environment.items():
         if not variable.startswith(PREFIX) or variable.startswith(NOT_SETTINGS) or not value:
             continue
         key = variable.removeprefix(PREFIX).lower()
+        if key.startswith("llm_"):
+            kind, name, setting = from_variable(key.removeprefix("llm_"), value, variable=variable)
+            tables.setdefault(kind, {})[name] = setting
+            continue
         values[key] = _checked(key, value, where=f"the environment ({variable})", folder=None, prefix=PREFIX)
     return values
 
 
 def _checked(key: str, value: object, *, where: str, folder: Path | None, prefix: str = "") -> object:
     """Return the value as `Settings` holds it; paths of a file are relative to the file's folder."""
-    known = [setting.name for setting in fields(Settings)]
+    known = [setting.name for setting in fields(Settings) if setting.name != "llm"]
     if key not in known:
         near = get_close_matches(key, known, n=1)
         nearest = f"did you mean {_spelt(near[0], prefix)}?" if near else None
