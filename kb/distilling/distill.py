@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 from math import fsum
 from typing import Literal
 
-from data.records import Article, Span, Statement, Summary, Taxon
+from data.records import Article, Section, Span, Statement, Summary, Taxon
 from kb.distilling.lexicon import group_of, words_of
 from kb.distilling.sections import SectionKind, section_kinds
 from kb.distilling.sentences import split_sentences
@@ -37,12 +37,16 @@ MAX_FACT_WORDS = 400
 # More are a table of measurements in prose, which no photo shows.
 MAX_NUMBERS = 4
 MAX_SENTENCE_CHARACTERS = 1500  # what is longer is a list without full stops
+_ON_RACES = re.compile(
+    r"subspecies|\braces?\b|geographic|variation|taxonom|systemat|classif|distribut|\brange\b", re.IGNORECASE
+)
+_ON_EGGS = re.compile(r"(?:\w+ ){0,4}(?:eggs?|nests?|clutch(?:es)?)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 WORTH_AFTER_TARGET = 0.09
 WORTH_BEFORE_TARGET = 0.02
 
-# How much more clearly than in a section on looks a sentence must speak of looks, by where it stands.
-_MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.0, SectionKind.NEUTRAL: 0.0, SectionKind.OTHER: 1.0}
+# How much more clearly than elsewhere a sentence must speak of looks, by where it stands.
+_MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.0, SectionKind.NEUTRAL: 0.0, SectionKind.OTHER: 0.3}
 
 Scope = Literal["description", "article", "facts"]
 
@@ -59,7 +63,7 @@ class _Offer:
     leans_on: int | None
     leans_on_span: Span | None
     is_aside: bool
-    """Another species has a part in it."""
+    """Another species has a part in it, or it is said in passing, in a section on another matter."""
 
 
 class ExtractiveDistiller:
@@ -83,23 +87,23 @@ class ExtractiveDistiller:
         'It has a red crown and a thin black bill.'
     """
 
-    name = "extractive/1"
+    name = "extractive/2"
     """Name and version; part of the fingerprint of every summary, so it changes when the output does."""
 
     def distil(self, article: Article, taxon: Taxon) -> Summary | None:
         """Return what the article says of the looks of the taxon, or None where that is nothing.
 
-        Sentences come from the sections on looks and the lead (`scope` "description"); without such sections, or with
-        nothing visual in them, from the whole article ("article"). An article without address and revision is taken as
-        bare facts and passes nearly whole ("facts").
+        Sentences come from the sections on looks, the lead and, where they speak more clearly of looks, from the rest;
+        `scope` is "description" if a section on looks has any, else "article". An article without address and revision
+        is taken as bare facts and passes nearly whole ("facts").
         """
-        hider = NameHider(taxon, article.source.title)
-        if article.source.url is None and article.source.revision is None:
-            return self._summary(_leading(list(_facts(article, hider)), MAX_FACT_WORDS), "facts")
-        offers = list(_offers(article, hider, {SectionKind.LEAD, SectionKind.LOOKS}))
-        if any(offer.kind is SectionKind.LOOKS for offer in offers):
-            return self._summary(_choose(offers), "description")
-        return self._summary(_choose(list(_offers(article, hider, set(_MARGINS)))), "article")
+        offers, scope = _offered(article, taxon)
+        return self._summary(_leading(offers, MAX_FACT_WORDS) if scope == "facts" else _choose(offers), scope)
+
+    def visual_spans(self, article: Article, taxon: Taxon) -> list[Span]:
+        """Return the places of all sentences that a summary is chosen from, as if its length had no limit."""
+        offers, _ = _offered(article, taxon)
+        return [span for offer in offers for span in _evidence(offer)]
 
     def _summary(self, offers: list[_Offer], scope: Scope) -> Summary | None:
         if not offers:
@@ -108,9 +112,19 @@ class ExtractiveDistiller:
         return Summary(statements=statements, stage="refined", scope=scope, distiller=self.name)
 
 
+def _offered(article: Article, taxon: Taxon) -> tuple[list[_Offer], Scope]:
+    """Return the sentences on looks of an article, and which part of it they are from."""
+    hider = NameHider(taxon, article.source.title)
+    if article.source.url is None and article.source.revision is None:
+        return list(_facts(article, hider)), "facts"
+    offers = list(_offers(article, hider, set(_MARGINS)))
+    has_section_on_looks = any(offer.kind is SectionKind.LOOKS for offer in offers)
+    return offers, "description" if has_section_on_looks else "article"
+
+
 def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | None:
     """Return what a sentence of such a section says of looks, trimmed and nameless, or None where that is nothing."""
-    if len(sentence) > MAX_SENTENCE_CHARACTERS:
+    if len(sentence) > MAX_SENTENCE_CHARACTERS or _ON_EGGS.match(sentence):
         return None
     text = hider.hide(trim_clauses(drop_brackets(sentence)))
     if len(text.split()) < 3 or not text[:1].isalnum() or len(_NUMBER.findall(text)) > MAX_NUMBERS:
@@ -119,18 +133,17 @@ def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | Non
     return text if kind in _MARGINS and score > _MARGINS[kind] else None
 
 
-def _sentences(article: Article, wanted: set[SectionKind]) -> Iterator[tuple[SectionKind, bool, Span]]:
-    """Yield (kind of section, whether a paragraph begins, span) for each sentence, in the article's order."""
-    sections = [(section.start, section.end) for section in article.sections]
-    kinds = section_kinds(article)
-    if not sections:
-        sections, kinds = [(0, len(article.text))], [SectionKind.LEAD]
-    for (start, end), kind in zip(sections, kinds, strict=True):
+def _sentences(article: Article, wanted: set[SectionKind]) -> Iterator[tuple[SectionKind, str, bool, Span]]:
+    """Yield (kind and title of the section, whether a paragraph begins, span) for each sentence, in order."""
+    sections = article.sections or (Section(title="", level=1, start=0, end=len(article.text)),)
+    kinds = section_kinds(article) or [SectionKind.LEAD]
+    for section, kind in zip(sections, kinds, strict=True):
         if kind not in wanted:
             continue
-        last_end = start
-        for span in split_sentences(article.text, start, end):
-            yield kind, last_end == start or "\n" in article.text[last_end : span.start], span
+        last_end = section.start
+        for span in split_sentences(article.text, section.start, section.end):
+            is_new_paragraph = last_end == section.start or "\n" in article.text[last_end : span.start]
+            yield kind, section.title, is_new_paragraph, span
             last_end = span.end
 
 
@@ -138,7 +151,7 @@ def _offers(article: Article, hider: NameHider, wanted: set[SectionKind]) -> Ite
     seen: set[str] = set()
     who: Who = ""
     stated: tuple[int, Span] | None = None
-    for position, (kind, is_new_paragraph, span) in enumerate(_sentences(article, wanted)):
+    for position, (kind, title, is_new_paragraph, span) in enumerate(_sentences(article, wanted)):
         sentence = article.text[span.start : span.end]
         if is_new_paragraph:
             who, stated = "", None
@@ -150,6 +163,8 @@ def _offers(article: Article, hider: NameHider, wanted: set[SectionKind]) -> Ite
         text = visual_part(sentence, kind, hider)
         if text is None or text in seen or points_away(sentence):
             continue
+        if who != "race" and _ON_RACES.search(title):
+            continue  # of a race that a list names elsewhere: nobody could tell of which
         seen.add(text)
         leans = said is None and who not in ("", "adult") and stated is not None
         yield _Offer(
@@ -160,14 +175,14 @@ def _offers(article: Article, hider: NameHider, wanted: set[SectionKind]) -> Ite
             who=who,
             leans_on=stated[0] if leans and stated else None,
             leans_on_span=stated[1] if leans and stated else None,
-            is_aside=is_about_another(text),
+            is_aside=is_about_another(text) or kind is SectionKind.OTHER,
         )
 
 
 def _facts(article: Article, hider: NameHider) -> Iterator[_Offer]:
     """Yield the sentences of bare facts as they stand, but those that speak of other matters alone."""
     looks = set(section_kinds(article)) & {SectionKind.LOOKS}
-    for position, (kind, _, span) in enumerate(_sentences(article, looks or set(_MARGINS))):
+    for position, (kind, _, _, span) in enumerate(_sentences(article, looks or set(_MARGINS))):
         sentence = article.text[span.start : span.end]
         if has_other_matters(sentence) and not has_looks(sentence):
             continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cached_property
 
 from data.records import Taxon
@@ -27,16 +26,19 @@ _SEAM = re.compile(
     | \s+[–—]\s+
     | ,\s+(?=(?:which|who|where|while|whereas|although|though|but|and|found|native|endemic|making|occurring|living|
                breeding|resident|ranging|distributed|often|usually|known|noted|with|as\ well\ as|especially|including|
-               hence|giving|so|from)\b)
-    | \s+(?=and\s+(?:is|are|was|has\ been|breeds?|lives?|feeds?|occurs?|inhabits?|weighs?|can|may|it|they|its|nests?|
-               ranges?|winters?)\b)
+               hence|giving|so|from|initiates?|builds?|feeds?|nests?|lays?|sings?|calls?|forages?|lives?|inhabits?|
+               eats?)\b)
+    | \s+(?=and\s+(?:is|are|was|has\ been|breeds?|lives?|feeds?|occurs?|inhabits?|weighs?|can|may|it|they|its|their|
+               nests?|ranges?|winters?)\b)
     | \s+(?=with\s+an?\s+(?:\w+\s+){0,3}(?:call|song|voice|flight)\b)
     | \s+(?=(?:found|native|endemic|resident|breeding|occurring|distributed|living)\s+
                (?:in|to|from|across|throughout|on)\b)
-    | \s+(?=(?:that|which)\s+(?:breeds?|lives?|is\s+found|is\s+native|is\s+endemic|occurs?|inhabits?)\b)
+    | \s+(?=(?:that|which)\s+(?:breeds?|lives?|is\s+found|is\s+native|is\s+endemic|occurs?|inhabits?|forages?|feeds?|
+               nests?|moves?|hunts?|frequents?)\b)
     """,
     re.VERBOSE,
 )
+_HANGING_CLAUSE = re.compile(r"^(?:including|especially|which|who|where|as well as|such as)\b")
 _AND = re.compile(r"^and\s+")
 
 
@@ -80,8 +82,11 @@ def trim_clauses(sentence: str) -> str:
     body, mark = (text[:-1], text[-1]) if text.endswith((".", "!", "?")) else (text, "")
     pieces = _split(body)
     kept = [pieces[0]]
+    was_cut = False
     for seam, piece in pieces[1:]:
-        if _is_foreign(piece):
+        # What hangs on a clause that went ("but other species, including ...") goes with it.
+        was_cut = _is_foreign(piece) or (was_cut and _HANGING_CLAUSE.match(piece) is not None)
+        if was_cut:
             kept[-1] = _closed_list(kept[-1], seam, piece)
             continue
         kept.append((seam, piece))
@@ -255,8 +260,3 @@ def _flexible(name: str) -> str:
     pattern = re.sub(r"(?:\\?-|\\ | )+", r"[\\s-]+", pattern)
     pattern = re.sub(r"['’]", "['’]", pattern)
     return re.sub(r"(?i)gr[ae]y", "gr[ae]y", pattern)
-
-
-def names_elsewhere(names: Sequence[str], sentence: str) -> bool:
-    """Say whether a sentence bears one of the names."""
-    return any(re.search(rf"(?<![\w-]){_flexible(name)}(?![\w])", sentence, re.IGNORECASE) for name in names)

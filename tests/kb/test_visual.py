@@ -18,11 +18,12 @@ from kb.distilling.visual import WEIGHTS, part_pairs, visual_score
 from kb.wiki.parse import parse_article
 
 LABELS = Path(__file__).parent / "labels" / "visual_sentences.jsonl"
-# A little below what was measured: development .98/.98, check 1.00/.89, held-out .95/.87 (precision/recall).
+# A little below what was measured (precision/recall): development .97/.98, check .93/.93, held-out .89/.93. The version
+# before had .98/.98, 1.00/.89, .95/.87: the border was moved to miss less.
 ADDED_WORDS = {"it", "they", "its", "their", "this", "these", "species", "bird", "birds", "of", "and", "the"} | {
     *("male", "males", "female", "females", "juvenile", "juveniles", "adult", "adults", "immatures")
 }
-FLOORS = {"development": (0.93, 0.93), "check": (0.93, 0.86), "held-out": (0.90, 0.82)}
+FLOORS = {"development": (0.93, 0.93), "check": (0.90, 0.90), "held-out": (0.86, 0.90)}
 
 
 def test_looks_score_above_zero_and_other_matters_below() -> None:
