@@ -9,23 +9,45 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kb.adding import OwnPhoto as OwnPhoto
+    from kb.adding import OwnText as OwnText
+    from kb.adding import add as add
     from kb.builder import build as build
     from kb.lookups.lookup import context as context
     from kb.lookups.lookup import search as search
+    from kb.removing import remove as remove
     from kb.store import KnowledgeBase as KnowledgeBase
     from kb.store import open_store as open
+    from kb.updating import update as update
     from kb.verifying import verify as verify
 
 _HOMES = {
     "KnowledgeBase": ("kb.store", "KnowledgeBase"),
+    "OwnPhoto": ("kb.adding", "OwnPhoto"),
+    "OwnText": ("kb.adding", "OwnText"),
+    "add": ("kb.adding", "add"),
     "build": ("kb.builder", "build"),
     "context": ("kb.lookups.lookup", "context"),
     "open": ("kb.store", "open_store"),
+    "remove": ("kb.removing", "remove"),
     "search": ("kb.lookups.lookup", "search"),
+    "update": ("kb.updating", "update"),
     "verify": ("kb.verifying", "verify"),
 }
 
-__all__ = ["KnowledgeBase", "build", "context", "open", "search", "verify"]  # noqa: A001, RUF100  # kb.open is the API
+__all__ = [  # noqa: A001, RUF100  # kb.open is the API
+    "KnowledgeBase",
+    "OwnPhoto",
+    "OwnText",
+    "add",
+    "build",
+    "context",
+    "open",
+    "remove",
+    "search",
+    "update",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

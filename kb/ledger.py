@@ -122,9 +122,14 @@ class Ledger:
         self._db.close()
 
     def checkpoint(self) -> None:
-        """Move the write-ahead log into the file itself, so that a copy of the folder needs nothing else."""
+        """Move the write-ahead log into the file itself, so that a copy of the folder needs nothing else.
+
+        A reader that holds an earlier state needs the log: then it stays, and the next writer moves it.
+        """
         with storage_errors(self.path.parent):
+            self._db.execute("PRAGMA busy_timeout=500")  # a reader may hold its state for days
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._db.execute("PRAGMA busy_timeout=30000")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -146,11 +151,19 @@ class Ledger:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Make all reads inside see one state, whatever a writer does meanwhile."""
+        if self._db.in_transaction:  # a state is held already
+            yield
+            return
         self._db.execute("BEGIN")
         try:
             yield
         finally:
             self._db.execute("COMMIT")
+
+    def hold(self) -> None:
+        """Make all reads until `close` see the state of now, whatever a writer does; for readers."""
+        self._db.execute("BEGIN")
+        self._db.execute("SELECT 1 FROM facts LIMIT 1").fetchall()  # SQLite takes the state at the first read
 
     def problems(self) -> list[str]:
         """Return what SQLite itself finds wrong with the file."""
@@ -200,6 +213,12 @@ class Ledger:
     def subject_names(self, kind: SubjectKind) -> dict[str, str]:
         """Return subject_id -> name of all subjects of a kind."""
         return dict(self._db.execute("SELECT subject_id, name FROM subjects WHERE kind = ?", (kind,)).fetchall())
+
+    def drop_subjects(self, subject_ids: Iterable[str]) -> None:
+        """Forget subjects with all that was done for them: steps, vectors and entries."""
+        rows = [(subject_id,) for subject_id in subject_ids]
+        for table in ("subjects", "steps", "vectors", "entries"):
+            self._db.executemany(f"DELETE FROM {table} WHERE subject_id = ?", rows)
 
     def set_left_out(self, rows: Iterable[tuple[str, str, str]]) -> None:
         """Note `(name, reason, detail)` of what the build does not take in."""

@@ -12,6 +12,7 @@ NOT_IN_TAXONOMY: Final = "not in the taxonomy"
 NOT_A_BIRD: Final = "not a bird"
 NOT_A_SPECIES: Final = "not a species"
 NOT_ASKED_FOR: Final = "not asked for"
+REMOVED: Final = "removed by the user"
 
 # Photos that are not taken as anchors.
 NOT_A_PHOTO: Final = "not a photo"

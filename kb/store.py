@@ -23,13 +23,16 @@ from data.records import SpeciesEntry, Status, Taxon, Term
 from data.vectors import read_table, write_tables
 from kb.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
 from kb.ledger import Ledger
+from kb.snapshots import is_newest, nearest, table_of
 
 if TYPE_CHECKING:
     from kb.chroma import Collections  # imports chromadb when used; a warm cache needs none of it
 
 
 class KnowledgeBase:
-    """A knowledge base on disk, read-only. Open one with `kb.open`.
+    """A knowledge base on disk, read-only, in the state in which it was opened. Open one with `kb.open`.
+
+    It keeps to that state while a writer goes on; opened again, it has the new one.
 
     Raises:
         MissingKnowledgeBase: if there is none at `path`.
@@ -42,10 +45,11 @@ class KnowledgeBase:
         if not self.layout.ledger.is_file():
             raise StoreError(f"{self.layout.ledger} is missing", hint="run the kb build that made it once more")
         self.ledger = Ledger(self.layout.ledger, read_only=True)
-        # Positions in `taxon_ids` mean something only together with the matrices of the same generation.
-        with self.ledger.snapshot():
-            self._generation = self.ledger.fact("generation") or ""
-            self._columns = self.ledger.entry_columns("taxon")
+        # Positions in `taxon_ids` mean something only together with the matrices of the same generation, and entries
+        # only with both: all that is read until the ledger is closed is of one state.
+        self.ledger.hold()
+        self._generation = self.ledger.fact("generation") or ""
+        self._columns = self.ledger.entry_columns("taxon")
         self._tables: dict[str, VectorTable] = {}
 
     @property
@@ -97,7 +101,7 @@ class KnowledgeBase:
         return sorted(found, key=lambda term: term.name)
 
     def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:
-        """Return the texts of these chunks, in this order, from Chroma.
+        """Return the texts of these chunks, in this order, from Chroma, or what a writer took out from the ledger.
 
         Raises:
             KeyError: for an id that is not in the knowledge base.
@@ -106,21 +110,35 @@ class KnowledgeBase:
         found: dict[str, str] = {}
         for page in self._collections.read(name, list(dict.fromkeys(chunk_ids))):
             found |= {row.id: row.document for row in page}
+        if any(chunk_id not in found for chunk_id in chunk_ids):
+            entries = (loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon"))
+            found |= {chunk.chunk_id: chunk.text for entry in entries for chunk in entry.chunks}
         return [found[chunk_id] for chunk_id in chunk_ids]
 
     def article_text(self, taxon_id: str) -> str | None:
-        """Return the plain text that the evidence of a species points into, or None if it has no article.
+        """Return the plain text that the evidence of a species points into, or None if it has none.
+
+        Texts that the user added come first, then the article.
 
         Raises:
             StoreError: if the text is missing or damaged.
         """
+        from kb.additions import STAGE, Addition, joined_text
         from kb.stages.distil import DistilOutput
 
-        step = self.ledger.steps("distil").get(taxon_id)
-        if step is None or step.output is None:
-            return None
-        sha256 = loads(DistilOutput, step.output).text_sha256
-        return None if sha256 is None else self.layout.articles.read(sha256).decode()
+        distilled, added = (self.ledger.steps(stage).get(taxon_id) for stage in ("distil", STAGE))
+        output = loads(DistilOutput, distilled.output) if distilled and distilled.output else DistilOutput()
+        addition = loads(Addition, added.output) if added and added.output else Addition()
+        article = None if output.text_sha256 is None else self.layout.articles.read(output.text_sha256).decode()
+        if not addition.texts:
+            return article
+        return joined_text([self.layout.articles.read(text.sha256).decode() for text in addition.texts], article)
+
+    def origins(self) -> dict[str, Mapping[str, str]]:
+        """Return name of the source -> how it is opened again, of all sources that it was built from."""
+        from kb.origins import read_origins
+
+        return read_origins(self.ledger)
 
     def anchor_path(self, sha256: str) -> Path:
         """Return where the picture of an anchor lies."""
@@ -163,11 +181,23 @@ class KnowledgeBase:
 
     def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
-        return self._collections.query(collection_name("species", self.info.sentence), vector, n)
+        return self._query("species", vector, n)
 
     def query_terms(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(term_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
-        return self._collections.query(collection_name("terms", self.info.sentence), vector, n)
+        return self._query("terms", vector, n)
+
+    def _query(self, kind: CollectionKind, vector: FloatArray, n: int) -> list[tuple[str, float]]:
+        name = collection_name(kind, self.info.sentence)
+        if name not in self._tables:
+            found = self._collections.query(name, vector, n)
+            if is_newest(self.layout, self._generation):  # asked afterwards: a writer may have begun meanwhile
+                return found
+            self._tables[name] = self._held_table(name, kind)
+        return nearest(self._tables[name], vector, n)
+
+    def _held_table(self, name: str, kind: CollectionKind) -> VectorTable:
+        return table_of(self.ledger, self.ledger.entries("term" if kind == "terms" else "taxon"), name, kind)
 
     # --- all vectors at once -------------------------------------------------------------------------------------
 
@@ -185,11 +215,12 @@ class KnowledgeBase:
         name = collection_name(kind, space)
         if name not in self._tables:
             table = read_table(self.layout.cache, self._generation, name)
-            if table is None:
+            if table is None and is_newest(self.layout, self._generation):
                 warm_cache(self.layout, self.ledger, self._collections)
-                table = read_table(self.layout.cache, self._generation, name)
-            if table is None:
-                raise StoreError(f"{self.path} has changed since it was opened", hint="open it again, or run kb verify")
+                if is_newest(self.layout, self._generation):
+                    table = read_table(self.layout.cache, self._generation, name)
+            if table is None:  # a writer has gone on
+                table = self._held_table(name, kind)
             self._tables[name] = table
         return self._tables[name]
 

@@ -35,9 +35,10 @@ def index(run: BuildRun, collections: Collections, work: Sequence[Subject]) -> N
     todo = [s for s in ready if (key := subject_id(s)) not in done or done[key].fingerprint != marks[key]]
     # What failed this time stays as it was; only what the source itself no longer holds is taken out.
     left_out = {key for key, step in run.ledger.steps("fetch").items() if step.status == "left-out"}
-    gone = [entry for key, entry in old.items() if key in left_out]
+    gone = [entry for key, entry in old.items() if key in left_out and key not in entries]
     tracker = run.track("index", len(todo) + len(gone))
     if not todo and not gone:
+        run.ledger.drop_fact("indexing")  # Chroma was compared with the ledger before this stage
         return
     run.ledger.set_fact("indexing", "1")
     for group in grouped(gone, GROUP):

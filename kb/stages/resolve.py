@@ -8,7 +8,8 @@ from dataclasses import replace
 from data.codec import dumps, loads
 from data.records import LeftOut, PageRef, Taxon, Term
 from kb import reasons
-from kb.ledger import Step, fingerprint
+from kb.additions import additions, with_own_names
+from kb.ledger import Ledger, Step, fingerprint
 from kb.stages.run import BuildRun
 from kb.terms import term_id
 
@@ -22,18 +23,22 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
     Half of it would not do: which of two taxa gets a page that both could claim is only known with both at hand. A
     build that goes on after a crash does not look up again what it had; a new one does, and so learns of new revisions.
     A species whose page has become another one's, or a disambiguation, is taken out; one whose page is not found any
-    more keeps its page for the fetch to ask once more, since a look-up may miss what a search had found.
+    more keeps its page for the fetch to ask once more, since a look-up may miss what a search had found. What the user
+    removed stays out.
     """
     key = f"resolved:{fingerprint(run.source.name, selection, limit)}"
     if run.ledger.fact(key) is not None:
         return
     tracker = run.track("resolve", 0)
     before = located_pages(run)
+    unwanted, added = removed(run.ledger), additions(run.ledger)
     found: list[tuple[Taxon, PageRef]] = []
     doubtful: list[tuple[Taxon, PageRef]] = []
     missing: list[LeftOut] = []
     lost: list[tuple[Taxon, LeftOut]] = []
     for subject, place in located:
+        if isinstance(subject, Taxon) and subject.scientific_name in unwanted:
+            continue
         if isinstance(place, PageRef) and isinstance(subject, Taxon):
             found.append((subject, place))
             if limit is not None and len(found) >= limit:
@@ -51,7 +56,8 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
     ledger = run.ledger
     with ledger.transaction():
         located_now = [*found, *doubtful]
-        ledger.add_subjects((taxon.taxon_id, "taxon", taxon.scientific_name, dumps(taxon)) for taxon, _ in located_now)
+        named = [with_own_names(taxon, added.get(taxon.taxon_id)) for taxon, _ in located_now]
+        ledger.add_subjects((taxon.taxon_id, "taxon", taxon.scientific_name, dumps(taxon)) for taxon in named)
         ledger.record(
             Step(
                 subject_id=taxon.taxon_id,
@@ -73,8 +79,13 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
 
 
 def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]]) -> None:
-    """Note the page of every term; a `Term` that is given whole needs none and is taken as it is."""
+    """Note the page of every term; a `Term` that is given whole needs none and is taken as it is.
+
+    What the user removed stays out.
+    """
     ledger = run.ledger
+    unwanted = removed(ledger)
+    terms = [term for term in terms if (term.name if isinstance(term, Term) else term[0]) not in unwanted]
     given = [term for term in terms if isinstance(term, Term)]
     asked = {term_id(term[0]): term for term in terms if not isinstance(term, Term)}
     key = f"resolved:{fingerprint(run.source.name, sorted(asked.items()), [dumps(term) for term in given])}"
@@ -96,6 +107,12 @@ def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]])
             ledger.add_subjects([(term_id(name), "term", name, "")])
             ledger.record([Step(subject_id=term_id(name), stage="resolve", fingerprint=mark, output=dumps(place))])
         ledger.set_fact(key, "done")
+
+
+def removed(ledger: Ledger) -> frozenset[str]:
+    """Return the scientific names of species and the names of terms that the user removed."""
+    marked = (reasons.REMOVED, f"term: {reasons.REMOVED}")
+    return frozenset(name for name, reason, _ in ledger.left_out() if reason in marked)
 
 
 def term_left_out(name: str, place: LeftOut) -> LeftOut:

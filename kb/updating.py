@@ -1,0 +1,279 @@
+"""Update: ask where the pages of a knowledge base came from what is new, and do again what hangs on that alone.
+
+A page that did not change costs a fiftieth of a request; its text is neither fetched nor distilled nor encoded again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from data.codec import dumps, loads, to_json
+from data.contracts import ArticleSource, CountsRequests, Encoders, TellsChanges
+from data.errors import UsageError
+from data.files import writer_lock
+from data.records import Change, LeftOut, PageRef, Progress, Stage, Taxon, Update
+from kb.builder import ANCHORS_PER_SPECIES, begin, run_stages, status_of, write_manifest
+from kb.distilling.distill import ExtractiveDistiller
+from kb.layout import Layout
+from kb.ledger import Ledger, Step
+from kb.origins import read_origins
+from kb.stages.anchor import anchors_of
+from kb.stages.resolve import located_pages, page_mark, term_left_out
+from kb.stages.run import BuildRun, Distiller
+
+STAGES: tuple[Stage, ...] = ("fetch", "distil", "anchor", "encode", "index")
+STALE = "stale"  # no fingerprint is this: the step is done again, and keeps what it had until then
+FACT = "updating"
+
+Subject = Taxon | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What one source has to say: the changes to note, and the species whose photos may become others."""
+
+    checked: int
+    changes: Mapping[str, Change]
+    pages: tuple[tuple[Subject, PageRef, PageRef | LeftOut], ...]
+    """Subject, the page it had, and what it has now, of those that changed."""
+    stale_photos: tuple[str, ...]
+
+
+def update(
+    path: str | Path,
+    sources: Sequence[ArticleSource],
+    encoders: Encoders,
+    *,
+    distiller: Distiller | None = None,
+    anchors_per_species: int = ANCHORS_PER_SPECIES,
+    progress: Callable[[Progress], None] | None = None,
+) -> Update:
+    """Bring the pages that a knowledge base holds up to date, and return what changed and what that cost.
+
+    It ends where a new build for the same species would. Species that the knowledge base does not hold are not looked
+    for: that is what a build does. Killed at any moment and called again, it goes on, and reports all of it.
+
+    Args:
+        path: the knowledge base.
+        sources: where its pages came from, opened again (`KnowledgeBase.origins` says which they are); pages of other
+            sources stay as they are.
+        encoders: those that it was built with.
+        distiller: the one that it was built with; the extractive one by default.
+        anchors_per_species: how many photos a species gets at most.
+        progress: called at every step of every stage.
+
+    Raises:
+        MissingKnowledgeBase: if there is none.
+        UsageError: if no page of it came from one of the sources.
+        SpaceMismatch: if it was built with other encoders.
+        KnowledgeBaseLocked: if another process is writing to it.
+        SourceError: if a source fails for good; what was done is kept.
+
+    Example:
+        >>> import tempfile, kb, recognize
+        >>> from kb.starter_source import StarterSource
+        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
+        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name in ("Snowy Owl", "Western Barn Owl")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, encoders)
+        ...     found = kb.update(f"{folder}/owls.kb", [source], encoders)
+        >>> found.checked, found.changes
+        (2, ())
+    """
+    layout = Layout(Path(path))
+    layout.require()
+    started = time.monotonic()
+    with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
+        asked_before = [_asked(source) for source in sources]
+        runs = [
+            BuildRun(
+                layout=layout,
+                info=begin(layout, source, encoders),
+                ledger=ledger,
+                source=source,
+                encoders=encoders,
+                distiller=distiller or ExtractiveDistiller(),
+                anchors_per_species=anchors_per_species,
+                report=progress or (lambda _: None),
+            )
+            for source in sources
+        ]
+        if not any(located_pages(run) for run in runs):
+            given = ", ".join(source.name for source in sources) or "none"
+            held = ", ".join(read_origins(ledger)) or "none on record"
+            raise UsageError(f"{layout.root} has no page of the sources given ({given}); its sources: {held}")
+        checked = 0
+        for run in runs:
+            findings = _ask(run)
+            checked += findings.checked
+            _note(run, findings)
+        distilled_before = _marks(ledger, "distil")
+        for run in runs:
+            run_stages(run, STAGES)
+        changes = _all_changes(ledger)
+        n_distilled = sum(distilled_before.get(key) != mark for key, mark in _marks(ledger, "distil").items())
+        ledger.drop_fact(FACT)
+        ledger.checkpoint()
+        failures = tuple(ledger.failures())
+    for run in runs:
+        write_manifest(layout, run, status_of(layout), seconds=time.monotonic() - started)
+    asked = [_asked(source) for source in sources]
+    return Update(
+        checked=checked,
+        changes=changes,
+        failures=failures,
+        requests=sum(now[0] - before[0] for now, before in zip(asked, asked_before, strict=True)),
+        photos=sum(now[1] - before[1] for now, before in zip(asked, asked_before, strict=True)),
+        distilled=n_distilled,
+    )
+
+
+# --- asking ------------------------------------------------------------------------------------------------------
+
+
+def _ask(run: BuildRun) -> Findings:
+    """Return what changed at the pages that this run's source gave; nothing is written."""
+    taxa = {key: loads(Taxon, record) for key, record in run.ledger.subjects("taxon").items()}
+    names = run.ledger.subject_names("term")
+    located = located_pages(run)
+    held: list[tuple[Subject, PageRef]] = [
+        (taxa[key] if key in taxa else names[key], page) for key, page in located.items() if key in taxa or key in names
+    ]
+    tracker = run.track("resolve", len(held))
+    changes: dict[str, Change] = {}
+    pages: list[tuple[Subject, PageRef, PageRef | LeftOut]] = []
+    for (subject, before), now in zip(held, _newest(run.source, held), strict=True):
+        tracker.add()
+        if now != before:
+            pages.append((subject, before, now))
+            changes[before.subject_id] = _change(subject, before, now)
+    new_texts = {before.subject_id for _, before, _ in pages}
+    return Findings(
+        checked=len(held),
+        changes=changes,
+        pages=tuple(pages),
+        stale_photos=tuple(_stale_photos(run, {page.subject_id for _, page in held} - new_texts)),
+    )
+
+
+def _newest(source: ArticleSource, held: Sequence[tuple[Subject, PageRef]]) -> Iterator[PageRef | LeftOut]:
+    """Yield the page that each subject has now; a source that cannot say what is new is asked where they are."""
+    if isinstance(source, TellsChanges):
+        yield from (place for _, place in source.newest(held))
+        return
+    taxa = [subject for subject, _ in held if isinstance(subject, Taxon)]
+    places = {taxon.taxon_id: place for taxon, place in source.locate(taxa)}
+    for subject, page in held:
+        if isinstance(subject, Taxon):
+            yield places[subject.taxon_id]
+        else:
+            [(_, place)] = source.locate_terms([(subject, page.title.rpartition("/")[2])])
+            yield place
+
+
+def _change(subject: Subject, before: PageRef, now: PageRef | LeftOut) -> Change:
+    name = subject.scientific_name if isinstance(subject, Taxon) else subject
+    if isinstance(now, LeftOut):
+        return Change(name=name, kind="taken out", detail=now.reason)
+    if now.title != before.title:
+        return Change(name=name, kind="moved", detail=f"{before.title} -> {now.title}")
+    return Change(name=name, kind="new revision", detail=f"{before.revision} -> {now.revision}")
+
+
+def _stale_photos(run: BuildRun, subject_ids: set[str]) -> Iterator[str]:
+    """Yield those of the subjects of which a photo that was looked at is another now, or owed to somebody else."""
+    if not isinstance(run.source, TellsChanges):
+        return  # such a source's revisions count the photos in
+    looked_at = {
+        key: (anchors_of(step).versions, step)
+        for key, step in run.ledger.steps("anchor").items()
+        if key in subject_ids and step.status == "done"
+    }
+    files = sorted({file for versions, _ in looked_at.values() for file in versions})
+    now = run.source.photo_versions(files) if files else {}
+    for key, (versions, step) in looked_at.items():
+        was_noted = versions or not anchors_of(step).anchors  # knowledge bases of the first version did not
+        if not was_noted or any(now.get(file) != version for file, version in versions.items()):
+            yield key
+
+
+# --- noting ------------------------------------------------------------------------------------------------------
+
+
+def _note(run: BuildRun, findings: Findings) -> None:
+    """Write what was found, in one transaction: from here on, whoever goes on does what hangs on it."""
+    ledger = run.ledger
+    anchors = ledger.steps("anchor")
+    with ledger.transaction():
+        noted = json.loads(ledger.fact(FACT) or '{"changes": {}, "anchors": {}}')
+        noted["changes"] |= {key: to_json(change) for key, change in findings.changes.items()}
+        for key in (*(before.subject_id for _, before, _ in findings.pages), *findings.stale_photos):
+            if key in anchors:
+                noted["anchors"].setdefault(key, _credits(anchors[key]))
+        ledger.set_fact(FACT, json.dumps(noted))
+        for subject, before, now in findings.pages:
+            if isinstance(now, LeftOut):
+                _take_out(ledger, subject, before.subject_id, now)
+                continue
+            mark = page_mark(run, now)
+            ledger.record([Step(subject_id=now.subject_id, stage="resolve", fingerprint=mark, output=dumps(now))])
+        ledger.record(replace(anchors[key], fingerprint=STALE) for key in findings.stale_photos)
+
+
+def _take_out(ledger: Ledger, subject: Subject, key: str, reason: LeftOut) -> None:
+    item = (
+        replace(reason, name=subject.scientific_name) if isinstance(subject, Taxon) else term_left_out(subject, reason)
+    )
+    ledger.set_left_out([(item.name, item.reason, item.detail)])
+    ledger.record(
+        Step(subject_id=key, stage=stage, fingerprint="", status="left-out", error=item.reason)
+        for stage in ("resolve", "fetch")
+    )
+
+
+def _credits(step: Step) -> dict[str, list[str | None]]:
+    """Return the photos of a species: anchor id -> file, author and licence."""
+    return {anchor.anchor_id: [anchor.file, anchor.author, anchor.licence] for anchor in anchors_of(step).anchors}
+
+
+def _all_changes(ledger: Ledger) -> tuple[Change, ...]:
+    """Return what was noted since the update began, by name, with what the fetch and the photos came to."""
+    noted = json.loads(ledger.fact(FACT) or '{"changes": {}, "anchors": {}}')
+    names = {**ledger.subject_names("taxon"), **ledger.subject_names("term")}
+    fetched, anchors = ledger.steps("fetch"), ledger.steps("anchor")
+    changes = []
+    for key, payload in noted["changes"].items():
+        change = Change(**payload)
+        if key in fetched and fetched[key].status == "left-out":
+            change = replace(change, kind="taken out", detail=fetched[key].error or "")
+        changes.append(change)
+    for key, before in noted["anchors"].items():
+        if key in fetched and fetched[key].status == "done" and key in anchors:
+            detail = _photo_changes(before, _credits(anchors[key]))
+            if detail:
+                changes.append(Change(name=names.get(key, key), kind="photos", detail=detail))
+    return tuple(sorted(changes, key=lambda change: (change.name, change.kind)))
+
+
+def _photo_changes(before: Mapping[str, list[str | None]], now: Mapping[str, list[str | None]]) -> str:
+    """Return which photos are new, gone, or owed to others than before; empty if none is."""
+    found = {
+        "new": [credit[0] for anchor, credit in now.items() if anchor not in before],
+        "gone": [credit[0] for anchor, credit in before.items() if anchor not in now],
+        "credit": [credit[0] for anchor, credit in now.items() if before.get(anchor, credit) != credit],
+    }
+    return "; ".join(f"{what}: {', '.join(str(file) for file in files)}" for what, files in found.items() if files)
+
+
+def _marks(ledger: Ledger, stage: str) -> dict[str, str]:
+    return {key: step.fingerprint for key, step in ledger.steps(stage).items()}
+
+
+def _asked(source: ArticleSource) -> tuple[int, int]:
+    """Return the API requests and the photos that a source has asked for so far."""
+    return (source.requests_made, source.photos_asked) if isinstance(source, CountsRequests) else (0, 0)
