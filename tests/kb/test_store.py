@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -74,20 +75,40 @@ def test_a_warm_store_scores_without_chromadb(path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
 
 
-def test_a_reader_keeps_its_generation_while_a_writer_goes_on(path: Path, encoders: Encoders) -> None:
-    reader = kb.open(path)
-    before = np.array(reader.anchor_vectors(encoders.visual.space).vectors)
-    kb.build(path, made_up_taxa(9), PageSource(), encoders)
-    assert len(reader.taxon_ids) == 5
-    table = reader.anchor_vectors(encoders.visual.space)
-    assert np.array_equal(table.vectors, before)
-    with pytest.raises(StoreError, match="has changed since it was opened"):
-        reader.chunk_vectors(encoders.text_image[0].space)
-    reader.close()
-    later = kb.open(path)
-    assert len(later.taxon_ids) == 9
-    assert later.chunk_vectors(encoders.text_image[0].space).owners.max() == 8
-    later.close()
+def test_a_reader_keeps_its_state_while_a_writer_goes_on(path: Path, encoders: Encoders) -> None:
+    """Also what it asks for the first time afterwards: entries, matrices, texts of chunks, neighbours."""
+    [question] = encoders.sentence.encode_texts(["red crown"])
+    with kb.open(path) as reader:
+        anchors = np.array(reader.anchor_vectors(encoders.visual.space).vectors)
+        chunks = reader.chunk_vectors(encoders.text_image[0].space)
+        texts, chunk_matrix = reader.chunk_texts(chunks.ids), np.array(chunks.vectors)
+        entries, near = reader.species(reader.taxon_ids), reader.query_species(question, 9)
+    with kb.open(path) as reader:
+        kb.build(path, made_up_taxa(9)[1:], PageSource(revision=2, gone=["avis-001"]), encoders)
+        assert np.array_equal(reader.anchor_vectors(encoders.visual.space).vectors, anchors)
+        later = reader.chunk_vectors(encoders.text_image[0].space)
+        assert (later.ids, later.owners.tolist()) == (chunks.ids, chunks.owners.tolist())
+        assert np.array_equal(later.vectors, chunk_matrix)
+        assert reader.chunk_texts(later.ids) == texts
+        assert reader.species(reader.taxon_ids) == entries
+        found = reader.query_species(question, 9)
+        assert [taxon_id for taxon_id, _ in found] == [taxon_id for taxon_id, _ in near]
+        assert [score for _, score in found] == pytest.approx([score for _, score in near], abs=1e-6)
+    with kb.open(path) as again:
+        assert again.taxon_ids == tuple(f"avis-{i:03d}" for i in (0, *range(2, 9)))
+        assert again.chunk_texts(again.chunk_vectors(encoders.text_image[0].space).ids) != texts
+        assert again.chunk_vectors(encoders.text_image[0].space).owners.max() == 7
+
+
+def test_a_reader_keeps_no_writer_waiting(path: Path, encoders: Encoders) -> None:
+    """The log that its state lies in is moved by a later writer."""
+    with kb.open(path):
+        started = time.monotonic()
+        kb.build(path, made_up_taxa(7), PageSource(), encoders)
+        assert time.monotonic() - started < 25  # SQLite would wait 30 s for the reader
+    log = path / "ledger.sqlite-wal"
+    kb.build(path, made_up_taxa(7), PageSource(), encoders)
+    assert not log.exists() or log.stat().st_size == 0
 
 
 def test_a_moved_knowledge_base_is_the_same(path: Path, encoders: Encoders) -> None:
