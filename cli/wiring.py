@@ -18,6 +18,7 @@ from data.records import Context, Identification, Taxon, TaxonMatch, Verificatio
 
 if TYPE_CHECKING:
     from data.contracts import Encoders
+    from kb.reconciling import Reconciled
     from kb.store import KnowledgeBase
 
 
@@ -138,3 +139,12 @@ def told_apart(store: KnowledgeBase, row: Identification) -> str:
     import recognize
 
     return recognize.explain(store, row).told_apart if row.candidates else ""
+
+
+def reconciled(names: Sequence[str]) -> Reconciled:
+    """Return which species of the checklist the names of a list or the labels of a data set stand for."""
+    from data.benchmarks.cub_names import CUB_NAMES
+    from kb.reconciling import Reconciler
+    from kb.taxa import load_checklist
+
+    return Reconciler(load_checklist()).reconcile(names, given=CUB_NAMES)

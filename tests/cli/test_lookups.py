@@ -163,3 +163,34 @@ def test_an_unknown_name_ends_with_5_and_suggestions(cli: Any) -> None:
     outcome = cli.call("taxa", "Nothern Cardnal")
     assert outcome.exit_code == 5
     assert "did you mean Northern Cardinal" in outcome.stderr
+
+
+def test_taxa_reports_each_name_of_a_file_in_its_order(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("009.Brewer_Blackbird\n\nTurdus sp.\n017.Cardinal\nArtic Tern\n")
+    outcome = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "json", check=True)
+    rows = json.loads(outcome.stdout)
+    assert [(row["name"], row["scientific_name"], row["how"], row["why"]) for row in rows] == [
+        ("009.Brewer_Blackbird", "Euphagus cyanocephalus", "spelling", None),
+        ("Turdus sp.", None, None, "several species"),
+        ("017.Cardinal", "Cardinalis cardinalis", "given", None),
+        ("Artic Tern", None, None, "unknown"),
+    ]
+    assert rows[3]["suggestions"][0] == "Arctic Tern"
+    assert "2 of 4 names are species" in outcome.stderr
+
+
+def test_the_report_of_names_is_csv_for_a_spreadsheet(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("Mallard\nTurdus\n")
+    lines = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "csv", check=True).stdout.splitlines()
+    assert lines[0] == "name,scientific_name,common_name,taxon_id,how,why,suggestions"
+    assert lines[1] == "Mallard,Anas platyrhynchos,Mallard,anas-platyrhynchos,name,,"
+    assert lines[2] == "Turdus,,,,,not a species,"
+
+
+@pytest.mark.parametrize("arguments", [(), ("Mallard", "--file", "names.txt"), ("Mallard", "--format", "csv")])
+def test_taxa_takes_either_a_name_or_a_file(cli: Any, arguments: tuple[str, ...]) -> None:
+    assert cli.call("taxa", *arguments).exit_code == 2
+
+
+def test_a_file_of_names_that_is_not_there_is_bad_input(cli: Any, tmp_path: Path) -> None:
+    assert cli.call("taxa", "--file", tmp_path / "nowhere.txt").exit_code == 5

@@ -1,0 +1,161 @@
+"""Photos with the name of their species, from datasets as they lie on disk: what `kb eval species` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from data.errors import BadInput
+from data.images import SUFFIXES
+
+Split = Literal["train", "test"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledPhoto:
+    """A photo and the name that its dataset gives the species: a binomial, an English name or a folder's name."""
+
+    path: Path
+    label: str
+    split: Split | None = None
+    """None where the dataset has no split."""
+    box: tuple[float, float, float, float] | None = None
+    """The bird as (left, top, width, height) in pixels, where the dataset says it."""
+    place: tuple[float, float] | None = None
+    """Latitude and longitude in degrees."""
+    date: str | None = None
+
+
+def read_class_folders(folder: Path | str) -> list[LabelledPhoto]:
+    """Return the photos of a folder that holds one folder a species, named like it, sorted by path.
+
+    `train` and `test` (or `val`) folders above the species are splits.
+
+    Raises:
+        BadInput: if there is no photo in any such folder.
+    """
+    root = _folder(folder)
+    splits: dict[str, Split] = {"train": "train", "test": "test", "val": "test", "valid": "test"}
+    children = [child for child in sorted(root.iterdir()) if child.is_dir()]
+    found: list[LabelledPhoto] = []
+    if children and all(child.name in splits for child in children):
+        for child in children:
+            found += _photos_of(child, splits[child.name])
+    else:
+        found = list(_photos_of(root, None))
+    if not found:
+        raise BadInput(f"{root}: expected a folder for each species with photos in it, found no photo")
+    return found
+
+
+def read_cub(folder: Path | str) -> list[LabelledPhoto]:
+    """Return the photos of CUB-200-2011 in the order of `images.txt`; labels as its classes: `009.Brewer_Blackbird`.
+
+    Args:
+        folder: `CUB_200_2011`, with `images.txt`, `image_class_labels.txt`, `classes.txt`, `train_test_split.txt`,
+            `bounding_boxes.txt` (may be missing) and `images/`.
+
+    Raises:
+        BadInput: if a table is missing or a line of it is not what CUB's format promises, with the line.
+    """
+    root = _folder(folder)
+    images = _table(root / "images.txt", 2)
+    classes = {number: name for number, (name,) in _table(root / "classes.txt", 2).items()}
+    class_of = {number: name for number, (name,) in _table(root / "image_class_labels.txt", 2).items()}
+    in_training = {number: flag == "1" for number, (flag,) in _table(root / "train_test_split.txt", 2).items()}
+    boxes = _table(root / "bounding_boxes.txt", 5) if (root / "bounding_boxes.txt").exists() else {}
+    found = []
+    for number, (name,) in images.items():
+        if number not in class_of or class_of[number] not in classes or number not in in_training:
+            raise BadInput(f"{root}: image {number} ({name}) has no class or no split")
+        left, top, width, height = boxes.get(number, ("nan",) * 4)
+        found.append(
+            LabelledPhoto(
+                path=root / "images" / name,
+                label=classes[class_of[number]],
+                split="train" if in_training[number] else "test",
+                box=(float(left), float(top), float(width), float(height)) if number in boxes else None,
+            )
+        )
+    return found
+
+
+def read_inaturalist(
+    annotations: Path | str, *, root: Path | str | None = None, class_name: str | None = "Aves"
+) -> list[LabelledPhoto]:
+    """Return the photos of an iNaturalist 2021 list of one class of animals, with binomials as labels.
+
+    Args:
+        annotations: `train.json`, `train_mini.json` or `val.json`: images, annotations and categories.
+        root: the folder that `file_name` starts from (`val/05001_Animalia_.../x.jpg`); by default that of the list.
+        class_name: the taxonomic class to keep; None keeps all.
+
+    Raises:
+        BadInput: if the file is not such a list.
+    """
+    path = Path(annotations)
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8"))
+        categories = {
+            category["id"]: category["name"]
+            for category in listed["categories"]
+            if class_name is None or category["class"] == class_name
+        }
+        category_of = {row["image_id"]: row["category_id"] for row in listed["annotations"]}
+        images = [(image, category_of[image["id"]]) for image in listed["images"]]
+    except FileNotFoundError as error:
+        raise BadInput(f"there is no file {path}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadInput(
+            f"{path}: expected an iNaturalist list with images, annotations and categories "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    split: Split = "train" if path.stem.startswith("train") else "test"
+    above = path.parent if root is None else Path(root)
+    return [
+        LabelledPhoto(
+            path=above / image["file_name"],
+            label=categories[category],
+            split=split,
+            place=_place(image.get("latitude"), image.get("longitude")),
+            date=image.get("date"),
+        )
+        for image, category in images
+        if category in categories
+    ]
+
+
+def _place(latitude: float | None, longitude: float | None) -> tuple[float, float] | None:
+    return None if latitude is None or longitude is None else (float(latitude), float(longitude))
+
+
+def _folder(folder: Path | str) -> Path:
+    root = Path(folder)
+    if not root.is_dir():
+        raise BadInput(f"there is no folder {root}")
+    return root
+
+
+def _photos_of(root: Path, split: Split | None) -> Iterator[LabelledPhoto]:
+    for species in sorted(child for child in root.iterdir() if child.is_dir()):
+        for path in sorted(species.rglob("*")):
+            if path.suffix.lower() in SUFFIXES and path.is_file():
+                yield LabelledPhoto(path=path, label=species.name, split=split)
+
+
+def _table(path: Path, n_columns: int) -> dict[str, tuple[str, ...]]:
+    """Return first column -> the others, of lines with columns set apart by blanks."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise BadInput(f"there is no file {path}", hint="expected the layout of CUB_200_2011") from error
+    rows: dict[str, tuple[str, ...]] = {}
+    for number, line in enumerate(lines, 1):
+        cells = line.split()
+        if len(cells) != n_columns:
+            raise BadInput(f"{path}: line {number}: expected {n_columns} columns, got {len(cells)}")
+        rows[cells[0]] = tuple(cells[1:])
+    return rows

@@ -1,0 +1,141 @@
+"""Tiny copies of the layouts in which species benchmarks lie on disk."""
+
+import json
+
+import pytest
+
+from data.benchmarks.species import read_class_folders, read_cub, read_inaturalist
+from data.errors import BadInput
+
+
+def write(path, text=""):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def cub(tmp_path):
+    root = tmp_path / "CUB_200_2011"
+    write(root / "classes.txt", "1 001.Black_footed_Albatross\n2 009.Brewer_Blackbird\n")
+    write(root / "images.txt", "1 001.Black_footed_Albatross/A_0001.jpg\n2 009.Brewer_Blackbird/B_0007.jpg\n")
+    write(root / "image_class_labels.txt", "1 1\n2 2\n")
+    write(root / "train_test_split.txt", "1 0\n2 1\n")
+    write(root / "bounding_boxes.txt", "1 60.0 27.0 325.0 304.0\n2 1.0 2.0 3.0 4.5\n")
+    return root
+
+
+def test_cub_gives_class_split_and_box_of_each_photo_in_its_order(cub):
+    albatross, blackbird = read_cub(cub)
+    assert albatross.path == cub / "images" / "001.Black_footed_Albatross" / "A_0001.jpg"
+    assert (albatross.label, albatross.split, albatross.box) == (
+        "001.Black_footed_Albatross",
+        "test",
+        (60.0, 27.0, 325.0, 304.0),
+    )
+    assert (blackbird.label, blackbird.split) == ("009.Brewer_Blackbird", "train")
+
+
+def test_cub_without_boxes_has_none(cub):
+    (cub / "bounding_boxes.txt").unlink()
+    assert [photo.box for photo in read_cub(cub)] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("table", "text", "said"),
+    [
+        ("images.txt", "1 a b\n", "line 1: expected 2 columns, got 3"),
+        ("image_class_labels.txt", "1 1\n", "image 2"),
+        ("train_test_split.txt", "1 0\n", "image 2"),
+        ("image_class_labels.txt", "1 1\n2 9\n", "image 2"),
+    ],
+)
+def test_a_damaged_table_of_cub_is_named(cub, table, text, said):
+    (cub / table).write_text(text)
+    with pytest.raises(BadInput, match=said):
+        read_cub(cub)
+
+
+def test_a_missing_table_of_cub_is_named(cub):
+    (cub / "classes.txt").unlink()
+    with pytest.raises(BadInput, match=r"classes\.txt"):
+        read_cub(cub)
+
+
+@pytest.fixture
+def inaturalist(tmp_path):
+    def category(number, name, kind):
+        return {"id": number, "name": name, "class": kind, "common_name": "x", "supercategory": "Birds"}
+
+    listed = {
+        "images": [
+            {"id": 5, "file_name": "val/03111_a/1.jpg", "latitude": 51.5, "longitude": -0.1, "date": "2019-05-01"},
+            {"id": 6, "file_name": "val/00001_b/2.jpg", "latitude": None, "longitude": None, "date": None},
+            {"id": 7, "file_name": "val/03112_c/3.jpg"},
+        ],
+        "annotations": [
+            {"image_id": 7, "category_id": 3112},
+            {"image_id": 6, "category_id": 1},
+            {"image_id": 5, "category_id": 3111},
+        ],
+        "categories": [
+            category(3111, "Accipiter badius", "Aves"),
+            category(1, "Lumbricus terrestris", "Clitellata"),
+            category(3112, "Accipiter cooperii", "Aves"),
+        ],
+    }
+    write(tmp_path / "val.json", json.dumps(listed))
+    return tmp_path / "val.json"
+
+
+def test_inaturalist_keeps_the_birds_with_place_and_date(inaturalist):
+    first, second = read_inaturalist(inaturalist)
+    assert first.path == inaturalist.parent / "val" / "03111_a" / "1.jpg"
+    assert (first.label, first.split, first.place, first.date) == (
+        "Accipiter badius",
+        "test",
+        (51.5, -0.1),
+        "2019-05-01",
+    )
+    assert (second.label, second.place, second.date) == ("Accipiter cooperii", None, None)
+
+
+def test_inaturalist_keeps_every_class_when_asked(inaturalist):
+    assert len(read_inaturalist(inaturalist, class_name=None)) == 3
+
+
+def test_inaturalist_photos_may_lie_elsewhere(inaturalist, tmp_path):
+    photo = read_inaturalist(inaturalist, root=tmp_path / "photos")[0]
+    assert photo.path == tmp_path / "photos" / "val" / "03111_a" / "1.jpg"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"images": [{"id": 1}], "annotations": [], "categories": []}'])
+def test_what_is_no_inaturalist_list_is_refused(tmp_path, text):
+    write(tmp_path / "val.json", text)
+    with pytest.raises(BadInput, match=r"val\.json: expected an iNaturalist list"):
+        read_inaturalist(tmp_path / "val.json")
+
+
+def test_folders_of_species_are_labels_and_other_files_are_passed_over(tmp_path):
+    write(tmp_path / "Bubo bubo" / "a.JPG")
+    write(tmp_path / "Bubo bubo" / "notes.txt")
+    write(tmp_path / "Anas crecca" / "deeper" / "b.png")
+    assert [(photo.label, photo.path.name, photo.split) for photo in read_class_folders(tmp_path)] == [
+        ("Anas crecca", "b.png", None),
+        ("Bubo bubo", "a.JPG", None),
+    ]
+
+
+def test_folders_named_train_and_test_are_splits(tmp_path):
+    write(tmp_path / "train" / "Bubo bubo" / "a.jpg")
+    write(tmp_path / "val" / "Bubo bubo" / "b.jpg")
+    assert [(photo.split, photo.path.name) for photo in read_class_folders(tmp_path)] == [
+        ("train", "a.jpg"),
+        ("test", "b.jpg"),
+    ]
+
+
+def test_a_folder_without_photos_and_one_that_is_not_there_are_refused(tmp_path):
+    with pytest.raises(BadInput, match="found no photo"):
+        read_class_folders(tmp_path)
+    with pytest.raises(BadInput, match="there is no folder"):
+        read_class_folders(tmp_path / "nowhere")
