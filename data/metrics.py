@@ -7,7 +7,7 @@ at 1.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from typing import Final, Literal
@@ -117,13 +117,15 @@ def recall(relevant: Sequence[bool], k: int, *, n_relevant: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A mean with the 95 % interval of a bootstrap, by item (micro) and by group (macro)."""
+    """A mean with the 95 % interval of a bootstrap, by item (micro) and by group (macro), and its standard error."""
 
     name: str
     micro: float
     micro_interval: tuple[float, float]
     macro: float
     macro_interval: tuple[float, float]
+    macro_error: float | None = None
+    """Standard error of `macro` over groups; None for a single group."""
 
 
 def measure(
@@ -142,21 +144,44 @@ def measure(
         >>> measure("top-1", [1.0, 1.0, 0.0], ["robin", "robin", "wren"]).macro
         0.5
     """
-    if not values or len(values) != len(groups):
-        raise ValueError(f"expected as many groups as values, at least one, got {len(groups)} and {len(values)}")
+    (measured,) = measure_all({name: values}, groups, n_resamples=n_resamples, seed=seed)
+    return measured
+
+
+def measure_all(
+    values: Mapping[str, Sequence[float]], groups: Sequence[Hashable], *, n_resamples: int = 2_000, seed: int = 0
+) -> tuple[Measured, ...]:
+    """Return what `measure` returns for each name, from one draw of groups, which is many times quicker.
+
+    Raises:
+        ValueError: if there are no values, or not one group for each.
+    """
+    if not groups or any(len(given) != len(groups) for given in values.values()):
+        n_values = sorted({len(given) for given in values.values()})
+        raise ValueError(f"expected as many groups as values, at least one, got {len(groups)} and {n_values}")
     index = {group: i for i, group in enumerate(dict.fromkeys(groups))}
+    n = len(index)
     of_group = np.array([index[group] for group in groups])
-    sums = np.bincount(of_group, weights=np.asarray(values, dtype=np.float64))
+    table = np.array(list(values.values()), dtype=np.float64).reshape(len(values), len(groups))  # (n_names, n_values)
+    sums = np.stack([np.bincount(of_group, weights=row) for row in table], axis=1)  # (n_groups, n_names)
     counts = np.bincount(of_group).astype(np.float64)
-    means = sums / counts
+    means = sums / counts[:, None]
     rng = np.random.default_rng(seed)
-    drawn = rng.integers(len(index), size=(n_resamples, len(index)))
-    return Measured(
-        name=name,
-        micro=float(sums.sum() / counts.sum()),
-        micro_interval=_interval(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)),
-        macro=float(means.mean()),
-        macro_interval=_interval(means[drawn].mean(axis=1)),
+    drawn = rng.integers(n, size=(n_resamples, n)) + n * np.arange(n_resamples)[:, None]
+    times = np.bincount(drawn.ravel(), minlength=n_resamples * n).reshape(n_resamples, n).astype(np.float64)
+    micro = times @ sums / (times @ counts)[:, None]  # (n_resamples, n_names)
+    macro = times @ means / n
+    errors = means.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else None
+    return tuple(
+        Measured(
+            name=name,
+            micro=float(sums[:, i].sum() / counts.sum()),
+            micro_interval=_interval(micro[:, i]),
+            macro=float(means[:, i].mean()),
+            macro_interval=_interval(macro[:, i]),
+            macro_error=None if errors is None else float(errors[i]),
+        )
+        for i, name in enumerate(values)
     )
 
 

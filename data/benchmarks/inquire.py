@@ -1,0 +1,203 @@
+"""Reads INQUIRE-Rerank as published into jobs: Parquet files, a folder of images with metadata, or the Hard subset.
+
+The published rows name no query id; queries are told apart by their text, and get the id that INQUIRE's query list has
+for it. Nothing is downloaded, and nothing of the data set is shipped.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Final
+
+from data.benchmarks.inquire_labels import label_of, text_key
+from data.errors import BadInput
+from data.files import write_atomic
+from data.records import Job, JobImage
+
+# Columns of the published rows; the rest (place, date, licence, species) is not needed for ranking.
+NEEDED: Final = ("query", "relevant", "clip_score", "inat24_image_id")
+FILE_NAME: Final = "inat24_file_name"
+N_ROWS_AT_ONCE: Final = 64  # images of a batch are in memory together, about 10 MB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    query: str
+    image_id: str
+    path: str
+    score: float
+    is_relevant: bool
+
+
+def read_rerank(source: Path, *, split: str | None = None, images: Path | None = None) -> list[Job]:
+    """Return a job for each query of INQUIRE-Rerank, in the order in which the queries appear.
+
+    Args:
+        source: a Parquet file; a folder with Parquet files; or a folder of images with a `metadata.jsonl` or
+            `metadata.csv` in it or in a folder per split, which has a column `file_name` besides those of the rows.
+        split: `test` or `validation`; None takes all that is there. The split of a file is the start of its name, or
+            the name of its folder.
+        images: the folder into which pictures inside Parquet files are written; None leaves them where they are, and
+            the paths of such a job then name files of iNaturalist 2024 that need not exist.
+
+    Raises:
+        BadInput: if nothing of that kind is there, a column is missing, or an image stands twice for a query.
+    """
+    parquet = [source] if source.suffix == ".parquet" else sorted(source.rglob("*.parquet"))
+    tables = [path for path in sorted(source.rglob("metadata.*")) if path.suffix in (".jsonl", ".csv")]
+    chosen = [path for path in (parquet or tables) if split is None or _is_of(path, split)]
+    if not chosen:
+        wanted = f"files of the split {split!r}" if parquet or tables else "Parquet files or a metadata.jsonl"
+        raise BadInput(
+            f"{source} holds no {wanted}",
+            hint="give the folder of INQUIRE-Rerank as downloaded, or one of its Parquet files",
+        )
+    rows = (row for path in chosen for row in (_parquet_rows(path, images) if parquet else _folder_rows(path)))
+    return _jobs(rows)
+
+
+def read_hard(path: Path) -> list[Job]:
+    """Return a job for each query of INQUIRE-Rerank-Hard: a JSON list of `{query, images: {path: 0 or 1}}`.
+
+    It has no scores of a first stage; the order of the file stands for it.
+
+    Raises:
+        BadInput: if the file is something else.
+    """
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        rows = [
+            _Row(query=entry["query"], image_id=name, path=name, score=-float(place), is_relevant=bool(relevant))
+            for entry in entries
+            for place, (name, relevant) in enumerate(entry["images"].items())
+        ]
+    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"{path} is no list of queries with their images: {error!r}") from error
+    return _jobs(rows)
+
+
+def query_id_of(text: str) -> str:
+    """Return INQUIRE's id of the query of that text; a text of nobody's gets an id made of its hash.
+
+    Example:
+        >>> query_id_of("albino american robin"), query_id_of("a purple robin")
+        ('128', 'q-22ff45c97020caa8')
+    """
+    label = label_of(text)
+    return label.query_id if label else f"q-{text_key(text)}"
+
+
+def _is_of(path: Path, split: str) -> bool:
+    return path.name.startswith(split) or path.parent.name == split
+
+
+def _parquet_rows(path: Path, images: Path | None) -> Iterator[_Row]:
+    import pyarrow.parquet as pq  # imported late: it costs 0.1 s
+
+    with pq.ParquetFile(path) as table:
+        there = set(table.schema_arrow.names)
+        _check_columns(there, path)
+        columns = [name for name in (*NEEDED, FILE_NAME) if name in there]
+        if images is not None and "image" in there:
+            columns.append("image")
+        for batch in table.iter_batches(batch_size=N_ROWS_AT_ONCE, columns=columns):
+            for cells in batch.to_pylist():
+                picture = cells.pop("image", None)
+                name = Path(str(cells.get(FILE_NAME) or f"{cells['inat24_image_id']}.jpg"))
+                where = str(name)
+                if images is not None and picture and picture.get("bytes"):
+                    # Named by the id: names inside a foreign file must not decide where we write.
+                    suffix = name.suffix.lower() if name.suffix.isascii() and name.suffix[1:].isalnum() else ".jpg"
+                    file = images / f"{_image_id(cells, path)}{suffix}"
+                    if not file.is_file() or file.stat().st_size != len(picture["bytes"]):
+                        write_atomic(file, picture["bytes"], is_durable=False)
+                    where = str(file)
+                yield _row(cells, where, path)
+
+
+def _folder_rows(path: Path) -> Iterator[_Row]:
+    entries: Iterable[Mapping[str, object]]
+    text = path.read_text(encoding="utf-8")
+    try:
+        entries = (
+            [json.loads(line) for line in text.splitlines() if line.strip()]
+            if path.suffix == ".jsonl"
+            else list(csv.DictReader(text.splitlines()))
+        )
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path} is not JSON, a row a line: {error}") from error
+    for cells in entries:
+        _check_columns({*cells}, path, "file_name")
+        yield _row(cells, str(path.parent / str(cells["file_name"])), path)
+
+
+def _check_columns(there: set[str], path: Path, *more: str) -> None:
+    missing = sorted({*NEEDED, *more} - there)
+    if missing:
+        raise BadInput(f"{path.name} lacks the column {missing[0]}", hint=f"it has: {', '.join(sorted(there))}")
+
+
+def _row(cells: Mapping[str, object], where: str, path: Path) -> _Row:
+    score, relevant = _number(cells["clip_score"]), _truth(cells["relevant"])
+    if score is None or relevant is None:
+        raise BadInput(
+            f"{path.name}: expected a number as clip_score and 0 or 1 as relevant, got {cells['clip_score']!r} and "
+            f"{cells['relevant']!r} for the image {cells['inat24_image_id']!r}"
+        )
+    return _Row(
+        query=str(cells["query"]),
+        image_id=_image_id(cells, path),
+        path=where,
+        score=score,
+        is_relevant=relevant,
+    )
+
+
+def _number(cell: object) -> float | None:
+    """Return the finite number in the cell, None if there is none; CSV has it as text."""
+    try:
+        number = float(cell) if isinstance(cell, int | float | str) else float("nan")
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+def _truth(cell: object) -> bool | None:
+    """Return whether the cell says 1 or true, None if it says neither that nor 0 or false."""
+    word = str(cell).strip().lower()
+    return word in ("1", "1.0", "true") if word in ("0", "1", "0.0", "1.0", "true", "false") else None
+
+
+def _image_id(cells: Mapping[str, object], path: Path) -> str:
+    image_id = str(cells["inat24_image_id"]).strip()
+    if not image_id or not image_id.replace("-", "").replace("_", "").isalnum():
+        raise BadInput(f"{path.name}: {image_id!r} is no image id")
+    return image_id
+
+
+def _jobs(rows: Iterable[_Row]) -> list[Job]:
+    by_text: dict[str, list[_Row]] = {}
+    for row in rows:
+        by_text.setdefault(text_key(row.query), []).append(row)
+    jobs = []
+    for of_query in by_text.values():
+        text = " ".join(of_query[0].query.split())
+        seen: set[str] = set()
+        for row in of_query:
+            if row.image_id in seen:
+                raise BadInput(f"the image {row.image_id} stands twice for the query {text!r}")
+            seen.add(row.image_id)
+        jobs.append(
+            Job(
+                query_id=query_id_of(text),
+                text=text,
+                candidates=tuple(JobImage(image_id=r.image_id, path=r.path, score=r.score) for r in of_query),
+                relevant=tuple(r.image_id for r in of_query if r.is_relevant),
+            )
+        )
+    return jobs

@@ -1,0 +1,181 @@
+"""What equal scores do to a figure: the least, the most and the expected value over all orders that they allow.
+
+A ranked list with ties is a row of blocks, best first; the items of a block share a score, and nothing says which of
+them comes first. Every measure here is highest where the relevant items of each block come first in it, and lowest
+where they come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from math import comb, log2
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Items of one score: `n` of them, `n_relevant` relevant."""
+
+    n: int
+    n_relevant: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TieMass:
+    """How much of a list ties leave open; sums over lists are taken by `+`."""
+
+    n_items: int = 0
+    n_tied: int = 0
+    """Items that share their score with another."""
+    n_pairs: int = 0
+    """Pairs of a relevant and an irrelevant item."""
+    n_open_pairs: int = 0
+    """Such pairs of one score: what the order of ties decides, and no other pair does."""
+
+    @property
+    def tied_items(self) -> float:
+        """The share of items that share their score with another."""
+        return self.n_tied / self.n_items if self.n_items else 0.0
+
+    @property
+    def open_pairs(self) -> float:
+        """The share of pairs of a relevant and an irrelevant item that have one score; 1 for a constant scorer."""
+        return self.n_open_pairs / self.n_pairs if self.n_pairs else 0.0
+
+    def __add__(self, other: TieMass) -> TieMass:
+        return TieMass(
+            n_items=self.n_items + other.n_items,
+            n_tied=self.n_tied + other.n_tied,
+            n_pairs=self.n_pairs + other.n_pairs,
+            n_open_pairs=self.n_open_pairs + other.n_open_pairs,
+        )
+
+
+def blocks(scores: Sequence[float], relevant: Sequence[bool]) -> list[Block]:
+    """Return the blocks of a list that is sorted by falling score.
+
+    Raises:
+        ValueError: if a score rises down the list.
+
+    Example:
+        >>> blocks([0.9, 0.5, 0.5], [True, True, False])
+        [Block(n=1, n_relevant=1), Block(n=2, n_relevant=1)]
+    """
+    if any(above < below for above, below in pairwise(scores)):
+        raise ValueError("expected scores that do not rise down the list")
+    grouped = groupby(zip(scores, relevant, strict=True), key=lambda pair: pair[0])
+    found = ([is_relevant for _, is_relevant in pairs] for _, pairs in grouped)
+    return [Block(n=len(block), n_relevant=sum(block)) for block in found]
+
+
+def tie_mass(ranked: Sequence[Block]) -> TieMass:
+    """Return how much of the list its ties leave open."""
+    n = sum(block.n for block in ranked)
+    n_relevant = sum(block.n_relevant for block in ranked)
+    return TieMass(
+        n_items=n,
+        n_tied=sum(block.n for block in ranked if block.n > 1),
+        n_pairs=n_relevant * (n - n_relevant),
+        n_open_pairs=sum(block.n_relevant * (block.n - block.n_relevant) for block in ranked),
+    )
+
+
+def best(ranked: Sequence[Block]) -> list[bool]:
+    """Return the relevance of each item where every tie falls well."""
+    return [place < block.n_relevant for block in ranked for place in range(block.n)]
+
+
+def worst(ranked: Sequence[Block]) -> list[bool]:
+    """Return the relevance of each item where every tie falls badly."""
+    return [place >= block.n - block.n_relevant for block in ranked for place in range(block.n)]
+
+
+def expected_gains(ranked: Sequence[Block]) -> list[float]:
+    """Return for each rank the chance that a relevant item is there.
+
+    Precision, recall and nDCG are linear in it, so their expected values are those of these gains.
+    """
+    return [block.n_relevant / block.n for block in ranked for _ in range(block.n)]
+
+
+def expected_ndcg(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
+    """Return the expected nDCG over all orders of the ties; relevance counts 1.
+
+    Source: McSherry and Najork, ECIR 2008, section 3; scikit-learn's `ndcg_score` takes the same average.
+    """
+    gains = expected_gains(ranked)[:k]
+    ideal = sum(1 / log2(rank + 1) for rank in range(1, min(n_relevant, k or n_relevant) + 1))
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1)) / ideal if n_relevant else 0.0
+
+
+def expected_average_precision(
+    ranked: Sequence[Block],
+    *,
+    n_relevant: int,
+    k: int | None = None,
+    divided_by: Literal["relevant", "reachable"] = "relevant",
+) -> float:
+    """Return the expected average precision over all orders of the ties; the arguments are `average_precision`'s.
+
+    Source: McSherry and Najork, ECIR 2008, section 3: at the j-th place of a block of n items with r relevant, after R
+    relevant ones, the expected term is r/n (R + 1 + (j - 1)(r - 1)/(n - 1)) / rank.
+    """
+    if n_relevant == 0:
+        return 0.0
+    total, rank, before = 0.0, 0, 0
+    for block in ranked:
+        for place in range(1, block.n + 1):
+            rank += 1
+            if k is None or rank <= k:
+                others = (place - 1) * (block.n_relevant - 1) / (block.n - 1) if block.n > 1 else 0.0
+                total += block.n_relevant / block.n * (before + 1 + others) / rank
+        before += block.n_relevant
+    return total / _divisor(n_relevant, k, divided_by)
+
+
+def expected_reciprocal_rank(ranked: Sequence[Block], k: int | None = None) -> float:
+    """Return the expected 1 / rank of the first relevant item over all orders of the ties."""
+    first = 1
+    for block in ranked:
+        if block.n_relevant:
+            n_orders = comb(block.n, block.n_relevant)
+            # The first relevant item stands at place j where all others stand behind it.
+            chances = (comb(block.n - j, block.n_relevant - 1) / n_orders for j in range(1, block.n + 1))
+            ranks = range(first, first + block.n)
+            return sum(c / rank for c, rank in zip(chances, ranks, strict=True) if k is None or rank <= k)
+        first += block.n
+    return 0.0
+
+
+def expected_hit(ranked: Sequence[Block], k: int) -> float:
+    """Return the chance that a relevant item is among the first `k`."""
+    first = 0
+    for block in ranked:
+        if first >= k:
+            return 0.0
+        if block.n_relevant:
+            within = min(k - first, block.n)
+            return 1 - comb(block.n - block.n_relevant, within) / comb(block.n, within)
+        first += block.n
+    return 0.0
+
+
+def grouped_average_precision(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
+    """Return average precision where every relevant item of a block gets the precision at the block's end.
+
+    This is the area under scikit-learn's precision-recall curve, in INQUIRE's normalisation: divided by the smaller of
+    `n_relevant` and `k`. It is what INQUIRE's own code reports for a list of k images.
+    """
+    if n_relevant == 0:
+        return 0.0
+    total, seen, found = 0.0, 0, 0
+    for block in ranked:
+        seen, found = seen + block.n, found + block.n_relevant
+        total += block.n_relevant * found / seen
+    return total / _divisor(n_relevant, k, "reachable")
+
+
+def _divisor(n_relevant: int, k: int | None, divided_by: str) -> int:
+    return n_relevant if divided_by == "relevant" or k is None else min(n_relevant, k)

@@ -1,0 +1,95 @@
+"""Run and relevance files as TREC has them: `query Q0 image rank score tag` and `query 0 image relevance` a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+from data.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrecRow:
+    """A line of a run."""
+
+    query_id: str
+    image_id: str
+    rank: int
+    score: float
+    tag: str = "fieldmark"
+
+    def line(self) -> str:
+        """Return the line, without its end.
+
+        Raises:
+            BadInput: if an id or the tag is empty or holds white space, which would shift the columns.
+        """
+        for word in (self.query_id, self.image_id, self.tag):
+            if not word or len(word.split()) != 1 or word.split()[0] != word:
+                raise BadInput(
+                    f"{word!r} cannot stand in a TREC run: ids and tags are single words", hint="--format jsonl"
+                )
+        return f"{self.query_id} Q0 {self.image_id} {self.rank} {self.score!r} {self.tag}"
+
+
+def parse_run(lines: Iterable[str], *, name: str = "the run") -> Iterator[TrecRow]:
+    """Yield the rows of a run; empty lines are passed over.
+
+    Raises:
+        BadInput: where a line has other columns, an image stands twice for a query, or a score is no finite number.
+    """
+    seen: set[tuple[str, str]] = set()
+    for number, line in enumerate(lines, start=1):
+        columns = line.split()
+        if not columns:
+            continue
+        where = f"{name}, line {number}"
+        if len(columns) != 6:
+            raise BadInput(
+                f"{where}: expected six columns, query Q0 image rank score tag, got {len(columns)}: {line.strip()[:80]}"
+            )
+        query_id, _, image_id, rank, score, tag = columns
+        try:
+            row = TrecRow(query_id=query_id, image_id=image_id, rank=int(rank), score=float(score), tag=tag)
+        except ValueError as error:
+            raise BadInput(f"{where}: rank and score must be numbers, got {rank} and {score}") from error
+        if not isfinite(row.score):
+            raise BadInput(f"{where}: the score {score} cannot be ordered")
+        if (query_id, image_id) in seen:
+            raise BadInput(f"{where}: the image {image_id} stands twice for the query {query_id}")
+        seen.add((query_id, image_id))
+        yield row
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Return query -> image -> relevance of a qrels file; a relevance above 0 counts as relevant.
+
+    Raises:
+        BadInput: where a line has other columns, or judges an image twice.
+    """
+    judged: dict[str, dict[str, int]] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        columns = line.split()
+        if not columns:
+            continue
+        where = f"{path.name}, line {number}"
+        if len(columns) != 4:
+            raise BadInput(f"{where}: expected four columns, query 0 image relevance, got {len(columns)}")
+        query_id, _, image_id, relevance = columns
+        of_query = judged.setdefault(query_id, {})
+        if image_id in of_query:
+            raise BadInput(f"{where}: the image {image_id} is judged twice for the query {query_id}")
+        try:
+            of_query[image_id] = int(relevance)
+        except ValueError as error:
+            raise BadInput(f"{where}: expected a whole number as relevance, got {relevance}") from error
+    return judged
+
+
+def qrels_lines(relevant: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of a qrels file that names the relevant images of each query."""
+    for query_id, images in relevant.items():
+        for image_id in images:
+            yield f"{query_id} 0 {image_id} 1"
