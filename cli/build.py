@@ -50,6 +50,11 @@ EXIT_PARTLY = 7
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop at so many species.")
 @click.option("--profile", type=click.Choice(PROFILES), help="The models to build with.  [default: starter]")
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
+@click.option(
+    "--chroma",
+    metavar="URL|folder",
+    help="Where the collections go: a Chroma server that others read too, or the folder; moves those that are there.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be built, and write nothing.")
 @click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia asks for one.")
 @click.option("--language", metavar="CODE", help="The Wikipedia to read.  [default: en]")
@@ -72,6 +77,7 @@ def build(
     limit: int | None,
     profile: str | None,
     only: Stage | None,
+    chroma: str | None,
     dry_run: bool,
     contact: str | None,
     language: str | None,
@@ -85,7 +91,7 @@ def build(
     """
     order = BuildOrder(
         source=source, taxa=taxa, list_page=list_page, category=category, names=names, terms=terms, limit=limit,
-        only=only, is_dry_run=dry_run, has_api_url=api_url is not None,
+        only=only, chroma=chroma, is_dry_run=dry_run, has_api_url=api_url is not None,
     )  # fmt: skip
     settings = options.settings(
         kb=kb, api_url=api_url, profile=profile, contact=contact, language=language, licences=licences

@@ -78,6 +78,7 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
             selection=choice.selection,
             limit=order.limit,
             only=order.only,
+            chroma=order.chroma_address,
             progress=progress,
         )
     if not status.species and order.only is None:

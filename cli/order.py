@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from data.errors import UsageError
 from data.records import Stage
@@ -32,6 +33,8 @@ class BuildOrder:
     terms: Path | None = None
     limit: int | None = None
     only: Stage | None = None
+    chroma: str | None = None
+    """Where the collections go: the address of a server, or `folder`."""
     is_dry_run: bool = False
     has_api_url: bool = False
     """Whether this command line, not a standing setting, names a wiki."""
@@ -53,8 +56,15 @@ class BuildOrder:
         elif not given and not self.taxa and self.only in (None, "resolve"):
             hint = "--taxon Aves takes all birds; --list PAGE, --category C or --names CSV choose pages"
             raise UsageError("nothing says what to build", hint=hint)
+        if self.chroma not in (None, "folder") and urlsplit(self.chroma).scheme not in ("http", "https"):
+            raise UsageError(f"--chroma: expected http://HOST:PORT or folder, got {self.chroma!r}")
         if self.is_dry_run and self.only is not None:
             raise UsageError("--dry-run and --only contradict each other: a dry run runs no stage")
+
+    @property
+    def chroma_address(self) -> str | None:
+        """The server's address, empty for the folder, None where the collections stay where they are."""
+        return "" if self.chroma == "folder" else self.chroma
 
     @property
     def kind(self) -> SourceKind:

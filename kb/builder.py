@@ -20,6 +20,7 @@ from data.records import STAGES, Progress, Stage, Status, Taxon, Term
 from kb.distilling.distill import ExtractiveDistiller
 from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
 from kb.ledger import Ledger, fingerprint
+from kb.moving import collections_at
 from kb.origins import note_origin
 from kb.stages.anchor import anchor
 from kb.stages.distil import distil
@@ -48,6 +49,7 @@ def build(
     only: Stage | None = None,
     distiller: Distiller | None = None,
     anchors_per_species: int = ANCHORS_PER_SPECIES,
+    chroma: str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Status:
     """Build a knowledge base, or go on with one, and return what it holds.
@@ -68,13 +70,15 @@ def build(
         only: run this stage alone.
         distiller: what makes summaries; the extractive one by default.
         anchors_per_species: how many photos a species gets at most.
+        chroma: the address of a Chroma server that shall hold the collections, or empty for the folder; a knowledge
+            base that has them elsewhere is moved. Without it they stay where they are.
         progress: called at every step of every stage.
 
     Raises:
         UsageError: if the folder holds something else.
         SpaceMismatch: if the knowledge base was begun with other encoders.
         KnowledgeBaseLocked: if another build is writing to it.
-        SourceError: if the source fails for good; what was done is kept.
+        SourceError: if the source or the Chroma server fails for good; what was done is kept.
 
     Example:
         >>> import tempfile, kb, recognize
@@ -93,6 +97,7 @@ def build(
         info = begin(layout, source, encoders)
         ledger = Ledger(layout.ledger)
         try:
+            info = collections_at(layout, info, ledger, chroma)
             run = BuildRun(
                 layout=layout,
                 info=info,
