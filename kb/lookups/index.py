@@ -11,6 +11,9 @@ from data.arrays import FloatArray
 from data.records import SpeciesEntry, Taxon, Term
 from kb.lookups.bm25 import BM25, tokens
 from kb.lookups.names import NameFinder
+from kb.taxa import fold
+
+QUESTION_ID = "term:question-"
 
 
 class LookupStore(Protocol):
@@ -41,35 +44,63 @@ class LookupStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LookupIndex:
-    """Names, words of summaries (rows as in `taxa`), and words of terms (rows as in `terms`)."""
+    """Names, words of summaries (rows as in `taxa`), and words of terms (rows as in `word_ids`)."""
 
     taxa: list[Taxon]
     names: NameFinder
     summaries: BM25
     terms: dict[str, Term]
     term_words: BM25
+    word_ids: tuple[str, ...]
+    questions: dict[str, tuple[str, ...]]
+    """Folded question -> ids of the terms that hold what a web search said on it; they are no names."""
 
 
 _INDICES: WeakKeyDictionary[LookupStore, LookupIndex] = WeakKeyDictionary()
+_LEARNT: WeakKeyDictionary[LookupStore, dict[str, Term]] = WeakKeyDictionary()
 
 
 def index_of(store: LookupStore) -> LookupIndex:
-    """Return the index of a store; an open knowledge base does not change, so it is made once and lives as long."""
+    """Return the index of a store; it is made once and lives as long, but for terms that are learnt."""
     index = _INDICES.get(store)
     if index is None:
-        taxa, terms = store.taxa(), store.terms()
+        taxa, terms = store.taxa(), held_terms(store)
+        questions: dict[str, list[str]] = {}
+        for term in terms:
+            if is_question(term):
+                questions.setdefault(fold(term.name), []).append(term.term_id)
+        words = [term for term in terms if not is_question(term)]
         index = LookupIndex(
             taxa=taxa,
-            names=NameFinder(taxa, terms),
+            names=NameFinder(taxa, words),
             summaries=BM25(
                 tokens(" ".join((*_searchable_names(taxon), text)))
                 for taxon, text in zip(taxa, store.summary_texts(), strict=True)
             ),
             terms={term.term_id: term for term in terms},
-            term_words=BM25(tokens(" ".join((t.name, *t.aliases, t.definition, t.look_for))) for t in terms),
+            term_words=BM25(tokens(" ".join((t.name, *t.aliases, t.definition, t.look_for))) for t in words),
+            word_ids=tuple(term.term_id for term in words),
+            questions={key: tuple(ids) for key, ids in questions.items()},
         )
         _INDICES[store] = index
     return index
+
+
+def held_terms(store: LookupStore) -> list[Term]:
+    """Return the terms of a store and those that look-ups in it learnt since it was opened, by name."""
+    terms = {term.term_id: term for term in store.terms()} | _LEARNT.get(store, {})
+    return sorted(terms.values(), key=lambda term: term.name)
+
+
+def add_terms(store: LookupStore, terms: Iterable[Term]) -> None:
+    """Let look-ups in an open store know these terms too; on disk it keeps to the state in which it was opened."""
+    _LEARNT.setdefault(store, {}).update((term.term_id, term) for term in terms)
+    _INDICES.pop(store, None)
+
+
+def is_question(term: Term) -> bool:
+    """Return whether a term holds an answer to a whole question instead of the meaning of a word."""
+    return term.term_id.startswith(QUESTION_ID)
 
 
 def _searchable_names(taxon: Taxon) -> Iterable[str]:

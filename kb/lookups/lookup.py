@@ -1,58 +1,81 @@
 """Look-ups in a knowledge base: what the words of a query mean, and which species fit a description.
 
-Nothing is made up: a passage is put together from summaries and definitions that the knowledge base holds, with their
-sources; where nothing fits, it says so.
+Nothing is made up: a passage is put together from summaries and definitions that the knowledge base holds, or that a
+wiki or a web search gave, with their sources; where nothing fits, it says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
-from data.arrays import FloatArray, rank_descending
-from data.contracts import TextEncoder
-from data.records import Context, Source, SpeciesEntry, TaxonMatch, Term, TermNote
+from data.contracts import ChatModel, TextEncoder, WebSearch
+from data.errors import KnowledgeBaseLocked, MissingRequirement
+from data.records import Context, TaxonMatch, Term
 from kb.lookups.bm25 import tokens
-from kb.lookups.index import LookupIndex, LookupStore, index_of
-from kb.lookups.names import Mention
+from kb.lookups.findings import Findings, look_up, vector_of
+from kb.lookups.index import LookupIndex, LookupStore, add_terms, held_terms, index_of
+from kb.lookups.passages import composed
 from kb.taxa import fold
-
-MAX_SPECIES = 4
-MAX_TERMS = 6
-MAX_GROUP_MEMBERS = 8
-MAX_SENTENCES = 4
-MAX_SENTENCE_WORDS = 70
-
-# When a query names nothing, only a text that holds nearly all of its words may answer. Set on queries about other
-# things ("sunglasses on a table"), which must find nothing; a table of them is in the tests.
-TERM_COVERAGE = 0.9
-TERM_COVERAGE_WITH_VECTOR = 0.5
-TERM_SIMILARITY = 0.6
-SPECIES_COVERAGE = 0.9
-SPECIES_WORDS = 3
 
 # Search: shares of words and vectors; a name counts more than any description.
 WORDS_SHARE = 0.65
 VECTOR_SHARE = 0.35
 MIN_SIMILARITY = 0.35
-_GENERIC = frozenset(tokens("photo photograph picture image bird species animal showing seen view close-up closeup"))
+
+N_PASSAGES = 3  # of a web search
+AT_ONCE = 8  # queries whose passages a model writes at the same time
+
+_log = logging.getLogger(__name__)
+
+
+class Explainer(Protocol):
+    """Says what words of a query mean, as `kb.wiki.explaining.WikiTerms` does out of a wiki."""
+
+    def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
+        """Return terms for words of the query other than `known`, each with its source."""
 
 
 # --- context -----------------------------------------------------------------------------------------------------
 
 
-def context(store: LookupStore, query: str, encoder: TextEncoder) -> Context:
-    """Return what the knowledge base knows of the words of a query, as a short passage with its sources.
+def context(
+    store: LookupStore,
+    query: str,
+    encoder: TextEncoder,
+    *,
+    wiki: Explainer | None = None,
+    search: WebSearch | None = None,
+    chat: ChatModel | None = None,
+    keep: bool = True,
+) -> Context:
+    """Return what is known of the words of a query, as a short passage with its sources.
 
     Terms are defined, with what to look for in a picture; species (by either name, also in the plural and inside a
-    sentence) are described by their summaries; of a genus, family or order it says which species are known. A query
-    that names nothing is compared to terms and summaries as a whole, and answered only where the match is clear.
+    sentence) are described by their summaries; of a genus, family or order, or of all birds that are called so, it says
+    which species are known. A query that names nothing is compared to terms and summaries as a whole, and answered only
+    where the match is clear. Words that the knowledge base does not explain are looked up in the wiki; where neither
+    finds anything, the web is searched. What was learnt is kept, so that the same words need no wiki the next time.
 
     Args:
         store: an open knowledge base.
         query: free text, such as the query of a rerank job.
         encoder: the sentence encoder that the knowledge base was built with.
+        wiki: what else explains words; without it the knowledge base alone answers.
+        search: asked where nothing else was found.
+        chat: writes the passage out of the texts found, and of nothing else; without it they are put together as they
+            are. A sentence that its sources do not bear out is dropped.
+        keep: write what was learnt into the knowledge base. Where it is locked or cannot be written, the answer is
+            given all the same, and a warning is logged.
+
+    Raises:
+        SourceError: if wiki, search or chat model fail for good; a model that declines is no failure.
+        CostStop, NotCached: from the chat model or the search.
 
     Example:
         >>> import kb, recognize
@@ -65,116 +88,84 @@ def context(store: LookupStore, query: str, encoder: TextEncoder) -> Context:
         (True, ['amplexus'])
 
     Source:
-        Divide and Conquer, section 3.1, expert context injection. Differs: composed from the knowledge base without a
-        model.
+        Divide and Conquer, section 3.1, expert context injection. Differs: the knowledge base and the wiki are asked
+        before the web; the passage is composed from what they hold unless there is a model; each sentence of a model is
+        checked against the texts that it was given.
     """
-    index = index_of(store)
-    mentions = index.names.find(query)
-    if not mentions:
-        mentions = _by_description(store, index, query, encoder)
-    if not mentions:
-        return Context(query=query)
-    terms = [index.terms[i] for i in _ids(mentions, "term")[:MAX_TERMS]]
-    entries = store.species(_ids(mentions, "species")[:MAX_SPECIES])
-    parts = [_term_passage(term) for term in terms]
-    parts += [_species_passage(entry) for entry in entries]
-    parts += [_group_passage(store, mention) for mention in mentions if mention.kind == "group"]
-    sources = [term.source for term in terms] + [entry.source for entry in entries if entry.summary is not None]
-    return Context(
-        query=query,
-        passage=" ".join(parts),
-        terms=tuple(TermNote(name=t.name, definition=t.definition, look_for=t.look_for) for t in terms),
-        sources=tuple(_unique(sources)),
-        found=True,
-    )
+    found, learnt = gathered(store, query, encoder, wiki=wiki, search=search)
+    if learnt and keep:
+        _keep(store, learnt, encoder)
+    answer = composed(store, query, found)
+    if chat is not None and answer.found:
+        from kb.lookups.writing import written
+
+        answer = written(answer, found, store, chat)
+    return answer
 
 
-def _ids(mentions: Sequence[Mention], kind: str) -> list[str]:
-    return list(dict.fromkeys(i for mention in mentions if mention.kind == kind for i in mention.ids))
+def contexts(
+    store: LookupStore,
+    queries: Sequence[str],
+    encoder: TextEncoder,
+    *,
+    wiki: Explainer | None = None,
+    search: WebSearch | None = None,
+    chat: ChatModel | None = None,
+    keep: bool = True,
+) -> Iterator[Context]:
+    """Yield the context of each query in order, as `context` gives it; the model writes several passages at a time."""
+    from kb.lookups.writing import written
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for start in range(0, len(queries), AT_ONCE):
+            answers = []
+            for query in queries[start : start + AT_ONCE]:
+                found, learnt = gathered(store, query, encoder, wiki=wiki, search=search)
+                if learnt and keep:
+                    _keep(store, learnt, encoder)
+                answers.append((composed(store, query, found), found))
+            if chat is None:
+                yield from (answer for answer, _ in answers)
+                continue
+            pending = [pool.submit(written, answer, found, store, chat) for answer, found in answers]
+            yield from (future.result() for future in pending)
 
 
-def _unique(sources: Iterable[Source | None]) -> list[Source]:
-    return list(dict.fromkeys(source for source in sources if source is not None))
+def gathered(
+    store: LookupStore,
+    query: str,
+    encoder: TextEncoder,
+    *,
+    wiki: Explainer | None = None,
+    search: WebSearch | None = None,
+) -> tuple[Findings, list[Term]]:
+    """Return what was found on a query, and those of its terms that the knowledge base did not hold."""
+    from kb.lookups.learning import named_once, terms_of_passages
+
+    found = look_up(store, query, encoder)
+    learnt: list[Term] = []
+    if wiki is not None and not found.is_by_description:
+        known = [mention.text for mention in found.mentions]
+        learnt = named_once(wiki.explain(query, known=known), held_terms(store))
+    if search is not None and query.strip() and not found and not learnt:
+        passages = [
+            p for p in search.search(query, n=N_PASSAGES) if p.text.strip() and (p.source.url or p.source.title)
+        ]
+        learnt = terms_of_passages(query, passages[:N_PASSAGES])
+    return (replace(found, terms=(*found.terms, *learnt)) if learnt else found), learnt
 
 
-def _term_passage(term: Term) -> str:
-    name = term.name[:1].upper() + term.name[1:]
-    look_for = f" What to look for: {_ended(term.look_for)}" if term.look_for else ""
-    return f"{name}: {_ended(term.definition)}{look_for}"
+def _keep(store: LookupStore, learnt: Sequence[Term], encoder: TextEncoder) -> None:
+    from kb.lookups.learning import remember
+    from kb.store import KnowledgeBase
 
-
-def _species_passage(entry: SpeciesEntry) -> str:
-    taxon = entry.taxon
-    name = f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_names else taxon.scientific_name
-    if entry.summary is None:
-        return f"{name}: in this knowledge base, but without a description."
-    sentences: list[str] = []
-    words = 0
-    for statement in entry.summary.statements[:MAX_SENTENCES]:
-        words += len(statement.text.split())
-        if sentences and words > MAX_SENTENCE_WORDS:
-            break
-        sentences.append(statement.text)
-    return f"{name}: {' '.join(sentences)}"
-
-
-def _group_passage(store: LookupStore, mention: Mention) -> str:
-    shown = [entry.taxon.common_name for entry in store.species(mention.ids[:MAX_GROUP_MEMBERS])]
-    more = len(mention.ids) - len(shown)
-    tail = f" and {more} more" if more else ""
-    name = mention.text[:1].upper() + mention.text[1:]
-    return f"{name}: this knowledge base has {', '.join(shown)}{tail}."
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith((".", "!", "?", '."', ".”")) else text + "."
-
-
-def _by_description(store: LookupStore, index: LookupIndex, query: str, encoder: TextEncoder) -> list[Mention]:
-    """Return the term, or the few species, that a query without names clearly describes."""
-    words = [word for word in dict.fromkeys(tokens(query)) if word not in _GENERIC]
-    if len(words) < 2:
-        return []
-    term = _described_term(store, index, words, query, encoder)
-    if term is not None:
-        return [Mention(kind="term", text=query, ids=(term,), start=0)]
-    if len(words) < SPECIES_WORDS:
-        return []
-    held = index.summaries.coverage(words)
-    rows = np.flatnonzero(held >= SPECIES_COVERAGE)
-    if not 1 <= len(rows) <= MAX_SPECIES:
-        return []
-    scores = index.summaries.scores(words)[rows]
-    ids = tuple(index.taxa[rows[i]].taxon_id for i in rank_descending(scores))
-    return [Mention(kind="species", text=query, ids=ids, start=0)]
-
-
-def _described_term(
-    store: LookupStore, index: LookupIndex, words: Sequence[str], query: str, encoder: TextEncoder
-) -> str | None:
-    if not index.terms:
-        return None
-    term_ids = list(index.terms)
-    held = index.term_words.coverage(words)
-    scores = index.term_words.scores(words)
-    similar = dict(store.query_terms(vector, len(term_ids)) if (vector := _vector(encoder, query)) is not None else [])
-    order = rank_descending(scores + np.asarray([max(similar.get(i, 0.0), 0.0) for i in term_ids], dtype=np.float32))
-    best = int(order[0])
-    n_held = round(float(held[best]) * len(words))
-    by_words = held[best] >= TERM_COVERAGE and n_held >= min(3, len(words))
-    by_vector = similar.get(term_ids[best], 0.0) >= TERM_SIMILARITY and held[best] >= TERM_COVERAGE_WITH_VECTOR
-    if n_held < 2 or not (by_words or by_vector):
-        return None
-    # Two terms that fit alike: the query describes neither.
-    if len(order) > 1 and held[order[1]] >= held[best] and scores[order[1]] >= 0.9 * scores[best]:
-        return None
-    return term_ids[best]
-
-
-def _vector(encoder: TextEncoder, text: str) -> FloatArray | None:
-    """Return the unit vector of a text, or None where the encoder understands nothing of it."""
-    vector: FloatArray = encoder.encode_texts([text])[0]
-    return vector if bool(np.any(vector)) else None
+    add_terms(store, learnt)
+    if not isinstance(store, KnowledgeBase):  # one in memory
+        return
+    try:
+        remember(store, learnt, encoder)
+    except (KnowledgeBaseLocked, MissingRequirement) as error:
+        _log.warning("what was learnt is not kept: %s", error)
 
 
 # --- search ------------------------------------------------------------------------------------------------------
@@ -209,7 +200,7 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
     row_of = {taxon.taxon_id: row for row, taxon in enumerate(index.taxa)}
     words = tokens(text)
     scores = WORDS_SHARE * index.summaries.scores(words).astype(np.float64)
-    vector = _vector(encoder, text)
+    vector = vector_of(encoder, text)
     for taxon_id, similarity in store.query_species(vector, max(50, 5 * n)) if vector is not None and row_of else []:
         row = row_of.get(taxon_id)
         if row is None:  # Chroma is ahead of the store while a build goes on

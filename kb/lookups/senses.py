@@ -53,6 +53,10 @@ class SenseLists:
     """Word -> groups for whose members the sense of the trade holds."""
     before_a_group: frozenset[str] = frozenset()
     after_displaying: frozenset[str] = frozenset()
+    too_general: frozenset[str] = frozenset()
+    """Words whose own page would say nothing that a query needs."""
+    life: frozenset[str] = frozenset()
+    """Words of a definition that is about living things, beside their names."""
 
 
 @cache
@@ -83,6 +87,8 @@ def sense_lists() -> SenseLists:
         everyday=everyday,
         before_a_group=frozenset(others["before-a-group"]) | distilling_groups()["before-a-group"],
         after_displaying=frozenset(others["after-displaying"]),
+        too_general=frozenset(others["too-general"]),
+        life=frozenset(others["life"]),
     )
 
 
@@ -99,7 +105,7 @@ def group_of_noun(word: str) -> str | None:
         ('amphibians', 'insects', None)
     """
     organisms = sense_lists().organisms
-    return next((organisms[form] for form in _singulars(_bare(word)) if form in organisms), None)
+    return next((organisms[form] for form in singulars(_bare(word)) if form in organisms), None)
 
 
 def groups_in(words: Sequence[str]) -> frozenset[str]:
@@ -124,7 +130,7 @@ def is_trade_sense(word: str, *, before: Sequence[str], after: Sequence[str], na
     """
     lists = sense_lists()
     key = _bare(word)
-    senses = next((lists.everyday[form] for form in _singulars(key) if form in lists.everyday), None)
+    senses = next((lists.everyday[form] for form in singulars(key) if form in lists.everyday), None)
     if senses is None:
         return True
     following = after[0].lower() if after else ""
@@ -150,7 +156,13 @@ def _bare(word: str) -> str:
     return word.lower().replace("’", "'").removesuffix("'s").removesuffix("'")
 
 
-def _singulars(word: str) -> list[str]:
+def singulars(word: str) -> list[str]:
+    """Return what a word may be in the singular: itself first, then without an ending of the plural.
+
+    Example:
+        >>> singulars("finches"), singulars("geese")
+        (['finches', 'finch', 'finche'], ['geese', 'goose'])
+    """
     forms = [word]
     if word.endswith("ies"):
         forms.append(word[:-3] + "y")
