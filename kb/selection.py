@@ -124,6 +124,38 @@ def _species(checklist: TaxonSource, names: Sequence[str]) -> Taxon | None:
     return None
 
 
+def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str | None] | None = None) -> Taxon:
+    """Return a species that no checklist backs, of its binomial, English names and higher taxa.
+
+    Args:
+        name: genus and epithet.
+        common_names: the preferred one first.
+        lineage: class, order, family, genus -> name; the genus is the first word of the name if it is not given.
+
+    Raises:
+        BadInput: if the name is not two words of which the first has a capital.
+
+    Example:
+        >>> own_taxon("Vanessa atalanta", common_names=["Red Admiral"], lineage={"family": "Nymphalidae"}).lineage
+        {'family': 'Nymphalidae', 'genus': 'Vanessa'}
+    """
+    words = name.split()
+    if len(words) != 2 or not words[0][:1].isupper() or not words[1][:1].islower():
+        raise BadInput(
+            f"expected the scientific name of a species, got {name!r}",
+            hint="genus and epithet, such as Vanessa atalanta; --common-name takes the English one",
+        )
+    known = {**(lineage or {})}
+    known["genus"] = known.get("genus") or words[0]
+    return Taxon(
+        taxon_id=taxon_id(" ".join(words)),
+        scientific_name=" ".join(words),
+        rank="species",
+        common_names=tuple(common_names),
+        lineage={rank: value for rank in _RANKS if (value := known.get(rank))},
+    )
+
+
 def _own_taxon(row: Mapping[str, str]) -> Taxon | None:
     """Return a taxon made of a row that no checklist backs, or None if the row says too little."""
     words = row.get("scientific", "").split()

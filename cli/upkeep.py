@@ -1,0 +1,140 @@
+"""How the verbs that keep a knowledge base up are wired: its sources opened again, names that become taxa."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli import wiring
+from cli.config import Settings
+from data.errors import BadInput, UsageError
+from data.records import Added, Progress, Removed, Taxon, Update
+
+if TYPE_CHECKING:
+    from data.contracts import ArticleSource, Encoders  # numpy is behind it
+
+
+def updated(
+    settings: Settings, *, api_url: str | None, origins: Sequence[str], progress: Callable[[Progress], None]
+) -> Update:
+    """Bring the knowledge base that the settings name up to date, from where its pages came.
+
+    Args:
+        settings: of this run; of them the contact counts, the wiki and its language are the knowledge base's own.
+        api_url: the wiki's address, where what is on record is not enough to reach it.
+        origins: take these kinds of sources alone (wikipedia, folder, starter); all if empty.
+        progress: called at every step.
+
+    Raises:
+        UsageError: if there is no record of a source, or none of those kinds.
+    """
+    import kb
+
+    path = wiring.named(settings)
+    with kb.open(path) as store:
+        known, profile = store.origins(), store.info.profile
+    chosen = [origin for origin in known.values() if not origins or origin["kind"] in origins]
+    if not chosen:
+        wanted = f"no source of kind {', '.join(origins)}" if known else "no record of where its pages came from"
+        raise UsageError(f"{path} has {wanted}", hint="run the kb build that made it once more")
+    encoders = wiring.load_encoders(profile)
+    with ExitStack() as stack:
+        sources = [_opened_again(origin, settings, api_url, encoders.spaces, stack) for origin in chosen]
+        return kb.update(path, sources, encoders, progress=progress)
+
+
+def _opened_again(
+    origin: Mapping[str, str], settings: Settings, api_url: str | None, spaces: Sequence[str], stack: ExitStack
+) -> ArticleSource:
+    if origin["kind"] == "folder":
+        from kb.folder_source import FolderSource
+
+        return FolderSource(origin["path"])
+    if origin["kind"] == "starter":
+        from kb.starter_source import StarterSource
+
+        return StarterSource(spaces=spaces)
+    from kb.wiki.source import WikipediaSource
+
+    wiki = WikipediaSource(
+        api_url or origin["api_url"],
+        contact=settings.contact,
+        language=origin["language"],
+        thumbnail_px=int(origin["thumbnail_px"]),
+        allow_any_licence=origin["licences"] == "any",
+    )
+    stack.callback(wiki.close)
+    return wiki
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addendum:
+    """What a user wants to add: a species by its name, with what no checklist says of it, or a term."""
+
+    name: str | None = None
+    term: str | None = None
+    common_names: tuple[str, ...] = ()
+    lineage: Mapping[str, str]
+    texts: tuple[Path, ...] = ()
+    photos: tuple[Path, ...] = ()
+    author: str | None = None
+    licence: str | None = None
+    url: str | None = None
+    as_is: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.name is None) == (self.term is None):
+            raise UsageError("expected --name for a species or --term for a term")
+        if self.term is not None and (self.photos or self.common_names or any(self.lineage.values())):
+            raise UsageError("a term has a text, and neither photos nor a lineage", hint="--name adds a species")
+
+
+def added(settings: Settings, addendum: Addendum) -> Added:
+    """Add a species or term of the user's own to the knowledge base that the settings name."""
+    import kb
+
+    path = wiring.named(settings)
+    credit = {"licence": addendum.licence, "url": addendum.url}
+    texts = [kb.OwnText(text=_read(file), title=file.name, **credit) for file in addendum.texts]
+    photos = [kb.OwnPhoto(path=file, author=addendum.author, **credit) for file in addendum.photos]
+    subject = addendum.term if addendum.term is not None else _taxon(addendum)
+    return kb.add(path, subject, _encoders(path, settings), texts=texts, photos=photos, as_is=addendum.as_is)
+
+
+def removed(settings: Settings, names: Sequence[str]) -> Removed:
+    """Take species and terms out of the knowledge base that the settings name."""
+    import kb
+
+    return kb.remove(wiring.named(settings), names)
+
+
+def _encoders(path: Path, settings: Settings) -> Encoders:
+    """Return the encoders of a knowledge base; those of the settings' profile for one that is to be made."""
+    from kb.layout import Layout
+
+    toml = Layout(path).toml
+    return wiring.load_encoders(Layout(path).require().profile if toml.exists() else settings.profile)
+
+
+def _taxon(addendum: Addendum) -> Taxon:
+    """Return the species of the checklist that goes by the name, else one made of what the user says."""
+    from kb.selection import own_taxon
+    from kb.taxa import load_checklist
+
+    name = " ".join((addendum.name or "").split())
+    found = load_checklist().find(name)
+    if found is not None and found.rank == "species":
+        return replace(found, common_names=tuple(dict.fromkeys((*found.common_names, *addendum.common_names))))
+    if found is not None:
+        raise BadInput(f"{name} is a {found.rank}, expected a species")
+    return own_taxon(name, common_names=addendum.common_names, lineage=addendum.lineage)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
