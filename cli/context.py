@@ -1,26 +1,89 @@
-"""`kb context`: what a knowledge base knows of the words of a query."""
+"""`kb context`: what is known of the words of a query."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cli import options, output, reports, wiring
+from data.errors import UsageError
+
+if TYPE_CHECKING:
+    from cli.queries import AskedQuery
+    from data.records import Context
 
 
 @click.command()
-@options.words_argument("query")
+@click.argument("words", nargs=-1, metavar="[QUERY]")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
-@options.format_option("text", "json")
-def context(query: str, kb: Path | None, form: str) -> None:
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Many queries: a CSV with a column query_text, text or query, job lines (.jsonl), or a query a line.",
+)
+@click.option("--wiki/--no-wiki", default=None, help="Look up in the wiki what the knowledge base does not explain.")
+@click.option("--api-url", metavar="URL", help="The wiki's api.php, which is then asked; --wiki alone asks Wikipedia.")
+@click.option("--contact", metavar="TEXT", help="Who asks, for the User-Agent; Wikimedia's wikis want to know.")
+@click.option("--store/--no-store", default=True, help="Keep what was learnt in the knowledge base.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "jsonl")),
+    default=None,
+    help="How to print: text, or jsonl with --file.",
+)
+def context(
+    words: tuple[str, ...],
+    kb: Path | None,
+    file: Path | None,
+    wiki: bool | None,
+    api_url: str | None,
+    contact: str | None,
+    store: bool,
+    form: str | None,
+) -> None:
     """Explain the species and terms in QUERY, with sources; finding nothing is no error.
+
+    The knowledge base answers, offline. A wiki is asked as well where one is named (--wiki, --api-url, or api_url in
+    the settings), for the words that the knowledge base does not know.
 
     Example: kb context "Water frogs in amplexus position"
     """
+    from cli.queries import AskedQuery, read_queries
     from data.codec import to_json
 
-    settings = options.settings(kb=kb)
-    with wiring.opened_or_starter(settings) as store:
-        found = wiring.context_of(store, query)
-    output.write(output.as_json(to_json(found)) if form == "json" else reports.context_text(found))
+    if bool(words) == (file is not None):
+        raise UsageError("expected a query or --file FILE, and not both")
+    asked = [AskedQuery(text=" ".join(words))] if file is None else read_queries(file)
+    form = form or ("text" if file is None else "jsonl")
+    settings = options.settings(kb=kb, api_url=api_url, contact=contact)
+    with (
+        wiring.opened_or_starter(settings) as knowledge,
+        wiring.helpers_of_context(settings, wiki=wiki) as helpers,
+    ):
+        rows = zip(
+            asked, wiring.contexts_of(knowledge, [query.text for query in asked], helpers, keep=store), strict=True
+        )
+        if form == "json":
+            found = [_row(query, to_json(answer)) for query, answer in rows]
+            output.write(output.as_json(found[0] if file is None else found))
+            return
+        for i, (query, answer) in enumerate(rows):
+            if form == "jsonl":
+                output.write(json.dumps(_row(query, to_json(answer)), ensure_ascii=False))
+            else:
+                output.write(_text(query, answer, is_first=i == 0, is_one=file is None))
+
+
+def _row(query: AskedQuery, answer: object) -> object:
+    return {"query_id": query.query_id, **answer} if query.query_id and isinstance(answer, dict) else answer
+
+
+def _text(query: AskedQuery, answer: Context, *, is_first: bool, is_one: bool) -> str:
+    if is_one:
+        return reports.context_text(answer)
+    return ("" if is_first else "\n") + f"# {query.text}\n{reports.context_text(answer)}"

@@ -17,7 +17,8 @@ from data.errors import MissingRequirement, UnknownTaxon
 from data.records import Context, Identification, Taxon, TaxonMatch, Verification
 
 if TYPE_CHECKING:
-    from data.contracts import Encoders
+    from data.contracts import ChatModel, Encoders, WebSearch
+    from kb.lookups.lookup import Explainer
     from kb.reconciling import Reconciled
     from kb.store import KnowledgeBase
 
@@ -70,11 +71,39 @@ def named(settings: Settings) -> Path:
     return settings.kb
 
 
-def context_of(store: KnowledgeBase, query: str) -> Context:
-    """Return what the knowledge base knows of the words of a query."""
-    import kb
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextHelpers:
+    """What a look-up of context may ask beside the knowledge base; None is not asked."""
 
-    return kb.context(store, query, load_encoders(store.info.profile).sentence)
+    wiki: Explainer | None = None
+    search: WebSearch | None = None
+    chat: ChatModel | None = None
+
+
+@contextmanager
+def helpers_of_context(settings: Settings, *, wiki: bool | None) -> Iterator[ContextHelpers]:
+    """Open what the settings name: a wiki where one is named and `wiki` is not False, Wikipedia where it is True."""
+    if not (settings.api_url is not None if wiki is None else wiki):
+        yield ContextHelpers()
+        return
+    from kb.wiki.explaining import WikiTerms
+    from kb.wiki.source import WikipediaSource
+
+    source = WikipediaSource(settings.api_url, contact=settings.contact, language=settings.language)
+    try:
+        yield ContextHelpers(wiki=WikiTerms(source))
+    finally:
+        source.close()
+
+
+def contexts_of(
+    store: KnowledgeBase, queries: Sequence[str], helpers: ContextHelpers, *, keep: bool
+) -> Iterator[Context]:
+    """Yield what is known of the words of each query, in order, as it is found."""
+    from kb.lookups.lookup import contexts
+
+    encoder = load_encoders(store.info.profile).sentence
+    return contexts(store, queries, encoder, wiki=helpers.wiki, search=helpers.search, chat=helpers.chat, keep=keep)
 
 
 def search(store: KnowledgeBase, text: str, *, n: int) -> list[TaxonMatch]:
