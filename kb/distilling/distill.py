@@ -27,7 +27,7 @@ from kb.distilling.subjects import (
     with_subject,
 )
 from kb.distilling.trimming import NameHider, drop_brackets, trim_clauses
-from kb.distilling.visual import has_looks, has_other_matters, part_pairs, visual_score
+from kb.distilling.visual import has_looks, has_other_matters, is_on_other_matters, part_pairs, visual_score
 
 # The paper's refined summaries have 76 words on average; past that a sentence must be worth its place.
 TARGET_WORDS = 76
@@ -40,7 +40,6 @@ MAX_SENTENCE_CHARACTERS = 1500  # what is longer is a list without full stops
 _ON_RACES = re.compile(
     r"subspecies|\braces?\b|geographic|variation|taxonom|systemat|classif|distribut|\brange\b", re.IGNORECASE
 )
-_ON_EGGS = re.compile(r"(?:\w+ ){0,4}(?:eggs?|nests?|clutch(?:es)?)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 WORTH_AFTER_TARGET = 0.09
 WORTH_BEFORE_TARGET = 0.02
@@ -124,7 +123,7 @@ def _offered(article: Article, taxon: Taxon) -> tuple[list[_Offer], Scope]:
 
 def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | None:
     """Return what a sentence of such a section says of looks, trimmed and nameless, or None where that is nothing."""
-    if len(sentence) > MAX_SENTENCE_CHARACTERS or _ON_EGGS.match(sentence):
+    if len(sentence) > MAX_SENTENCE_CHARACTERS or is_on_other_matters(sentence):
         return None
     text = hider.hide(trim_clauses(drop_brackets(sentence)))
     if len(text.split()) < 3 or not text[:1].isalnum() or len(_NUMBER.findall(text)) > MAX_NUMBERS:

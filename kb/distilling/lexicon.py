@@ -63,6 +63,16 @@ def group_of(word: str) -> str | None:
     return None
 
 
+def variants(word: str) -> tuple[str, ...]:
+    """Return what a lower-case word may be a plural, a comparative or a shade of; guesses, some of them no words.
+
+    Example:
+        >>> variants("wings"), variants("whitish")
+        (('wing',), ('whit', 'white'))
+    """
+    return (*_singulars(word), *_positives(word))
+
+
 def _positives(word: str) -> tuple[str, ...]:
     """Return what a comparative may come from: `greyer`, `whiter`, `redder`, `glossier`."""
     if not word.endswith("er") or len(word) < 5:

@@ -102,6 +102,16 @@ def trim_clauses(sentence: str) -> str:
     )
 
 
+def foreign_clauses(sentence: str) -> list[str]:
+    """Return the clauses of a sentence that speak of another matter and of no looks.
+
+    Example:
+        >>> foreign_clauses("It has a red head and a black tail, and feeds on seeds in the forest.")
+        ['feeds on seeds in the forest']
+    """
+    return [_AND.sub("", piece).strip(" .,;") for _, piece in _split(sentence) if _is_foreign(piece)]
+
+
 def _split(body: str) -> list[tuple[str, str]]:
     """Return (what parts it from the one before, clause) for each clause."""
     pieces: list[tuple[str, str]] = []

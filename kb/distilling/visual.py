@@ -53,6 +53,10 @@ _MARKINGS = {
 _NEAR = 4
 _LENGTH = re.compile(r"\d\s?-?(?:cm|mm|centimet|millimet|in\b|inches)")
 _LOOK_ALIKE = re.compile(r"\b(?:confused with|mistaken for|told from|distinguished from|separated from)\b")
+_ON_OTHER_MATTERS = re.compile(
+    r"(?:\w+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|calls?|songs?(?! (?:thrush|sparrow))|voice|vocali[sz]ations?)\b",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
@@ -112,6 +116,16 @@ def _marking(words: list[str], found: list[str | None], quality: int) -> int:
 def has_looks(clause: str) -> bool:
     """Say whether a part of a sentence names a body part, a colour, a pattern or a size."""
     return any(group_of(word) in ("part", "colour", "pattern", "size") for word in words_of(clause))
+
+
+def is_on_other_matters(sentence: str) -> bool:
+    """Say whether the first words of a sentence announce eggs, a nest or a song: what it describes is not the animal.
+
+    Example:
+        >>> is_on_other_matters("The eggs are blue with brown spots."), is_on_other_matters("It has a brown nape.")
+        (True, False)
+    """
+    return _ON_OTHER_MATTERS.match(sentence) is not None
 
 
 def has_other_matters(clause: str) -> bool:
