@@ -18,9 +18,13 @@ from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
     from kb.store import KnowledgeBase
+    from recognize import Recognizer
 
 EXIT_PARTLY = 7
 PRESETS = ("default", "vr-rag-v1", "vr-rag-v2")
+# Those of `recognize.answers`, which `kb --help` does not load; a test compares them.
+MIN_CONFIDENCE = 0.5
+ABSENT_SHARE = 0.2
 
 
 @click.command()
@@ -30,6 +34,22 @@ PRESETS = ("default", "vr-rag-v1", "vr-rag-v2")
     "--preset", type=click.Choice(PRESETS), default="default", show_default=True, help="How photos are scored."
 )
 @click.option("--top", "n", type=click.IntRange(min=1), default=5, show_default=True, help="Candidates a photo.")
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=MIN_CONFIDENCE,
+    show_default=True,
+    metavar="CHANCE",
+    help="An answer less sure than this rolls up to genus, then family.",
+)
+@click.option(
+    "--absent-share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=ABSENT_SHARE,
+    show_default=True,
+    metavar="SHARE",
+    help="How many of these photos may show a species that is not in it.",
+)
 @click.option(
     "--explain",
     is_flag=True,
@@ -49,6 +69,8 @@ def identify(
     kb: Path | None,
     preset: str,
     n: int,
+    min_confidence: float,
+    absent_share: float,
     explain: bool,
     form: str | None,
     file: Path | None,
@@ -57,6 +79,11 @@ def identify(
 
     Folders are searched to the bottom; - reads paths from stdin. A photo that cannot be read is a row with an error and
     the run goes on: exit code 7, or 5 if none could be read.
+
+    Where the knowledge base is calibrated (the one that ships is), the answer has a confidence: how likely it is right,
+    given that the bird is in the knowledge base. A species less sure than --min-confidence gives way to its genus, then
+    its family; else it cannot be told. Where it is likelier than not that the bird is none of those in it, the answer
+    is "not in this knowledge base".
 
     Higher scores are better; none is a probability. text: how well the photo fits the description. visual: how much it
     looks like the species' anchors, its pictures in the knowledge base; at most 1. text_part, visual_part:
@@ -70,7 +97,10 @@ def identify(
         output.warn(f"--explain goes with the table; {sink_form} rows are the same without it")
     with ExitStack() as stack:
         store = stack.enter_context(wiring.opened_or_starter(settings))
-        sink = _sink(sink_form, file, settings.home, _parameters(store, preset, n))
+        recognizer = wiring.recognizer(
+            store, preset=preset, n=n, min_confidence=min_confidence, absent_share=absent_share
+        )
+        sink = _sink(sink_form, file, settings.home, _parameters(store, recognizer))
         stack.enter_context(sink)
         todo = [photo for photo in found if photo not in sink.done]
         if sink.done and not quiet:
@@ -78,7 +108,7 @@ def identify(
         # Bars and rows would tear each other up on one terminal.
         is_shown = not quiet and len(todo) > 1 and (file is not None or not sys.stdout.isatty())
         n_failed = 0
-        made = wiring.identified(store, todo, preset=preset, n=n)
+        made = recognizer.identify(todo)
         for row in counted(made, len(todo), "photos", quiet=not is_shown):
             why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and sink_form == "table" else ""
             sink.add(row.image, rows.lines(sink_form, row, why=why), ok=row.status == "ok")
@@ -114,10 +144,18 @@ def _find(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-def _parameters(store: KnowledgeBase, preset: str, n: int) -> dict[str, object]:
+def _parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
     """Return all that makes the rows what they are, for a later run to compare."""
-    knowledge = {"kb": store.info.id, "generation": store.ledger.fact("generation"), "spaces": list(store.spaces)}
-    return {**knowledge, "preset": preset, "top": n}
+    return {
+        "kb": store.info.id,
+        "generation": store.ledger.fact("generation"),
+        "spaces": list(store.spaces),
+        "preset": recognizer.preset,
+        "top": recognizer.k,
+        "calibration": recognizer.calibration_id,
+        "min_confidence": recognizer.min_confidence,
+        "absent_share": recognizer.absent_share,
+    }
 
 
 def _sink(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, cast, get_args
 
 from cli.output import as_table, wrapped, write_rows
-from data.records import Candidate, Identification
+from data.records import Answer, Candidate, Identification
 
 Form = Literal["table", "csv", "jsonl"]
 FORMATS: tuple[Form, ...] = get_args(Form)
@@ -18,6 +18,7 @@ FORMATS: tuple[Form, ...] = get_args(Form)
 STAGES = ("text", "visual")
 # The stages of all presets in the order in which a table shows them; docs/identify.md says what they are.
 TABLE_STAGES = ("text", "visual", "known", "text_part", "visual_part", "known_part")
+WORTH_SAYING = 0.25  # of the chance that a bird is not in the knowledge base
 CSV_COLUMNS = (
     "image",
     "status",
@@ -31,6 +32,7 @@ CSV_COLUMNS = (
     "answer_rank",
     "answer_name",
     "confidence",
+    "absent",
     "preset",
     "kb",
     "seconds",
@@ -105,6 +107,7 @@ def _csv_lines(row: Identification) -> str:
                 answer and answer.rank,
                 answer and answer.name,
                 answer and answer.confidence,
+                answer and answer.absent,
                 row.preset,
                 row.kb,
                 row.seconds,
@@ -151,11 +154,35 @@ def _table_stages(candidates: Sequence[Candidate]) -> list[str]:
 def _answer(row: Identification) -> str:
     answer = row.answer
     if answer is None or answer.rank == "none":
+        return _no_name(answer)
+    if answer.rank == "species":
+        name = _named(answer.common_name, answer.name)
+    else:
+        name = f"{answer.name} sp. (a genus)" if answer.rank == "genus" else f"{answer.name} (a {answer.rank})"
+    how_sure = "no calibrated confidence" if answer.confidence is None else _percent(answer.confidence)
+    return f"  {name}, {how_sure}{_doubt(answer)}"
+
+
+def _no_name(answer: Answer | None) -> str:
+    if answer is None or answer.absent is None:
         return "  not in this knowledge base"
-    name = _named(answer.common_name, answer.name)
-    said = "" if answer.rank == "species" else f"{answer.rank} "
-    how_sure = "no calibrated confidence" if answer.confidence is None else f"confidence {answer.confidence:.2f}"
-    return f"  {said}{name}, {how_sure}"
+    if answer.confidence is None:
+        return f"  cannot tell; the nearest are listed{_doubt(answer)}"
+    return f"  not in this knowledge base, {_percent(answer.confidence)}; the nearest are listed"
+
+
+def _doubt(answer: Answer) -> str:
+    """Return how likely the bird is not in the knowledge base, where that is worth a word."""
+    if answer.absent is None or answer.absent < WORTH_SAYING:
+        return ""
+    return f"; {_percent(answer.absent)} that it is not in this knowledge base"
+
+
+def _percent(chance: float) -> str:
+    """Return a chance in whole percent; none is ever quite sure."""
+    if chance >= 0.995:
+        return "over 99 %"
+    return "under 1 %" if chance < 0.005 else f"{chance:.0%}".replace("%", " %")
 
 
 def _named(common_name: str | None, scientific_name: str) -> str:

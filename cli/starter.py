@@ -11,28 +11,33 @@ from typing import TYPE_CHECKING
 
 from cli.output import note
 from data.errors import KnowledgeBaseLocked
-from data.files import sha256_hex, writer_lock
+from data.files import sha256_hex, write_atomic, writer_lock
 
 if TYPE_CHECKING:
     from data.contracts import Encoders
 
+CALIBRATION = "calibration.json"
 MAX_WAIT_S = 300.0  # for another process that is unpacking it
 
 
 def starter_knowledge(home: Path, encoders: Encoders) -> Path:
     """Return the folder of the starter knowledge base, unpacked there on first use.
 
-    Its name holds the source's version and the encoders' spaces, so that an upgrade unpacks anew. It is made under
-    another name and renamed when it is whole; of several processes that come at once one makes it and the others wait.
+    Its name holds the source's version, the encoders' spaces and the calibration, so that an upgrade unpacks anew. It
+    is made under another name and renamed when it is whole; of several processes that come at once one makes it and
+    the others wait.
 
     Raises:
         KnowledgeBaseLocked: if another process is still unpacking it after five minutes.
     """
     import kb
+    from data.starter.knowledge import read_bytes
+    from kb.layout import Layout
     from kb.starter_source import StarterSource
 
     source = StarterSource(spaces=anchor_spaces(encoders))
-    key = sha256_hex("\n".join([source.name, *encoders.spaces]))[:16]
+    calibration = read_bytes(CALIBRATION)
+    key = sha256_hex("\n".join([source.name, *encoders.spaces, sha256_hex(calibration)]))[:16]
     folder = home / "starter"
     path = folder / f"{key}.kb"
     if path.is_dir():
@@ -44,8 +49,15 @@ def starter_knowledge(home: Path, encoders: Encoders) -> Path:
         parts = folder / f"{key}.part"
         shutil.rmtree(parts, ignore_errors=True)  # of a process that was killed: we hold its lock
         kb.build(parts, source.taxa(), source, encoders, terms=source.terms())
+        if calibration:
+            write_atomic(Layout(parts).calibration / calibration_file("default"), calibration)
         parts.rename(path)
     return path
+
+
+def calibration_file(preset: str) -> str:
+    """Return the name of the file, in the folder `calibration` of a knowledge base, with the chances of a preset."""
+    return f"{preset}.json"
 
 
 def anchor_spaces(encoders: Encoders) -> tuple[str, ...]:

@@ -5,22 +5,23 @@ Every function imports what it needs when it is called, so that `kb --help` load
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.config import Settings
-from cli.starter import starter_knowledge
+from cli.starter import calibration_file, starter_knowledge
 from data.errors import MissingRequirement, UnknownTaxon
-from data.records import Context, Identification, Taxon, TaxonMatch, Verification
+from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, Verification
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, Encoders, WebSearch
     from kb.lookups.lookup import Explainer
     from kb.reconciling import Reconciled
     from kb.store import KnowledgeBase
+    from recognize import Recognizer
 
 
 @contextmanager
@@ -151,16 +152,25 @@ def find_taxa(settings: Settings, name: str) -> list[FoundTaxon]:
     return [FoundTaxon(match=match, taxon=taxon, n_species=len(species), n_in_kb=n_in_kb)]
 
 
-def identified(store: KnowledgeBase, photos: Sequence[str], *, preset: str, n: int) -> Iterator[Identification]:
-    """Yield the identification of each photo with `n` candidates, in order, as it is made.
+def recognizer(store: KnowledgeBase, *, preset: str, n: int, min_confidence: float, absent_share: float) -> Recognizer:
+    """Return what names the species in photos, with `n` candidates each and the store's calibration where it fits.
 
     Raises:
         SpaceMismatch: if the knowledge base was built with other encoders than its profile has now.
+        StoreError: if its calibration cannot be read.
     """
     import recognize
 
-    encoders = load_encoders(store.info.profile)
-    return recognize.Recognizer(store, encoders, preset=preset, k=n).identify(photos)
+    file = store.layout.calibration / calibration_file(preset)
+    return recognize.Recognizer(
+        store,
+        load_encoders(store.info.profile),
+        preset=preset,
+        k=n,
+        calibration=recognize.read_calibration(file) if file.is_file() else None,
+        min_confidence=min_confidence,
+        absent_share=absent_share,
+    )
 
 
 def told_apart(store: KnowledgeBase, row: Identification) -> str:
@@ -177,3 +187,43 @@ def reconciled(names: Sequence[str]) -> Reconciled:
     from kb.taxa import load_checklist
 
     return Reconciler(load_checklist()).reconcile(names, given=CUB_NAMES)
+
+
+def context_look_up(store: KnowledgeBase) -> Callable[[str], Context]:
+    """Return what `kb context` says to a query as a function; one thread at a time."""
+    from threading import Lock
+
+    turn = Lock()
+
+    def look_up(query: str) -> Context:
+        with turn:
+            return context_of(store, query)
+
+    return look_up
+
+
+def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:
+    """Return a function that finds the names in a query, with what the knowledge base says of their looks."""
+    from threading import Lock
+
+    from kb.lookups.index import index_of
+
+    turn = Lock()
+
+    def find(query: str) -> list[QueryPart]:
+        with turn:
+            index = index_of(store)
+            parts = []
+            for mention in index.names.find(query):
+                name, looks = mention.text, ""
+                if mention.kind == "term":
+                    term = index.terms[mention.ids[0]]
+                    name, looks = term.name, term.look_for
+                elif mention.kind == "species":
+                    (entry,) = store.species(mention.ids[:1])
+                    name = entry.taxon.common_name
+                    looks = entry.summary.text if entry.summary is not None else ""
+                parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks))
+            return parts
+
+    return find

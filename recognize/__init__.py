@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from recognize.calibration import Calibration as Calibration
+    from recognize.calibration import read_calibration as read_calibration
     from recognize.encoders.profiles import load_encoders as load_encoders
     from recognize.evaluation import SpeciesReport as SpeciesReport
     from recognize.evaluation import evaluate as evaluate
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from recognize.presets import PRESETS as PRESETS
 
 _HOMES: Final = {
+    "Calibration": "recognize.calibration",
     "Explanation": "recognize.explanation",
     "FusionWeights": "recognize.fusion",
     "PRESETS": "recognize.presets",
@@ -31,10 +34,12 @@ _HOMES: Final = {
     "evaluate_rankings": "recognize.evaluation",
     "explain": "recognize.explanation",
     "load_encoders": "recognize.encoders.profiles",
+    "read_calibration": "recognize.calibration",
 }
 
 __all__ = [
     "PRESETS",
+    "Calibration",
     "Explanation",
     "FusionWeights",
     "PhotoRanking",
@@ -44,6 +49,7 @@ __all__ = [
     "evaluate_rankings",
     "explain",
     "load_encoders",
+    "read_calibration",
 ]
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from PIL.Image import Image
 
-from data.arrays import FloatArray
+from data.arrays import FloatArray, IntArray
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
 from data.records import AnchorMatch, Answer, Candidate, Identification, SpeciesEntry
+from recognize.answers import ABSENT_SHARE, MIN_CONFIDENCE, answer_of
+from recognize.calibration import N_JUDGED, Calibration, Chances, Lineage, Parameters, chances_of, find_evidence
 from recognize.exact import dot_rows
-from recognize.fusion import FusionWeights
+from recognize.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.knowledge import read_knowledge
 from recognize.photos import Decoded, ImageSource, decode_in_batches
 from recognize.presets import Settings, find_preset
@@ -71,6 +73,9 @@ class Recognizer:
         m: int | None = None,
         anchor_pooling: AnchorPooling | None = None,
         weights: FusionWeights | None = None,
+        calibration: Calibration | None = None,
+        min_confidence: float = MIN_CONFIDENCE,
+        absent_share: float = ABSENT_SHARE,
         batch_size: int = 32,
         n_decoders: int = 2,
     ) -> None:
@@ -84,6 +89,10 @@ class Recognizer:
             m: the size of the preset's pool, if not its own.
             anchor_pooling: `mean` or `max` over a species' anchors (`default` also `centre`), if not the preset's own.
             weights: of the default preset, if not those of the profile.
+            calibration: what makes confidences; one that was not made for this store, these encoders and this preset
+                as it is set here is not used, and `calibration_id` is None then.
+            min_confidence: an answer less sure than this rolls up to genus, then family, then none.
+            absent_share: the share of photos whose bird is not in the store, as far as one can tell beforehand.
             batch_size: how many photos are encoded at once.
             n_decoders: how many threads decode pictures meanwhile.
 
@@ -95,8 +104,15 @@ class Recognizer:
         """
         if k < 1 or batch_size < 1 or n_decoders < 1:
             raise UsageError(f"expected k, batch_size, n_decoders >= 1, got {k}, {batch_size}, {n_decoders}")
+        if not 0 <= min_confidence <= 1 or not 0 < absent_share < 1:
+            raise UsageError(
+                f"expected a confidence in [0, 1] and a share of absent birds above 0 and below 1, "
+                f"got {min_confidence} and {absent_share}"
+            )
         self.preset = preset
         self.k = k
+        self.min_confidence = min_confidence
+        self.absent_share = absent_share
         self._settings = Settings(
             m=m, anchor_pooling=anchor_pooling, weights=weights, n_shown=k, profile=encoders.profile
         )
@@ -104,6 +120,11 @@ class Recognizer:
         self._store = store
         self._encoders = encoders
         self._knowledge = read_knowledge(store, encoders)
+        self._lineages: dict[int, Lineage] = {}
+        self._parameters: Parameters | None = None
+        self.calibration_id: str | None = None
+        if calibration is not None and (m, anchor_pooling, weights) == (None, None, None):
+            self._take(calibration)
         self._batch_size = batch_size
         self._n_decoders = n_decoders
         if not store.taxon_ids:
@@ -121,8 +142,8 @@ class Recognizer:
     def identify(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
         """Yield a row for each photo, in the order given; one that cannot be read is a row with an error.
 
-        Photos are read as they are needed, two batches ahead, so the stream may be endless. A confidence is null until
-        there is a calibration.
+        Photos are read as they are needed, two batches ahead, so the stream may be endless. Without a calibration that
+        fits, confidences are null, and the answer is the first species however little speaks for it.
 
         Args:
             images: paths, bytes of picture files, PIL pictures, or `data.images.Photo`s.
@@ -137,7 +158,7 @@ class Recognizer:
                     yield self._error_row(decoded)
                     continue
                 candidates = self._candidates(rankings[at], queries.visual[at], entries)
-                yield self._row(decoded, candidates, seconds)
+                yield self._row(decoded, self._answer(rankings[at], candidates), candidates, seconds)
                 at += 1
 
     def rank(self, images: Iterable[ImageSource]) -> Iterator[PhotoRanking]:
@@ -204,19 +225,52 @@ class Recognizer:
         ]
         return tuple(sorted(matches, key=lambda match: -match.similarity))
 
-    def _row(self, decoded: Decoded, candidates: tuple[Candidate, ...], seconds: float) -> Identification:
+    def _take(self, calibration: Calibration) -> None:
+        """Use a calibration if it was made for what is asked here."""
+        mode = anchor_mode(self._knowledge)
+        weights = WEIGHTS.get(self._encoders.profile, {}).get(mode)
+        if weights is not None and calibration.fits(
+            profile=self._encoders.profile, preset=self.preset, spaces=self._encoders.spaces,
+            taxon_ids=self._store.taxon_ids, mode=mode, weights=weights,
+        ):  # fmt: skip
+            self.calibration_id = calibration.id
+            self._parameters = calibration.parameters[mode]
+            self._settings = replace(self._settings, n_shown=max(self.k, N_JUDGED))
+
+    def _answer(self, ranking: Ranking, candidates: Sequence[Candidate]) -> Answer:
+        chances: Chances | None = None
+        lineage: Lineage = {}
+        if candidates and self._parameters is not None:
+            evidence = find_evidence(
+                ranking, self._knowledge, self._lineages_of, temperature=self._parameters.temperature
+            )
+            chances = chances_of(evidence, self._parameters, absent_share=self.absent_share)
+            [lineage] = self._lineages_of(ranking.species[:1])
         first = candidates[0] if candidates else None
+        return answer_of(first, chances, lineage, min_confidence=self.min_confidence)
+
+    def _lineages_of(self, species: IntArray) -> list[Lineage]:
+        """Return the lineages of some species; each is read once."""
+        wanted = [int(i) for i in species]
+        new = [i for i in wanted if i not in self._lineages]
+        if new:
+            for i, entry in zip(new, self._store.species([self._store.taxon_ids[i] for i in new]), strict=True):
+                self._lineages[i] = entry.taxon.lineage
+        return [self._lineages[i] for i in wanted]
+
+    def _row(
+        self, decoded: Decoded, answer: Answer, candidates: tuple[Candidate, ...], seconds: float
+    ) -> Identification:
         photo = decoded.photo
         return Identification(
             image=decoded.name,
-            answer=Answer(rank="species", name=first.scientific_name, common_name=first.common_name)
-            if first
-            else Answer(rank="none", name=""),
+            answer=answer,
             candidates=candidates,
             place=photo.place if photo else None,
             date=photo.date if photo else None,
             preset=self.preset,
             kb=str(self._store.path),
+            calibration=self.calibration_id,
             seconds=round(decoded.seconds + seconds, 4),
         )
 

@@ -229,7 +229,7 @@ def read_study(data: Path, work: Path) -> Study:
     """Return the shipped model and the folds' models."""
     collection = read_collection(data)
     weights = Weights()
-    asked = np.union1d(np.union1d(collection.anchors("three"), collection.anchors("wiki")), collection.queries)
+    asked = np.union1d(np.union1d(collection.anchors("three"), collection.anchors("wiki")), collection.left_over)
     features = np.zeros((len(collection.photos), 1280), dtype=np.float32)
     for first in range(0, len(asked), 64):
         some = asked[first : first + 64]

@@ -180,7 +180,7 @@ def test_an_identification_survives_its_json() -> None:
 
 def test_the_table_shows_every_stage_and_an_error_in_its_place() -> None:
     text = rows.lines("table", OK)
-    assert "Northern Cardinal (Cardinalis cardinalis), confidence 0.83" in text
+    assert "Northern Cardinal (Cardinalis cardinalis), 83 %" in text
     header = next(line for line in text.splitlines() if "common name" in line)
     assert header.split() == ["#", "common", "name", "scientific", "name", "score", "text", "visual"]
     assert rows.lines("table", FAILED).startswith("b.jpg\n  error: b.jpg is empty")
