@@ -15,7 +15,21 @@ from cli.config import Invocation
 from data.errors import FieldmarkError
 
 # Verb -> the module that holds a click command of the verb's name. A verb stands here when it works, not before.
-VERBS = ("demo", "build", "identify", "context", "search", "show", "taxa", "status", "verify")
+VERBS = (
+    "demo",
+    "build",
+    "update",
+    "add",
+    "remove",
+    "identify",
+    "context",
+    "search",
+    "show",
+    "taxa",
+    "status",
+    "verify",
+    "eval",
+)
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE: what `kb ... | head` would give without our help
@@ -34,8 +48,9 @@ class CommandGroup(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(importlib.import_module(f"cli.{cmd_name}"), cmd_name)
-        known = {parameter.name for parameter in command.params}
-        command.params.extend(option for option in _common_options() if option.name not in known)
+        for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
+            known = {parameter.name for parameter in each.params}
+            each.params.extend(option for option in _common_options() if option.name not in known)
         return command
 
     def resolve_command(

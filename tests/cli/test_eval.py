@@ -1,0 +1,117 @@
+"""`kb eval rerank`: its tables, its data, and what it says of runs that are not whole."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from data.codec import dumps
+from data.records import Job, JobImage
+
+# Texts of three of INQUIRE's queries, known by their hash: 128 and 269 of Appearance and Behavior (lingo), 19 Species.
+TEXTS = {"128": "albino american robin", "269": "water frogs in amplexus position", "19": "cross orbweaver"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    jobs = []
+    for query_id, text in TEXTS.items():
+        candidates = tuple(JobImage(image_id=f"{query_id}-{n}", path="x.jpg", score=1 - n / 10) for n in range(4))
+        jobs.append(Job(query_id=query_id, text=text, candidates=candidates, relevant=(f"{query_id}-3",)))
+    (tmp_path / "jobs.jsonl").write_text("".join(dumps(job) + "\n" for job in jobs))
+    lines = [f"{q} Q0 {q}-{n} {4 - n} {n / 10} t" for q in TEXTS for n in (3, 2, 1, 0)]
+    (tmp_path / "turned.run").write_text("\n".join(lines) + "\n")
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 {q}-3 1\n" for q in TEXTS))
+    return tmp_path
+
+
+def data(outcome):
+    assert outcome.exit_code == 0, outcome.stderr
+    return json.loads(outcome.stdout)
+
+
+def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli, folder):
+    done = cli.call("eval", "rerank", "both=turned.run", "--jobs", "jobs.jsonl", check=True)
+    assert "3 queries: mean, standard error" in done.stdout
+    assert "difference to 'first stage', paired" in done.stdout
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "first stage 25.0 ± 0.0 25.0 ± 0.0 43.1 ± 0.0 0.250 ± 0.000 10.0 ± 0.0 100.0 ± 0.0" in lines
+    # Three queries: 2 of 2**3 sign patterns are as large.
+    assert "both 100.0 100.0 to 100.0 +75.0 +75.0 to +75.0 3/0 .250 .250" in lines
+    assert "run Appearance (1) Behavior (1) Species (1)" in lines
+    assert "run lingo (1) non-lingo (2)" in lines
+    assert "run Appearance non-lingo (1) Behavior lingo (1) Species non-lingo (1)" in lines
+    assert "both 0.0 % 0.0 % 100.0 100.0 100.0" in lines
+    assert done.stderr == ""
+
+
+def test_json_has_everything_by_query_too(cli, folder):
+    found = data(cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "--format", "json"))
+    assert [run["name"] for run in found["runs"]] == ["first stage", "turned"]
+    assert found["runs"][1]["by_query"]["128"]["AP@100"] == 1.0
+    assert found["ties"] == "first-stage"
+    tested = {comparison["labels"].get("supercategory") for comparison in found["comparisons"]}
+    assert tested == {None, "Appearance", "Behavior", "Species"}
+
+
+def test_csv_has_a_row_for_each_run_stratum_and_measure(cli, folder):
+    done = cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "--format", "csv", "-k", "5", check=True)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    (row,) = [
+        r
+        for r in rows
+        if (r["run"], r["supercategory"], r["lingo"], r["measure"]) == ("turned", "", "", "AP@5 (INQUIRE)")
+    ]
+    assert (row["n"], row["mean"], row["difference"], row["baseline"]) == ("3", "1.0", "0.75", "first stage")
+    assert len(rows) == 2 * 9 * 10  # runs, strata (1 + 3 + 2 + 3), measures (4 + 6)
+
+
+def test_a_stratum_can_be_left_out_as_the_published_tables_do(cli, folder):
+    given = ("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json", "--without", "Species")
+    assert data(cli.call(*given))["n_queries"] == 2
+
+
+def test_qrels_do_instead_of_jobs_and_numbers_are_inquires_only_on_request(cli, folder):
+    given = ("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--format", "json")
+    plain, inquire = data(cli.call(*given)), data(cli.call(*given, "--strata", "inquire"))
+    assert len(plain["runs"][0]["strata"]) == 1
+    assert {"supercategory": "Behavior", "lingo": "lingo"} in [s["labels"] for s in inquire["runs"][0]["strata"]]
+    assert plain["comparisons"] == []
+
+
+def test_what_is_missing_counts_as_0_and_is_said(cli, folder):
+    (folder / "part.run").write_text("128 Q0 128-3 1 0.5 t\n")
+    done = cli.call("eval", "rerank", "part.run", "--jobs", "jobs.jsonl", check=True)
+    assert "part does not rank 2 queries of 3; they count as 0" in done.stderr
+    assert "part leaves out 3 candidates; they count as not found" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["turned.run"], 2, "what is relevant"),
+        (["turned.run", "--jobs", "jobs.jsonl", "--qrels", "qrels.txt"], 2, "what is relevant"),
+        (["--qrels", "qrels.txt"], 2, "no run is given"),
+        (["missing.run", "--qrels", "qrels.txt"], 5, "no file missing.run"),
+        (["turned.run", "turned.run", "--qrels", "qrels.txt"], 2, "two runs have one name"),
+        (["turned.run", "--qrels", "qrels.txt", "--baseline", "x"], 2, "no run 'x'"),
+        (["turned.run", "--qrels", "qrels.txt", "-m", "AP@7"], 2, "no measure 'AP@7'"),
+        (["turned.run", "--jobs", "turned.run"], 5, "turned.run, line 1"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_said_so(cli, folder, arguments, code, message):
+    done = cli.call("eval", "rerank", *arguments)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert message in done.stderr
+
+
+def test_an_error_ends_the_command_with_its_code_and_a_hint(cli, folder):
+    done = cli.run("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--without", "Plants")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "error: no query is labelled 'Plants'\nhint: no query is labelled; see --strata" in done.stderr
+
+
+def test_the_options_of_all_verbs_stand_behind_the_second_word(cli, folder):
+    assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--quiet").exit_code == 0
+    assert cli.call("eval").exit_code == 2

@@ -1,0 +1,180 @@
+"""INQUIRE-Rerank in the layouts that it is published in, as tiny copies with rows and pictures of our own."""
+
+import csv
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from data.benchmarks.inquire import query_id_of, read_hard, read_rerank
+from data.errors import BadInput
+from data.images import read_image
+
+KNOWN = "albino american robin"  # the text of a query of INQUIRE: number 128
+OTHER = "a purple heron dancing"
+ROWS = [
+    # query, image, score, relevant
+    (KNOWN, 11, 0.31, 1),
+    (OTHER, 21, 0.25, 0),
+    (KNOWN, 12, 0.35, 0),
+    (OTHER, 22, 0.28, 1),
+    (KNOWN, 13, 0.30, 1),
+    (OTHER, 11, 0.20, 0),
+]
+
+
+def picture(number):
+    out = io.BytesIO()
+    Image.new("RGB", (40, 30), (number * 9 % 256, 80, 120)).save(out, "JPEG")
+    return out.getvalue()
+
+
+def columns(rows):
+    """The columns of the published rows, with the types that they have there."""
+    return {
+        "image": [{"bytes": picture(i), "path": f"{i}.jpg"} for _, i, _, _ in rows],
+        "query": [query for query, _, _, _ in rows],
+        "relevant": [relevant for _, _, _, relevant in rows],
+        "clip_score": [score for _, _, score, _ in rows],
+        "inat24_image_id": [i for _, i, _, _ in rows],
+        "inat24_file_name": [f"train/00001_Aves/{i}.jpg" for _, i, _, _ in rows],
+        "supercategory": ["Appearance"] * len(rows),
+        "category": ["Unique appearances or morphs"] * len(rows),
+        "iconic_group": ["Birds"] * len(rows),
+        "inat24_species_id": [1] * len(rows),
+        "inat24_species_name": ["Turdus migratorius"] * len(rows),
+        "latitude": [None] * len(rows),
+        "longitude": [None] * len(rows),
+        "location_uncertainty": [None] * len(rows),
+        "date": ["2020-01-01"] * len(rows),
+        "license": ["CC0"] * len(rows),
+        "rights_holder": ["nobody"] * len(rows),
+    }
+
+
+def write_parquet(path, rows=ROWS, drop=()):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = pa.table({name: cells for name, cells in columns(rows).items() if name not in drop})
+    pq.write_table(table, path, row_group_size=4)
+
+
+def relevances(jobs):
+    return {job.query_id: (job.text, [i.image_id for i in job.candidates], job.relevant) for job in jobs}
+
+
+EXPECTED = {
+    "128": (KNOWN, ["11", "12", "13"], ("11", "13")),
+    query_id_of(OTHER): (OTHER, ["21", "22", "11"], ("22",)),
+}
+
+
+def test_rows_of_parquet_files_become_a_job_for_each_text(tmp_path):
+    write_parquet(tmp_path / "data" / "test-00000-of-00002.parquet", ROWS[:3])
+    write_parquet(tmp_path / "data" / "test-00001-of-00002.parquet", ROWS[3:])
+    jobs = read_rerank(tmp_path)
+    assert relevances(jobs) == EXPECTED
+    assert [image.score for image in jobs[0].candidates] == [0.31, 0.35, 0.30]
+    assert jobs[0].candidates[0].path == "train/00001_Aves/11.jpg"
+
+
+def test_pictures_inside_are_written_once_and_can_be_read(tmp_path):
+    write_parquet(tmp_path / "validation-00000-of-00001.parquet")
+    images = tmp_path / "images"
+    (job, _) = read_rerank(tmp_path / "validation-00000-of-00001.parquet", images=images)
+    assert [read_image(image.path).size for image in job.candidates] == [(40, 30)] * 3
+    assert sorted(path.name for path in images.iterdir()) == ["11.jpg", "12.jpg", "13.jpg", "21.jpg", "22.jpg"]
+    before = {path: path.stat().st_mtime_ns for path in images.iterdir()}
+    read_rerank(tmp_path / "validation-00000-of-00001.parquet", images=images)
+    assert {path: path.stat().st_mtime_ns for path in images.iterdir()} == before
+
+
+def test_a_split_is_chosen_by_the_start_of_the_files_name(tmp_path):
+    write_parquet(tmp_path / "data" / "test-00000-of-00001.parquet", ROWS[:1])
+    write_parquet(tmp_path / "data" / "validation-00000-of-00001.parquet", ROWS[1:2])
+    assert [job.text for job in read_rerank(tmp_path, split="validation")] == [OTHER]
+    assert len(read_rerank(tmp_path)) == 2
+    with pytest.raises(BadInput, match="no files of the split 'train'"):
+        read_rerank(tmp_path, split="train")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_folder_of_images_with_metadata_gives_the_same_jobs(tmp_path, form):
+    folder = tmp_path / "test"
+    folder.mkdir()
+    named = {"inat24_image_id", "query", "relevant", "clip_score"}
+    table = {name: cells for name, cells in columns(ROWS).items() if name in named}
+    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    for row in rows:
+        row["file_name"] = f"{row['inat24_image_id']}.jpg"
+        (folder / row["file_name"]).write_bytes(picture(row["inat24_image_id"]))
+    if form == "jsonl":
+        (folder / "metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        with (folder / "metadata.csv").open("w", newline="") as out:
+            writer = csv.DictWriter(out, rows[0])
+            writer.writeheader()
+            writer.writerows(row | {"relevant": bool(row["relevant"])} for row in rows)
+    jobs = read_rerank(tmp_path, split="test")
+    assert relevances(jobs) == EXPECTED
+    assert read_image(jobs[0].candidates[2].path).size == (40, 30)
+
+
+def test_texts_that_differ_in_case_and_spaces_alone_are_one_query(tmp_path):
+    rows = [(KNOWN, 1, 0.3, 1), (f"  {KNOWN.upper()} ", 2, 0.2, 0)]
+    write_parquet(tmp_path / "test.parquet", rows)
+    (job,) = read_rerank(tmp_path)
+    assert [image.image_id for image in job.candidates] == ["1", "2"]
+
+
+def test_a_missing_column_is_named(tmp_path):
+    write_parquet(tmp_path / "test.parquet", drop=("clip_score",))
+    with pytest.raises(BadInput, match="lacks the column clip_score"):
+        read_rerank(tmp_path)
+
+
+def test_an_image_that_stands_twice_for_a_query_is_refused(tmp_path):
+    write_parquet(tmp_path / "test.parquet", [ROWS[0], ROWS[0]])
+    with pytest.raises(BadInput, match="image 11 stands twice"):
+        read_rerank(tmp_path)
+
+
+@pytest.mark.parametrize(("score", "relevant"), [("high", "1"), ("0.1", "perhaps"), ("nan", "1"), ("0.1", "2")])
+def test_a_cell_that_says_nothing_is_refused(tmp_path, score, relevant):
+    header = "file_name,query,relevant,clip_score,inat24_image_id"
+    (tmp_path / "metadata.csv").write_text(f"{header}\na.jpg,{KNOWN},{relevant},{score},1\n")
+    with pytest.raises(BadInput, match="expected a number as clip_score and 0 or 1"):
+        read_rerank(tmp_path)
+
+
+def test_an_image_id_cannot_name_a_file_elsewhere(tmp_path):
+    header = "file_name,query,relevant,clip_score,inat24_image_id"
+    (tmp_path / "metadata.csv").write_text(f"{header}\na.jpg,{KNOWN},1,0.5,../../x\n")
+    with pytest.raises(BadInput, match="is no image id"):
+        read_rerank(tmp_path)
+
+
+def test_a_folder_with_neither_says_what_is_expected(tmp_path):
+    with pytest.raises(BadInput, match=r"no Parquet files or a metadata\.jsonl"):
+        read_rerank(tmp_path)
+
+
+def test_the_hard_subset_keeps_the_order_of_its_file(tmp_path):
+    file = tmp_path / "hard.json"
+    file.write_text(json.dumps([{"query": KNOWN, "images": {"b/1.jpg": 0, "a/2.jpg": 1}}]))
+    (job,) = read_hard(file)
+    assert (job.query_id, job.relevant) == ("128", ("a/2.jpg",))
+    assert [(image.image_id, image.score) for image in job.candidates] == [("b/1.jpg", 0.0), ("a/2.jpg", -1.0)]
+    file.write_text('{"query": 1}')
+    with pytest.raises(BadInput, match="no list of queries"):
+        read_hard(file)
+
+
+def test_the_real_hard_subset_is_read(shared):
+    jobs = read_hard(shared / "benchmarks" / "inquire_rerank_hard.json")
+    assert len(jobs) == 59
+    assert {len(job.candidates) for job in jobs} == {100}
+    assert sum(len(job.relevant) for job in jobs) == 739
+    assert not [job.query_id for job in jobs if job.query_id.startswith("q-")]

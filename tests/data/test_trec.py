@@ -1,0 +1,49 @@
+"""TREC's files: what is written can be read, and what is damaged is refused with its line."""
+
+import pytest
+
+from data.errors import BadInput
+from data.trec import TrecRow, parse_run, qrels_lines, read_qrels
+
+
+def test_a_run_comes_back_as_it_was_written_to_the_last_bit():
+    rows = [TrecRow(query_id="q1", image_id=f"i{n}", rank=n, score=1 / n / 3, tag="both") for n in (1, 2, 3)]
+    assert list(parse_run(row.line() for row in rows)) == rows
+
+
+@pytest.mark.parametrize("word", ["two words", "", "tab\there", " edge"])
+def test_an_id_that_would_shift_the_columns_is_refused(word):
+    with pytest.raises(BadInput, match="cannot stand in a TREC run"):
+        TrecRow(query_id="q", image_id=word, rank=1, score=1.0).line()
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("q Q0 a 1 0.5", "six columns"),
+        ("q Q0 a b c 1 0.5 tag", "six columns"),
+        ("q Q0 a first 0.5 tag", "must be numbers"),
+        ("q Q0 a 1 nan tag", "cannot be ordered"),
+        ("q Q0 a 1 inf tag", "cannot be ordered"),
+        ("q Q0 z 3 0.1 tag", "stands twice"),
+    ],
+)
+def test_a_damaged_line_is_named(line, why):
+    with pytest.raises(BadInput, match=rf"my\.run, line 3: .*{why}"):
+        list(parse_run(["q Q0 z 1 0.9 tag", "", line], name="my.run"))
+
+
+def test_qrels_come_back(tmp_path):
+    file = tmp_path / "qrels.txt"
+    file.write_text("\n".join(qrels_lines({"q1": ["a", "b"], "q2": []})) + "\nq2 0 c 0\n")
+    assert read_qrels(file) == {"q1": {"a": 1, "b": 1}, "q2": {"c": 0}}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"), [("q 0 a", "four columns"), ("q 0 a yes", "whole number"), ("q 0 z 1", "judged twice")]
+)
+def test_a_damaged_judgement_is_named(tmp_path, line, why):
+    file = tmp_path / "qrels.txt"
+    file.write_text(f"q 0 z 1\n{line}\n")
+    with pytest.raises(BadInput, match=f"line 2: .*{why}"):
+        read_qrels(file)
