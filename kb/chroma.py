@@ -7,6 +7,7 @@ what comes back would differ from what went in by a rounding. Distances become s
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ PAGE = 2_000  # rows read at a time; bounds memory, and a page stays under every
 # A batch has as many rows as this Chroma takes, and not more than these bytes of vectors: a server refuses a request of
 # more than 40 MiB, and vectors grow by a third in JSON, beside texts and metadata.
 BATCH_BYTES = 8 << 20
+WAITS_S = (0.05, 0.1, 0.2)  # before Chroma is asked again what it failed at inside
 ANSWER_TIMEOUT_S = 120.0  # chromadb itself would wait for a server without end
 # Recall of the exact top 30 among 22,000 sentence vectors is .93 with Chroma's own ef_search, .999 with this one.
 EF_SEARCH = 400
@@ -88,18 +90,25 @@ class Collections:
     def _run(self, name: str, work: Callable[[Any], AnswerT], *, make: bool = False) -> AnswerT | None:
         """Return what `work` does with a collection, or None where there is none; errors come as ours.
 
-        A collection that somebody removed and made again has another inner id: it is then looked up once more.
+        A collection that somebody removed and made again has another inner id: it is then looked up once more. Chroma
+        fails inside when a row goes away between its look into texts and its look into vectors: then it is asked again.
         """
-        from chromadb.errors import NotFoundError
+        from chromadb.errors import InternalError, NotFoundError
 
         with self._errors():
-            try:
-                found = self._collection(name, make=make)
-                return None if found is None else work(found)
-            except NotFoundError:
-                del self._opened[name]
-                found = self._collection(name, make=make)
-                return None if found is None else work(found)
+            for wait_s in (*WAITS_S, None):
+                try:
+                    found = self._collection(name, make=make)
+                    return None if found is None else work(found)
+                except NotFoundError:
+                    self._opened.pop(name, None)
+                    if wait_s is None:
+                        raise
+                except InternalError:
+                    if wait_s is None:
+                        raise
+                    time.sleep(wait_s)
+        raise AssertionError("the last try returns or raises")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

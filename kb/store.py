@@ -126,7 +126,7 @@ class KnowledgeBase:
         from kb.additions import STAGE, Addition, joined_text
         from kb.stages.distil import DistilOutput
 
-        distilled, added = (self.ledger.steps(stage).get(taxon_id) for stage in ("distil", STAGE))
+        distilled, added = (self.ledger.step(taxon_id, stage) for stage in ("distil", STAGE))
         output = loads(DistilOutput, distilled.output) if distilled and distilled.output else DistilOutput()
         addition = loads(Addition, added.output) if added and added.output else Addition()
         article = None if output.text_sha256 is None else self.layout.articles.read(output.text_sha256).decode()
@@ -192,6 +192,9 @@ class KnowledgeBase:
         if name not in self._tables:
             found = self._collections.query(name, vector, n)
             if is_newest(self.layout, self._generation):  # asked afterwards: a writer may have begun meanwhile
+                if not found and n > 0 and self.ledger.entry_columns("term" if kind == "terms" else "taxon"):
+                    where = self.info.chroma or str(self.layout.chroma)
+                    raise StoreError(f"{where} holds nothing of {self.path}", hint="kb verify writes it there")
                 return found
             self._tables[name] = self._held_table(name, kind)
         return nearest(self._tables[name], vector, n)

@@ -2,77 +2,193 @@
 
 from __future__ import annotations
 
-import socket
+import json
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kb
 import recognize
-from data.errors import SourceUnavailable
+from data.contracts import Encoders
+from data.errors import ConfigError, SourceUnavailable, StoreError
+from data.records import Progress, Verification
+from kb.chroma import BATCH_BYTES, Collections, Row
 from kb.layout import Layout
-from tests.pages import PageSource, made_up_taxa
+from tests.pages import PageSource, made_up_taxa, picture_of
+from tests.servers.chroma_server import ChromaServer
 
 pytestmark = pytest.mark.integration
 
+READER = Path(__file__).with_name("read_pages.py")
+TERMS = [("Amplexus", None)]
+
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real `chroma run` on loopback."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    folder = tmp_path_factory.mktemp("server")
-    chroma = Path(sys.executable).with_name("chroma")
-    command = [str(chroma), "run", "--host", "127.0.0.1", "--port", str(port), "--path", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
+    running = ChromaServer(tmp_path_factory.mktemp("chroma") / "data")
+    running.start()
     try:
-        for _ in range(150):
-            try:
-                urllib.request.urlopen(f"{address}/api/v2/heartbeat", timeout=2).read()
-                break
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.2)
-        else:
-            pytest.fail(f"the Chroma server at {address} did not answer within 30 s")
-        yield address
+        yield running
     finally:
-        process.terminate()
-        process.wait(timeout=20)
+        running.stop()
 
 
-def move_to_server(path: Path, address: str) -> None:
-    toml = Layout(path).toml
-    toml.write_text(toml.read_text().replace('chroma = ""', f'chroma = "{address}"'))
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("plain")
 
 
-def test_a_shared_server_holds_two_knowledge_bases_apart(tmp_path: Path, server: str) -> None:
-    encoders = recognize.load_encoders("starter")
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Verification:
+    """What a knowledge base of seven birds is in a folder of its own."""
+    path = tmp_path_factory.mktemp("own") / "a.kb"
+    kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS)
+    return kb.verify(path)
+
+
+def test_a_shared_server_holds_two_knowledge_bases_apart(
+    tmp_path: Path, server: ChromaServer, encoders: Encoders, own: Verification
+) -> None:
     for name, n in (("a.kb", 4), ("b.kb", 7)):
-        kb.build(tmp_path / name, made_up_taxa(n), PageSource(), encoders, only="resolve")
-        move_to_server(tmp_path / name, server)
-        kb.build(tmp_path / name, made_up_taxa(n), PageSource(), encoders)
+        kb.build(tmp_path / name, made_up_taxa(n), PageSource(), encoders, terms=TERMS, chroma=server.address)
         assert not (tmp_path / name / "chroma").exists()
-    kb.build(tmp_path / "folder.kb", made_up_taxa(7), PageSource(), encoders)
-    shared, own = kb.verify(tmp_path / "b.kb"), kb.verify(tmp_path / "folder.kb")
+    shared = kb.verify(tmp_path / "b.kb")
     assert shared.ok
     assert shared.digest == own.digest
-    store = kb.open(tmp_path / "a.kb")
-    [vector] = encoders.sentence.encode_texts([store.summary_texts()[0]])
-    assert len(store.query_species(vector, 10)) == 4
-    store.close()
+    with kb.open(tmp_path / "a.kb") as store:
+        [vector] = encoders.sentence.encode_texts([store.summary_texts()[0]])
+        assert len(store.query_species(vector, 10)) == 4
 
 
-def test_a_server_that_is_down_is_named(tmp_path: Path) -> None:
-    encoders = recognize.load_encoders("starter")
-    kb.build(tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders)
-    move_to_server(tmp_path / "a.kb", "http://127.0.0.1:9")
+def test_it_is_moved_there_and_back_and_leaves_nothing_behind(
+    tmp_path: Path, server: ChromaServer, encoders: Encoders, own: Verification
+) -> None:
+    path = tmp_path / "a.kb"
+    for place in ("", server.address, ""):
+        kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, chroma=place)
+        assert (path / "chroma").exists() == (place == "")
+        assert kb.verify(path) == own
+    on_server = Collections(Layout(path), replace(Layout(path).require(), chroma=server.address))
+    assert [on_server.count(name) for name in on_server.names] == [0] * len(on_server.names)
+    on_server.close()
+
+
+def test_an_address_written_into_kb_toml_is_filled_by_verify(
+    tmp_path: Path, server: ChromaServer, encoders: Encoders, own: Verification
+) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS)
+    toml = Layout(path).toml
+    toml.write_text(toml.read_text().replace('chroma = ""', f'chroma = "{server.address}"'))
+    with kb.open(path) as store, pytest.raises(StoreError, match="holds nothing of") as caught:
+        kb.search(store, "red crown", encoders.sentence)
+    assert "kb verify" in (caught.value.hint or "")
+    assert len(kb.verify(path).mended) > 0
+    assert kb.verify(path) == own
+
+
+def test_a_server_that_dies_while_a_build_goes_on_loses_nothing(
+    tmp_path: Path, encoders: Encoders, own: Verification
+) -> None:
+    """It is named, with what to do; started again, even emptied, the same build ends as if nothing had been."""
+    mortal = ChromaServer(tmp_path / "data")
+    path = tmp_path / "a.kb"
+    for is_emptied in (False, True):
+        mortal.start()
+        try:
+
+            def kill(progress: Progress) -> None:
+                if progress.stage == "index" and progress.done == 0:
+                    mortal.stop()
+
+            source = PageSource(revision=1 + is_emptied)
+            with pytest.raises(SourceUnavailable, match=mortal.address.removeprefix("http://")) as caught:
+                kb.build(path, made_up_taxa(7), source, encoders, terms=TERMS, chroma=mortal.address, progress=kill)
+            assert caught.value.exit_code == 6
+            assert "run the same command again" in (caught.value.hint or "")
+            if is_emptied:
+                mortal.forget()
+            mortal.start()
+            source.n_bodies = 0
+            kb.build(path, made_up_taxa(7), source, encoders, terms=TERMS, chroma=mortal.address)
+            assert source.n_bodies == 0
+            found = kb.verify(path)
+            assert found.ok
+            assert (found.digest == own.digest) is not is_emptied
+        finally:
+            mortal.stop()
+    kb.build(tmp_path / "b.kb", made_up_taxa(7), PageSource(revision=2), encoders, terms=TERMS)
+    assert found == kb.verify(tmp_path / "b.kb")
+
+
+def test_a_server_that_is_down_is_named(tmp_path: Path, encoders: Encoders) -> None:
+    path, source = tmp_path / "a.kb", PageSource()
     with pytest.raises(SourceUnavailable, match=r"127\.0\.0\.1:9"):
-        kb.verify(tmp_path / "a.kb")
+        kb.build(path, made_up_taxa(2), source, encoders, chroma="http://127.0.0.1:9")
+    assert source.n_bodies == 0  # before anything was fetched
+    kb.build(path, made_up_taxa(2), source, encoders)
+    toml = Layout(path).toml
+    toml.write_text(toml.read_text().replace('chroma = ""', 'chroma = "http://127.0.0.1:9"'))
+    with pytest.raises(SourceUnavailable, match=r"127\.0\.0\.1:9"):
+        kb.verify(path)
+    toml.write_text(toml.read_text().replace("http://127", "ftp://127"))
+    with pytest.raises(ConfigError, match="expected http"):
+        kb.verify(path)
+
+
+def test_batches_stay_below_what_a_server_takes_in_one_request(
+    tmp_path: Path, server: ChromaServer, encoders: Encoders
+) -> None:
+    """As many rows as `get_max_batch_size` allows would be more bytes than it allows, where vectors are long."""
+    path = tmp_path / "a.kb"
+    kb.build(path, [], PageSource(), encoders, chroma=server.address)
+    n, dim = 5_000, 1_536
+    assert n * dim * 4 > 3 * BATCH_BYTES
+    vectors = np.random.default_rng(0).normal(size=(n, dim)).astype(np.float32)
+    rows = [Row(id=f"{i:05d}", document="x", metadata={"n": i}, vector=vectors[i]) for i in range(n)]
+    collections = Collections(Layout(path), Layout(path).require())
+    name = next(iter(collections.names))
+    collections.upsert(name, rows)
+    assert collections.count(name) == n
+    [[held]] = list(collections.read(name, ["04999"]))
+    assert np.array_equal(held.vector, vectors[-1])
+    collections.drop(name)
+    collections.close()
+
+
+@pytest.mark.parametrize("place", ["folder", "server"])
+def test_two_readers_keep_to_what_they_opened_while_a_writer_builds(
+    tmp_path: Path, server: ChromaServer, encoders: Encoders, place: str
+) -> None:
+    """Three processes. The writer adds species, has a new revision of each page, and loses one."""
+    path, stop, photo = tmp_path / "a.kb", tmp_path / "stop", tmp_path / "photo.png"
+    photo.write_bytes(picture_of("avis-003", 0))
+    chroma = server.address if place == "server" else ""
+    kb.build(path, made_up_taxa(30), PageSource(), encoders, terms=TERMS, chroma=chroma)
+    command = [sys.executable, str(READER), str(path), str(photo), str(stop)]
+    readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    try:
+        for reader in readers:
+            assert reader.stdout is not None
+            assert reader.stdout.readline() == "reading\n"
+        source = PageSource(revision=2, gone=["avis-005"])
+        kb.build(path, made_up_taxa(60), source, encoders, terms=TERMS, chroma=chroma)
+        stop.touch()
+        reports = [json.loads(reader.communicate(timeout=120)[0]) for reader in readers]
+    finally:
+        stop.touch()
+        for reader in readers:
+            reader.kill()
+            reader.communicate()
+    for report in reports:
+        assert {kind: len(answers) for kind, answers in report["seen"].items()} == dict.fromkeys(report["again"], 1)
+        assert all(list(report["seen"][kind]) != [answer] for kind, answer in report["again"].items())
+        assert "avis-005" in next(iter(report["seen"]["species"]))
+        assert len(json.loads(report["again"]["species"])) == 59
+    assert reports[0]["again"] == reports[1]["again"]
+    assert kb.verify(path).ok
