@@ -264,6 +264,24 @@ class Ledger:
             for row in rows
         }
 
+    def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
+        """Return the row of one subject, or None; `steps` reads all of them."""
+        row = self._db.execute(
+            "SELECT fingerprint, status, error, output FROM steps WHERE subject_id = ? AND stage = ? AND space = ?",
+            (subject_id, stage, space),
+        ).fetchone()
+        if row is None:
+            return None
+        return Step(
+            subject_id=subject_id,
+            stage=stage,
+            space=space,
+            fingerprint=row[0],
+            status=row[1],
+            error=row[2],
+            output=row[3],
+        )
+
     def drop_steps(self, subject_ids: Iterable[str], stages: Sequence[str], *, space: str | None = None) -> None:
         """Forget these stages of these subjects, in all spaces or in one: the next build does them anew."""
         marks = ",".join("?" * len(stages))
