@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -24,8 +24,8 @@ from kb.layout import KnowledgeBaseInfo, Layout, collection_names
 from kb.storage import storage_errors
 
 PAGE = 2_000  # rows read at a time; bounds memory, and a page stays under every server's answer limit
-# A batch has as many rows as this Chroma takes, and not more than these bytes of vectors: a server refuses a request of
-# more than 40 MiB, and vectors grow by a third in JSON, beside texts and metadata.
+# A batch has as many rows as this Chroma takes, and not more than these bytes: a server refuses a request of more than
+# 40 MiB, and vectors and texts grow in JSON.
 BATCH_BYTES = 8 << 20
 WAITS_S = (0.05, 0.1, 0.2)  # before Chroma is asked again what it failed at inside
 ANSWER_TIMEOUT_S = 120.0  # chromadb itself would wait for a server without end
@@ -126,22 +126,19 @@ class Collections:
         except ChromaError as error:
             raise _unavailable(self.server, "failed", error) from error
 
-    def _step(self, dim: int) -> int:
-        """Return how many rows of `dim` float32 values go into one batch."""
+    def _largest_batch(self) -> int:
         with self._errors():
-            largest = int(self._client.get_max_batch_size())
-        return max(1, min(largest, BATCH_BYTES // (4 * max(1, dim))))
+            return int(self._client.get_max_batch_size())
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
         """Add rows, in batches as large as this Chroma takes; a row that is there keeps metadata it had beside."""
-        step = self._step(len(rows[0].vector)) if rows else 1
-        for start in range(0, len(rows), step):
-            batch = rows[start : start + step]
-            self._run(name, partial(_upsert, batch), make=True)
+        if rows:
+            for batch in _batches(rows, self._largest_batch()):
+                self._run(name, partial(_upsert, batch), make=True)
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are passed over."""
-        step = self._step(0) if ids else 1
+        step = self._largest_batch() if ids else 1
         for start in range(0, len(ids), step):
             self._run(name, partial(_delete, list(ids[start : start + step])))
 
@@ -166,6 +163,12 @@ class Collections:
         found = self._run(name, partial(_query, vector=vector, n=n)) or []
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Let go of the folder or the server."""
         self._client.close()
@@ -177,6 +180,22 @@ class Collections:
         self._opened.pop(name, None)
         with self._errors(), suppress(NotFoundError):
             self._client.delete_collection(self._prefix + name)
+
+
+def _batches(rows: Sequence[Row], n_most: int) -> Iterator[list[Row]]:
+    """Yield the rows in batches of at most `n_most` rows and, but for a single giant, `BATCH_BYTES` bytes."""
+    batch: list[Row] = []
+    n_bytes = 0
+    for row in rows:
+        texts = (row.id, row.document, *(value for value in row.metadata.values() if isinstance(value, str)))
+        size = row.vector.nbytes + sum(map(len, texts))
+        if batch and (len(batch) >= n_most or n_bytes + size > BATCH_BYTES):
+            yield batch
+            batch, n_bytes = [], 0
+        batch.append(row)
+        n_bytes += size
+    if batch:
+        yield batch
 
 
 def _upsert(batch: Sequence[Row], collection: Any) -> None:

@@ -39,20 +39,13 @@ def move_collections(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *,
     moved = replace(info, chroma=to)
     if not to:  # what an earlier move left half done
         shutil.rmtree(layout.chroma, ignore_errors=True)
-    target = Collections(layout, moved, forget=not to)
-    try:
+    with Collections(layout, moved, forget=not to) as target:
         mend_chroma(moved, ledger, target)
-    finally:
-        target.close()
     write_info(layout.toml, moved)
     if not info.chroma:
         shutil.rmtree(layout.chroma, ignore_errors=True)
         return moved
-    with suppress(SourceUnavailable):  # that it is gone may be why they move
-        source = Collections(layout, info)
-        try:
-            for name in source.names:
-                source.drop(name)
-        finally:
-            source.close()
+    with suppress(SourceUnavailable), Collections(layout, info) as source:  # that it is gone may be why they move
+        for name in source.names:
+            source.drop(name)
     return moved

@@ -17,7 +17,7 @@ import recognize
 from data.contracts import Encoders
 from data.errors import ConfigError, SourceUnavailable, StoreError
 from data.records import Progress, Verification
-from kb.chroma import BATCH_BYTES, Collections, Row
+from kb.chroma import Collections, Row
 from kb.layout import Layout
 from tests.pages import PageSource, made_up_taxa, picture_of
 from tests.servers.chroma_server import ChromaServer
@@ -73,9 +73,8 @@ def test_it_is_moved_there_and_back_and_leaves_nothing_behind(
         kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, chroma=place)
         assert (path / "chroma").exists() == (place == "")
         assert kb.verify(path) == own
-    on_server = Collections(Layout(path), replace(Layout(path).require(), chroma=server.address))
-    assert [on_server.count(name) for name in on_server.names] == [0] * len(on_server.names)
-    on_server.close()
+    with Collections(Layout(path), replace(Layout(path).require(), chroma=server.address)) as on_server:
+        assert [on_server.count(name) for name in on_server.names] == [0] * len(on_server.names)
 
 
 def test_an_address_written_into_kb_toml_is_filled_by_verify(
@@ -144,21 +143,21 @@ def test_a_server_that_is_down_is_named(tmp_path: Path, encoders: Encoders) -> N
 def test_batches_stay_below_what_a_server_takes_in_one_request(
     tmp_path: Path, server: ChromaServer, encoders: Encoders
 ) -> None:
-    """As many rows as `get_max_batch_size` allows would be more bytes than it allows, where vectors are long."""
+    """It says how many rows; that they may be too many bytes, it says only when it refuses them."""
     path = tmp_path / "a.kb"
     kb.build(path, [], PageSource(), encoders, chroma=server.address)
-    n, dim = 5_000, 1_536
-    assert n * dim * 4 > 3 * BATCH_BYTES
-    vectors = np.random.default_rng(0).normal(size=(n, dim)).astype(np.float32)
-    rows = [Row(id=f"{i:05d}", document="x", metadata={"n": i}, vector=vectors[i]) for i in range(n)]
-    collections = Collections(Layout(path), Layout(path).require())
-    name = next(iter(collections.names))
-    collections.upsert(name, rows)
-    assert collections.count(name) == n
-    [[held]] = list(collections.read(name, ["04999"]))
-    assert np.array_equal(held.vector, vectors[-1])
-    collections.drop(name)
-    collections.close()
+    record = "x" * 2_000_000
+    rows = [
+        Row(id=f"{i:02d}", document="x", metadata={"record": record}, vector=np.eye(1, 8, i % 8, dtype=np.float32)[0])
+        for i in range(25)
+    ]
+    with Collections(Layout(path), Layout(path).require()) as collections:
+        name = next(iter(collections.names))
+        collections.upsert(name, rows)
+        assert collections.count(name) == 25
+        [[held]] = list(collections.read(name, ["24"]))
+        assert held.metadata == {"record": record}
+        collections.drop(name)
 
 
 @pytest.mark.parametrize("place", ["folder", "server"])
