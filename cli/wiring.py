@@ -189,15 +189,15 @@ def reconciled(names: Sequence[str]) -> Reconciled:
     return Reconciler(load_checklist()).reconcile(names, given=CUB_NAMES)
 
 
-def context_look_up(store: KnowledgeBase) -> Callable[[str], Context]:
-    """Return what `kb context` says to a query as a function; one thread at a time."""
+def context_look_up(store: KnowledgeBase, helpers: ContextHelpers) -> Callable[[str], Context]:
+    """Return what `kb context` says to a query, as a function that one thread at a time is in."""
     from threading import Lock
 
     turn = Lock()
 
     def look_up(query: str) -> Context:
         with turn:
-            return context_of(store, query)
+            return next(contexts_of(store, [query], helpers, keep=True))
 
     return look_up
 
