@@ -1,0 +1,105 @@
+"""What encoders that run on torch share: the device, padded batches with decoding beside them, and a revision.
+
+Nothing here is imported before a model is used, so that `import recognize` stays free of torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from data.arrays import FloatArray, as_unit_rows
+from data.errors import ConfigError, MissingDependency
+
+ItemT = TypeVar("ItemT")
+
+DEVICES: Final = ("cuda", "mps", "cpu")
+# On a CPU the products of one picture already keep the cores busy, and padding would cost whole pictures.
+BATCH_SIZES: Final = {"cuda": 64, "mps": 16, "cpu": 1}
+N_PREPARING: Final = 4  # threads that scale pictures while the model works on those before
+
+
+def require(module: str, package: str) -> Any:  # noqa: ANN401  # torch and its relatives have no useful types
+    """Return a module of the extra `models`.
+
+    Raises:
+        MissingDependency: if it is not installed; the hint is the pip line.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingDependency(package, extra="models") from error
+
+
+def pick_device(wanted: str | None = None) -> str:
+    """Return the device that a model runs on: `wanted`, or the best one that there is.
+
+    Raises:
+        ConfigError: if `wanted` is none of `DEVICES`, or is not there.
+    """
+    torch = require("torch", "torch")
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if wanted is None:
+        return next(device for device in DEVICES if there[device])
+    if wanted not in DEVICES:
+        raise ConfigError(f"expected a device out of {', '.join(DEVICES)}, got {wanted!r}")
+    if not there[wanted]:
+        raise ConfigError(f"this machine has no device {wanted}", hint="leave the device out, or choose cpu")
+    return wanted
+
+
+def precision_of(device: str) -> Any:  # noqa: ANN401
+    """Return the torch dtype of a device: half precision on a GPU, where it is twice as fast."""
+    torch = require("torch", "torch")
+    return torch.float32 if device == "cpu" else torch.float16
+
+
+def revision_of(model: Any) -> str:  # noqa: ANN401
+    """Return 12 hex digits of the SHA-256 over names and values of all weights: the same weights, the same revision."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(require("torch", "torch").uint8).numpy())
+    return digest.hexdigest()[:12]
+
+
+def unit_rows_in_batches(
+    items: Sequence[ItemT],
+    prepare: Callable[[ItemT], Any],
+    run: Callable[[Any], Any],
+    *,
+    dim: int,
+    batch_size: int,
+) -> FloatArray:
+    """Return `(n, dim)` float32 unit rows of all items.
+
+    The next batch is prepared while the model runs on the one before. All batches have the same size, the last one
+    filled up with its last item: a row must not depend on how many others come with it.
+
+    Args:
+        items: pictures or texts.
+        prepare: item -> tensor.
+        run: stacked tensors -> `(batch_size, dim)` tensor.
+        dim: the length of a row, for when there are no items.
+        batch_size: how many go through the model at once.
+    """
+    torch = require("torch", "torch")
+    out = np.zeros((len(items), dim), dtype=np.float32)
+    batches = [items[at : at + batch_size] for at in range(0, len(items), batch_size)]
+    with ThreadPoolExecutor(N_PREPARING) as pool:
+        coming = [pool.map(prepare, batch) for batch in batches[:1]]
+        for number, batch in enumerate(batches):
+            tensors = list(coming.pop())
+            if number + 1 < len(batches):
+                coming.append(pool.map(prepare, batches[number + 1]))
+            tensors += tensors[-1:] * (batch_size - len(tensors))
+            with torch.inference_mode():
+                rows = run(torch.stack(tensors)).float().cpu().numpy()
+            first = number * batch_size
+            out[first : first + len(batch)] = rows[: len(batch)]
+    return as_unit_rows(out)

@@ -1,0 +1,16 @@
+import pytest
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """An empty cache of the hub's client in a folder of the test, with the network switched off.
+
+    The client reads its variables when it is imported, so its constants are set too.
+    """
+    constants = pytest.importorskip(
+        "huggingface_hub.constants", reason="the extra `models` is not installed (CI installs it)"
+    )
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    return tmp_path

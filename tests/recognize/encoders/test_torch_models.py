@@ -1,0 +1,163 @@
+"""Encoders of open_clip and timm: real architectures, random weights, in the layout of the hub's cache."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.contracts import ImageEncoder, TextImageEncoder
+from data.errors import ConfigError, MissingRequirement
+from recognize.encoders.open_clip_models import OpenClipEncoder
+from recognize.encoders.timm_models import TimmEncoder
+
+hub_cache = None
+for name in ("open_clip", "timm"):
+    pytest.importorskip(name, reason=f"{name} of the extra `models` is not installed (CI installs it)")
+spec = importlib.util.spec_from_file_location("hub_cache", Path(__file__).with_name("hub_cache.py"))
+hub_cache = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(hub_cache)
+
+
+def pictures(n=5):
+    rng = np.random.default_rng(3)
+    sizes = [(64, 48), (33, 90), (1, 1), (200, 10), (32, 32)]
+    return [Image.fromarray(rng.integers(0, 256, (height, width, 3), dtype=np.uint8)) for width, height in sizes[:n]]
+
+
+TEXTS = ["A small grey bird with a red cap.", "", "a heron", "wings " * 300, "Ελληνικά"]
+
+
+@pytest.fixture
+def clip(hub):
+    model = hub_cache.write_clip(hub, "tiny/clip")
+    return model, OpenClipEncoder("hf-hub:tiny/clip", device="cpu")
+
+
+@pytest.fixture
+def vit(hub):
+    model = hub_cache.write_timm(hub, "tiny/vit")
+    return model, TimmEncoder("hf-hub:tiny/vit", device="cpu")
+
+
+def test_open_clip_gives_the_model_s_own_vectors(clip):
+    import open_clip
+    import torch
+
+    model, encoder = clip
+    preprocess = open_clip.image_transform(
+        32, is_train=False, mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4), interpolation="bicubic", resize_mode="shortest"
+    )
+    with torch.inference_mode():
+        pixels = torch.stack([preprocess(picture) for picture in pictures()])
+        photos = model.encode_image(pixels, normalize=True).numpy()
+        texts = model.encode_text(open_clip.tokenize(TEXTS), normalize=True).numpy()
+    np.testing.assert_allclose(encoder.encode_images(pictures()), photos, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_texts(TEXTS), texts, atol=1e-5)
+
+
+def test_timm_gives_the_model_s_own_vectors(vit):
+    import timm
+    import torch
+
+    model, encoder = vit
+    preprocess = timm.data.create_transform(
+        (3, 160, 160), interpolation="bilinear", mean=(0.5,) * 3, std=(0.5,) * 3, crop_pct=0.9, is_training=False
+    )
+    with torch.inference_mode():
+        rows = model(torch.stack([preprocess(picture) for picture in pictures()])).numpy()
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(encoder.encode_images(pictures()), rows, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["clip", "vit"])
+@pytest.mark.parametrize("batch_size", [1, 2, 4])
+def test_a_row_does_not_depend_on_the_pictures_beside_it(kind, batch_size, request):
+    _, encoder = request.getfixturevalue(kind)
+    encoder.batch_size = batch_size
+    together = encoder.encode_images(pictures())
+    alone = np.concatenate([encoder.encode_images([picture]) for picture in pictures()])
+    np.testing.assert_array_equal(together, alone)
+    assert together.dtype == np.float32
+    assert together.shape == (5, encoder.dim)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+
+
+def test_no_pictures_and_no_texts_give_no_rows(clip):
+    _, encoder = clip
+    assert encoder.encode_images([]).shape == (0, encoder.dim)
+    assert encoder.encode_texts([]).shape == (0, encoder.dim)
+
+
+def test_grey_and_transparent_pictures_are_read_as_rgb(clip):
+    _, encoder = clip
+    picture = pictures()[0].convert("L")
+    rows = encoder.encode_images([picture, picture.convert("RGB"), picture.convert("RGBA")])
+    np.testing.assert_array_equal(rows, rows[:1].repeat(3, axis=0))
+
+
+def test_tokens_are_counted_with_the_marks_of_beginning_and_end(clip):
+    import open_clip
+
+    _, encoder = clip
+    assert encoder.max_tokens == 77
+    for text in ("a heron", "A small grey bird with a red cap."):
+        assert encoder.count_tokens(text) == int((open_clip.tokenize([text]) != 0).sum())
+
+
+def test_other_weights_are_another_space_and_the_same_ones_are_not(hub):
+    hub_cache.write_clip(hub, "tiny/a", seed=0)
+    hub_cache.write_clip(hub, "tiny/b", seed=1)
+    first, again, other = (OpenClipEncoder(f"hf-hub:tiny/{name}", device="cpu") for name in ("a", "a", "b"))
+    assert first.space == again.space
+    assert first.space.split("/")[-2] != other.space.split("/")[-2]
+
+
+def test_another_size_of_pictures_is_another_space(hub):
+    hub_cache.write_timm(hub, "tiny/vit")
+    assert (
+        TimmEncoder("hf-hub:tiny/vit", device="cpu").space
+        != TimmEncoder("hf-hub:tiny/vit", device="cpu", image_px=96).space
+    )
+
+
+def test_both_keep_the_contracts(clip, vit):
+    assert isinstance(clip[1], TextImageEncoder)
+    assert isinstance(vit[1], ImageEncoder)
+
+
+def test_weights_of_openai_get_the_activation_that_they_were_trained_with():
+    import open_clip
+
+    from recognize.encoders.open_clip_models import _has_quick_gelu
+
+    assert _has_quick_gelu("ViT-L-14", "openai", open_clip)
+    assert not _has_quick_gelu("ViT-L-14", "laion2b_s32b_b82k", open_clip)
+
+
+@pytest.mark.parametrize("name", ["ViT-L-14/opanai", "ViT-L-14", "nonsense/openai", ""])
+def test_a_name_that_open_clip_does_not_know_is_refused_with_those_it_does(name):
+    with pytest.raises(ConfigError) as caught:
+        OpenClipEncoder(name, device="cpu").dim  # noqa: B018
+    assert "/openai" in caught.value.hint
+
+
+def test_a_name_that_timm_does_not_know_is_refused():
+    with pytest.raises(ConfigError, match="timm has no model"):
+        TimmEncoder("vit_enormous", device="cpu").dim  # noqa: B018
+
+
+@pytest.mark.parametrize("make", [OpenClipEncoder, TimmEncoder])
+def test_weights_that_are_not_on_this_machine_are_named(hub, make):
+    with pytest.raises(MissingRequirement, match="hf-hub:tiny/nowhere cannot be loaded") as caught:
+        make("hf-hub:tiny/nowhere", device="cpu").space  # noqa: B018
+    assert "HF_HUB_OFFLINE" in caught.value.hint
+
+
+def test_a_device_that_is_not_there_or_not_one_is_refused(clip):
+    import torch
+
+    for device in ("tpu", *(() if torch.cuda.is_available() else ("cuda",))):
+        with pytest.raises(ConfigError, match=device):
+            OpenClipEncoder("hf-hub:tiny/clip", device=device).dim  # noqa: B018
