@@ -507,6 +507,30 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What went into a bundle; `digest` is that of the knowledge base."""
+
+    digest: str
+    species: int
+    terms: int
+    images: int
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What a bundle became; with vectors that were taken as they came, the digest is that of the one exported."""
+
+    digest: str
+    species: int
+    terms: int
+    anchors: int
+    encoded: bool
+    """Whether texts and photos were encoded here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
     """Whether ledger, Chroma, files and cache agree, the problems found, and what of them was mended."""
 

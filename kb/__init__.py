@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from kb.adding import OwnText as OwnText
     from kb.adding import add as add
     from kb.builder import build as build
+    from kb.exporting import export_bundle as export_bundle
+    from kb.importing import import_bundle as import_bundle
     from kb.lookups.lookup import context as context
     from kb.lookups.lookup import search as search
     from kb.removing import remove as remove
@@ -28,6 +30,8 @@ _HOMES = {
     "add": ("kb.adding", "add"),
     "build": ("kb.builder", "build"),
     "context": ("kb.lookups.lookup", "context"),
+    "export_bundle": ("kb.exporting", "export_bundle"),
+    "import_bundle": ("kb.importing", "import_bundle"),
     "open": ("kb.store", "open_store"),
     "remove": ("kb.removing", "remove"),
     "search": ("kb.lookups.lookup", "search"),
@@ -42,6 +46,8 @@ __all__ = [  # noqa: A001, RUF100  # kb.open is the API
     "add",
     "build",
     "context",
+    "export_bundle",
+    "import_bundle",
     "open",
     "remove",
     "search",

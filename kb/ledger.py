@@ -322,6 +322,20 @@ class Ledger:
             [(subject_id, collection, item) for item in gone],
         )
 
+    def all_vectors(self, collection: str) -> Iterator[tuple[str, str, FloatArray]]:
+        """Yield `(subject_id, item_id, vector)` of a whole collection, sorted by subject and item."""
+        rows = self._db.execute(
+            "SELECT subject_id, item_id, vector FROM vectors WHERE collection = ? ORDER BY subject_id, item_id",
+            (collection,),
+        )
+        return ((subject, item, np.frombuffer(blob, dtype="<f4")) for subject, item, blob in rows)
+
+    def rows(self, table: Literal["subjects", "steps", "left_out"], columns: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a table as column -> text, in the order of its key."""
+        names = list(columns)
+        found = self._db.execute(f"SELECT {', '.join(names)} FROM {table}")
+        return (dict(zip(names, row, strict=True)) for row in found)
+
     # --- entries -------------------------------------------------------------------------------------------------
 
     def put_entries(self, entries: Iterable[Entry]) -> None:

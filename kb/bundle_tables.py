@@ -1,0 +1,143 @@
+"""The tables of a bundle: their columns, what a species, a term and a photo look like in them, and writing them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from data.codec import dumps
+from data.files import sha256_hex
+from data.records import Anchor, Source, SpeciesEntry, Term
+
+Row = dict[str, Any]  # a row of a table: text, numbers, lists of text, a vector
+Columns = Mapping[str, str]
+"""Name of the column -> text, texts, number or vector."""
+
+ROWS_AT_A_TIME = 2_000
+RANKS = ("class", "order", "family", "genus")
+SUFFIXES: Mapping[str, str] = {
+    "image/jpeg": ".jpg",
+    "image/png": ".png",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+    "image/tiff": ".tiff",
+}
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+
+_SOURCE: Columns = {"title": "text", "url": "text", "revision": "number", "article_licence": "text", "language": "text"}
+_NAMES: Columns = dict.fromkeys(("taxon_id", "scientific_name", "common_name", *RANKS), "text")
+_CREDIT: Columns = dict.fromkeys(
+    ("caption", "author", "licence", "licence_url", "page_url", "file", "media_type", "sha256"), "text"
+)
+IMAGES: Columns = {"file_name": "text", **_NAMES, **_CREDIT}
+SPECIES: Columns = {
+    **_NAMES,
+    "common_names": "texts",
+    "summary": "text",
+    "distiller": "text",
+    "marks": "texts",
+    "anchors": "number",
+    **_SOURCE,
+    "record": "text",
+}
+TERMS: Columns = {
+    "term_id": "text",
+    "name": "text",
+    "definition": "text",
+    "look_for": "text",
+    "aliases": "texts",
+    **_SOURCE,
+    "record": "text",
+}
+ARTICLES: Columns = {"sha256": "text", "text": "text"}
+SUBJECTS: Columns = dict.fromkeys(("subject_id", "kind", "name", "record"), "text")
+STEPS: Columns = dict.fromkeys(("subject_id", "stage", "space", "fingerprint", "status", "error", "output"), "text")
+LEFT_OUT: Columns = dict.fromkeys(("name", "reason", "detail"), "text")
+VECTORS: Columns = {"subject_id": "text", "item_id": "text", "vector": "vector"}
+
+
+def species_row(entry: SpeciesEntry) -> Row:
+    """Return a species as a row; `record` holds all of it as JSON, with evidence and credits."""
+    summary = entry.summary
+    return {
+        **_names(entry),
+        "common_names": list(entry.taxon.common_names),
+        "summary": summary.text if summary else None,
+        "distiller": summary.distiller if summary else None,
+        "marks": list(entry.marks),
+        "anchors": len(entry.anchors),
+        **_source(entry.source),
+        "record": dumps(entry),
+    }
+
+
+def term_row(term: Term) -> Row:
+    """Return a term as a row."""
+    return {
+        "term_id": term.term_id,
+        "name": term.name,
+        "definition": term.definition,
+        "look_for": term.look_for,
+        "aliases": list(term.aliases),
+        **_source(term.source),
+        "record": dumps(term),
+    }
+
+
+def image_name(taxon_id: str, anchor: Anchor) -> str:
+    """Return where a picture lies in a bundle: in `images/` if other programs read its kind, else in `other-images/`.
+
+    Example:
+        >>> image_name("corvus-corax", Anchor(anchor_id="ab" * 32, subject_id="corvus-corax", sha256="ab" * 32))
+        'images/corvus-corax/abababababababababab.jpg'
+    """
+    folder = taxon_id if _PLAIN.fullmatch(taxon_id) else f"species-{sha256_hex(taxon_id)[:12]}"
+    suffix = SUFFIXES.get(anchor.media_type)
+    name = f"{folder}/{(anchor.sha256 or '')[:20]}{suffix or '.bin'}"
+    return f"images/{name}" if suffix else f"other-images/{name}"
+
+
+def image_row(entry: SpeciesEntry, anchor: Anchor, file_name: str) -> Row:
+    """Return a picture as a row of `metadata.parquet`: whom it shows, and whom it is owed to."""
+    credit = {column: getattr(anchor, column) for column in _CREDIT}
+    return {"file_name": file_name, **_names(entry), **credit}
+
+
+def write_table(path: Path, rows: Iterable[Row], columns: Columns) -> None:
+    """Write rows as Parquet, some thousands in memory at a time."""
+    import pyarrow
+    import pyarrow.parquet
+
+    types = {
+        "text": pyarrow.string(),
+        "texts": pyarrow.list_(pyarrow.string()),
+        "number": pyarrow.int64(),
+        "vector": pyarrow.list_(pyarrow.float32()),
+    }
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    iterator = iter(rows)
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        while batch := list(islice(iterator, ROWS_AT_A_TIME)):
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
+
+
+def _names(entry: SpeciesEntry) -> Row:
+    taxon = entry.taxon
+    names = {"taxon_id": taxon.taxon_id, "scientific_name": taxon.scientific_name, "common_name": taxon.common_name}
+    return {**names, **{rank: taxon.lineage.get(rank) for rank in RANKS}}
+
+
+def _source(source: Source | None) -> Row:
+    if source is None:
+        return {}
+    return {
+        "title": source.title,
+        "url": source.url,
+        "revision": source.revision,
+        "article_licence": source.licence,
+        "language": source.language,
+    }

@@ -1,0 +1,271 @@
+"""Import: a bundle, which may come from anybody, as a knowledge base; whole, or not at all."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from data.arrays import FloatArray
+from data.codec import loads
+from data.contracts import Encoders
+from data.errors import BadInput, SpaceMismatch, StoreError, UsageError
+from data.files import writer_lock
+from data.records import Imported, PageRef, Progress, SpeciesEntry, Stage, SubjectKind, Taxon, Term
+from kb import bundle
+from kb.additions import STAGE, Addition, OwnSource
+from kb.builder import ANCHORS_PER_SPECIES, run_stages
+from kb.bundle import Manifest, read_manifest, read_rows
+from kb.bundle_tables import LEFT_OUT, STEPS, SUBJECTS
+from kb.chroma import Collections
+from kb.distilling.distill import ExtractiveDistiller
+from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
+from kb.ledger import Ledger, Step, StepStatus
+from kb.origins import PREFIX
+from kb.rows import Subject, entry_of
+from kb.stages.anchor import AnchorOutput
+from kb.stages.distil import DistilOutput
+from kb.stages.fetch import FetchOutput
+from kb.stages.run import BuildRun, grouped
+from kb.store import warm_cache
+from kb.verifying import mend_chroma, verify
+
+# What the output of a stage is; of `encode` and `index` there is none.
+OUTPUTS: Mapping[str, type[Any]] = {
+    "resolve": PageRef, "fetch": FetchOutput, "distil": DistilOutput, "anchor": AnchorOutput, STAGE: Addition,
+}  # fmt: skip
+MADE_ANEW: tuple[Stage, ...] = ("encode", "index")
+N_AT_A_TIME = 1_000
+IMAGE_FOLDERS = ("images/", "other-images/")
+
+
+def import_bundle(
+    folder: str | Path,
+    path: str | Path,
+    encoders: Encoders,
+    *,
+    re_encode: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Imported:
+    """Make a knowledge base of a bundle, and return what it holds.
+
+    Every file is held against the hash in the manifest first. With vectors of the same spaces the knowledge base has
+    the digest of the one that was exported, which is checked; without, texts and photos are encoded here. A bundle that
+    is refused leaves nothing behind, and a killed import nothing but a hidden folder, which the next one clears away.
+
+    Args:
+        folder: the bundle.
+        path: where the knowledge base goes; a folder that is new or empty.
+        encoders: those to ask it with.
+        re_encode: take a bundle of other encoder spaces too, and encode its texts and photos with these.
+        progress: called at every step where texts and photos are encoded.
+
+    Raises:
+        BadInput: for a bundle that is damaged, contradicts itself, or names paths outside its folder.
+        SpaceMismatch: if its vectors are of other spaces, without `re_encode`.
+        UsageError: if something lies at `path` already.
+        KnowledgeBaseLocked: if another process imports to the same place.
+    """
+    source, target = Path(folder), Path(path)
+    if target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise UsageError(f"{target} is there already", hint="name a folder that is new or empty")
+    manifest = read_manifest(source)
+    is_same = manifest.spaces == encoders.spaces
+    if not is_same and not re_encode:
+        raise SpaceMismatch(expected=manifest.spaces, given=encoders.spaces)
+    work = target.parent / f".{target.name}.importing"
+    with writer_lock(work / ".import-lock"):
+        _clear(work)
+        try:
+            imported = _import(source, manifest, Layout(work), encoders, is_same and manifest.has_vectors, progress)
+            (work / ".import-lock").unlink()
+            if target.is_dir():
+                target.rmdir()
+            work.rename(target)
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+    return imported
+
+
+def _clear(work: Path) -> None:
+    """Remove what an import that was killed has left; its lock is ours."""
+    for path in work.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != ".import-lock":
+            path.unlink()
+
+
+def _import(
+    source: Path,
+    manifest: Manifest,
+    layout: Layout,
+    encoders: Encoders,
+    takes_vectors: bool,
+    progress: Callable[[Progress], None] | None,
+) -> Imported:
+    info = KnowledgeBaseInfo(
+        id=new_id(),
+        schema=SCHEMA_VERSION,
+        profile=encoders.profile,
+        source=manifest.source,
+        languages=manifest.languages,
+        text_image=tuple(encoder.space for encoder in encoders.text_image),
+        visual=encoders.visual.space,
+        sentence=encoders.sentence.space,
+    )
+    write_info(layout.toml, info)
+    try:
+        _copy_contents(source, manifest, layout)
+        with closing(Ledger(layout.ledger)) as ledger:
+            _copy_ledger(source, manifest, info, ledger, takes_vectors=takes_vectors)
+            if takes_vectors:
+                _copy_vectors(source, encoders, info, ledger)
+                collections = Collections(layout, info)
+                try:
+                    mend_chroma(info, ledger, collections)
+                    warm_cache(layout, ledger, collections)
+                finally:
+                    collections.close()
+            else:
+                _encode(layout, info, ledger, encoders, progress)
+            held = len(ledger.entry_columns("taxon")), len(ledger.entry_columns("term"))
+            ledger.checkpoint()
+    except (StoreError, ValueError) as error:  # what a record or a hash that is none is met with
+        raise BadInput(f"{source} contradicts itself: {error}") from error
+    found = verify(layout.root)
+    if held != (manifest.species, manifest.terms):
+        raise BadInput(
+            f"{source}: expected {manifest.species:,} species and {manifest.terms:,} terms, "
+            f"got {held[0]:,} and {held[1]:,}",
+            hint=found.problems[0] if found.problems else None,
+        )
+    if lost := [problem for problem in found.problems if "missing or damaged" in problem]:
+        raise BadInput(f"{source}: {lost[0].partition(';')[0]}")
+    if takes_vectors and found.digest != manifest.digest:
+        raise BadInput(f"{source} became a knowledge base of digest {found.digest}, expected {manifest.digest}")
+    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
+        anchors = sum(len(loads(SpeciesEntry, entry.record).anchors) for entry in ledger.entries("taxon"))
+    return Imported(digest=found.digest, species=held[0], terms=held[1], anchors=anchors, encoded=not takes_vectors)
+
+
+def _copy_contents(source: Path, manifest: Manifest, layout: Layout) -> None:
+    for row in read_rows(source, bundle.ARTICLES, ("sha256", "text")):
+        content = str(row["text"]).encode()
+        if layout.articles.write(content) != row["sha256"]:
+            raise BadInput(f"{source}: an article is not what its sha256 says: {row['sha256']}")
+    for name in manifest.files:
+        if name.startswith(IMAGE_FOLDERS) and name != bundle.IMAGES:
+            layout.anchors.write(bundle.safe_path(source, name).read_bytes())
+
+
+def _copy_ledger(
+    source: Path, manifest: Manifest, info: KnowledgeBaseInfo, ledger: Ledger, *, takes_vectors: bool
+) -> None:
+    with ledger.transaction():
+        for rows in grouped(read_rows(source, bundle.SUBJECTS, tuple(SUBJECTS)), N_AT_A_TIME):
+            ledger.add_subjects(_subject(row) for row in rows)
+        for rows in grouped(read_rows(source, bundle.LEFT_OUT, tuple(LEFT_OUT)), N_AT_A_TIME):
+            ledger.set_left_out((str(row["name"]), str(row["reason"]), str(row["detail"])) for row in rows)
+        collections = collection_names(info)
+        for rows in grouped(read_rows(source, bundle.STEPS, tuple(STEPS)), N_AT_A_TIME):
+            steps = [_step(row) for row in rows if takes_vectors or row["stage"] not in MADE_ANEW]
+            if strange := [step for step in steps if step.space and step.space not in collections]:
+                raise BadInput(f"{source}: a step of an unknown collection {strange[0].space!r}")
+            ledger.record(steps)
+        for name, origin in manifest.sources.items():
+            if _is_public(origin):
+                ledger.set_fact(PREFIX + name, json.dumps(dict(origin), sort_keys=True))
+        if takes_vectors:
+            ledger.put_entries(entry_of(subject, info) for subject in _subjects(source))
+        ledger.set_fact("generation", secrets.token_hex(8))
+
+
+def _subjects(source: Path) -> Iterator[Subject]:
+    for row in read_rows(source, bundle.SPECIES, ("taxon_id", "record")):
+        yield loads(SpeciesEntry, str(row["record"]))
+    for row in read_rows(source, bundle.TERMS, ("term_id", "record")):
+        yield loads(Term, str(row["record"]))
+
+
+def _subject(row: Mapping[str, Any]) -> tuple[str, SubjectKind, str, str]:
+    kind, record = row["kind"], str(row["record"])
+    if kind not in get_args(SubjectKind):
+        raise BadInput(f"expected a taxon or a term, got {kind!r}")
+    if kind == "taxon" or record:
+        loads(Taxon if kind == "taxon" else Term, record)  # raises unless it is one
+    return str(row["subject_id"]), kind, str(row["name"]), record
+
+
+def _step(row: Mapping[str, Any]) -> Step:
+    stage, output = str(row["stage"]), row["output"]
+    if row["status"] not in get_args(StepStatus) or stage not in (*OUTPUTS, *MADE_ANEW):
+        raise BadInput(f"expected a step of a build, got {stage!r} {row['status']!r}")
+    if output is not None:
+        if stage in MADE_ANEW:
+            raise BadInput(f"a step of {stage} has no output, got one")
+        loads(OUTPUTS[stage], str(output))  # raises unless it is one
+    values = {field.name: row[field.name] for field in fields(Step)}
+    return Step(**values)
+
+
+def _copy_vectors(source: Path, encoders: Encoders, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
+    dims = {e.space: e.dim for e in (*encoders.text_image, encoders.visual, encoders.sentence)}
+    for name, (_, space) in collection_names(info).items():
+        rows = read_rows(source, f"{bundle.VECTORS}{name}.parquet", ("subject_id", "item_id", "vector"))
+        with ledger.transaction():
+            for batch in grouped(rows, N_AT_A_TIME):
+                ledger.put_vectors(
+                    name, [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dims[space])) for r in batch]
+                )
+
+
+def _vector(values: object, dim: int) -> FloatArray:
+    vector: FloatArray = np.asarray(values, dtype=np.float32)
+    if vector.shape != (dim,) or not np.isfinite(vector).all():
+        raise BadInput(f"expected a vector of {dim} finite numbers, got one of shape {vector.shape}")
+    return vector
+
+
+def _encode(
+    layout: Layout,
+    info: KnowledgeBaseInfo,
+    ledger: Ledger,
+    encoders: Encoders,
+    progress: Callable[[Progress], None] | None,
+) -> None:
+    run = BuildRun(
+        layout=layout,
+        info=info,
+        ledger=ledger,
+        source=OwnSource(),
+        encoders=encoders,
+        distiller=ExtractiveDistiller(),
+        anchors_per_species=ANCHORS_PER_SPECIES,
+        report=progress or (lambda _: None),
+    )
+    run_stages(run, MADE_ANEW)
+
+
+def _is_public(origin: Mapping[str, str]) -> bool:
+    """Return whether a source may be asked because a bundle says so: never this machine, its network or its files."""
+    if origin.get("kind") == "starter":
+        return True
+    parts = urlsplit(origin.get("api_url", ""))
+    host = (parts.hostname or "").rstrip(".")
+    if origin.get("kind") != "wikipedia" or parts.scheme not in ("http", "https") or "." not in host:
+        return False
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return not host.endswith((".localhost", ".local", ".internal", ".lan"))
