@@ -10,6 +10,7 @@ import numpy as np
 from data.arrays import FloatArray, rank_descending
 from data.contracts import TextEncoder
 from data.records import SpeciesEntry, Term
+from kb.distilling.lexicon import group_of
 from kb.lookups.bm25 import tokens
 from kb.lookups.index import LookupIndex, LookupStore, index_of
 from kb.lookups.names import Mention
@@ -113,7 +114,9 @@ def _described_term(
     similar = {} if vector is None else dict(store.query_terms(vector, len(index.terms)))
     order = rank_descending(scores + np.asarray([max(similar.get(i, 0.0), 0.0) for i in term_ids], dtype=np.float32))
     best = int(order[0])
-    n_held = round(float(held[best]) * len(words))
+    # Colours are everywhere: they never make a match by themselves.
+    telling = [word for word in words if group_of(word) != "colour"]
+    n_held = round(float(index.term_words.coverage(telling)[best]) * len(telling))
     by_words = held[best] >= TERM_COVERAGE
     by_vector = similar.get(term_ids[best], 0.0) >= TERM_SIMILARITY and held[best] >= TERM_COVERAGE_WITH_VECTOR
     if n_held < TERM_WORDS or not (by_words or by_vector):

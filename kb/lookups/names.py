@@ -14,7 +14,7 @@ from data.records import Taxon, Term
 from kb.bird_groups import GROUP_NAMES
 from kb.distilling.lexicon import group_of
 from kb.lookups.bm25 import BM25
-from kb.lookups.senses import group_of_class, group_of_noun, is_trade_sense, sense_lists
+from kb.lookups.senses import group_of_class, group_of_noun, is_trade_sense, sense_lists, senses_of
 from kb.taxa import fold
 
 MentionKind = Literal["species", "term", "group"]
@@ -134,12 +134,12 @@ class NameFinder:
         text = query[start:end]
         before = [match[0] for match in words[:first]]
         after = [match[0] for match in words[first + length :]]
-        is_meant = length > 1 or is_trade_sense(text, before=before, after=after, named=living)
+        is_meant = is_trade_sense(text, before=before, after=after, named=living)
         keys = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
         for key in keys:
             if key in self._species and is_meant:
                 return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
-        term = self._term_named(text) if is_meant and not _is_part_of_a_name(query, start, text) else None
+        term = self._term_named(text) if is_meant and not _is_part_of_a_name(text, before, after) else None
         if term is not None:
             return Mention(kind="term", text=text, ids=(term,), start=start)
         for key in keys:
@@ -227,10 +227,16 @@ def _heads(last: str) -> set[str]:
     return {fold(head) for head in (whole, part) if len(head) > 2 and group_of(head) != "part" and head != "eater"}
 
 
-def _is_part_of_a_name(query: str, start: int, text: str) -> bool:
-    """Say whether a word with a capital follows another one inside a sentence: "Scarlet Waxy Cap" is no cap."""
-    before = _WORD.findall(query[:start])
-    return bool(before) and text[0].isupper() and before[-1][0].isupper() and not query.isupper()
+def _is_part_of_a_name(text: str, before: Sequence[str], after: Sequence[str]) -> bool:
+    """Say whether a word with a capital belongs to a longer name: "Scarlet Waxy Cap" is no cap.
+
+    A word that means nothing else may be the last one of a name: an "Octopus Stinkhorn" is a stinkhorn.
+    """
+    if not text[0].isupper() or not before or not before[-1][0].isupper():
+        return False
+    if all(word.isupper() for word in (*before, text, *after) if word.isalpha()):  # a query in capitals
+        return False
+    return senses_of(text) is not None or bool(after and after[0][0].isupper())
 
 
 def _stands_alone(before: Sequence[str]) -> bool:

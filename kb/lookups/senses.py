@@ -115,28 +115,44 @@ def groups_in(words: Sequence[str]) -> frozenset[str]:
     return frozenset(filter(None, found))
 
 
+def senses_of(word: str) -> frozenset[str] | None:
+    """Return for whose members the sense of the trade holds, None for words that mean nothing else.
+
+    Example:
+        >>> sorted(senses_of("hooded") or ()), senses_of("supercilium")
+        (['birds'], None)
+    """
+    key = _bare(word)
+    roots = [
+        key.removesuffix(ending) for ending in ("ed", "ing") if key.endswith(ending) and len(key) > len(ending) + 2
+    ]
+    forms = [*singulars(key), *(root + end for root in roots for end in ("", "e", "s", "es"))]
+    everyday = sense_lists().everyday
+    return next((everyday[form] for form in forms if form in everyday), None)
+
+
 def is_trade_sense(word: str, *, before: Sequence[str], after: Sequence[str], named: Collection[str]) -> bool:
-    """Return whether a single word, found as a term, is meant as one where it stands.
+    """Return whether words found as a name are meant as one where they stand.
 
     Words that mean nothing else always are. An everyday word is where the query speaks of a group that has such a
     thing; in a query that names no living thing, only where all other words speak of looks ("a black cap"). It is none
     right before a noun that makes another name of it ("comb jelly", "velvet ant").
 
     Args:
-        word: as it stands in the query.
+        word: as it stands in the query, or several.
         before: the words before it.
         after: the words after it.
         named: groups of the species that the query names.
     """
     lists = sense_lists()
     key = _bare(word)
-    senses = next((lists.everyday[form] for form in singulars(key) if form in lists.everyday), None)
+    senses = senses_of(key)
     if senses is None:
         return True
     following = after[0].lower() if after else ""
     if key == "displaying" and following and following not in lists.after_displaying:
         return False
-    if following and not key.endswith(("ed", "ing", "y")) and group_of_noun(following) is not None:
+    if following and " " not in key and not key.endswith(("ed", "ing", "y")) and group_of_noun(following) is not None:
         return False
     spoken_of = frozenset(named) | groups_in([*before, *after])
     if not spoken_of:
