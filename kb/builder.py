@@ -1,7 +1,7 @@
 """Build: taxa and a source of articles in, a knowledge base out, in stages that can stop anywhere and go on.
 
 Source: VR-RAG section 3 (article -> summary -> refined summary, visual anchors). Differs: the summary is extractive
-unless a distiller is given; up to three anchors a species come from the articles alone, never from a benchmark.
+unless a language model is given; up to three anchors a species come from the articles alone, never from a benchmark.
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from data.contracts import ArticleSource, Encoders
-from data.errors import SpaceMismatch
+from data.contracts import ArticleSource, ChatModel, Encoders
+from data.errors import CostStop, SpaceMismatch
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
-from kb.distilling.distill import ExtractiveDistiller
+from kb.distilling.choosing import DistillerName, distiller_for
+from kb.distilling.llm import ModelDistiller
 from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
 from kb.ledger import Ledger, fingerprint
 from kb.moving import collections_at
 from kb.origins import note_origin
 from kb.stages.anchor import anchor
-from kb.stages.distil import distil
+from kb.stages.distil import FACT, distil
 from kb.stages.encode import encode
 from kb.stages.fetch import fetch
 from kb.stages.finish import finished
 from kb.stages.index import index
 from kb.stages.resolve import Located, resolve_taxa, resolve_terms
-from kb.stages.run import BuildRun, Distiller
+from kb.stages.run import AnyDistiller, BuildRun
 from kb.store import KnowledgeBase, warm_cache
 from kb.verifying import mend_chroma, open_or_rebuild
 
@@ -47,7 +48,8 @@ def build(
     selection: str = "",
     limit: int | None = None,
     only: Stage | None = None,
-    distiller: Distiller | None = None,
+    chat: ChatModel | None = None,
+    distiller: AnyDistiller | DistillerName | None = None,
     anchors_per_species: int = ANCHORS_PER_SPECIES,
     chroma: str | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -68,7 +70,9 @@ def build(
         selection: a name for `located`, since an iterable cannot say what is in it; a resumed build goes by it.
         limit: take at most so many species.
         only: run this stage alone.
-        distiller: what makes summaries; the extractive one by default.
+        chat: a language model that makes the summaries (a `kb.endpoints.Connection`, say).
+        distiller: what makes summaries, or its name; without it the one that the knowledge base was last built with, at
+            first the extractive one, or with `chat` the model in one pass.
         anchors_per_species: how many photos a species gets at most.
         chroma: the address of a Chroma server that shall hold the collections, or empty for the folder; a knowledge
             base that has them elsewhere is moved. Without it they stay where they are.
@@ -79,6 +83,9 @@ def build(
         SpaceMismatch: if the knowledge base was begun with other encoders.
         KnowledgeBaseLocked: if another build is writing to it.
         SourceError: if the source or the Chroma server fails for good; what was done is kept.
+        CostStop: when a model's limit of cost is reached; what was distilled by then is in the knowledge base, and the
+            next build goes on.
+        MissingRequirement: if the knowledge base was distilled by a model, and none is given.
 
     Example:
         >>> import tempfile, kb, recognize
@@ -93,6 +100,7 @@ def build(
     layout = Layout(Path(path))
     layout.claim()
     started = time.monotonic()
+    stopped: CostStop | None = None
     with writer_lock(layout.lock):
         info = begin(layout, source, encoders)
         ledger = Ledger(layout.ledger)
@@ -104,7 +112,7 @@ def build(
                 ledger=ledger,
                 source=source,
                 encoders=encoders,
-                distiller=distiller or ExtractiveDistiller(),
+                distiller=distiller_for(ledger.fact(FACT), distiller, chat=chat),
                 anchors_per_species=anchors_per_species,
                 report=progress or (lambda _: None),
             )
@@ -115,13 +123,18 @@ def build(
                 chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])
                 resolve_taxa(run, source.locate(taxa) if located is None else located, selection=chosen, limit=limit)
                 resolve_terms(run, terms)
-            run_stages(run, stages)
-            ledger.drop_fact("building")
+            try:
+                run_stages(run, stages)
+                ledger.drop_fact("building")
+            except CostStop as error:
+                stopped = error
             ledger.checkpoint()
         finally:
             ledger.close()
         status = status_of(layout)
         write_manifest(layout, run, status, seconds=time.monotonic() - started)
+    if stopped is not None:
+        raise stopped
     return status
 
 
@@ -134,15 +147,28 @@ def _open_run(ledger: Ledger, stages: Sequence[Stage]) -> None:
 
 
 def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
-    """Do what the stages after `resolve` find to do."""
+    """Do what the stages after `resolve` find to do.
+
+    Raises:
+        CostStop: after the other stages are done for what could be distilled.
+    """
     if "fetch" in stages:
         fetch(run)
+    stopped: CostStop | None = None
     if "distil" in stages:
-        distil(run)
+        try:
+            distil(run)
+        except CostStop as error:
+            stopped = error
     if "anchor" in stages:
         anchor(run)
-    if not {"encode", "index"} & set(stages):
-        return
+    if {"encode", "index"} & set(stages):
+        _publish(run, stages)
+    if stopped is not None:
+        raise stopped
+
+
+def _publish(run: BuildRun, stages: Sequence[Stage]) -> None:
     work = finished(run)
     if "encode" in stages:
         encode(run, work)
@@ -207,6 +233,7 @@ def write_manifest(layout: Layout, run: BuildRun, status: Status, *, seconds: fl
         "source": run.source.name,
         "parser": run.source.parser,
         "distiller": run.distiller.name,
+        "model": run.distiller.account() if isinstance(run.distiller, ModelDistiller) else None,
         "profile": run.info.profile,
         "spaces": list(run.info.spaces),
         "anchors_per_species": run.anchors_per_species,

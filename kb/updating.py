@@ -13,18 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from data.codec import dumps, loads, to_json
-from data.contracts import ArticleSource, CountsRequests, Encoders, TellsChanges
+from data.contracts import ArticleSource, ChatModel, CountsRequests, Encoders, TellsChanges
 from data.errors import UsageError
 from data.files import writer_lock
 from data.records import Change, LeftOut, PageRef, Progress, Stage, Taxon, Update
 from kb.builder import ANCHORS_PER_SPECIES, begin, run_stages, status_of, write_manifest
-from kb.distilling.distill import ExtractiveDistiller
+from kb.distilling.choosing import DistillerName, distiller_for
+from kb.distilling.llm import ModelDistiller
 from kb.layout import Layout
 from kb.ledger import Ledger, Step
 from kb.origins import read_origins
 from kb.stages.anchor import anchors_of
+from kb.stages.distil import FACT as DISTILLER
 from kb.stages.resolve import located_pages, page_mark, term_left_out
-from kb.stages.run import BuildRun, Distiller
+from kb.stages.run import AnyDistiller, BuildRun
 
 STAGES: tuple[Stage, ...] = ("fetch", "distil", "anchor", "encode", "index")
 STALE = "stale"  # no fingerprint is this: the step is done again, and keeps what it had until then
@@ -49,7 +51,8 @@ def update(
     sources: Sequence[ArticleSource],
     encoders: Encoders,
     *,
-    distiller: Distiller | None = None,
+    chat: ChatModel | None = None,
+    distiller: AnyDistiller | DistillerName | None = None,
     anchors_per_species: int = ANCHORS_PER_SPECIES,
     progress: Callable[[Progress], None] | None = None,
 ) -> Update:
@@ -63,7 +66,8 @@ def update(
         sources: where its pages came from, opened again (`KnowledgeBase.origins` says which they are); pages of other
             sources stay as they are.
         encoders: those that it was built with.
-        distiller: the one that it was built with; the extractive one by default.
+        chat: the language model that distils, where the knowledge base was built with one.
+        distiller: another one than it was built with.
         anchors_per_species: how many photos a species gets at most.
         progress: called at every step of every stage.
 
@@ -90,6 +94,7 @@ def update(
     started = time.monotonic()
     with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
         asked_before = [_asked(source) for source in sources]
+        made = distiller_for(ledger.fact(DISTILLER), distiller, chat=chat)
         runs = [
             BuildRun(
                 layout=layout,
@@ -97,7 +102,7 @@ def update(
                 ledger=ledger,
                 source=source,
                 encoders=encoders,
-                distiller=distiller or ExtractiveDistiller(),
+                distiller=made,
                 anchors_per_species=anchors_per_species,
                 report=progress or (lambda _: None),
             )
@@ -130,6 +135,7 @@ def update(
         requests=sum(now[0] - before[0] for now, before in zip(asked, asked_before, strict=True)),
         photos=sum(now[1] - before[1] for now, before in zip(asked, asked_before, strict=True)),
         distilled=n_distilled,
+        model_calls=made.n_calls if isinstance(made, ModelDistiller) else 0,
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from data.contracts import ArticleSource, Encoders
 from data.records import Article, Progress, Stage, Summary, Taxon
+from kb.distilling.llm import Distilled
 from kb.layout import KnowledgeBaseInfo, Layout
 from kb.ledger import Ledger
 
@@ -26,6 +27,21 @@ class Distiller(Protocol):
         """Return the summary, or None if the article says nothing of looks."""
 
 
+@runtime_checkable
+class AsyncDistiller(Protocol):
+    """Makes summaries by waiting on a model; many articles may be waited for at once."""
+
+    @property
+    def name(self) -> str:
+        """Name and version, model and prompts; another one distils anew."""
+
+    async def distil_async(self, article: Article, taxon: Taxon) -> Distilled:
+        """Return the summary, if the article says anything of looks."""
+
+
+AnyDistiller = Distiller | AsyncDistiller
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildRun:
     """One run of `kb.build`: where it writes, where from, and with what."""
@@ -35,7 +51,7 @@ class BuildRun:
     ledger: Ledger
     source: ArticleSource
     encoders: Encoders
-    distiller: Distiller
+    distiller: AnyDistiller
     anchors_per_species: int
     report: Callable[[Progress], None] = field(repr=False)
 

@@ -1,0 +1,291 @@
+"""Builds with a language model: what is asked and kept, and what happens when it refuses, fails or costs too much."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kb
+import recognize
+from data.codec import loads
+from data.contracts import Encoders
+from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageError
+from data.records import Status
+from kb.endpoints import Budget, ChatPatience, Connection, Endpoint, ReplyCache
+from kb.ledger import Ledger
+from kb.stages.distil import DistilOutput
+from tests.pages import PageSource, made_up_taxa
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
+from tests.servers.openai_server import Status as HttpStatus
+from tests.servers.scripted_distiller import distil, slowly
+
+SCRIPT = Path(__file__).with_name("build_by_model.py")
+QUICK = ChatPatience(first_wait_s=0.01)
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+def connection(server: OpenAIServer, cache: Path, **more: Any) -> Connection:
+    endpoint = Endpoint(model="m", base_url=server.base_url, price_in=10.0, price_out=10.0, max_concurrent=4)
+    return Connection(endpoint, cache=ReplyCache(cache), patience=QUICK, **more)
+
+
+def build(path: Path, n: int, encoders: Encoders, server: OpenAIServer, **more: Any) -> tuple[Status, Connection]:
+    """Build with a model; the cache lies beside the knowledge base."""
+    given = {name: more.pop(name) for name in ("budget", "offline") if name in more}
+    with connection(server, path.with_suffix(".sqlite"), **given) as chat:
+        return kb.build(path, made_up_taxa(n), PageSource(), encoders, chat=chat, **more), chat
+
+
+def outputs(path: Path) -> dict[str, DistilOutput]:
+    ledger = Ledger(path / "ledger.sqlite", read_only=True)
+    try:
+        return {key: loads(DistilOutput, step.output) for key, step in ledger.steps("distil").items() if step.output}
+    finally:
+        ledger.close()
+
+
+def summaries(path: Path) -> dict[str, str]:
+    return {key: output.summary.text for key, output in outputs(path).items() if output.summary is not None}
+
+
+def test_a_chat_distils_in_one_pass_and_a_second_build_asks_nothing(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    with OpenAIServer(distil) as server:
+        status, chat = build(path, 12, encoders, server)
+        assert (status.summaries, status.failures) == (12, ())
+        assert server.n_calls == chat.budget.meter.calls == 12
+        assert server.most_at_once <= 4
+        first = kb.verify(path)
+        build(path, 12, encoders, server)
+        assert server.n_calls == 12
+    assert first.ok
+    assert kb.verify(path).digest == first.digest
+    made = outputs(path)["avis-003"]
+    assert made.summary is not None
+    assert made.draft is None
+    assert made.summary.stage == "refined"
+    assert made.summary.distiller.startswith("model/1 m@127.0.0.1:")
+    assert len(made.summary.prompt_hash or "") == 12
+
+
+def test_statements_point_at_the_sentences_that_they_rest_on(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    with OpenAIServer(distil) as server:
+        build(path, 3, encoders, server)
+    store = kb.open(path)
+    (entry,), text = store.species(["avis-001"]), store.article_text("avis-001")
+    store.close()
+    assert entry.summary is not None
+    assert text is not None
+    said = [(statement.text, [text[span.start : span.end] for span in statement.evidence])
+            for statement in entry.summary.statements]  # fmt: skip
+    assert len(said) == 2
+    assert all(quotes == [words] for words, quotes in said)
+
+
+def test_two_passes_keep_both_summaries_and_the_evidence_of_the_first(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    with OpenAIServer(distil) as server:
+        build(path, 3, encoders, server, distiller="model-two-pass")
+        assert server.n_calls == 6
+    made = outputs(path)["avis-002"]
+    assert made.summary is not None
+    assert made.draft is not None
+    assert (made.draft.stage, made.summary.stage) == ("summary", "refined")
+    assert {s.evidence for s in made.summary.statements} <= {s.evidence for s in made.draft.statements}
+
+
+def test_the_first_pass_alone_costs_nothing_after_both(tmp_path: Path, encoders: Encoders) -> None:
+    """The same request is the same reply, whichever distiller asks."""
+    with OpenAIServer(distil) as server, connection(server, tmp_path / "r.sqlite") as chat:
+        taxa = made_up_taxa(3)
+        kb.build(tmp_path / "a.kb", taxa, PageSource(), encoders, chat=chat, distiller="model-two-pass")
+        kb.build(tmp_path / "b.kb", taxa, PageSource(), encoders, chat=chat, distiller="model-summary")
+        assert server.n_calls == 6
+    drafts = {key: output.draft.text for key, output in outputs(tmp_path / "a.kb").items() if output.draft}
+    assert summaries(tmp_path / "b.kb") == drafts
+
+
+def test_the_knowledge_base_stays_with_its_distiller(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    with OpenAIServer(distil) as server:
+        build(path, 3, encoders, server, distiller="model-two-pass")
+        before = kb.verify(path).digest
+        with pytest.raises(MissingRequirement, match="model-two-pass asks a language model"):
+            kb.build(path, made_up_taxa(3), PageSource(), encoders)
+        build(path, 4, encoders, server)
+        assert server.n_calls == 8
+        kb.build(path, made_up_taxa(4), PageSource(), encoders, distiller="extractive")
+        assert {loads_name(path, key) for key in summaries(path)} == {"extractive"}
+        build(path, 3, encoders, server, distiller="model-two-pass")  # every reply is still kept
+        assert server.n_calls == 8
+    assert kb.verify(path).digest != before  # four species now
+    assert len(summaries(path)) == 4
+
+
+def loads_name(path: Path, key: str) -> str:
+    summary = outputs(path)[key].summary
+    return summary.distiller.split("/")[0] if summary is not None else ""
+
+
+def test_a_new_revision_costs_one_call_and_other_prompts_cost_all(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    (prompts / "distil.md").write_text("Describe $common_name between $open and $close in $max_words words.")
+    with OpenAIServer(distil) as server, connection(server, tmp_path / "r.sqlite") as chat:
+        kb.build(path, made_up_taxa(4), PageSource(), encoders, chat=chat)
+        assert server.n_calls == 4
+        kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders, chat=chat)
+        assert server.n_calls == 8
+        from kb.distilling.choosing import make_distiller
+
+        other = make_distiller("model", chat=chat, prompts=prompts)
+        kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders, distiller=other)
+        assert server.n_calls == 12
+        assert server.calls[-1].text.startswith("Describe Bird 00")
+
+
+@pytest.mark.parametrize(
+    ("reaction", "words"),
+    [
+        (Answer(text=None, refusal="I do not speak of birds."), "I do not speak of birds"),
+        ("The bird is red.", "not in the form that was asked for"),
+        ('{"statements": [{"text": "It has a purple crown.", "sentences": [99]}]}', "nothing of the reply can be used"),
+        (HttpStatus(status=400, error={"message": "too long"}), "400: too long"),
+    ],
+)
+def test_a_page_that_fails_is_a_failure_and_not_the_end(
+    tmp_path: Path, encoders: Encoders, reaction: Reaction, words: str
+) -> None:
+    def script(call: Call) -> Reaction:
+        return reaction if "Bird 002" in call.text else distil(call)
+
+    path = tmp_path / "a.kb"
+    with OpenAIServer(script) as server:
+        status, _ = build(path, 5, encoders, server)
+    assert [(failure.taxon, failure.stage) for failure in status.failures] == [("Avis 002", "distil")]
+    assert words in status.failures[0].reason
+    assert (status.species, status.summaries, status.marks) == (5, 4, {"no-summary": 1})
+
+
+def test_a_page_that_fails_keeps_the_summary_that_it_had(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(3), PageSource(), encoders)
+    before = summaries(path)
+    with OpenAIServer(Answer(text=None, refusal="No.")) as server:
+        status, _ = build(path, 3, encoders, server)
+    assert len(status.failures) == 3
+    assert summaries(path) == before
+
+
+def test_an_endpoint_that_is_down_ends_the_stage_and_keeps_what_was_done(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+
+    def script(call: Call) -> Reaction:
+        return distil(call) if call.number <= 5 else HttpStatus(status=500)
+
+    with OpenAIServer(script) as server:
+        with pytest.raises(SourceUnavailable, match="12 pages in a row failed"):
+            build(path, 60, encoders, server)
+        assert server.n_calls < 60 * 6
+        done = len(summaries(path))
+        assert done >= 4
+        server.script = distil
+        before = server.n_calls
+        status, _ = build(path, 60, encoders, server)
+        assert server.n_calls - before == 60 - done
+    assert (status.summaries, status.failures) == (60, ())
+
+
+def test_a_key_that_is_not_accepted_ends_the_build_at_once(tmp_path: Path, encoders: Encoders) -> None:
+    with OpenAIServer(distil, key="sk-right") as server:
+        with pytest.raises(MissingRequirement, match="401"):
+            build(tmp_path / "a.kb", 60, encoders, server)
+        assert server.n_calls <= 32
+
+
+def test_the_limit_of_cost_ends_it_with_all_kept_and_is_never_passed(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+
+    def script(call: Call) -> Reaction:
+        return slowly((call.number % 3) / 100, call)
+
+    with OpenAIServer(script) as server:
+        budget = Budget(0.15)
+        with pytest.raises(CostStop, match=r"of the limit of \$0\.15 are spent"):
+            build(path, 40, encoders, server, budget=budget)
+        assert 0 < budget.counted_usd <= 0.15
+        n_first = server.n_calls
+        done = summaries(path)
+        assert 0 < len(done) == n_first < 40
+        store = kb.open(path)
+        assert len(store.taxon_ids) == n_first  # what was paid for can be used
+        store.close()
+        assert json.loads(sorted((path / "runs").iterdir())[-1].read_text())["model"]["calls"] == n_first
+        status, _ = build(path, 40, encoders, server, budget=Budget(5.0))
+        assert server.n_calls == 40
+        assert (status.summaries, status.failures) == (40, ())
+        build(tmp_path / "whole.kb", 40, encoders, server)
+    assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest
+
+
+def test_offline_the_kept_replies_build_the_same_knowledge_base(tmp_path: Path, encoders: Encoders) -> None:
+    with OpenAIServer(distil) as server:
+        with connection(server, tmp_path / "r.sqlite") as chat:
+            kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(), encoders, chat=chat)
+        with connection(server, tmp_path / "r.sqlite", offline=True) as chat:
+            kb.build(tmp_path / "b.kb", made_up_taxa(4), PageSource(), encoders, chat=chat)
+            status = kb.build(tmp_path / "b.kb", made_up_taxa(5), PageSource(), encoders, chat=chat)
+        assert server.n_calls == 4
+    assert [failure.reason.split(",")[0] for failure in status.failures] == ["offline"]
+    assert kb.verify(tmp_path / "a.kb").ok
+
+
+def test_killed_at_any_moment_no_reply_that_came_is_paid_for_twice(tmp_path: Path) -> None:
+    """Only requests in flight at the kill, four at most, may be asked again."""
+    n, kills = 50, 2
+    path, cache = tmp_path / "a.kb", tmp_path / "replies.sqlite"
+
+    def start(server: OpenAIServer) -> subprocess.Popen[bytes]:
+        command = [sys.executable, str(SCRIPT), str(path), server.base_url, str(cache), str(n)]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    with OpenAIServer(lambda call: slowly(0.03, call)) as server:
+        for kill in range(kills):
+            process = start(server)
+            goal = (kill + 1) * n // (kills + 1)
+            deadline = time.monotonic() + 60
+            while server.n_calls < goal and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.005)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        process = start(server)
+        _, complaints = process.communicate(timeout=120)
+        assert process.returncode == 0, complaints.decode()[-2000:]
+        assert n <= server.n_calls <= n + kills * 4
+    assert kb.verify(path).ok
+    assert len(summaries(path)) == n
+
+
+def test_a_distiller_of_that_name_must_exist(tmp_path: Path, encoders: Encoders) -> None:
+    with pytest.raises(UsageError, match="no distiller is called 'magic'"):
+        kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders, distiller="magic")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["article", "chunks"])
+def test_raw_texts_are_distilled_without_a_model(tmp_path: Path, encoders: Encoders, name: Any) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(2), PageSource(), encoders, distiller=name)
+    assert all("The song is a loud whistle." in text for text in summaries(path).values())

@@ -1,0 +1,66 @@
+"""A "model" that distils by a rule, for tests and examples of mechanics: it repeats sentences that name a colour.
+
+It reads the prompts as a model would: the numbered sentences between the two marks. Run by itself it is a server:
+`python tests/servers/scripted_distiller.py --port 9009 [--seconds 0.2]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, text_of
+
+COLOURS = re.compile(
+    r"\b(?:black|white|grey|brown|red|orange|yellow|green|blue|purple|pink|buff|chestnut|rufous|olive)\w*", re.I
+)
+LINE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
+N_SENTENCES = 5
+
+
+def fenced_sentences(call: Call) -> list[tuple[int, str]]:
+    """Return the numbered sentences that the first user message holds between its marks."""
+    user = next(message for message in call.payload["messages"] if message["role"] == "user")
+    opening, *_, closing = text_of(user).splitlines()
+    assert opening.startswith("<<<")
+    assert closing.startswith("<<<end of ")
+    return [(int(number), text) for number, text in LINE.findall(text_of(user))]
+
+
+def distil(call: Call) -> Reaction:
+    """Return the first sentences that name a colour, each with its number."""
+    found = [(number, text) for number, text in fenced_sentences(call) if COLOURS.search(text)]
+    statements = [{"text": text, "sentences": [number]} for number, text in found if len(text.split()) <= 40]
+    return json.dumps({"statements": statements[:N_SENTENCES]})
+
+
+def slowly(seconds: float, call: Call) -> Reaction:
+    """Return what `distil` does, `seconds` later."""
+    reaction = distil(call)
+    assert isinstance(reaction, str)
+    # About four characters a token, as real providers count English.
+    return Answer(text=reaction, after_s=seconds, input_tokens=len(call.text) // 4, output_tokens=len(reaction) // 4)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=9009)
+    parser.add_argument("--seconds", type=float, default=0.2, help="what each reply takes")
+    options = parser.parse_args()
+    with OpenAIServer(lambda call: slowly(options.seconds, call), port=options.port) as server:
+        sys.stderr.write(f"{server.base_url}\n")
+        told = 0
+        try:
+            while True:
+                time.sleep(0.2)
+                if server.n_calls != told:
+                    told = server.n_calls
+                    sys.stderr.write(f"{told} calls, at most {server.most_at_once} at once\n")
+        except KeyboardInterrupt:
+            pass
