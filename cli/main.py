@@ -28,6 +28,8 @@ VERBS = (
     "taxa",
     "status",
     "verify",
+    "lint",
+    "credits",
     "eval",
 )
 
