@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -21,8 +22,11 @@ VERBS = (
     "update",
     "add",
     "remove",
+    "export",
+    "import",
     "identify",
     "context",
+    "rerank",
     "search",
     "show",
     "taxa",
@@ -49,7 +53,7 @@ class CommandGroup(click.Group):
         """Return the verb's command with the options that all verbs have, or None for an unknown verb."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"cli.{cmd_name}"), cmd_name)
+        command: click.Command = getattr(importlib.import_module(f"cli.{cmd_name}"), _function_of(cmd_name))
         for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
             known = {parameter.name for parameter in each.params}
             each.params.extend(option for option in _common_options() if option.name not in known)
@@ -112,6 +116,11 @@ class CommandGroup(click.Group):
             _trace(invocation)
             _say(f"{type(error).__name__}: {error}", "this is a fault of Fieldmark; --debug shows where it happened")
             sys.exit(EXIT_DEFECT)
+
+
+def _function_of(verb: str) -> str:
+    """Return the name of a verb's command; `import` is a word of Python, so its is `import_`."""
+    return f"{verb}_" if keyword.iskeyword(verb) else verb
 
 
 def _say(message: str, hint: str | None) -> None:

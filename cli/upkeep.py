@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cli import wiring
 from cli.config import Settings
 from data.errors import BadInput, UsageError
-from data.records import Added, Progress, Removed, Taxon, Update
+from data.records import Added, Exported, Imported, Progress, Removed, Taxon, Update
 
 if TYPE_CHECKING:
     from data.contracts import ArticleSource, Encoders  # numpy is behind it
@@ -109,6 +109,27 @@ def removed(settings: Settings, names: Sequence[str]) -> Removed:
     import kb
 
     return kb.remove(wiring.named(settings), names)
+
+
+def exported(settings: Settings, out: Path, *, with_vectors: bool) -> Exported:
+    """Write the knowledge base that the settings name as a bundle."""
+    import kb
+
+    return kb.export_bundle(wiring.named(settings), out, with_vectors=with_vectors)
+
+
+def imported(
+    settings: Settings, bundle: Path, *, profile: str | None, re_encode: bool, progress: Callable[[Progress], None]
+) -> Imported:
+    """Make a bundle the knowledge base that the settings name, with the models of `profile`, else the bundle's own."""
+    import kb
+    from cli.config import PROFILES
+    from kb.bundle import read_manifest
+
+    path = wiring.named(settings)
+    own = read_manifest(bundle).profile
+    encoders = wiring.load_encoders(profile or (own if own in PROFILES else settings.profile))
+    return kb.import_bundle(bundle, path, encoders, re_encode=re_encode, progress=progress)
 
 
 def _encoders(path: Path, settings: Settings) -> Encoders:

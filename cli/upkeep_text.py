@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 from cli.output import as_fields, as_table, plural, wrapped
-from data.records import Added, Removed, Update
+from data.records import Added, Exported, Imported, Removed, Update
 
 
 def update_text(found: Update, *, seconds: float) -> str:
@@ -49,3 +50,30 @@ def removed_text(removed: Removed) -> str:
     if not removed.names:
         return "removed already; nothing was done"
     return as_fields({"removed": ", ".join(removed.names), "files deleted": removed.files})
+
+
+def exported_text(exported: Exported, out: Path) -> str:
+    """Return what a bundle holds."""
+    fields = {
+        "bundle": str(out),
+        "species": f"{exported.species:,}",
+        "terms": f"{exported.terms:,}",
+        "images": f"{exported.images:,}",
+        "files": f"{exported.files:,}",
+        "size": f"{exported.bytes / 1e6:,.1f} MB",
+        "digest": exported.digest,
+    }
+    return as_fields(fields)
+
+
+def imported_text(imported: Imported, path: str) -> str:
+    """Return what a bundle became."""
+    fields = {
+        "knowledge base": path,
+        "species": f"{imported.species:,}",
+        "terms": f"{imported.terms:,}",
+        "anchors": f"{imported.anchors:,}",
+        "vectors": "encoded here" if imported.encoded else "as exported",
+        "digest": imported.digest,
+    }
+    return as_fields(fields)
