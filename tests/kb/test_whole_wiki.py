@@ -1,0 +1,165 @@
+"""Builds of the whole test wiki through a proxy: that they are polite is counted, that faults change nothing is shown.
+
+Source:
+    Wikimedia's User-Agent policy, API etiquette and thumbnail widths, as docs/curation.md ("Politeness") lists them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.records import Status
+from kb.selection import select
+from kb.taxa import load_checklist
+from kb.wiki.photos import THUMBNAIL_WIDTHS_PX
+from kb.wiki.retry import Patience
+from kb.wiki.source import WikipediaSource
+from kb.wiki.wikipedia import Timeouts
+from tests.servers.wiki_proxy import Asked, Rates, WikiProxy
+
+pytestmark = pytest.mark.integration
+
+CONTACT = "tests@example.org"
+WIDTH_PX = 250  # many photos of the test wiki are wider: real thumbnails are made
+FAULTS = Rates(busy=0.10, cut=0.05, stall=0.02, html=0.03, retry_after_s=(0, 0, 0, 0, 0, 1))
+SEED = 1
+BIRDS = select(load_checklist(), "Aves")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """A build of the whole wiki that met no fault but one `Retry-After`, and what the proxy saw of it."""
+
+    proxy: WikiProxy
+    status: Status
+    digest: str
+    requests: list[Asked]
+    too_early: list[Asked]
+    bodies: Counter[str]
+    most_at_once: int
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("plain")
+
+
+@pytest.fixture(scope="module")
+def whole(wiki_api_url: str, encoders: Encoders, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    path = tmp_path_factory.mktemp("whole") / "a.kb"
+    with WikiProxy(wiki_api_url).running() as proxy:
+        proxy.begin(busy_at=frozenset({30, 200, 240}))  # while pages are fetched, and among the photos
+        source = WikipediaSource(proxy.api_url, contact=CONTACT, thumbnail_px=WIDTH_PX)
+        status = kb.build(path, BIRDS, source, encoders, terms=[("Amplexus", None)])
+        source.close()
+        found = kb.verify(path)
+        assert found.ok
+        yield Whole(
+            proxy=proxy,
+            status=status,
+            digest=found.digest,
+            requests=proxy.requests,
+            too_early=proxy.too_early,
+            bodies=proxy.bodies(),
+            most_at_once=proxy.most_at_once,
+        )
+
+
+def test_the_whole_wiki_is_built(whole: Whole) -> None:
+    assert (whole.status.species, whole.status.failures) == (184, ())
+    assert whole.status.anchors > 150
+    assert sum(asked.fault is not None for asked in whole.requests) == 3
+
+
+def test_never_more_than_three_requests_at_once(whole: Whole) -> None:
+    assert whole.most_at_once == 3
+
+
+def test_nobody_comes_back_before_the_time_that_was_told(whole: Whole) -> None:
+    """Of all threads, for pages and photos alike; each of the three 429 said one second."""
+    assert whole.too_early == []
+    for told in (asked for asked in whole.requests if asked.fault is not None):
+        assert any(asked.what == told.what and asked.at > told.at + 1 for asked in whole.requests)
+
+
+def test_each_request_says_who_asks(whole: Whole) -> None:
+    assert {asked.kind for asked in whole.requests} == {"api", "photo"}
+    for asked in whole.requests:
+        agent = asked.headers["User-Agent"]
+        assert agent.startswith("fieldmark/")
+        assert CONTACT in agent
+        assert "Mozilla" not in agent
+
+
+def test_no_body_is_fetched_twice(whole: Whole) -> None:
+    """A page, and each width of a photo, comes once; no look-up is made twice either."""
+    assert len(whole.bodies) == 184 + 1 + whole.status.anchors
+    assert set(whole.bodies.values()) == {1}
+    answered = Counter(asked.what for asked in whole.requests if asked.fault is None)
+    assert set(answered.values()) == {1}
+
+
+def test_only_widths_that_wikimedia_serves_are_asked_for(whole: Whole) -> None:
+    widths = Counter(asked.width_px for asked in whole.requests if asked.width_px is not None)
+    assert set(widths) == {WIDTH_PX} <= set(THUMBNAIL_WIDTHS_PX)
+    assert sum(1 for asked in whole.requests if asked.kind == "photo" and asked.width_px) > 30
+
+
+def test_calls_are_as_full_as_they_may_be(whole: Whole) -> None:
+    """Look-ups of pages ask for 50 titles, but for the last; files are described per group of articles."""
+    pages = [asked for asked in whole.requests if "revisions" in asked.fields.get("prop", "") and asked.fault is None]
+    files = [asked for asked in whole.requests if asked.fields.get("prop") == "imageinfo" and asked.fault is None]
+    by_size = sorted((asked.n_titles for asked in pages), reverse=True)
+    assert by_size[:3] == [50, 50, 50]
+    assert max(asked.n_titles for asked in files) <= 50
+    n_files = sum(asked.n_titles for asked in files)
+    assert len(files) <= 2 * -(-n_files // 50)
+    assert sum(asked.kind == "api" for asked in whole.requests) <= 1.3 * 184 + 191 / 50
+
+
+def test_each_api_call_heeds_lag_and_takes_gzip(whole: Whole) -> None:
+    for asked in whole.requests:
+        assert "gzip" in asked.headers["Accept-Encoding"]
+        if asked.kind == "api":
+            assert asked.fields["maxlag"] == "5"
+            assert (asked.fields["format"], asked.fields["formatversion"]) == ("json", "2")
+
+
+def test_a_second_build_asks_for_no_body(whole: Whole, encoders: Encoders, tmp_path: Path) -> None:
+    """And says so little that it is a handful of look-ups."""
+    whole.proxy.begin()
+    source = WikipediaSource(whole.proxy.api_url, contact=CONTACT, thumbnail_px=WIDTH_PX)
+    assert len(list(source.locate(BIRDS))) == len(BIRDS)
+    source.close()
+    assert whole.proxy.bodies() == Counter()
+    assert len(whole.proxy.requests) <= 8
+
+
+def test_faults_change_nothing(whole: Whole, encoders: Encoders, tmp_path: Path) -> None:
+    """One answer in ten is 503 or 429, one in twenty is cut, some stall, some are HTML: complete, with equal digest."""
+    whole.proxy.begin(rates=FAULTS, seed=SEED)
+    source = WikipediaSource(
+        whole.proxy.api_url,
+        contact=CONTACT,
+        thumbnail_px=WIDTH_PX,
+        timeouts=Timeouts(read_s=1.5, total_s=30),
+        patience=Patience(first_wait_s=0.02),
+    )
+    path = tmp_path / "a.kb"
+    status = kb.build(path, BIRDS, source, encoders, terms=[("Amplexus", None)])
+    source.close()
+    met = whole.proxy.faults()
+    assert set(met) == {"busy", "cut", "stall", "html"}
+    assert met["busy"] > 25
+    assert met["cut"] > 10
+    assert status.failures == ()
+    assert kb.verify(path).digest == whole.digest
+    assert whole.proxy.too_early == []
