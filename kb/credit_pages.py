@@ -81,9 +81,9 @@ def remarks(credits: Credits) -> list[str]:
     """Return what must be said besides: what may not be published, what has no picture, what was not taken."""
     lines = []
     if n := len(credits.unpublishable):
-        lines.append(f"{n:,} of these must not be published: their licence is not free, or unknown.")
+        lines.append(f"Not to be published, since the licence is not free or not known: {n:,}.")
     if n := credits.n_anchors_without_picture:
-        lines.append(f"{n:,} anchors are numbers alone; the photos that they were computed from are not included.")
+        lines.append(f"Anchors that are numbers alone, computed from photos that are not included: {n:,}.")
     if credits.skipped_photos:
         reasons = ", ".join(f"{reason} {n:,}" for reason, n in credits.skipped_photos.items())
         lines.append(f"Photos passed over and not included: {reasons}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from data.records import Anchor, Source, SpeciesEntry, Term
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 TextKind = Literal["article", "starter", "own"]
 # The starter's texts are part of the program, under its licence; no wiki gives that one to prose.
 STARTER_LICENCE = "Apache-2.0"
+_Use = tuple[Source, str, str | None]  # a text, the species or term it serves, what made the summary of it
 _SHARE_ALIKE = re.compile(r"\bBY-SA\b|share-?alike|\bGFDL\b|free documentation", re.IGNORECASE)
 _CC = re.compile(r"^CC (BY(?:-(?:NC|SA|ND))*) (\d\.\d)(?: ([a-z]{2}))?$", re.IGNORECASE)
 _CC_ZERO = re.compile(r"^CC ?0(?: 1\.0)?$", re.IGNORECASE)
@@ -91,7 +92,7 @@ class Credits:
 
 
 def collect_credits(store: KnowledgeBase) -> Credits:
-    """Return whom the texts and photos of a knowledge base are owed to; sorted, each once."""
+    """Return whom the texts and photos of a knowledge base are owed to, what was added by hand included."""
     entries = store.species(store.taxon_ids)
     names = {entry.taxon.taxon_id: entry.taxon.common_name for entry in entries}
     added = [
@@ -99,16 +100,20 @@ def collect_credits(store: KnowledgeBase) -> Credits:
         for key, addition in additions(store.ledger).items()
         for text in addition.texts
     ]
+    found = credits_of(store.path.name, entries, store.terms(), added)
+    return replace(found, skipped_photos=store.status().skipped_photos)
+
+
+def credits_of(
+    name: str, entries: Sequence[SpeciesEntry], terms: Sequence[Term] = (), added: Sequence[_Use] = ()
+) -> Credits:
+    """Return the credits of these species, terms and added texts under the name of a knowledge base."""
     return Credits(
-        kb=store.path.name,
-        texts=tuple(_texts(entries, store.terms(), added)),
+        kb=name,
+        texts=tuple(_texts(entries, terms, added)),
         photos=tuple(_photos(entries)),
         n_anchors_without_picture=sum(anchor.sha256 is None for entry in entries for anchor in entry.anchors),
-        skipped_photos=store.status().skipped_photos,
     )
-
-
-_Use = tuple[Source, str, str | None]  # a text, the species or term it serves, what made the summary of it
 
 
 def _texts(entries: Sequence[SpeciesEntry], terms: Sequence[Term], added: Sequence[_Use]) -> list[TextCredit]:

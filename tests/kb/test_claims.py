@@ -1,0 +1,68 @@
+"""What a sentence claims, and whether the words it rests on say it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kb.distilling.claims import claims, swapped, unsupported, whose
+
+
+def test_only_colours_shades_parts_and_numbers_are_claims() -> None:
+    assert claims("The plumage of both is dark, with 2 white bars on the wings.") == {
+        "dark": "shade",
+        "white": "colour",
+        "wings": "part",
+        "2": "number",
+    }
+
+
+@pytest.mark.parametrize(
+    ("statement", "evidence"),
+    [
+        ("The bill is gray.", "a grey beak"),  # synonyms
+        ("It has blackish wings.", "the wing is black"),  # a shade, a plural
+        ("It has a gold crown.", "golden crowns"),
+        ("It is greyer on the back.", "grey back"),
+        ("It is 20 cm long with 2 bars on the wing.", "20 cm, two bars across the wing"),
+        ("The underside is plain.", "It has a plain underside and a red tail."),
+    ],
+)
+def test_other_words_for_the_same_are_support(statement: str, evidence: str) -> None:
+    assert unsupported(statement, [evidence]) == {}
+
+
+@pytest.mark.parametrize(
+    ("statement", "missing"),
+    [
+        ("It has a purple crown.", {"purple": "colour"}),
+        ("It has a red crown and a red tail.", {"tail": "part"}),
+        ("It is 25 cm long with a red crown.", {"25": "number"}),
+        ("It has a dark red crown.", {"dark": "shade"}),
+        ("It has a brown crown.", {"brown": "colour"}),
+    ],
+)
+def test_what_no_passage_says_is_named(statement: str, missing: dict[str, str]) -> None:
+    assert unsupported(statement, ["It has a red crown, bronze back", "and is 20 cm long."]) == missing
+
+
+def test_support_may_come_from_any_of_the_passages() -> None:
+    assert unsupported("The crown is red and the tail black.", ["a red crown", "a black tail"]) == {}
+
+
+def test_birds_of_their_first_year_are_young() -> None:
+    assert whose("First-winter birds are plainer.") == whose("Immatures are plainer.") == {"juvenile"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("The male is brown and the female black.", {"brown": ("male", "female"), "black": ("female", "male")}),
+        ("The female is brown.", {}),
+        ("The juvenile has a white throat.", {}),  # said of nobody in particular
+        ("Males and females have a brown nape.", {}),
+        ("The tail is black.", {}),
+    ],
+)
+def test_colours_of_the_wrong_sex_are_named(statement: str, found: dict[str, tuple[str, str]]) -> None:
+    evidence = ["The throat is white.", "The male is black, duller than the female of summer.", "The female is brown."]
+    assert swapped(statement, evidence) == found
