@@ -41,6 +41,13 @@ def counted(items: Iterable[ItemT], total: int, noun: str, *, quiet: bool) -> It
             meter(noun, done, total)
 
 
+@contextmanager
+def counted_calls(noun: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Give a function that shows how many of `total` are done, and how many of those in vain."""
+    with _meter(quiet=quiet) as meter:
+        yield lambda done, failed: meter(noun, done, total, failed)
+
+
 def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
     """Return where a run is that has taken `seconds`.
 

@@ -9,29 +9,71 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from rerank.decompose import DecomposeReranker as DecomposeReranker
+    from rerank.decompose import DecomposeSettings as DecomposeSettings
+    from rerank.decompose import settings_of as settings_of
     from rerank.evaluation import RunReport as RunReport
     from rerank.evaluation import evaluate as evaluate
+    from rerank.job import job_of_folder as job_of_folder
+    from rerank.job import read_jobs as read_jobs
+    from rerank.job import trec_lines as trec_lines
+    from rerank.judge_encoder import EncoderJudge as EncoderJudge
+    from rerank.judge_vision import VisionJudge as VisionJudge
+    from rerank.judge_vision import VisionSettings as VisionSettings
+    from rerank.kept import KeptResults as KeptResults
     from rerank.methods import METHODS as METHODS
+    from rerank.methods import Means as Means
+    from rerank.methods import make_reranker as make_reranker
     from rerank.methods import rerank as rerank
     from rerank.order import first_stage as first_stage
+    from rerank.running import run_jobs as run_jobs
+    from rerank.scheduling import FairChat as FairChat
     from rerank.similarity import SimilarityReranker as SimilarityReranker
 
 _HOMES: Final = {
     "METHODS": "rerank.methods",
+    "DecomposeReranker": "rerank.decompose",
+    "DecomposeSettings": "rerank.decompose",
+    "EncoderJudge": "rerank.judge_encoder",
+    "FairChat": "rerank.scheduling",
+    "KeptResults": "rerank.kept",
+    "Means": "rerank.methods",
     "RunReport": "rerank.evaluation",
     "SimilarityReranker": "rerank.similarity",
+    "VisionJudge": "rerank.judge_vision",
+    "VisionSettings": "rerank.judge_vision",
     "evaluate": "rerank.evaluation",
     "first_stage": "rerank.order",
+    "job_of_folder": "rerank.job",
+    "make_reranker": "rerank.methods",
+    "read_jobs": "rerank.job",
     "rerank": "rerank.methods",
+    "run_jobs": "rerank.running",
+    "settings_of": "rerank.decompose",
+    "trec_lines": "rerank.job",
 }
 
 __all__ = [
     "METHODS",
+    "DecomposeReranker",
+    "DecomposeSettings",
+    "EncoderJudge",
+    "FairChat",
+    "KeptResults",
+    "Means",
     "RunReport",
     "SimilarityReranker",
+    "VisionJudge",
+    "VisionSettings",
     "evaluate",
     "first_stage",
+    "job_of_folder",
+    "make_reranker",
+    "read_jobs",
     "rerank",
+    "run_jobs",
+    "settings_of",
+    "trec_lines",
 ]
 
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from typing import Final
 
 from data.errors import BadInput
 from data.records import Job, RankedImage
+
+UNREADABLE_SCORE: Final = -1.0
+"""Of an image that could not be read or judged: run files need a number, and no score of a method is below it."""
 
 
 def first_stage_ranks(job: Job) -> list[int]:
@@ -38,3 +43,8 @@ def first_stage(job: Job) -> list[RankedImage]:
         RankedImage(query_id=job.query_id, image_id=image.image_id, rank=rank, score=image.score, first_stage_rank=rank)
         for rank, image in ranked
     ]
+
+
+def not_ranked(job: Job, why: str) -> list[RankedImage]:
+    """Return all images of a job as error rows in first-stage order, with a score below any other."""
+    return [replace(image, score=UNREADABLE_SCORE, status="error", error=why) for image in first_stage(job)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 from PIL.Image import Image
@@ -15,9 +14,7 @@ from data.contracts import TextImageEncoder
 from data.errors import BadImage, BadInput
 from data.images import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
-from rerank.order import first_stage_ranks
-
-UNREADABLE_SCORE: Final = -1.0  # the lowest cosine: run files need a number that no readable image is below
+from rerank.order import UNREADABLE_SCORE, first_stage_ranks
 
 
 class SimilarityReranker:

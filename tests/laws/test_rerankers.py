@@ -96,7 +96,13 @@ def test_the_job_is_left_as_it_was(method, folder):
     assert repr(job) == before
 
 
-def test_a_reference_image_that_cannot_be_read_ends_the_job(method, folder):
+def test_a_reference_image_that_cannot_be_read_ends_the_job(folder):
     job = job_of(COLOURS, [0.5] * 8, reference_image="broken.jpg", modification="but with a red crown")
     with pytest.raises(BadImage, match=r"broken\.jpg"):
-        run(method, job, folder)
+        run("similarity", job, folder)
+
+
+def test_decompose_takes_no_query_with_a_reference_image(folder):
+    job = job_of(COLOURS, [0.5] * 8, reference_image="red.png", modification="but with a red crown")
+    with pytest.raises(BadInput, match="only texts can be taken apart"):
+        run("decompose", job, folder)

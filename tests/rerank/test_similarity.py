@@ -6,7 +6,7 @@ from PIL import Image
 from data.errors import BadInput, ConfigError, UsageError
 from data.records import Job, JobImage
 from recognize import load_encoders
-from rerank import SimilarityReranker, rerank
+from rerank import METHODS, SimilarityReranker, rerank
 
 COLOURS = ("blue", "red", "yellow", "green")
 
@@ -57,9 +57,9 @@ def test_a_job_without_text_and_reference_is_refused(folder):
 
 
 def test_another_method_is_refused_with_those_there_are(folder):
-    with pytest.raises(ConfigError, match="'cotrr'") as caught:
-        rerank(job("red"), "cotrr", encoder=load_encoders("plain").text_image[0])
-    assert caught.value.hint == "one of: similarity"
+    with pytest.raises(ConfigError, match="'magic'") as caught:
+        rerank(job("red"), "magic", encoder=load_encoders("plain").text_image[0])
+    assert caught.value.hint == f"one of: {', '.join(METHODS)}"
 
 
 def test_the_method_without_an_encoder_says_what_it_needs():

@@ -1,0 +1,118 @@
+"""Questions out of a query by a plain rule, for want of a text model: taxon, each of the terms, the remainder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from data.records import QueryPart, Question
+
+NEGATION: Final = "a photo of something else"
+# Where a description goes on to the next thing it says.
+_JOINT: Final = re.compile(
+    r"\s*[,;.:]\s+(?:and\s+|with\s+)?|\s+(?:with|whose|having|showing|has|have)\s+", re.IGNORECASE
+)
+_AND: Final = re.compile(r"\s+and\s+", re.IGNORECASE)
+_EMPTY_WORDS: Final = frozenset((
+    "a", "an", "and", "are", "as", "at", "bird", "birds", "by", "for", "from", "has", "have", "image", "in", "is", "it",
+    "its", "of", "on", "one", "or", "photo", "picture", "that", "the", "this", "to", "with", "position", "pose",
+))  # fmt: skip
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+def direct_question(query: str) -> Question:
+    """Return the query itself as a question: the baseline, `Does this image show {query}?`.
+
+    Source:
+        Divide and Conquer, Figure 3 (a).
+    """
+    query = query.strip()
+    return Question(question=f"Does this image show {query}?", statement=query, negation=NEGATION)
+
+
+def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool) -> tuple[Question, ...]:
+    """Return a question for each taxon named, each clause with a term, and what remains of the query.
+
+    Args:
+        query: the query.
+        parts: the names that a knowledge base found in it.
+        uses_looks: whether statements take in what the knowledge base says of the looks of taxon and term.
+
+    Returns:
+        At least one question, in the order taxa, terms, remainder; the direct question if the rule finds no seam.
+
+    Example:
+        >>> frogs = QueryPart(kind="group", text="Water frogs", name="water frog")
+        >>> grip = QueryPart(kind="term", text="amplexus", name="amplexus", looks="One frog on the back of another.")
+        >>> for question in plain_questions("Water frogs in amplexus position", (frogs, grip), uses_looks=True):
+        ...     question.question, question.statement
+        ('Does this image show water frogs?', 'a photo of water frogs')
+        ('Does this image show amplexus position?', 'amplexus position. One frog on the back of another.')
+    """
+    questions: list[Question] = []
+    rest = query.strip()
+    for part in parts:
+        if part.kind == "term":
+            continue
+        called = part.text if part.kind == "group" else part.name
+        looks = f". {part.looks}" if uses_looks and part.looks else ""
+        named = called[:1].lower() + called[1:] if part.kind == "group" else _with_article(called)
+        questions.append(
+            Question(
+                question=f"Does this image show {named}?", statement=f"a photo of {named}{looks}", negation=NEGATION
+            )
+        )
+        rest = re.sub(rf"\b{re.escape(part.text)}\b", " ", rest, count=1)
+    remainder: list[str] = []
+    for clause in _clauses(rest):
+        used = [part for part in parts if part.kind == "term" and _holds(clause, part.text)]
+        if not used:
+            remainder.append(clause)
+            continue
+        looks = " ".join(part.looks for part in used if part.looks) if uses_looks else ""
+        questions.append(
+            Question(
+                question=f"Does this image show {clause}?",
+                statement=f"{clause}. {looks}" if looks else clause,
+                negation=NEGATION,
+            )
+        )
+    told = ", ".join(remainder)
+    if told:
+        questions.append(Question(question=f"Does this image show {told}?", statement=told, negation=NEGATION))
+    return tuple(questions) if len(questions) > 1 else (direct_question(query),)
+
+
+def _clauses(text: str) -> list[str]:
+    """Return the parts of a description that say one thing each; words without weight at their ends are taken off."""
+    found: list[str] = []
+    for piece in _JOINT.split(text):
+        parts = _AND.split(piece)
+        # "red and black crown" is one thing, "red crown and black mask" are two.
+        if len(parts) > 1 and all(len(_telling(part)) > 1 for part in parts):
+            found += parts
+        else:
+            found.append(piece)
+    return [trimmed for clause in found if (trimmed := _trimmed(clause)) and _telling(trimmed)]
+
+
+def _trimmed(clause: str) -> str:
+    words = clause.split()
+    while words and words[0].lower() in {"a", "an", "and", "the", "in", "of", "with", "its"}:
+        del words[0]
+    while words and words[-1].lower() in {"a", "an", "and", "the", "in", "of", "with", "its", "on"}:
+        del words[-1]
+    return " ".join(words).strip(" .,;:")
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text.lower()) if word not in _EMPTY_WORDS]
+
+
+def _holds(clause: str, text: str) -> bool:
+    return re.search(rf"\b{re.escape(text)}\b", clause, re.IGNORECASE) is not None
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

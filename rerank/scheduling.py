@@ -1,0 +1,160 @@
+"""Calls to a model: so many in flight at once, shared fairly by the queries, and stopped when the provider is down.
+
+Scheduled is every single call, not the image or the query that it belongs to: while one image waits for its first
+answer, the slots go to the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from data.contracts import ChatModel
+from data.errors import Refused, SourceError, SourceUnavailable
+from data.records import ChatReply, ChatRequest
+
+N_IN_FLIGHT: Final = 32
+MAX_FAILURES_IN_A_ROW: Final = 12  # the provider is down; knocking thousands of times helps nobody
+
+ResultT = TypeVar("ResultT")
+
+current_query: ContextVar[str] = ContextVar("current_query", default="")
+"""The id of the query that a task works for; tasks hand it on to those that they start."""
+
+
+class FairSlots:
+    """A number of slots; when one gets free, the groups that wait for one take turns."""
+
+    def __init__(self, n: int) -> None:
+        if n < 1:
+            raise ValueError(f"expected at least one slot, got {n}")
+        self._free = n
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @asynccontextmanager
+    async def slot(self, group: str) -> AsyncIterator[None]:
+        """Hold a slot for the group while the block runs."""
+        await self._acquire(group)
+        try:
+            yield
+        finally:
+            self._release()
+
+    async def _acquire(self, group: str) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(group, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._release()  # it was given to us in the same instant
+            raise
+
+    def _release(self) -> None:
+        while self._waiting:
+            group, queue = next(iter(self._waiting.items()))
+            del self._waiting[group]
+            turn = queue.popleft()
+            if queue:
+                self._waiting[group] = queue  # behind the other groups
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+@dataclass(slots=True)
+class Usage:
+    """What was asked of a model so far."""
+
+    n_calls: int = 0
+    """Replies that came from the provider."""
+    n_cached: int = 0
+    """Replies that a cache gave."""
+    n_failed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    is_cost_known: bool = True
+    most_in_flight: int = 0
+
+
+class FairChat:
+    """A `ChatModel` with a limit of calls in flight that the queries share; counts what it asks.
+
+    Args:
+        chat: the model.
+        n_in_flight: how many calls may be open at once.
+    """
+
+    def __init__(self, chat: ChatModel, *, n_in_flight: int = N_IN_FLIGHT) -> None:
+        self._chat = chat
+        self._slots = FairSlots(n_in_flight)
+        self._n_open = 0
+        self._n_failures_in_a_row = 0
+        self.usage = Usage()
+
+    @property
+    def name(self) -> str:
+        """That of the model."""
+        return self._chat.name
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Return the reply to one request, when it is its turn.
+
+        Raises:
+            SourceUnavailable: if the last twelve calls failed; nothing was asked.
+        """
+        async with self._slots.slot(current_query.get()):
+            if self._n_failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
+                raise SourceUnavailable(
+                    f"{self.name}: {MAX_FAILURES_IN_A_ROW} calls in a row failed, no more are made",
+                    hint="what was answered is kept; the same command goes on from there",
+                )
+            self._n_open += 1
+            self.usage.most_in_flight = max(self.usage.most_in_flight, self._n_open)
+            try:
+                reply = await self._chat.reply(request)
+            except Refused:
+                raise  # an answer of its kind: the provider is there
+            except SourceError:
+                self.usage.n_failed += 1
+                self._n_failures_in_a_row += 1
+                raise
+            finally:
+                self._n_open -= 1
+            self._n_failures_in_a_row = 0
+        self._count(reply)
+        return reply
+
+    def _count(self, reply: ChatReply) -> None:
+        usage = self.usage
+        if reply.cached:
+            usage.n_cached += 1
+            return
+        usage.n_calls += 1
+        usage.input_tokens += reply.input_tokens
+        usage.output_tokens += reply.output_tokens
+        if reply.cost_usd is None:
+            usage.is_cost_known = False
+        else:
+            usage.cost_usd += reply.cost_usd
+
+
+async def all_of(awaitables: Sequence[Awaitable[ResultT]]) -> list[ResultT]:
+    """Return all results in order; the first failure cancels what has not ended and is raised."""
+    tasks = [asyncio.ensure_future(awaitable) for awaitable in awaitables]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,34 @@
+"""Chat models of ours for tests: replies are a function of the request. Mechanics only, never quality."""
+
+from __future__ import annotations
+
+import json
+
+from data.records import ChatReply
+
+QUESTIONS = (
+    "Does the photo show a frog?",
+    "Is one frog on the back of another?",
+    "Do the forelegs of the upper frog hold the lower one?",
+)
+
+
+class ScriptedChat:
+    """A `ChatModel`; a text becomes a reply that cost a cent."""
+
+    name = "scripted"
+
+    def __init__(self, script):
+        self.script = script
+        self.requests = []
+
+    async def reply(self, request):
+        self.requests.append(request)
+        said = self.script(request)
+        return said if isinstance(said, ChatReply) else ChatReply(text=said, model="scripted", cost_usd=0.01)
+
+
+def questions_reply(questions=QUESTIONS):
+    """Questions as a model would write them."""
+    entries = [{"question": q, "statement": f"yes {i}", "negation": f"no {i}"} for i, q in enumerate(questions)]
+    return json.dumps({"questions": entries})

@@ -1,0 +1,199 @@
+"""Algorithm 1 and the four modes of Figure 3, with a judge that is a table and writes down what it is asked."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from PIL import Image
+
+from data.contracts import SeenImage
+from data.errors import SourceUnavailable
+from data.records import Context, Job, JobImage, Judgement
+from rerank import DecomposeReranker, KeptResults, settings_of
+from rerank.questions import QuestionWriter
+from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
+
+NAMES = ("a", "b", "c", "d")
+PASSAGE = "Amplexus is a grip."
+
+
+class TableJudge:
+    """Answers by image and question number out of a table."""
+
+    name = "table"
+
+    def __init__(self, table, *, failing=()):
+        self.table, self.failing = table, failing
+        self.asked = []
+
+    def look(self, path):
+        return SeenImage(jpeg=path.stem.encode())
+
+    async def judge(self, image, question, *, query, context, earlier):
+        image_id = image.jpeg.decode()
+        if image_id in self.failing:
+            raise SourceUnavailable("down")
+        self.asked.append((image_id, question.question, context, tuple((e.question, e.answer) for e in earlier)))
+        numbers = {text: i for i, text in enumerate(QUESTIONS)}
+        probability = self.table[image_id][numbers.get(question.question, 0)]
+        if probability is None:
+            return Judgement(probability=None, answer=None, obtained_by="unclear", note="mumbled", cost_usd=0.5)
+        answer = "yes" if probability > 0.5 else "no"
+        return Judgement(probability=probability, answer=answer, obtained_by="table", cost_usd=0.5)
+
+
+@pytest.fixture
+def job(tmp_path):
+    for i, name in enumerate(NAMES):
+        Image.new("RGB", (32, 32), (i * 40, 0, 0)).save(tmp_path / f"{name}.png")
+    candidates = tuple(
+        JobImage(image_id=name, path=str(tmp_path / f"{name}.png"), score=1.0 - i / 10) for i, name in enumerate(NAMES)
+    )
+    return Job(query_id="q", text="frogs in amplexus", candidates=candidates)
+
+
+def context(query):
+    return Context(query=query, passage=PASSAGE, found=True)
+
+
+def run(job, judge, settings, *, chat=None, **more):
+    writer = QuestionWriter(chat or ScriptedChat(lambda _: questions_reply()))
+    reranker = DecomposeReranker(judge, settings=settings, context=context, writer=writer, **more)
+    return asyncio.run(reranker.rank(job)), reranker
+
+
+TABLE = {"a": (0.2, 0.1, 0.3), "b": (0.9, 0.8, 1.0), "c": (0.9, 0.1, 0.2), "d": (0.9, 0.8, 1.0)}
+
+
+def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job):
+    ranked, _ = run(job, TableJudge(TABLE), settings_of("paper"))
+    assert [(row.image_id, row.score) for row in ranked] == [("b", 90.0), ("d", 90.0), ("c", 40.0), ("a", 20.0)]
+    assert [row.probability for row in ranked[0].questions] == [0.9, 0.8, 1.0]
+    # Three answers of half a dollar, and a quarter of what the questions cost.
+    assert ranked[0].cost_usd == pytest.approx(1.5 + 0.01 / 4)
+
+
+@pytest.mark.parametrize(
+    ("mode", "questions", "passage", "is_chained"),
+    [
+        ("direct", ["Does this image show frogs in amplexus?"], "", False),
+        ("questions", QUESTIONS, "", False),
+        ("context", ["Does this image show frogs in amplexus?"], PASSAGE, False),
+        ("full", QUESTIONS, PASSAGE, True),
+    ],
+)
+def test_a_mode_asks_what_figure_3_says(job, mode, questions, passage, is_chained):
+    judge = TableJudge(TABLE)
+    chat = ScriptedChat(lambda _: questions_reply())
+    run(job, judge, settings_of("paper", mode), chat=chat)
+    of_b = [entry for entry in judge.asked if entry[0] == "b"]
+    assert [question for _, question, _, _ in of_b] == list(questions)
+    assert {given for _, _, given, _ in of_b} == {passage}
+    before = [earlier for _, _, _, earlier in of_b]
+    chained = [tuple((q, "yes") for q in questions[:i]) for i in range(len(questions))]
+    assert before == (chained if is_chained else [()] * len(questions))
+    # Questions are written with the context where there is one, and not at all for the direct query.
+    prompts = [request.messages[0].text for request in chat.requests]
+    assert len(prompts) == (1 if len(questions) > 1 else 0)
+    assert all((PASSAGE in prompt) == bool(passage) for prompt in prompts)
+
+
+def test_chaining_is_a_switch_of_its_own(job):
+    judge = TableJudge(TABLE)
+    run(job, judge, replace(settings_of("paper"), is_chained=False))
+    assert {earlier for _, _, _, earlier in judge.asked} == {()}
+
+
+def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job):
+    table = TABLE | {"a": (0.01, 1.0, 1.0), "c": (0.9, 0.04, 1.0)}
+    judge = TableJudge(table)
+    ranked, reranker = run(job, judge, replace(settings_of("paper"), stop_below=0.05))
+    scores = {row.image_id: row.score for row in ranked}
+    assert scores["a"] == pytest.approx(1 / 3) and scores["c"] == pytest.approx(94 / 3, abs=1e-6)
+    assert sum(image == "a" for image, *_ in judge.asked) == 1
+    assert sum(image == "c" for image, *_ in judge.asked) == 2
+    assert reranker.tally.n_not_asked == 3
+
+
+def test_what_could_not_be_told_is_zero_in_the_paper_and_the_mean_of_the_others_by_default(job):
+    table = TABLE | {"c": (0.9, None, 0.2)}
+    paper, _ = run(job, TableJudge(table), settings_of("paper"))
+    scores = {row.image_id: row.score for row in paper}
+    assert scores["c"] == pytest.approx(100 * 1.1 / 3, abs=1e-6)
+    ours, reranker = run(job, TableJudge(table), replace(settings_of("paper"), unscored="mean"))
+    mean = (0.1 + 0.8 + 0.8) / 3
+    assert {row.image_id: row.score for row in ours}["c"] == pytest.approx(100 * (1.1 + mean) / 3, abs=1e-6)
+    assert reranker.tally.n_unscored == 1
+    unclear = next(row for row in ours if row.image_id == "c").questions[1]
+    assert (unclear.answer, unclear.probability, unclear.obtained_by) == (None, None, "unclear")
+
+
+def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_order(job):
+    table = TABLE | {"b": (None, None, None)}
+    ranked, reranker = run(job, TableJudge(table), replace(settings_of("default"), is_together=False))
+    assert {row.status for row in ranked} == {"error"}
+    assert "could not tell for 3 of 12 answers" in ranked[0].error
+    assert len(reranker.tally.failures) == 1
+
+
+def test_an_image_whose_provider_fails_is_an_error_row_behind_the_others(job):
+    ranked, _ = run(job, TableJudge(TABLE, failing=("b",)), settings_of("paper"))
+    assert [(row.image_id, row.status) for row in ranked][-1] == ("b", "error")
+    assert ranked[-1].error == "down" and ranked[-1].questions == ()
+
+
+def test_answers_are_kept_and_not_asked_for_again(job, tmp_path):
+    first = TableJudge(TABLE, failing=("c",))
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        run(job, first, settings_of("paper"), kept=kept)
+    second = TableJudge(TABLE)
+    chat = ScriptedChat(lambda _: pytest.fail("the questions were written before"))
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        ranked, reranker = run(job, second, settings_of("paper"), kept=kept, chat=chat)
+    assert {image for image, *_ in second.asked} == {"c"}
+    assert reranker.tally.n_kept == 3
+    assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
+
+
+@pytest.mark.parametrize("change", ["photo", "query", "settings"])
+def test_answers_are_asked_for_again_where_anything_changed(job, tmp_path, change):
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        run(job, TableJudge(TABLE), settings_of("paper"), kept=kept)
+        judge = TableJudge(TABLE)
+        settings = settings_of("paper")
+        if change == "photo":
+            Image.new("RGB", (32, 32), "white").save(tmp_path / "b.png")
+        elif change == "query":
+            job = replace(job, text="toads in amplexus")
+        else:
+            settings = replace(settings, is_chained=False)
+        run(job, judge, settings, kept=kept)
+    assert {image for image, *_ in judge.asked} == ({"b"} if change == "photo" else set(NAMES))
+
+
+def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job):
+    judge = TableJudge(TABLE)
+    _, reranker = run(job, judge, settings_of("paper"), chat=ScriptedChat(lambda _: "Sure! Here you go."))
+    plan = reranker.tally.plans["q"]
+    assert plan.source == "fallback" and "expected JSON" in plan.note
+    assert {question for _, question, _, _ in judge.asked} == {"Does this image show frogs in amplexus?"}
+
+
+def test_a_provider_that_fails_at_the_questions_makes_all_rows_errors(job):
+    def down(_):
+        raise SourceUnavailable("503")
+
+    ranked, _ = run(job, TableJudge(TABLE), settings_of("paper"), chat=ScriptedChat(down))
+    assert [(row.image_id, row.status) for row in ranked] == [(name, "error") for name in NAMES]
+
+
+def test_routing_asks_queries_about_appearance_as_they_are_with_context(job):
+    judge = TableJudge(TABLE)
+    settings = replace(settings_of("paper"), is_routed=True)
+    run(replace(job, text="an albino robin"), judge, settings)
+    assert {(question, given) for _, question, given, _ in judge.asked} == {
+        ("Does this image show an albino robin?", PASSAGE)
+    }
+    judge = TableJudge(TABLE)
+    run(replace(job, text="a robin feeding its young"), judge, settings)
+    assert {question for _, question, _, _ in judge.asked} == set(QUESTIONS)
