@@ -1,0 +1,71 @@
+"""Prompts: text files with `$placeholders` in a package, each replaced by the user's own where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from data.errors import ConfigError
+from data.files import sha256_hex
+
+
+class Prompts:
+    """The prompts of a package by name, each replaced by `NAME.md` of `folder` where that has one.
+
+    Args:
+        package: holds `prompts/NAME.md` for every name.
+        placeholders: name -> what is filled in; a user's prompt may leave some out and may have no others.
+        folder: the user's own.
+
+    Raises:
+        ConfigError: if the folder has none of them, one that nobody asks for, or one with an unknown placeholder.
+
+    Example:
+        >>> prompts = Prompts("recognize", {"read_photo": ("candidates", "labels", "none")})
+        >>> "A. Blue Jay" in prompts.fill("read_photo", candidates="A. Blue Jay: blue.", labels="A", none="none")
+        True
+    """
+
+    def __init__(self, package: str, placeholders: Mapping[str, Sequence[str]], folder: Path | None = None) -> None:
+        self._placeholders = placeholders
+        self._templates = {
+            name: Template(files(package).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))
+            for name in placeholders
+        }
+        if folder is not None:
+            self._replace(folder)
+
+    def fill(self, name: str, **values: str) -> str:
+        """Return a prompt with its placeholders filled."""
+        return self._templates[name].substitute(values).strip()
+
+    def digest(self, *names: str) -> str:
+        """Return a hash of these prompts as they are in force, 12 hex digits."""
+        return sha256_hex("\0".join(self._templates[name].template for name in names))[:12]
+
+    def _replace(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise ConfigError(f"there is no folder of prompts at {folder}")
+        found = sorted(folder.glob("*.md"))
+        known = ", ".join(f"{name}.md" for name in self._placeholders)
+        if not found:
+            raise ConfigError(f"{folder} holds no prompt", hint=f"there may be: {known}")
+        for path in found:
+            if path.stem not in self._placeholders:
+                raise ConfigError(f"{path}: no such prompt", hint=f"there may be: {known}")
+            self._templates[path.stem] = self._checked(path)
+
+    def _checked(self, path: Path) -> Template:
+        names = self._placeholders[path.stem]
+        try:
+            template = Template(path.read_text(encoding="utf-8"))
+            template.substitute(dict.fromkeys(names, ""))
+        except (KeyError, ValueError) as error:  # UnicodeDecodeError is a ValueError
+            hint = ", ".join(f"${name}" for name in names)
+            raise ConfigError(
+                f"{path}: a placeholder that cannot be filled: {error}",
+                hint=f"there are: {hint}; a dollar sign is written $$",
+            ) from error
+        return template
