@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from kb.adding import OwnText as OwnText
     from kb.adding import add as add
     from kb.builder import build as build
+    from kb.crediting import collect_credits as collect_credits
     from kb.exporting import export_bundle as export_bundle
     from kb.importing import import_bundle as import_bundle
+    from kb.linting import lint as lint
     from kb.lookups.lookup import context as context
     from kb.lookups.lookup import search as search
     from kb.removing import remove as remove
@@ -29,9 +31,11 @@ _HOMES = {
     "OwnText": ("kb.adding", "OwnText"),
     "add": ("kb.adding", "add"),
     "build": ("kb.builder", "build"),
+    "collect_credits": ("kb.crediting", "collect_credits"),
     "context": ("kb.lookups.lookup", "context"),
     "export_bundle": ("kb.exporting", "export_bundle"),
     "import_bundle": ("kb.importing", "import_bundle"),
+    "lint": ("kb.linting", "lint"),
     "open": ("kb.store", "open_store"),
     "remove": ("kb.removing", "remove"),
     "search": ("kb.lookups.lookup", "search"),
@@ -45,9 +49,11 @@ __all__ = [  # noqa: A001, RUF100  # kb.open is the API
     "OwnText",
     "add",
     "build",
+    "collect_credits",
     "context",
     "export_bundle",
     "import_bundle",
+    "lint",
     "open",
     "remove",
     "search",
