@@ -176,8 +176,12 @@ def _read_text(layout: Layout, taxon: Taxon, text: OwnText, *, as_is: bool) -> A
     if summary is None:
         hint = "--as-is takes every sentence as it stands; nothing was added"
         raise BadInput(f"{text.title}: no sentence of it tells what {taxon.common_name} looks like", hint=hint)
-    sha256 = layout.articles.write(article.text.encode())
-    return AddedText(sha256=sha256, length=len(article.text), source=article.source, summary=summary)
+    return AddedText(
+        sha256=layout.articles.write(article.text.encode()),
+        length=len(article.text),
+        source=replace(article.source, revision=None),
+        summary=replace(summary, scope="description"),  # somebody wrote it for this; it is not a whole article
+    )
 
 
 def _word_for_word(article: Article) -> Summary | None:
@@ -203,9 +207,10 @@ def _with_term(
         hint = "--as-is takes the text as it stands; nothing was added"
         raise BadInput(f"{texts[0].title}: no sentence of it says what {name} is", hint=hint)
     # The title of the page is another name of a term; that of a file is none.
-    term = replace(term, aliases=tuple(alias for alias in term.aliases if alias != article.source.title))
-    sha256 = layout.articles.write(article.text.encode())
-    return Addition(texts=(AddedText(sha256=sha256, length=len(article.text), source=article.source),), term=term)
+    aliases = tuple(alias for alias in term.aliases if alias != article.source.title)
+    source = replace(article.source, revision=None)
+    text = AddedText(sha256=layout.articles.write(article.text.encode()), length=len(article.text), source=source)
+    return Addition(texts=(text,), term=replace(term, aliases=aliases, source=source))
 
 
 def _merged(before: Addition, texts: Sequence[AddedText], anchors: Sequence[Anchor], taxon: Taxon) -> Addition:

@@ -25,8 +25,10 @@ from kb.ledger import Ledger, Step
 from kb.origins import read_origins
 from kb.stages.anchor import anchors_of
 from kb.stages.distil import FACT as DISTILLER
+from kb.stages.distil import distil_mark
+from kb.stages.fetch import fetched_pages
 from kb.stages.resolve import located_pages, page_mark, term_left_out
-from kb.stages.run import AnyDistiller, BuildRun
+from kb.stages.run import AnyDistiller, AsyncDistiller, BuildRun
 
 STAGES: tuple[Stage, ...] = ("fetch", "distil", "anchor", "encode", "index")
 STALE = "stale"  # no fingerprint is this: the step is done again, and keeps what it had until then
@@ -73,7 +75,10 @@ def update(
 
     Raises:
         MissingKnowledgeBase: if there is none.
-        UsageError: if no page of it came from one of the sources.
+        UsageError: if no page of it came from one of the sources; if the model is another one than the summaries were
+            made by, so that pages which did not change would be paid for again.
+        MissingRequirement: if it was distilled by a model, and none is given.
+        CostStop: when a model's limit of cost is reached; the next update goes on.
         SpaceMismatch: if it was built with other encoders.
         KnowledgeBaseLocked: if another process is writing to it.
         SourceError: if a source fails for good; what was done is kept.
@@ -116,10 +121,14 @@ def update(
         for run in runs:
             findings = _ask(run)
             checked += findings.checked
+            _check_distiller(run, {before.subject_id for _, before, _ in findings.pages})
             _note(run, findings)
         distilled_before = _marks(ledger, "distil")
-        for run in runs:
-            run_stages(run, STAGES)
+        try:
+            for run in runs:
+                run_stages(run, STAGES)
+        finally:
+            ledger.checkpoint()
         changes = _all_changes(ledger)
         n_distilled = sum(distilled_before.get(key) != mark for key, mark in _marks(ledger, "distil").items())
         ledger.drop_fact(FACT)
@@ -206,6 +215,33 @@ def _stale_photos(run: BuildRun, subject_ids: set[str]) -> Iterator[str]:
         was_noted = versions or not anchors_of(step).anchors  # knowledge bases of the first version did not
         if not was_noted or any(now.get(file) != version for file, version in versions.items()):
             yield key
+
+
+def _check_distiller(run: BuildRun, changed: set[str]) -> None:
+    """Do nothing unless a model would be asked again about pages that did not change.
+
+    Raises:
+        UsageError: if it would.
+    """
+    if not isinstance(run.distiller, AsyncDistiller):
+        return
+    done = run.ledger.steps("distil")
+    taxa = run.ledger.subjects("taxon")
+    marks = {
+        key: distil_mark(page, parser=run.source.parser, distiller=run.distiller.name)
+        for key, page in fetched_pages(run).items()
+    }
+    again = [
+        key
+        for key, mark in marks.items()
+        if key not in changed and key in taxa and key in done and done[key].fingerprint not in ("", mark)
+    ]
+    if again:
+        raise UsageError(
+            f"{run.distiller.name} would be asked about {len(again):,} pages that did not change, since something else "
+            "made their summaries",
+            hint="kb update goes on with the model and the prompts of the build; kb build takes new ones",
+        )
 
 
 # --- noting ------------------------------------------------------------------------------------------------------

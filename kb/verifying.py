@@ -19,6 +19,7 @@ from data.errors import StoreError
 from data.files import writer_lock
 from data.records import SpeciesEntry, Verification
 from data.vectors import read_table
+from kb.additions import additions
 from kb.chroma import Collections, Row
 from kb.layout import KnowledgeBaseInfo, Layout
 from kb.ledger import Entry, Ledger
@@ -82,6 +83,8 @@ def _verify(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> Verifica
 def _unfinished(ledger: Ledger) -> Iterator[str]:
     if state := ledger.fact("building"):
         yield f"the last build did not end ({state}); run it again"
+    if ledger.fact("updating") is not None:
+        yield "the last update did not end; run it again"
     for failure in ledger.failures():
         yield f"{failure.taxon}: {failure.stage} failed: {failure.reason}"
 
@@ -96,17 +99,33 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
         text = loads(DistilOutput, step.output).text_sha256 if step.output is not None else None
         if text is not None and not layout.articles.is_whole(text):
             lost["distil"].append(key)
+    own = _lost_additions(layout, ledger)
+    gone = {sha256 for _, _, sha256 in own}
     for entry in ledger.entries("taxon"):
-        anchors = loads(SpeciesEntry, entry.record).anchors
-        if any(a.sha256 is not None and not layout.anchors.is_whole(a.sha256) for a in anchors):
+        photos = {anchor.sha256 for anchor in loads(SpeciesEntry, entry.record).anchors} - gone
+        if any(sha256 is not None and not layout.anchors.is_whole(sha256) for sha256 in photos):
             lost["anchor"].append(entry.subject_id)
     with ledger.transaction():
         for stage, keys in lost.items():
             ledger.drop_steps(keys, [stage])
+    yield from (f"{key}: what you added is missing or damaged ({file}); kb add it again" for key, file, _ in own)
     names = {"fetch": "article", "distil": "text of the article", "anchor": "picture of an anchor"}
     for stage, keys in lost.items():
         for key in keys:
             yield f"{key}: the {names[stage]} is missing or damaged; run kb build again to get it"
+
+
+def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]]:
+    """Return subject, file and hash of what a user added and is lost: nobody else can give it again."""
+    return [
+        (key, name, sha256)
+        for key, addition in additions(ledger).items()
+        for folder, sha256, name in [
+            *((layout.articles, text.sha256, text.source.title) for text in addition.texts),
+            *((layout.anchors, anchor.sha256 or "", anchor.file) for anchor in addition.anchors),
+        ]
+        if not folder.is_whole(sha256)
+    ]
 
 
 def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, mended: list[str]) -> Collections:
