@@ -31,6 +31,14 @@ for package in ("data", "kb", "recognize", "rerank", "cli"):
             failed.append(f"{{found.name}}: {{error}}")
 import recognize
 recognize.load_encoders("starter").sentence.encode_texts(["a red crest"])
+from data.errors import MissingDependency
+for profile in ("paper", "best"):
+    try:
+        recognize.load_encoders(profile).spaces
+        failed.append(f"{{profile}}: loads without its packages")
+    except MissingDependency as error:
+        if error.hint != "pip install 'fieldmark[models]'":
+            failed.append(f"{{profile}}: {{error}} {{error.hint}}")
 print("\\n".join(failed))
 """
 

@@ -10,6 +10,7 @@ from PIL import Image
 from data.contracts import ImageEncoder, TextImageEncoder
 from data.errors import ConfigError, MissingRequirement
 from recognize.encoders.open_clip_models import OpenClipEncoder
+from recognize.encoders.profiles import load_encoders
 from recognize.encoders.timm_models import TimmEncoder
 
 hub_cache = None
@@ -161,3 +162,17 @@ def test_a_device_that_is_not_there_or_not_one_is_refused(clip):
     for device in ("tpu", *(() if torch.cuda.is_available() else ("cuda",))):
         with pytest.raises(ConfigError, match=device):
             OpenClipEncoder("hf-hub:tiny/clip", device=device).dim  # noqa: B018
+
+
+@pytest.mark.parametrize("profile", ["paper", "best"])
+def test_every_model_of_a_profile_is_one_that_its_library_has_weights_for(profile):
+    import open_clip
+    import timm
+
+    encoders = load_encoders(profile)
+    for encoder in encoders.text_image:
+        architecture, _, tag = encoder.name.partition("/")
+        if not encoder.name.startswith("hf-hub:"):
+            assert tag in open_clip.list_pretrained_tags_by_model(architecture)
+    assert timm.models.is_model_pretrained(encoders.visual.name)
+    assert encoders.profile == profile
