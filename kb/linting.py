@@ -19,7 +19,7 @@ from kb.distilling.claims import swapped, unsupported, whose
 from kb.distilling.lexicon import group_of, words_of
 from kb.distilling.subjects import said_subject
 from kb.distilling.trimming import NameHider, foreign_clauses
-from kb.distilling.visual import has_looks, is_on_other_matters, visual_score
+from kb.distilling.visual import has_looks, has_other_matters, is_on_other_matters, visual_score
 
 if TYPE_CHECKING:
     from kb.store import KnowledgeBase
@@ -243,7 +243,7 @@ def _check_sexes(report: _Report, number: int, text: str, passages: list[str], e
 
 
 def _check_looks(report: _Report, number: int, text: str) -> None:
-    is_visual = has_looks(text) or visual_score(text, in_section_on_looks=True) > 0
+    is_visual = visual_score(text, in_section_on_looks=True) > 0 or (has_looks(text) and not has_other_matters(text))
     if not is_visual or is_on_other_matters(text):
         report.add("warning", "not-visual", number, _matters([text]) or "names no part, colour, pattern or size")
     elif clauses := [clause for clause in foreign_clauses(text) if set(_strong_words(clause)) - _IN_PASSING]:
