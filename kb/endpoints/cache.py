@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from data.codec import dumps, loads
@@ -57,8 +61,11 @@ class ReplyCache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
+        # Two connections: who reads does not wait for a writer that waits for the disk.
+        self._reader, self._writer = _Side(), _Side()
+        self._waiting: list[_Waiting] = []
+        self._is_writing = False
+        self._queue_lock = threading.Lock()
 
     def get(self, model: str, request: ChatRequest) -> ChatReply | None:
         """Return the kept reply, marked as cached and free, or None.
@@ -66,12 +73,10 @@ class ReplyCache:
         Raises:
             Refused: if what was kept is a refusal.
         """
-        with self._lock, storage_errors(self.path.parent):
-            row = (
-                self._open()
-                .execute("SELECT reply, refusal FROM replies WHERE key = ?", (request_key(model, request),))
-                .fetchone()
-            )
+        key = request_key(model, request)
+        with self._reader.lock, storage_errors(self.path.parent):
+            db = self._open(self._reader)
+            row = db.execute("SELECT reply, refusal FROM replies WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         if row[1] is not None:
@@ -80,36 +85,71 @@ class ReplyCache:
 
     def put(self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = "") -> None:
         """Keep a reply, or a refusal; the first one that is kept for a request stays."""
-        row = (
-            request_key(model, request),
-            model,
-            request_json(request),
-            dumps(reply) if reply is not None else None,
-            refusal if reply is None else None,
-        )
-        with self._lock, storage_errors(self.path.parent):
-            self._open().execute(
-                "INSERT OR IGNORE INTO replies (key, model, request, reply, refusal) VALUES (?, ?, ?, ?, ?)", row
-            )
+        self._write([_row_of(model, request, reply, refusal)])
+
+    async def keep(
+        self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = ""
+    ) -> None:
+        """Keep a reply as `put` does, off the event loop; all that come meanwhile share the next wait for the disk."""
+        loop = asyncio.get_running_loop()
+        is_kept: asyncio.Future[None] = loop.create_future()
+        waiting = _Waiting(_row_of(model, request, reply, refusal), loop, is_kept)
+        with self._queue_lock:
+            self._waiting.append(waiting)
+            is_first, self._is_writing = not self._is_writing, True
+        if is_first:
+            # Not tied to this caller: if it is cancelled, the others' replies are written all the same.
+            loop.run_in_executor(None, self._write_waiting)
+        await is_kept
+
+    def _write_waiting(self) -> None:
+        while True:
+            with self._queue_lock:
+                batch, self._waiting = self._waiting, []
+                if not batch:
+                    self._is_writing = False
+                    return
+            failure: Exception | None = None
+            try:
+                self._write([waiting.row for waiting in batch])
+            except Exception as error:  # handed to those who wait
+                failure = error
+            for waiting in batch:
+                waiting.tell(failure)
+
+    def _write(self, rows: Sequence[_Row]) -> None:
+        with self._writer.lock, storage_errors(self.path.parent):
+            db = self._open(self._writer)
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                db.executemany(
+                    "INSERT OR IGNORE INTO replies (key, model, request, reply, refusal) VALUES (?, ?, ?, ?, ?)", rows
+                )
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
 
     def __len__(self) -> int:
-        with self._lock, storage_errors(self.path.parent):
-            return int(self._open().execute("SELECT count(*) FROM replies").fetchone()[0])
+        with self._reader.lock, storage_errors(self.path.parent):
+            return int(self._open(self._reader).execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+        for side in (self._writer, self._reader):
+            with side.lock:
+                if side.db is not None:
+                    side.db.close()
+                    side.db = None
 
-    def _open(self) -> sqlite3.Connection:
-        if self._db is None:
+    def _open(self, side: _Side) -> sqlite3.Connection:
+        if side.db is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             try:
                 db.execute("PRAGMA journal_mode=WAL")
-                # A reply is paid for: it must outlive a power cut too; beside the wait for it a sync costs nothing.
+                # A reply is paid for: it must outlive a power cut too.
                 db.execute("PRAGMA synchronous=FULL")
                 db.execute(_SCHEMA)
             except sqlite3.OperationalError:
@@ -120,8 +160,48 @@ class ReplyCache:
                 raise StoreError(
                     f"{self.path} is no cache of replies: {error}", hint="move it away; replies in it are lost"
                 ) from error
-            self._db = db
-        return self._db
+            side.db = db
+        return side.db
+
+
+_Row = tuple[str, str, str, str | None, str | None]
+
+
+def _row_of(model: str, request: ChatRequest, reply: ChatReply | None, refusal: str) -> _Row:
+    text = request_json(request)
+    key = sha256_hex(f"{model}\n{text}")
+    return key, model, text, dumps(reply) if reply is not None else None, refusal if reply is None else None
+
+
+@dataclass(slots=True)
+class _Side:
+    """A connection, once there is one, and whose turn it is to use it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    db: sqlite3.Connection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A row that somebody waits to be written."""
+
+    row: _Row
+    loop: asyncio.AbstractEventLoop
+    is_kept: asyncio.Future[None]
+
+    def tell(self, failure: Exception | None) -> None:
+        """Say in the waiter's own loop that it is written, or why not."""
+
+        def settle() -> None:
+            if self.is_kept.done():
+                return  # cancelled meanwhile
+            if failure is None:
+                self.is_kept.set_result(None)
+            else:
+                self.is_kept.set_exception(failure)
+
+        with suppress(RuntimeError):  # its loop is closed: nobody waits any more
+            self.loop.call_soon_threadsafe(settle)
 
 
 def _as_cached(reply: ChatReply) -> ChatReply:
@@ -177,7 +257,7 @@ class CachedChat:
         try:
             reply = await self._inner.reply(request)
         except Refused as error:
-            self._cache.put(self.name, request, refusal=str(error))
+            await self._cache.keep(self.name, request, refusal=str(error))
             raise
-        self._cache.put(self.name, request, reply=reply)
+        await self._cache.keep(self.name, request, reply=reply)
         return reply

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sqlite3
 import subprocess
@@ -171,3 +172,25 @@ def test_a_killed_process_leaves_every_reply_that_it_had_put(tmp_path: Path) -> 
             break
     process.communicate(timeout=60)
     assert all(kept(path, "k", i) for i in range(last + 1))
+
+
+def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_none(tmp_path):
+    """Those that wait share one commit; what was handed over is written even if nobody waits for it any more."""
+    requests = [ChatRequest(messages=(ChatMessage(role="user", text=f"question {i}"),)) for i in range(60)]
+
+    async def keep_all(cache):
+        tasks = [
+            asyncio.create_task(cache.keep("m", request, reply=ChatReply(text=str(i), model="m")))
+            for i, request in enumerate(requests)
+        ]
+        await asyncio.sleep(0)
+        tasks[7].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    cache = ReplyCache(tmp_path / "replies.sqlite")
+    asyncio.run(keep_all(cache))
+    cache.close()
+    again = ReplyCache(tmp_path / "replies.sqlite")
+    kept = [again.get("m", request) for request in requests]
+    again.close()
+    assert [reply.text if reply else None for reply in kept] == [str(i) for i in range(60)]
