@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cli import building, options, output, reports
-from cli.config import PROFILES, Licences
+from cli.config import DISTILLERS, PROFILES, Licences
 from cli.order import BuildOrder
 from cli.progress import stage_progress
 from data.records import STAGES, Stage
@@ -55,7 +55,20 @@ EXIT_PARTLY = 7
     metavar="URL|folder",
     help="Where the collections go: a Chroma server that others read too, or the folder; moves those that are there.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be built, and write nothing.")
+@click.option(
+    "--distiller",
+    type=click.Choice(DISTILLERS),
+    help="What makes the summaries; the models need [llm.text].  [default: as before, at first extractive]",
+)
+@click.option(
+    "--prompts",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Prompts that replace those of the model distillers, by file name.",
+)
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before a model costs more.")
+@click.option("--offline", is_flag=True, help="Take a model's replies from the cache alone.")
+@click.option("--dry-run", is_flag=True, help="Say what would be built and what a model would cost; write nothing.")
 @click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia asks for one.")
 @click.option("--language", metavar="CODE", help="The Wikipedia to read.  [default: en]")
 @click.option(
@@ -78,6 +91,10 @@ def build(
     profile: str | None,
     only: Stage | None,
     chroma: str | None,
+    distiller: str | None,
+    prompts: Path | None,
+    max_cost: float | None,
+    offline: bool,
     dry_run: bool,
     contact: str | None,
     language: str | None,
@@ -91,11 +108,13 @@ def build(
     """
     order = BuildOrder(
         source=source, taxa=taxa, list_page=list_page, category=category, names=names, terms=terms, limit=limit,
-        only=only, chroma=chroma, is_dry_run=dry_run, has_api_url=api_url is not None,
+        only=only, chroma=chroma, max_cost=max_cost, is_offline=offline, is_dry_run=dry_run,
+        has_api_url=api_url is not None,
     )  # fmt: skip
     settings = options.settings(
-        kb=kb, api_url=api_url, profile=profile, contact=contact, language=language, licences=licences
-    )
+        kb=kb, api_url=api_url, profile=profile, contact=contact, language=language, licences=licences,
+        distiller=distiller, prompts=prompts,
+    )  # fmt: skip
     path = settings.kb or order.default_path
     if dry_run:
         output.write(reports.plan_text(building.planned(order, settings, path)))
@@ -104,6 +123,10 @@ def build(
     with stage_progress(quiet=options.invocation().quiet) as progress:
         built = building.built(order, settings, path, progress)
     seconds = time.monotonic() - began
-    output.write(reports.build_text(built.status, path, seconds=seconds, n_requests=built.n_requests))
+    output.write(
+        reports.build_text(built.status, path, seconds=seconds, n_requests=built.n_requests, model=built.model)
+    )
+    if built.stopped is not None:
+        raise built.stopped
     if built.status.failures:
         ctx.exit(EXIT_PARTLY)

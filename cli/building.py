@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.config import Settings
+from cli.distilling import Distilling, chosen_distiller, estimate_fields, usage_fields
 from cli.order import BuildOrder
 from cli.starter import anchor_spaces
 from cli.wiring import load_encoders
-from data.errors import BadInput, FieldmarkError, SourceError
+from data.errors import BadInput, CostStop, FieldmarkError, SourceError
 from data.records import LeftOut, PageRef, Progress, Status, Taxon, Term
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ class Built:
     path: Path
     status: Status
     n_requests: int | None = None
+    model: Mapping[str, object] = field(default_factory=dict)
+    """What was asked of a language model, as lines of the report."""
+    stopped: CostStop | None = None
+    """What ended the distilling before its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,8 @@ class Plan:
     n_pages: int
     left_out: Mapping[str, int] = field(default_factory=dict)
     n_requests: int | None = None
+    model: Mapping[str, object] = field(default_factory=dict)
+    """What would be asked of a language model, as lines of the report."""
 
 
 def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[[Progress], None]) -> Built:
@@ -67,23 +74,34 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
 
     encoders = load_encoders(settings.profile)
     with ExitStack() as stack:
-        choice = _choose(order, settings, stack, anchor_spaces=anchor_spaces(encoders))
-        status = kb.build(
-            path,
-            choice.taxa,
-            choice.source,
-            encoders,
-            terms=choice.terms,
-            located=choice.located,
-            selection=choice.selection,
-            limit=order.limit,
-            only=order.only,
-            chroma=order.chroma_address,
-            progress=progress,
+        distilling = stack.enter_context(
+            chosen_distiller(settings, path, max_cost=order.max_cost, offline=order.is_offline)
         )
-    if not status.species and order.only is None:
+        choice = _choose(order, settings, stack, anchor_spaces=anchor_spaces(encoders))
+        stopped: CostStop | None = None
+        try:
+            status = kb.build(
+                path,
+                choice.taxa,
+                choice.source,
+                encoders,
+                terms=choice.terms,
+                located=choice.located,
+                selection=choice.selection,
+                limit=order.limit,
+                only=order.only,
+                distiller=distilling.distiller,
+                chroma=order.chroma_address,
+                progress=progress,
+            )
+        except CostStop as error:
+            stopped = error
+            with kb.open(path) as store:
+                status = store.status()
+        model = usage_fields(distilling)
+    if not status.species and order.only is None and stopped is None:
         raise _nothing(order, choice.source.name, status)
-    return Built(path=path, status=status, n_requests=_requests(choice.source))
+    return Built(path=path, status=status, n_requests=_requests(choice.source), model=model, stopped=stopped)
 
 
 def _nothing(order: BuildOrder, source: str, status: Status) -> FieldmarkError:
@@ -110,6 +128,9 @@ def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
                 n_pages += 1
                 if n_pages == order.limit:
                     break
+        # Nothing is asked, so no key is needed.
+        distilling = stack.enter_context(chosen_distiller(settings, path, max_cost=order.max_cost, offline=True))
+        model = _estimated(distilling, path, choice.source, n_pages)
     return Plan(
         path=path,
         source=choice.source.name,
@@ -117,6 +138,18 @@ def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
         n_pages=n_pages,
         left_out=dict(reasons),
         n_requests=_requests(choice.source),
+        model=model,
+    )
+
+
+def _estimated(distilling: Distilling, path: Path, source: ArticleSource, n_pages: int) -> Mapping[str, object]:
+    from kb.distilling.estimate import estimate_distilling
+    from kb.distilling.llm import ModelDistiller
+
+    if distilling.chat is None or not isinstance(distilling.distiller, ModelDistiller):
+        return {}
+    return estimate_fields(
+        estimate_distilling(path, source, distilling.distiller, distilling.chat.endpoint, n_pages=n_pages)
     )
 
 

@@ -18,10 +18,11 @@ FILE_NAME = "fieldmark.toml"
 PREFIX = "FIELDMARK_"
 # Variables that tests and CI read; they are no settings of the product.
 NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_")
-PATHS = ("kb", "home")
+PATHS = ("kb", "home", "prompts")
 
 Licences = Literal["free", "any"]
-PROFILES = ("starter",)
+PROFILES = ("starter", "paper", "best")
+DISTILLERS = ("extractive", "model", "model-two-pass", "model-summary", "article", "chunks")
 
 
 @dataclass(slots=True)
@@ -49,6 +50,10 @@ class Settings:
     language: str = "en"
     licences: Licences = "free"
     """`any` takes photos of every licence; what comes out must then not be published."""
+    distiller: str | None = None
+    """What makes summaries; None keeps what the knowledge base was built with, at first the extractive one."""
+    prompts: Path | None = None
+    """A folder whose prompts replace those of the model distillers."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
     """Models behind endpoints: `text`, `vision`, `search`, `image`; in the file the tables `[llm.text]`, ..."""
 
@@ -129,6 +134,8 @@ def _checked(key: str, value: object, *, where: str, folder: Path | None, prefix
         raise ConfigError(f"{key} in {where}: expected a text, got {value!r}")
     if key == "licences" and value not in get_args(Licences):
         raise ConfigError(f"licences in {where}: expected one of {', '.join(get_args(Licences))}, got {value!r}")
+    if key == "distiller" and value not in DISTILLERS:
+        raise ConfigError(f"distiller in {where}: expected one of {', '.join(DISTILLERS)}, got {value!r}")
     if key == "profile" and value not in PROFILES:
         raise ConfigError(f"profile in {where}: expected one of {', '.join(PROFILES)}, got {value!r}")
     return value

@@ -35,6 +35,10 @@ class BuildOrder:
     only: Stage | None = None
     chroma: str | None = None
     """Where the collections go: the address of a server, or `folder`."""
+    max_cost: float | None = None
+    """US dollars that a model may cost."""
+    is_offline: bool = False
+    """Whether replies of models come from the cache alone."""
     is_dry_run: bool = False
     has_api_url: bool = False
     """Whether this command line, not a standing setting, names a wiki."""

@@ -50,9 +50,11 @@ def _failures(status: Status) -> list[str]:
     return lines
 
 
-def build_text(status: Status, path: Path, *, seconds: float, n_requests: int | None) -> str:
-    """Return the report of a build: what the knowledge base holds now, and what the run cost."""
-    cost = {"requests": n_requests, "seconds": f"{seconds:.1f}"}
+def build_text(
+    status: Status, path: Path, *, seconds: float, n_requests: int | None, model: Mapping[str, object] | None = None
+) -> str:
+    """Return the report of a build: what the knowledge base holds now, what was asked of a model, what the run cost."""
+    cost = {**(model or {}), "requests": n_requests, "seconds": f"{seconds:.1f}"}
     return "\n".join([as_fields({"knowledge base": str(path), **_counts(status), **cost}), *_failures(status)])
 
 
@@ -65,6 +67,7 @@ def plan_text(plan: Plan) -> str:
         "pages found": plan.n_pages,
         "left out": _by_reason(plan.left_out),
         "requests": plan.n_requests,
+        **plan.model,
     }
     return as_fields(fields) + "\nnothing was written"
 

@@ -26,7 +26,7 @@ _WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
 }
 
 
-def make_distiller(name: DistillerName, *, chat: ChatModel | None = None, prompts: Path | None = None) -> AnyDistiller:
+def make_distiller(name: str, *, chat: ChatModel | None = None, prompts: Path | None = None) -> AnyDistiller:
     """Return the distiller of a name.
 
     Args:

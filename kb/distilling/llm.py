@@ -27,6 +27,8 @@ PASSES: dict[Mode, tuple[Literal["distil", "summarise", "refine"], ...]] = {
 TARGET_WORDS = {"distil": 76, "summarise": 127, "refine": 76}
 MAX_WORDS = {"distil": 110, "summarise": 200, "refine": 110}
 MAX_OUTPUT_TOKENS = 2000
+# What makes a reply of which nothing is left a failure; without one, it said nothing of looks.
+FAULTS = frozenset(("unsupported", "markup", "too long", "out of form"))
 ASKED_AGAIN = 1
 """How often a reply with faults is given back."""
 
@@ -90,7 +92,7 @@ class ModelDistiller:
             is_first = place == 0
             messages = self._messages(step, source, taxon, title=article.source.title if is_first else "")
             rules = Rules(max_words=MAX_WORDS[step], is_refined=step != "summarise")
-            found = await self._ask(messages, source, article, rules, hider, expects_some=_expects(article, taxon))
+            found = await self._ask(messages, source, article, rules, hider, taxon)
             if not found.statements:
                 return Distilled(summary=None, draft=draft)
             summary = self._summary(article, found, stage="refined" if rules.is_refined else "summary")
@@ -113,6 +115,10 @@ class ModelDistiller:
             "cost_usd": round(self._cost_usd, 6),
             "repairs": dict(sorted(self.repairs.items())),
         }
+
+    def prompt_tokens(self, step: Literal["distil", "summarise", "refine"]) -> float:
+        """Return about how many tokens the prompt of a pass has, at four characters each."""
+        return len(self._prompts.text(step)) / 4
 
     def first_request(self, article: Article, taxon: Taxon) -> ChatRequest:
         """Return what the model is asked first about an article."""
@@ -141,13 +147,16 @@ class ModelDistiller:
         article: Article,
         rules: Rules,
         hider: NameHider,
-        *,
-        expects_some: bool,
+        taxon: Taxon,
     ) -> Checked:
         for again in range(ASKED_AGAIN + 1):
             reply = await self._chat.reply(_request(messages))
             self._count(reply)
-            found = _judged(reply, sentences, article, rules, hider, expects_some=expects_some)
+            found = checked(reply.text, sentences, article.text, rules, hider)
+            if reply.finish == "length":
+                found.problems.append("- it was cut off; make it shorter")
+            if found.is_readable and not found.statements and not found.problems and _says_looks(article, taxon):
+                found.problems.append("- nothing of it says what can be seen, but there are sentences that do")
             if not found.problems or again == ASKED_AGAIN:
                 break
             self.repairs["asked again"] += 1
@@ -158,8 +167,7 @@ class ModelDistiller:
         self.repairs.update(found.repairs)
         if not found.is_readable:
             raise MalformedAnswer(f"{self._chat.name}: not in the form that was asked for, after being told")
-        if not found.statements and any(found.repairs.values()):
-            kinds = ", ".join(sorted(found.repairs))
+        if not found.statements and (kinds := ", ".join(sorted(found.repairs.keys() & FAULTS))):
             raise MalformedAnswer(f"{self._chat.name}: nothing of the reply can be used ({kinds})")
         return found
 
@@ -184,24 +192,7 @@ def _request(messages: tuple[ChatMessage, ...]) -> ChatRequest:
     return ChatRequest(messages=messages, json_schema=SCHEMA, max_tokens=MAX_OUTPUT_TOKENS)
 
 
-def _judged(
-    reply: ChatReply,
-    sentences: Sequence[Numbered],
-    article: Article,
-    rules: Rules,
-    hider: NameHider,
-    *,
-    expects_some: bool,
-) -> Checked:
-    found = checked(reply.text, sentences, article.text, rules, hider)
-    if reply.finish == "length":
-        found.problems.append("- it was cut off; make it shorter")
-    if found.is_readable and not found.statements and not found.problems and expects_some:
-        found.problems.append("- it is empty, but there are sentences on what the species looks like")
-    return found
-
-
-def _expects(article: Article, taxon: Taxon) -> bool:
+def _says_looks(article: Article, taxon: Taxon) -> bool:
     """Return whether the article has a section on looks with something in it, so that an empty reply is lazy."""
     summary = ExtractiveDistiller().distil(article, taxon)
     return summary is not None and summary.scope == "description"

@@ -70,9 +70,10 @@ def checked(text: str, sentences: Sequence[Numbered], article: str, rules: Rules
     """Return the statements of a reply that hold.
 
     Mended: text around the JSON; white space; numbers of sentences that there are not, beside ones that there are; the
-    species' own name in a refined statement. Dropped, and named as a problem: statements that name no sentence, whose
-    colours or numbers those sentences do not have, that hold markup or addresses, that are too long; and refined ones
-    that name nothing visible. What is longer in all than allowed loses its last statements.
+    species' own name in a refined statement. Dropped: empty and repeated statements, and refined ones that name nothing
+    visible. Dropped, and named as a problem: statements that name no sentence, whose colours or numbers those sentences
+    do not have, that hold markup or addresses, that are too long. What is longer in all than allowed loses its last
+    statements, and is a problem too.
 
     Args:
         text: the reply.
@@ -157,11 +158,14 @@ def _statement(
     spans = tuple(dict.fromkeys(span for sentence in known for span in sentence.spans))
     fault = _fault(text, known, _evidence_text(article, known, spans))
     if fault is None and rules.is_refined:
-        if hider.names_in(text):
-            text = hider.hide(text)
+        nameless = hider.hide(text) if hider.names_in(text) else text
+        if not has_looks(nameless):
+            # Dropped without asking again: there is nothing about it to mend.
+            result.repairs["not visual"] += 1
+            return None
+        if nameless != text:
+            text = nameless
             result.repairs["own name"] += 1
-        if not has_looks(text):
-            fault = "not visual", "names nothing that can be seen"
     if fault is not None:
         kind, words = fault
         result.repairs[kind] += 1

@@ -42,7 +42,9 @@ def distil(run: BuildRun) -> None:
     terms = run.ledger.subjects("term")
     given = {key: loads(Term, record) for key, record in terms.items() if record}
     done = run.ledger.steps("distil")
-    marks = {key: distil_mark(run, page) for key, page in pages.items()}
+    marks = {
+        key: distil_mark(page, parser=run.source.parser, distiller=run.distiller.name) for key, page in pages.items()
+    }
     marks |= {key: fingerprint(dumps(term)) for key, term in given.items()}
     todo = [key for key, mark in marks.items() if key not in done or done[key].fingerprint != mark]
     run.ledger.set_fact(FACT, kind_of(run.distiller.name))
@@ -74,9 +76,9 @@ FACT = "distiller"
 """The fact of the ledger that names the kind of distiller of the last build."""
 
 
-def distil_mark(run: BuildRun, page: FetchOutput) -> str:
+def distil_mark(page: FetchOutput, *, parser: str, distiller: str) -> str:
     """Return the fingerprint of what a page is distilled from and by."""
-    return fingerprint(page.sha256, page.source.revision, run.source.parser, run.distiller.name)
+    return fingerprint(page.sha256, page.source.revision, parser, distiller)
 
 
 def lost_body(ledger: Ledger, key: str, error: StoreError) -> Step:

@@ -99,6 +99,11 @@ def fetched_pages(run: BuildRun) -> dict[str, FetchOutput]:
 
 
 def restore(run: BuildRun, subject_id: str, output: FetchOutput) -> FetchedPage:
+    """Return the page as it was fetched; see `restored`."""
+    return restored(run.layout, subject_id, output)
+
+
+def restored(layout: Layout, subject_id: str, output: FetchOutput) -> FetchedPage:
     """Return the page as it was fetched.
 
     Raises:
@@ -106,7 +111,7 @@ def restore(run: BuildRun, subject_id: str, output: FetchOutput) -> FetchedPage:
     """
     return FetchedPage(
         page=PageRef(subject_id=subject_id, title=output.source.title, revision=output.source.revision),
-        body=run.layout.articles.read(output.sha256).decode(),
+        body=layout.articles.read(output.sha256).decode(),
         media_type=output.media_type,
         source=output.source,
         categories=output.categories,

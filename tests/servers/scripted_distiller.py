@@ -36,8 +36,11 @@ def fenced_sentences(call: Call) -> list[tuple[int, str]]:
 def distil(call: Call) -> Reaction:
     """Return the first sentences that name a colour, each with its number."""
     found = [(number, text) for number, text in fenced_sentences(call) if COLOURS.search(text)]
-    statements = [{"text": text, "sentences": [number]} for number, text in found if len(text.split()) <= 40]
-    return json.dumps({"statements": statements[:N_SENTENCES]})
+    found = [(number, text) for number, text in found if len(text.split()) <= 40][:N_SENTENCES]
+    if "cannot be used" in call.text:  # told what is wrong, it drops those statements, or the last one
+        wrong = {int(place) for place in re.findall(r"^- statement (\d+)", call.text, re.MULTILINE)} or {len(found)}
+        found = [item for place, item in enumerate(found, 1) if place not in wrong]
+    return json.dumps({"statements": [{"text": text, "sentences": [number]} for number, text in found]})
 
 
 def slowly(seconds: float, call: Call) -> Reaction:

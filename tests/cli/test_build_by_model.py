@@ -1,0 +1,207 @@
+"""`kb build --distiller model...` against a server whose model is a script: what it says, asks and costs."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from cli.config import DISTILLERS
+from kb.distilling.choosing import DistillerName
+from tests.servers.openai_server import OpenAIServer
+from tests.servers.scripted_distiller import slowly
+
+N_BIRDS = 6
+ARTICLE = """## Description
+It is a large owl, 60 cm long, with {colour} upperparts and yellow eyes. The bill is black. It is number {n} of all.
+## Behaviour
+It hunts at night.
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(lambda call: slowly(0.01, call), key="sk-test") as running:
+        yield running
+
+
+@pytest.fixture
+def owls(cli: Any, tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A folder of six owls, settings for the server, and the command that builds them."""
+    from kb.taxa import load_checklist
+
+    checklist = load_checklist()
+    owls = checklist.find("Strigidae")
+    assert owls is not None
+    for n, taxon in enumerate(checklist.species_of(owls)[:N_BIRDS]):
+        page = tmp_path / "owls" / taxon.common_name / "article.txt"
+        page.parent.mkdir(parents=True)
+        page.write_text(ARTICLE.format(colour=("brown", "grey", "white")[n % 3], n=n))
+    (tmp_path / "fieldmark.toml").write_text(
+        f'[llm.text]\nmodel = "scripted"\nbase_url = "{server.base_url}"\napi_key_env = "TEST_KEY"\n'
+        "price_in = 1.0\nprice_out = 2.0\nmax_concurrent = 2\n"
+    )
+    monkeypatch.setenv("TEST_KEY", "sk-test")
+    return ["build", "--source", "folder:owls", "--taxon", "Strigidae", "--kb", "owls.kb"]
+
+
+def fields(text: str) -> dict[str, str]:
+    return dict(line for line in (re.split(r"\s{2,}", row, maxsplit=1) for row in text.splitlines()) if len(line) == 2)
+
+
+def test_the_choices_are_those_of_the_library() -> None:
+    assert get_args(DistillerName) == DISTILLERS
+
+
+def test_a_dry_run_says_what_it_would_take_and_asks_nothing(cli: Any, owls: list[str], server: OpenAIServer) -> None:
+    plan = fields(cli.call(*owls, "--distiller", "model-two-pass", "--dry-run", check=True).stdout)
+    assert plan["to distil"] == "6 pages"
+    assert plan["model calls"].startswith("12")
+    assert re.fullmatch(r"about [\d,]+ in, [\d,]+ out \(articles of the usual length\)", plan["tokens"])
+    assert plan["time"].endswith("2 requests at a time")
+    assert re.fullmatch(r"about \$0\.\d\d", plan["cost"])
+    assert server.n_calls == 0
+    assert not Path("owls.kb").exists()
+
+
+def test_a_dry_run_of_what_was_fetched_measures_it_and_leaves_out_what_is_done(
+    cli: Any, owls: list[str], server: OpenAIServer
+) -> None:
+    cli.call(*owls, check=True)
+    plan = fields(cli.call(*owls, "--distiller", "model", "--dry-run", check=True).stdout)
+    assert plan["to distil"] == "6 pages"
+    assert "lengths of 6 articles" in plan["tokens"]
+    guessed = int(plan["tokens"].split()[1].replace(",", ""))
+    report = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
+    really = int(report["tokens"].split()[0].replace(",", ""))
+    assert guessed == pytest.approx(really, rel=0.1)
+    plan = fields(cli.call(*owls, "--dry-run", check=True).stdout)
+    assert plan["to distil"] == "0 pages, 6 done already"
+
+
+def test_a_build_reports_calls_tokens_and_cost_and_the_next_one_costs_nothing(
+    cli: Any, owls: list[str], server: OpenAIServer
+) -> None:
+    report = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
+    assert (report["model calls"], report["summaries"]) == ("6", "6")
+    assert server.n_calls == 6
+    assert server.most_at_once <= 2
+    tokens_in, tokens_out = (int(part.split()[0].replace(",", "")) for part in report["tokens"].split(", "))
+    assert float(report["cost"].removeprefix("$")) == pytest.approx(tokens_in * 1e-6 + tokens_out * 2e-6, abs=1e-4)
+    again = fields(cli.call(*owls, check=True).stdout)
+    assert (again["model calls"], again["cost"]) == ("0", "$0.0000")
+    cli.call(*owls, "--distiller", "extractive", check=True)
+    back = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
+    assert back["model calls"] == "0, 6 from the cache"
+    shown = (
+        cli.call("show", "Oriental Bay Owl", "--kb", "owls.kb").stdout
+        + cli.call("status", "--kb", "owls.kb", check=True).stdout
+    )
+    assert "sk-test" not in shown
+    assert server.n_calls == 6
+
+
+def test_the_key_lies_in_no_file(cli: Any, owls: list[str], tmp_path: Path, isolated_environment: Path) -> None:
+    cli.call(*owls, "--distiller", "model", check=True)
+    written = [path for folder in (tmp_path, isolated_environment) for path in folder.rglob("*") if path.is_file()]
+    assert any(path.name == "replies.sqlite" for path in written)
+    assert [path for path in written if b"sk-test" in path.read_bytes()] == []
+
+
+def test_max_cost_stops_with_7_keeps_what_is_done_and_says_how_to_go_on(
+    cli: Any, owls: list[str], server: OpenAIServer
+) -> None:
+    stopped = cli.call(*owls, "--distiller", "model", "--max-cost", "0.008")
+    assert stopped.exit_code == 7
+    assert "--max-cost goes on from there" in stopped.stderr
+    report = fields(stopped.stdout)
+    assert 0 < int(report["summaries"]) == server.n_calls < N_BIRDS
+    assert float(report["cost"].removeprefix("$")) <= 0.008
+    done = cli.call(*owls, "--max-cost", "1", check=True)
+    assert fields(done.stdout)["summaries"] == "6"
+    assert server.n_calls == 6
+    assert cli.call("verify", "--kb", "owls.kb").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "words"),
+    [
+        (("--max-cost", "1"), 2, "--max-cost is for models, and the distiller extractive asks none"),
+        (("--offline",), 2, "--offline is for models"),
+        (("--distiller", "model", "--prompts", "owls"), 2, "holds no prompt"),
+        (("--distiller", "model", "--offline"), 7, "offline, and no reply of scripted@"),
+    ],
+)
+def test_what_cannot_be_done_says_so_before_a_model_is_asked(
+    cli: Any, owls: list[str], server: OpenAIServer, arguments: tuple[str, ...], exit_code: int, words: str
+) -> None:
+    outcome = cli.call(*owls, *arguments)
+    assert outcome.exit_code == exit_code
+    assert words in outcome.stdout + outcome.stderr
+    assert server.n_calls == 0
+
+
+def test_without_settings_price_or_key_it_says_what_is_missing(
+    cli: Any, owls: list[str], server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tmp_path / "fieldmark.toml"
+    whole = settings.read_text()
+    settings.write_text(whole.replace("price_out = 2.0\n", ""))
+    priceless = cli.call(*owls, "--distiller", "model", "--max-cost", "1")
+    assert (priceless.exit_code, "the price of scripted@" in priceless.stderr) == (2, True)
+    assert "unknown: set price_in" in cli.call(*owls, "--distiller", "model", "--dry-run", check=True).stdout
+    settings.write_text(whole)
+    monkeypatch.delenv("TEST_KEY")
+    keyless = cli.call(*owls, "--distiller", "model")
+    assert (keyless.exit_code, "TEST_KEY, which is not set" in keyless.stderr) == (3, True)
+    settings.write_text("")
+    bare = cli.call(*owls, "--distiller", "model")
+    assert (bare.exit_code, "there is no [llm.text]" in bare.stderr) == (3, True)
+    assert server.n_calls == 0
+
+
+@pytest.mark.integration
+def test_a_build_of_a_wiki_survives_kill_9_without_paying_twice(
+    cli: Any, server: OpenAIServer, wiki_api_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finches of a real MediaWiki; at most the two replies in flight at each kill are asked for again."""
+    monkeypatch.setenv("TEST_KEY", "sk-test")
+    (tmp_path / "fieldmark.toml").write_text(
+        f'[llm.text]\nmodel = "scripted"\nbase_url = "{server.base_url}"\napi_key_env = "TEST_KEY"\n'
+        "price_in = 1.0\nprice_out = 2.0\nmax_concurrent = 2\n"
+    )
+    server.script = lambda call: slowly(0.1, call)
+    asked = ["build", "--taxon", "Fringillidae", "--api-url", wiki_api_url, "--distiller", "model"]
+    cli.run(*asked[:-2], "--kb", "birds.kb", "--only", "resolve", check=True)
+    cli.run("build", "--api-url", wiki_api_url, "--kb", "birds.kb", "--only", "fetch", check=True)
+    process = subprocess.Popen(
+        [*cli.command(), *asked, "--kb", "birds.kb"],
+        cwd=tmp_path, env=cli.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while server.n_calls < 4 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    in_vain = server.n_calls
+    assert in_vain >= 4
+    report = fields(cli.run(*asked, "--kb", "birds.kb", check=True).stdout)
+    n_distinct = len({call.text for call in server.calls})
+    assert n_distinct <= server.n_calls <= n_distinct + 2
+    assert int(report["summaries"]) > 4
+    assert cli.run("verify", "--kb", "birds.kb").exit_code == 0
+
+
+def test_the_scripted_distiller_runs_by_itself(tmp_path: Path) -> None:
+    """The documentation shows it: a server that others can start."""
+    script = Path(__file__).resolve().parents[1] / "servers" / "scripted_distiller.py"
+    helped = subprocess.run([sys.executable, str(script), "--help"], capture_output=True, text=True, timeout=60)
+    assert helped.returncode == 0
+    assert "--port" in helped.stdout
