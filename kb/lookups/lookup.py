@@ -29,6 +29,9 @@ VECTOR_SHARE = 0.35
 MIN_SIMILARITY = 0.35
 
 N_PASSAGES = 3  # of a web search
+QUESTION = (
+    "What do the terms in this search for photos mean, and which visible features show that a photo fits? {query}"
+)
 AT_ONCE = 8  # queries whose passages a model writes at the same time
 
 _log = logging.getLogger(__name__)
@@ -148,9 +151,8 @@ def gathered(
         known = [mention.text for mention in found.mentions]
         learnt = named_once(wiki.explain(query, known=known), held_terms(store))
     if search is not None and query.strip() and not found and not learnt:
-        passages = [
-            p for p in search.search(query, n=N_PASSAGES) if p.text.strip() and (p.source.url or p.source.title)
-        ]
+        passages = search.search(QUESTION.format(query=query), n=N_PASSAGES)
+        passages = [passage for passage in passages if passage.text.strip()]
         learnt = terms_of_passages(query, passages[:N_PASSAGES])
     return (replace(found, terms=(*found.terms, *learnt)) if learnt else found), learnt
 

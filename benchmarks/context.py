@@ -1,0 +1,118 @@
+"""What `kb context` finds on a file of queries: how many name a species or a term, out of the KB or out of a wiki.
+
+    python -m benchmarks.context --queries ../shared/benchmarks/inquire_queries_*.csv [--kb DIR] [--api-url URL]
+
+Prints a table by supercategory. With `--list` also a line for each query, to be read: what was found by which
+words. Nothing is kept in the knowledge base.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import kb
+import recognize
+from cli.config import resolve
+from cli.starter import starter_knowledge
+from kb.lookups.findings import Findings
+from kb.lookups.lookup import Explainer, gathered
+from kb.wiki.explaining import WikiTerms
+from kb.wiki.source import WikipediaSource
+
+COLUMNS = ("queries", "species", "group", "terms", "any of these", "nothing", "from KB", "from wiki")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What was found on one query; `n_learnt` terms are the wiki's."""
+
+    query: str
+    supercategory: str
+    found: Findings
+    n_learnt: int
+
+    @property
+    def counts(self) -> Counter[str]:
+        """One for each column that the query counts in."""
+        of_kb = len(self.found.terms) - self.n_learnt
+        marks = {
+            "queries": True,
+            "species": bool(self.found.species),
+            "group": bool(self.found.groups),
+            "terms": bool(self.found.terms),
+            "any of these": bool(self.found),
+            "nothing": not self.found,
+            "from KB": bool(of_kb or self.found.species or self.found.groups),
+            "from wiki": bool(self.n_learnt),
+        }
+        return Counter({name: 1 for name, holds in marks.items() if holds})
+
+
+def read(paths: Iterable[Path]) -> list[tuple[str, str]]:
+    """Return `(query, supercategory)` of the files of INQUIRE."""
+    rows = (row for path in paths for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    return [(row["query_text"].strip(), row["supercategory"]) for row in rows]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the counts by supercategory in Markdown."""
+    names = [*dict.fromkeys(sorted(row.supercategory for row in rows)), "all"]
+    lines = [f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
+    for name in names:
+        counts: Counter[str] = Counter()
+        for row in rows:
+            if name in ("all", row.supercategory):
+                counts += row.counts
+        lines.append(f"| {name} | {' | '.join(str(counts[column]) for column in COLUMNS)} |")
+    return "\n".join(lines)
+
+
+def line(row: Row) -> str:
+    """Return what was found on a query, by which words."""
+    if not row.found:
+        return f"{row.query}\t-"
+    species = [entry.taxon.scientific_name for entry in row.found.species]
+    groups = [f"{group.text} ({len(group.ids)})" for group in row.found.groups]
+    terms = [term.name for term in row.found.terms]
+    how = " (by description)" if row.found.is_by_description else ""
+    return f"{row.query}\t{'; '.join([*species, *groups, *terms])}{how}"
+
+
+def main() -> None:
+    """Ask and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--queries", type=Path, nargs="+", required=True)
+    parser.add_argument("--kb", type=Path)
+    parser.add_argument("--api-url")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    encoders = recognize.load_encoders("starter")
+    with ExitStack() as stack:
+        path = options.kb or starter_knowledge(resolve().home, encoders)
+        store = stack.enter_context(kb.open(path))
+        wiki: Explainer | None = None
+        source: WikipediaSource | None = None
+        if options.api_url:
+            source = WikipediaSource(options.api_url, contact=resolve().contact)
+            stack.callback(source.close)
+            wiki = WikiTerms(source)
+        rows = []
+        for query, supercategory in read(options.queries):
+            found, learnt = gathered(store, query, encoders.sentence, wiki=wiki)
+            rows.append(Row(query=query, supercategory=supercategory, found=found, n_learnt=len(learnt)))
+        if options.list:
+            sys.stdout.writelines(f"{line(row)}\n" for row in rows)
+        asked = "" if source is None else f", {source.requests_made} requests to the wiki"
+        sys.stdout.write(f"{len(rows)} queries, {len(store.taxon_ids)} species, {len(store.terms())} terms{asked}\n")
+        sys.stdout.write(table(rows) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""How well look-ups find species and terms from text: words (BM25), vectors, and both, with two sentence encoders.
+
+    python -m benchmarks.lookups --data ../shared/birds [--encoders starter,minilm]
+
+Species: of every article one sentence of the summary at a time is held out; the question is the article's sentence that
+it came from, with all names of the species blotted out, and the species must be found among all of them by what is left
+of its summary. Terms: questions in other words than the definitions (`term_questions.tsv`, written by us for this),
+among all terms that ship. Intervals are bootstraps over species or terms; differences are paired.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+import recognize
+from data.arrays import FloatArray
+from data.contracts import TextEncoder
+from data.metrics import Measured, hit, measure, reciprocal_rank
+from data.records import Source, Taxon
+from data.starter.knowledge import read_terms
+from kb.distilling.distill import ExtractiveDistiller
+from kb.lookups.bm25 import BM25, tokens
+from kb.lookups.lookup import VECTOR_SHARE, WORDS_SHARE
+from kb.taxa import load_checklist
+from kb.wiki.parse import parse_article
+
+QUESTIONS = Path(__file__).with_name("term_questions.tsv")
+PER_SPECIES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question, the row of the right document, and what that document holds where it is another one for this."""
+
+    text: str
+    truth: int
+    document: str | None = None
+
+
+def species_questions(folder: Path) -> tuple[list[str], list[Question]]:
+    """Return the summary of every species, and questions that its own summary answers without their sentence."""
+    checklist, distiller = load_checklist(), ExtractiveDistiller()
+    documents: list[str] = []
+    questions: list[Question] = []
+    for line in (folder / "articles.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        taxon = checklist.find(row["scientific_name"])
+        if taxon is None:
+            continue
+        article = parse_article(row["html"], source=Source(title=row["title"]))
+        summary = distiller.distil(article, taxon)
+        if summary is None or len(summary.statements) < 2:
+            continue
+        of_this = []
+        for i, statement in enumerate(summary.statements):
+            rest = " ".join(other.text for j, other in enumerate(summary.statements) if j != i)
+            said = " ".join(article.text[span.start : span.end] for span in statement.evidence)
+            text = without_names(said, taxon, row["title"])
+            if len(tokens(text)) >= 5:
+                of_this.append(Question(text=text, truth=len(documents), document=without_names(rest, taxon, "")))
+        of_this.sort(key=lambda question: sha256(question.text.encode()).hexdigest())  # a fixed draw
+        questions += of_this[:PER_SPECIES]
+        documents.append(without_names(summary.text, taxon, row["title"]))
+    return documents, questions
+
+
+def without_names(text: str, taxon: Taxon, title: str) -> str:
+    """Return a text without the names of a species and the words that they are made of."""
+    names = (*taxon.common_names, taxon.scientific_name, *taxon.synonyms, title)
+    words = {word for name in names for word in re.findall(r"[^\W\d_]{3,}", name.lower())}
+    pattern = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+    return re.sub(rf"\b(?:{pattern})s?\b", "it", text, flags=re.IGNORECASE)
+
+
+def term_questions() -> tuple[list[str], list[Question]]:
+    """Return the text of every term, and the questions."""
+    terms = read_terms()
+    row_of = {term.name: row for row, term in enumerate(terms)}
+    lines = [line.split("\t") for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    documents = [f"{term.name}: {term.definition} {term.look_for}" for term in terms]
+    return documents, [Question(text=text, truth=row_of[name]) for name, text in lines]
+
+
+def ranks(
+    documents: Sequence[str], questions: Sequence[Question], encoders: Mapping[str, TextEncoder]
+) -> dict[str, list[int]]:
+    """Return the rank of the right document for each question, 1 the best, by every way of looking up."""
+    held = [tokens(text) for text in documents]
+    by_words = []
+    for question in questions:
+        words = held
+        if question.document is not None:
+            words = [*held[: question.truth], tokens(question.document), *held[question.truth + 1 :]]
+        by_words.append(BM25(words).scores(tokens(question.text)))
+    words_alone: FloatArray = np.stack(by_words)
+    scores = {"words (BM25)": words_alone}
+    for name, encoder in encoders.items():
+        similar = _similarities(documents, questions, encoder)
+        scores[f"{name} vectors"] = similar
+        scores[f"{name} vectors + words"] = WORDS_SHARE * words_alone + VECTOR_SHARE * similar
+    truths = [question.truth for question in questions]
+    return {
+        name: [_rank(row, truth) for row, truth in zip(table, truths, strict=True)] for name, table in scores.items()
+    }
+
+
+def _similarities(documents: Sequence[str], questions: Sequence[Question], encoder: TextEncoder) -> FloatArray:
+    table: FloatArray = encoder.encode_texts([question.text for question in questions])
+    similar: FloatArray = table @ encoder.encode_texts(documents).T
+    own = [(row, question) for row, question in enumerate(questions) if question.document is not None]
+    if own:
+        vectors = encoder.encode_texts([question.document or "" for _, question in own])
+        for (row, question), vector in zip(own, vectors, strict=True):
+            similar[row, question.truth] = table[row] @ vector
+    return similar
+
+
+def _rank(scores: FloatArray, truth: int) -> int:
+    """Return the rank of the right document; of equal ones it is the last."""
+    return int((scores >= scores[truth]).sum())
+
+
+def table(found: Mapping[str, Sequence[int]], groups: Sequence[int], *, against: str) -> str:
+    """Return the table of all ways in Markdown, with paired differences of hit@1 to one of them."""
+    lines = [f"| | hit@1 | hit@5 | MRR@10 | hit@1 minus {against} |", "|---|---|---|---|---|"]
+    reference = [hit(rank, 1) for rank in found[against]]
+    for name, given in found.items():
+        cells = [
+            _cell(measure(name, [hit(rank, 1) for rank in given], groups)),
+            _cell(measure(name, [hit(rank, 5) for rank in given], groups)),
+            _cell(measure(name, [reciprocal_rank(rank, 10) for rank in given], groups)),
+        ]
+        paired = [hit(rank, 1) - other for rank, other in zip(given, reference, strict=True)]
+        cells.append("" if name == against else _cell(measure(name, paired, groups), sign="+"))
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(measured: Measured, *, sign: str = "") -> str:
+    low, high = measured.micro_interval
+    return f"{measured.micro:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})"
+
+
+def load(names: Sequence[str]) -> dict[str, TextEncoder]:
+    """Return the sentence encoders of these names."""
+    found: dict[str, TextEncoder] = {}
+    for name in names:
+        if name == "minilm":
+            from recognize.encoders.sentence_models import SentenceEncoder
+
+            found["all-MiniLM-L6-v2"] = SentenceEncoder()
+        else:
+            found[name] = recognize.load_encoders(name).sentence
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--encoders", default="starter,minilm")
+    options = parser.parse_args()
+    encoders = load(options.encoders.split(","))
+    for title, (documents, questions) in (
+        ("species by a sentence held out", species_questions(options.data)),
+        ("terms by what they mean", term_questions()),
+    ):
+        groups = [question.truth for question in questions]
+        sys.stdout.write(f"{title}: {len(questions)} questions, {len(set(groups))} asked for, {len(documents)} texts\n")
+        found = ranks(documents, questions, encoders)
+        sys.stdout.write(table(found, groups, against=f"{next(iter(encoders))} vectors + words") + "\n\n")
+
+
+if __name__ == "__main__":
+    main()
