@@ -73,8 +73,8 @@ class MissingDependency(MissingRequirement):
 class MissingKnowledgeBase(MissingRequirement):
     """There is no knowledge base at the path."""
 
-    def __init__(self, path: Path, *, why: str = "there is no knowledge base") -> None:
-        super().__init__(f"{why} at {path}", hint=f"build one: kb build --taxon Aves --kb {path}")
+    def __init__(self, path: Path, *, why: str = "there is no knowledge base", hint: str | None = None) -> None:
+        super().__init__(f"{why} at {path}", hint=hint or f"build one: kb build --taxon Aves --kb {path}")
         self.path = path
 
 

@@ -32,7 +32,7 @@ from kb.stages.index import index
 from kb.stages.resolve import Located, resolve_taxa, resolve_terms
 from kb.stages.run import AnyDistiller, BuildRun
 from kb.store import KnowledgeBase, warm_cache
-from kb.verifying import mend_chroma, open_or_rebuild
+from kb.verifying import keep_info, mend_chroma, open_or_rebuild
 
 ANCHORS_PER_SPECIES = 3  # VR-RAG section 5.2: "up to three images of that species"
 
@@ -174,9 +174,12 @@ def _publish(run: BuildRun, stages: Sequence[Stage]) -> None:
         encode(run, work)
     if "index" in stages:
         mended: list[str] = []
+        keep_info(run.ledger, run.info)
         collections = open_or_rebuild(run.layout, run.info, mended)
         try:
-            if mended or run.ledger.fact("indexing") is not None:
+            # A ledger that was lost and begun anew knows nothing of the rows that are there.
+            is_new = run.ledger.fact("generation") is None
+            if mended or is_new or run.ledger.fact("indexing") is not None:
                 mend_chroma(run.info, run.ledger, collections)
             index(run, collections, work)
             warm_cache(run.layout, run.ledger, collections)

@@ -99,6 +99,9 @@ class Layout:
             MissingKnowledgeBase: if there is none.
         """
         if not self.toml.is_file():
+            if self.ledger.is_file():
+                hint = f"kb verify --kb {self.root} writes it again"
+                raise MissingKnowledgeBase(self.root, why="kb.toml is missing", hint=hint)
             why = "no kb.toml, so no knowledge base" if self.root.is_dir() else "there is no knowledge base"
             raise MissingKnowledgeBase(self.root, why=why)
         return read_info(self.toml)
@@ -108,12 +111,15 @@ class Layout:
 
         Raises:
             UsageError: if something that is no knowledge base lies there; we never write into foreign folders.
+            MissingKnowledgeBase: if it is one that has lost its `kb.toml`.
         """
         if self.root.exists() and not self.root.is_dir():
             raise UsageError(f"{self.root} is a file, expected a folder or nothing")
         if self.root.is_dir() and not self.toml.exists():
             strangers = {path.name for path in self.root.iterdir()} - {".lock"}
             # A build that was killed right after it began leaves a lock and perhaps a partial kb.toml.
+            if self.ledger.name in strangers:
+                self.require()
             if any(not name.startswith(".part-") for name in strangers):
                 raise UsageError(
                     f"{self.root} holds other files and no knowledge base", hint="name an empty or new folder"
@@ -131,7 +137,7 @@ def read_info(path: Path) -> KnowledgeBaseInfo:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        hint = "write it again by hand, or build anew in another folder"
+        hint = "mend it by hand, or remove it and run kb verify, which writes it again"
         raise ConfigError(f"{path}: not TOML: {error}", hint=hint) from error
     if table.get("schema") != SCHEMA_VERSION:
         raise StoreError(
@@ -148,9 +154,14 @@ def read_info(path: Path) -> KnowledgeBaseInfo:
 
 def write_info(path: Path, info: KnowledgeBaseInfo) -> None:
     """Write `kb.toml`."""
+    write_atomic(path, info_text(info).encode())
+
+
+def info_text(info: KnowledgeBaseInfo) -> str:
+    """Return the text of `kb.toml`."""
     lines = ["# What this knowledge base is. Only `chroma` is meant to be changed by hand.", ""]
     for field in fields(info):
         value = getattr(info, field.name)
         # JSON strings, integers and lists of strings are TOML as well.
         lines.append(f"{field.name} = {json.dumps(list(value) if isinstance(value, tuple) else value)}")
-    write_atomic(path, ("\n".join(lines) + "\n").encode())
+    return "\n".join(lines) + "\n"

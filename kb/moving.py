@@ -10,7 +10,7 @@ from data.errors import SourceUnavailable
 from kb.chroma import Collections
 from kb.layout import KnowledgeBaseInfo, Layout, write_info
 from kb.ledger import Ledger
-from kb.verifying import mend_chroma
+from kb.verifying import keep_info, mend_chroma
 
 
 def collections_at(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, to: str | None) -> KnowledgeBaseInfo:
@@ -42,6 +42,7 @@ def move_collections(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *,
     with Collections(layout, moved, forget=not to) as target:
         mend_chroma(moved, ledger, target)
     write_info(layout.toml, moved)
+    keep_info(ledger, moved)
     if not info.chroma:
         shutil.rmtree(layout.chroma, ignore_errors=True)
         return moved

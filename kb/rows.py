@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from data.arrays import FloatArray
 from data.codec import dumps, loads
 from data.errors import StoreError
 from data.records import Anchor, Source, SpeciesEntry, Term
@@ -76,7 +82,8 @@ def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionK
     rows = []
     for position, (item, content) in enumerate(items):
         if item not in vectors:
-            raise StoreError(f"the ledger has no vector of {item} of {subject_id(subject)} in {collection}")
+            lost = f"the ledger has no vector of {item} of {subject_id(subject)} in {collection}"
+            raise StoreError(lost, hint="kb verify says what else is lost, and what to do")
         rows.append(
             Row(
                 id=row_id(subject, kind, item),
@@ -86,6 +93,15 @@ def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionK
             )
         )
     return rows
+
+
+def vectors_mark(vectors: Mapping[str, FloatArray], items: Sequence[str]) -> str:
+    """Return one hash of these items' vectors, which tells whether a store still holds them as they were made."""
+    digest = hashlib.sha256()
+    for item in items:
+        digest.update(f"{item}\n".encode())
+        digest.update(np.ascontiguousarray(vectors[item], dtype="<f4").tobytes())
+    return digest.hexdigest()[:32]
 
 
 def _metadata(subject: Subject, kind: CollectionKind, position: int, item: str) -> Metadata:

@@ -9,25 +9,30 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from data.codec import loads
 from data.errors import StoreError
-from data.files import writer_lock
+from data.files import write_atomic, writer_lock
 from data.records import SpeciesEntry, Verification
 from data.vectors import read_table
 from kb.additions import additions
+from kb.auditing import Audit, audit_rows, audit_vectors
 from kb.chroma import Collections, Row
-from kb.layout import KnowledgeBaseInfo, Layout
+from kb.layout import KnowledgeBaseInfo, Layout, info_text
 from kb.ledger import Entry, Ledger
 from kb.rows import rows_of, subject_of
 from kb.stages.distil import DistilOutput
 from kb.stages.fetch import FetchOutput
 from kb.storage import is_full, storage_error
 from kb.store import matrix_names, tables_from_chroma, warm_cache
+
+INFO = "kb.toml"
+"""The fact of the ledger that holds the text of `kb.toml`."""
+_BUILD_ANEW = "run the kb build that made it once more; what was added by hand must be added again"
 
 
 def verify(path: str | Path) -> Verification:
@@ -52,25 +57,46 @@ def verify(path: str | Path) -> Verification:
         (True, ())
     """
     layout = Layout(Path(path))
-    info = layout.require()
     if not layout.ledger.is_file():
-        raise StoreError(f"{layout.ledger} is missing", hint="run the kb build that made it once more")
+        layout.require()
+        raise StoreError(f"{layout.ledger} is missing", hint=_BUILD_ANEW)
     with writer_lock(layout.lock):
         ledger = Ledger(layout.ledger)
         try:
             if damage := ledger.problems():
-                raise StoreError(f"{layout.ledger} is damaged: {damage[0]}", hint="build the knowledge base anew")
-            return _verify(layout, info, ledger)
+                hint = f"remove {layout.ledger}* and {_BUILD_ANEW}"
+                raise StoreError(f"{layout.ledger} is damaged: {damage[0]}", hint=hint)
+            return _verify(layout, ledger)
         finally:
             ledger.close()
 
 
-def _verify(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> Verification:
-    problems = [*_unfinished(ledger), *_lost_files(layout, ledger)]
-    mended: list[str] = []
+def keep_info(ledger: Ledger, info: KnowledgeBaseInfo) -> None:
+    """Keep a copy of `kb.toml` in the ledger, from which `verify` can write it again."""
+    if ledger.fact(INFO) != info_text(info):
+        ledger.set_fact(INFO, info_text(info))
+
+
+def _restore_info(layout: Layout, ledger: Ledger) -> list[str]:
+    kept = ledger.fact(INFO)
+    if layout.toml.is_file() or kept is None:
+        return []
+    write_atomic(layout.toml, kept.encode())
+    return ["kb.toml was missing, written again from the ledger"]
+
+
+def _verify(layout: Layout, ledger: Ledger) -> Verification:
+    audit = Audit()
+    audit.mended.extend(_restore_info(layout, ledger))
+    info = layout.require()
+    keep_info(ledger, info)
+    audit_rows(ledger, audit)
+    problems, mended = audit.problems, audit.mended
+    problems += [*_unfinished(ledger), *_lost_files(layout, ledger)]
     collections = open_or_rebuild(layout, info, mended)
     try:
-        mended += mend_chroma(info, ledger, collections)
+        audit_vectors(ledger, collections, audit)
+        mended += mend_chroma(info, ledger, collections, spared=audit.spared)
         mended += _mend_cache(layout, ledger, collections)
         digest = _digest(ledger, collections)
     finally:
@@ -146,29 +172,41 @@ def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, mended: list[str]) 
     return collections
 
 
-def mend_chroma(info: KnowledgeBaseInfo, ledger: Ledger, collections: Collections) -> list[str]:
-    """Make Chroma hold exactly the rows that the ledger's entries stand for; return what had to be mended."""
+def mend_chroma(
+    info: KnowledgeBaseInfo,
+    ledger: Ledger,
+    collections: Collections,
+    *,
+    spared: Collection[tuple[str, str]] = frozenset(),
+) -> list[str]:
+    """Make Chroma hold exactly the rows that the ledger's entries stand for; return what had to be mended.
+
+    The rows of `spared` `(collection, subject id)` stay what they are.
+    """
     entries = [*ledger.entries("taxon"), *ledger.entries("term")]
     notes = []
     for name, (kind, _) in collections.names.items():
         owners = {row: entry for entry in entries for row in entry.rows.get(name, ())}
+        kept = {row for row, entry in owners.items() if (name, entry.subject_id) in spared}
         wrong: dict[str, Entry] = {}
         strangers: list[str] = []
         seen: set[str] = set()
         for page in collections.read(name):
             expected = {
                 row.id: row
-                for entry in {owners[r.id].subject_id: owners[r.id] for r in page if r.id in owners}.values()
+                for entry in {
+                    owners[r.id].subject_id: owners[r.id] for r in page if r.id in owners and r.id not in kept
+                }.values()
                 for row in rows_of(subject_of(entry), ledger, name, kind)
             }
             seen |= {row.id for row in page}
-            strangers += [row.id for row in page if row.id not in expected]
+            strangers += [row.id for row in page if row.id not in expected and row.id not in kept]
             wrong |= {
                 owners[row.id].subject_id: owners[row.id]
                 for row in page
                 if row.id in expected and not _same(row, expected[row.id])
             }
-        lost = {owner.subject_id: owner for row, owner in owners.items() if row not in seen}
+        lost = {owner.subject_id: owner for row, owner in owners.items() if row not in seen and row not in kept}
         if strangers:
             collections.delete(name, strangers)
             notes.append(f"{name}: {len(strangers)} rows that no entry stands for, removed")

@@ -19,7 +19,7 @@ from data.images import read_image
 from data.records import Anchor
 from kb.layout import CollectionKind, collection_names
 from kb.ledger import Step, fingerprint
-from kb.rows import Subject, items_of, subject_id
+from kb.rows import Subject, items_of, subject_id, vectors_mark
 from kb.stages.run import BuildRun, grouped
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _encode_texts(
     ]
     with run.ledger.transaction():
         run.ledger.put_vectors(collection, [(s, i, v) for (s, i, _), v in zip(rows, vectors, strict=True)])
-        run.ledger.record(_step(subject, collection, kind, None) for subject in group)
+        run.ledger.record(_step(run, subject, collection, kind, None) for subject in group)
 
 
 def _given(run: BuildRun, kind: CollectionKind, space: str, keys: Sequence[str]) -> dict[int, FloatArray]:
@@ -117,7 +117,7 @@ def _encode_anchors(run: BuildRun, collection: str, encoder: ImageEncoder, group
         run.ledger.put_vectors(
             collection, [(key, anchor.anchor_id, v) for (key, anchor, _), v in zip(good, vectors, strict=True)]
         )
-        run.ledger.record(_step(s, collection, "anchors", errors.get(subject_id(s))) for s in group)
+        run.ledger.record(_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group)
         # A picture that is gone or damaged is fetched again by the next build.
         run.ledger.drop_steps(errors, ["anchor"])
     return len(errors)
@@ -130,9 +130,12 @@ def _read(run: BuildRun, anchor: Anchor) -> Image | str:
         return str(error)
 
 
-def _step(subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:
+def _step(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:
+    """Return the row of a subject; its output is the hash of the vectors, by which damage to them shows."""
+    key, items = subject_id(subject), [item for item, _ in items_of(subject, kind)]
     return Step(
-        subject_id=subject_id(subject),
+        subject_id=key,
+        output=None if error else vectors_mark(run.ledger.vectors(collection, key), items),
         stage="encode",
         space=collection,
         fingerprint=encode_mark(subject, collection, kind),
