@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 @click.option("--wiki/--no-wiki", default=None, help="Look up in the wiki what the knowledge base does not explain.")
 @click.option("--api-url", metavar="URL", help="The wiki's api.php, which is then asked; --wiki alone asks Wikipedia.")
 @click.option("--contact", metavar="TEXT", help="Who asks, for the User-Agent; Wikimedia's wikis want to know.")
+@click.option("--web/--no-web", default=None, help="Search the web ([llm.search]) where nothing else is found.")
+@click.option("--model/--no-model", default=None, help="Let a model ([llm.text]) write the passage from what is found.")
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before search or model cost more.")
+@click.option("--offline", is_flag=True, help="Ask nobody: replies come from those that are kept.")
 @click.option("--store/--no-store", default=True, help="Keep what was learnt in the knowledge base.")
 @click.option(
     "--format",
@@ -43,13 +47,18 @@ def context(
     wiki: bool | None,
     api_url: str | None,
     contact: str | None,
+    web: bool | None,
+    model: bool | None,
+    max_cost: float | None,
+    offline: bool,
     store: bool,
     form: str | None,
 ) -> None:
     """Explain the species and terms in QUERY, with sources; finding nothing is no error.
 
-    The knowledge base answers, offline. A wiki is asked as well where one is named (--wiki, --api-url, or api_url in
-    the settings), for the words that the knowledge base does not know.
+    The knowledge base answers, offline. For words that it does not know a wiki is asked where one is named (--wiki,
+    --api-url, or api_url in the settings), then the web where [llm.search] is set; where [llm.text] is set, that model
+    writes the passage, out of what was found alone.
 
     Example: kb context "Water frogs in amplexus position"
     """
@@ -63,7 +72,9 @@ def context(
     settings = options.settings(kb=kb, api_url=api_url, contact=contact)
     with (
         wiring.opened_or_starter(settings) as knowledge,
-        wiring.helpers_of_context(settings, wiki=wiki) as helpers,
+        wiring.helpers_of_context(
+            settings, wiki=wiki, web=web, model=model, max_cost=max_cost, offline=offline
+        ) as helpers,
     ):
         rows = zip(
             asked, wiring.contexts_of(knowledge, [query.text for query in asked], helpers, keep=store), strict=True

@@ -6,8 +6,8 @@ Every function imports what it needs when it is called, so that `kb --help` load
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +39,6 @@ def opened(settings: Settings) -> Iterator[KnowledgeBase]:
 @contextmanager
 def opened_or_starter(settings: Settings) -> Iterator[KnowledgeBase]:
     """Open the knowledge base that the settings name, else the one that ships with Fieldmark."""
-    from dataclasses import replace
-
     if settings.kb is None:
         settings = replace(settings, kb=starter_knowledge(settings.home, load_encoders("starter")))
     with opened(settings) as store:
@@ -82,19 +80,56 @@ class ContextHelpers:
 
 
 @contextmanager
-def helpers_of_context(settings: Settings, *, wiki: bool | None) -> Iterator[ContextHelpers]:
-    """Open what the settings name: a wiki where one is named and `wiki` is not False, Wikipedia where it is True."""
+def helpers_of_context(
+    settings: Settings,
+    *,
+    wiki: bool | None,
+    web: bool | None = False,
+    model: bool | None = False,
+    max_cost: float | None = None,
+    offline: bool = False,
+) -> Iterator[ContextHelpers]:
+    """Open what the settings name and the flags do not forbid.
+
+    Args:
+        settings: `api_url` names the wiki, `[llm.search]` what searches the web, `[llm.text]` the model that writes.
+        wiki: None asks a wiki that is named, True Wikipedia too.
+        web: None searches where that is set, True must.
+        model: None has a model write the passage where one is set, True must.
+        max_cost: US dollars; for search and model each.
+        offline: nothing is asked: replies come from those that are kept.
+
+    Raises:
+        MissingRequirement: if there is no such endpoint, or no key for it.
+        UsageError: if the cost is limited and a price is not known.
+    """
+    with ExitStack() as stack:
+        helpers = ContextHelpers(wiki=_wiki_terms(settings, stack, wiki=False if offline else wiki))
+        asks_web, asks_model = (
+            kind in settings.llm if flag is None else flag for kind, flag in (("search", web), ("text", model))
+        )
+        if asks_web or asks_model:
+            from cli.distilling import connected
+            from kb.endpoints import ChatWebSearch
+
+            if asks_web:
+                search = stack.enter_context(connected(settings, "search", max_cost=max_cost, offline=offline))
+                helpers = replace(helpers, search=ChatWebSearch(search))
+            if asks_model:
+                chat = stack.enter_context(connected(settings, "text", max_cost=max_cost, offline=offline))
+                helpers = replace(helpers, chat=chat)
+        yield helpers
+
+
+def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> Explainer | None:
     if not (settings.api_url is not None if wiki is None else wiki):
-        yield ContextHelpers()
-        return
+        return None
     from kb.wiki.explaining import WikiTerms
     from kb.wiki.source import WikipediaSource
 
     source = WikipediaSource(settings.api_url, contact=settings.contact, language=settings.language)
-    try:
-        yield ContextHelpers(wiki=WikiTerms(source))
-    finally:
-        source.close()
+    stack.callback(source.close)
+    return WikiTerms(source)
 
 
 def contexts_of(
