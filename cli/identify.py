@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -89,6 +90,7 @@ def identify(
     looks like the species' anchors, its pictures in the knowledge base; at most 1. text_part, visual_part:
     what each of the two gave to the score of the default preset. A blank: there is nothing to compare with.
     """
+    leave_cores_to_the_encoder()
     settings = options.settings(kb=kb)
     sink_form = _format(form, file)
     quiet = options.invocation().quiet
@@ -118,6 +120,15 @@ def identify(
     if n_failed:
         output.warn(f"{n_failed:,} of {output.plural(len(found), 'photo')} could not be read")
         ctx.exit(EXIT_PARTLY)
+
+
+def leave_cores_to_the_encoder() -> None:
+    """Have NumPy multiply on one thread; it heeds this if it has not been loaded yet.
+
+    All cores encode the next photos meanwhile. Threads of NumPy's own would wait for each other by spinning, which
+    cost a quarter of the throughput.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _find(arguments: Sequence[str]) -> list[str]:

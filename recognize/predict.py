@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -142,8 +143,8 @@ class Recognizer:
     def identify(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
         """Yield a row for each photo, in the order given; one that cannot be read is a row with an error.
 
-        Photos are read as they are needed, two batches ahead, so the stream may be endless. Without a calibration that
-        fits, confidences are null, and the answer is the first species however little speaks for it.
+        Photos are read as they are needed, a few batches ahead, so the stream may be endless. Without a calibration
+        that fits, confidences are null, and the answer is the first species however little speaks for it.
 
         Args:
             images: paths, bytes of picture files, PIL pictures, or `data.images.Photo`s.
@@ -180,22 +181,38 @@ class Recognizer:
 
     def _ranked(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
         """Yield batches with a ranking for each readable photo, and the seconds that a photo took after decoding."""
-        batches = decode_in_batches(images, batch_size=self._batch_size, n_threads=self._n_decoders)
-        for batch, n_readable in batches:
+        for batch, queries, seconds in self._encoded(images):
             start = time.perf_counter()
-            queries = self._encode([decoded.photo.image for decoded in batch if decoded.photo is not None])
-            rankings = self._score(self._knowledge, queries, self._settings) if n_readable else []
-            yield batch, rankings, queries, (time.perf_counter() - start) / max(1, n_readable)
+            rankings = self._score(self._knowledge, queries, self._settings) if len(queries) else []
+            seconds += time.perf_counter() - start
+            yield batch, rankings, queries, seconds / max(1, len(queries))
 
-    def _encode(self, pictures: Sequence[Image]) -> Queries:
+    def _encoded(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], Queries, float]]:
+        """Yield batches with their vectors and the seconds that these took; the next is encoded meanwhile."""
+        batches = decode_in_batches(images, batch_size=self._batch_size, n_threads=self._n_decoders)
+        waiting: tuple[list[Decoded], Future[tuple[Queries, float]]] | None = None
+        with ThreadPoolExecutor(1, thread_name_prefix="encode") as pool:
+            for batch, _ in batches:
+                pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
+                coming = batch, pool.submit(self._encode, pictures)
+                if waiting is not None:
+                    yield waiting[0], *waiting[1].result()
+                waiting = coming
+            if waiting is not None:
+                yield waiting[0], *waiting[1].result()
+
+    def _encode(self, pictures: Sequence[Image]) -> tuple[Queries, float]:
+        """Return the vectors of some pictures, and the seconds that they took."""
+        start = time.perf_counter()
         by_space: dict[str, FloatArray] = {}
         for encoder in (*self._encoders.text_image, self._encoders.visual):
             if encoder.space not in by_space:  # the visual encoder may be one of the others
                 by_space[encoder.space] = encoder.encode_images(pictures)
-        return Queries(
+        queries = Queries(
             text_image=tuple(by_space[encoder.space] for encoder in self._encoders.text_image),
             visual=by_space[self._encoders.visual.space],
         )
+        return queries, time.perf_counter() - start
 
     def _candidates(
         self, ranking: Ranking, query: FloatArray, entries: dict[int, SpeciesEntry]

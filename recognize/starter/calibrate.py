@@ -19,6 +19,7 @@ from recognize.calibration import (
     FEATURES,
     RANKS,
     Calibration,
+    Evidence,
     JudgedRank,
     Parameters,
     vocabulary_hash,
@@ -44,12 +45,14 @@ def fit_parameters(weights: FusionWeights, lesson: Lesson) -> Parameters:
     temperature = round(fit_temperature(lesson.present), _DIGITS)
     shares = _shares(lesson.present)
     models: dict[str, dict[str, float]] = {}
+    present, absent_ones = ([case.evidence(temperature) for cases in groups for case in cases]
+                            for groups in (lesson.present, lesson.absent))  # fmt: skip
     for rank in RANKS:
-        rows, right = rows_of(lesson.present, temperature, rank), is_right(lesson.present, rank)
-        models[rank] = _named(fit_logistic(rows, right, shares))
-    both = (*lesson.present, *lesson.absent)
-    is_absent = np.repeat([False, True], [sum(map(len, lesson.present)), sum(map(len, lesson.absent))])
-    absent = fit_logistic(rows_of(both, temperature, "species"), is_absent, _shares(both))
+        right = is_right([case for cases in lesson.present for case in cases], rank)
+        models[rank] = _named(fit_logistic(rows_of(present, rank), right, shares))
+    is_absent = np.repeat([False, True], [len(present), len(absent_ones)])
+    rows = rows_of([*present, *absent_ones], "species")
+    absent = fit_logistic(rows, is_absent, _shares([*lesson.present, *lesson.absent]))
     return Parameters(
         weights=weights,
         temperature=temperature,
@@ -60,14 +63,13 @@ def fit_parameters(weights: FusionWeights, lesson: Lesson) -> Parameters:
     )
 
 
-def rows_of(groups: Sequence[Sequence[Case]], temperature: float, rank: JudgedRank) -> Scores:
-    """Return the features of all cases for the chance of a rank, `(n, n_features)`."""
-    return np.stack([case.evidence(temperature).row(rank) for cases in groups for case in cases])
+def rows_of(found: Sequence[Evidence], rank: JudgedRank) -> Scores:
+    """Return the features of photos for the chance of a rank, `(n, n_features)`."""
+    return np.stack([evidence.row(rank) for evidence in found])
 
 
-def is_right(groups: Sequence[Sequence[Case]], rank: JudgedRank) -> NDArray[np.bool_]:
+def is_right(cases: Sequence[Case], rank: JudgedRank) -> NDArray[np.bool_]:
     """Return for each case whether its first species is right, or of the right genus or family."""
-    cases = [case for group in groups for case in group]
     firsts, truth = np.array([case.first for case in cases]), np.array([case.truth for case in cases])
     return cases[0].lineages.same(firsts, truth, rank)
 

@@ -30,7 +30,8 @@ def _are_same(images: tuple[Image.Image, ...], others: tuple[Image.Image, ...]) 
 def pixels_of(image: Image.Image) -> FloatArray:
     """Return a picture as `(3, IMAGE_PX, IMAGE_PX)` float32 in [-1, 1], squeezed to a square: nothing is cut off."""
     size = (IMAGE_PX, IMAGE_PX)
-    small = np.asarray(image.convert("RGB").resize(size, Image.Resampling.BICUBIC, reducing_gap=3.0))
+    plain = image if image.mode == "RGB" else image.convert("RGB")  # which would copy it
+    small = np.asarray(plain.resize(size, Image.Resampling.BICUBIC, reducing_gap=3.0))
     pixels = np.empty((3, *size), dtype=np.float32)
     for channel in range(3):
         pixels[channel] = small[:, :, channel]

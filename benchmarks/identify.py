@@ -1,0 +1,164 @@
+"""How fast `kb identify` is on the knowledge that ships: a new process, a warm one, a folder, and its memory.
+
+    python -m benchmarks.identify --photos FOLDER [--n 300] [--rounds 5]
+
+The folder's throughput stands beside the bare ONNX model on tensors that are ready, the better of two ways to run it:
+pictures side by side, a thread each, and one after the other with all threads. Both are timed in turns, so that a busy
+machine slows both. What is aimed at: a new process under 2 s, a warm photo under 0.1 s, 80 % of the bare model's
+throughput, memory under 500 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+# Runs the command line in this process, then says what memory it took, in KiB.
+RUN = """
+import resource, sys
+from cli.main import main
+try:
+    main()
+except SystemExit:
+    pass
+sys.stderr.write(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")
+"""
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Return how long it takes."""
+    return both_clocks(action)[0]
+
+
+def both_clocks(action: Callable[[], object]) -> tuple[float, float]:
+    """Return how long it takes, and how long all processors together worked on it for us."""
+    start, worked = time.perf_counter(), time.process_time()
+    action()
+    return time.perf_counter() - start, time.process_time() - worked
+
+
+def bare_runs(tensors: list[object]) -> dict[str, Callable[[], None]]:
+    """Return the two ways to run the bare model over all tensors."""
+    import onnxruntime
+
+    from recognize.starter.encoder import TOWER_FILE, Weights
+
+    n_threads = os.cpu_count() or 1
+
+    def session(threads: int) -> onnxruntime.InferenceSession:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        path = str(Weights().folder / TOWER_FILE)
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    alone, together = session(1), session(n_threads)
+
+    def side_by_side() -> None:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(lambda tensor: alone.run(None, {"pixels": tensor}), tensors))
+
+    def one_by_one() -> None:
+        for tensor in tensors:
+            together.run(None, {"pixels": tensor})
+
+    return {"side by side": side_by_side, "one by one": one_by_one}
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    from cli.identify import leave_cores_to_the_encoder
+
+    leave_cores_to_the_encoder()  # as the command does: before NumPy is loaded, so all below is imported late
+
+    from PIL import Image
+
+    import kb
+    import recognize
+    from cli import wiring
+    from cli.starter import starter_knowledge
+    from data.images import find_images
+    from recognize.answers import ABSENT_SHARE, MIN_CONFIDENCE
+    from recognize.starter.tower import pixels_of
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--photos", type=Path, required=True)
+    parser.add_argument("--n", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=5)
+    args = parser.parse_args()
+    photos = [str(path) for path in find_images([str(args.photos)])]
+    photos = photos[:: max(1, len(photos) // args.n)][: args.n]
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        encoders = recognize.load_encoders("starter")
+        _ = encoders.spaces  # the weights are read here, not while the clock runs
+        unpacking = seconds(lambda: starter_knowledge(home, encoders))
+        environment = {**os.environ, "FIELDMARK_HOME": folder}
+        environment.pop("FIELDMARK_KB", None)
+
+        def identify(*arguments: str) -> int:
+            command = [sys.executable, "-c", RUN, "identify", "--quiet", "--format", "jsonl", *arguments]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            return int(done.stderr.rsplit("peak ", 1)[1])
+
+        new = [seconds(lambda: identify(photos[0])) for _ in range(args.rounds)]
+        peak = identify(*photos)
+        store = kb.open(starter_knowledge(home, encoders))
+        recognizer = wiring.recognizer(
+            store, preset="default", n=5, min_confidence=MIN_CONFIDENCE, absent_share=ABSENT_SHARE
+        )
+        warm = [seconds(lambda photo=photo: list(recognizer.identify([photo]))) for photo in photos[:50]]  # type: ignore[misc]
+        tensors: list[object] = []
+        for photo in photos:
+            with Image.open(photo) as image:
+                tensors.append(pixels_of(image.convert("RGB"))[None])
+        runs = {**bare_runs(tensors), "identify": lambda: list(recognizer.identify(photos))}
+        times: dict[str, list[float]] = {name: [] for name in runs}
+        work: dict[str, list[float]] = {name: [] for name in runs}
+        for _ in range(args.rounds):
+            for name, run in runs.items():
+                took, worked = both_clocks(run)
+                times[name].append(took)
+                work[name].append(worked)
+        store.close()
+    ratios = [min(a, b) / c for a, b, c in zip(*times.values(), strict=True)]
+    effort = statistics.median(min(a, b) / c for a, b, c in zip(*work.values(), strict=True))
+    lines = [
+        f"{len(photos)} photos of {args.photos}, {args.rounds} rounds, {os.cpu_count()} cores; medians (worst)",
+        "",
+        "| | measured | aim |",
+        "|---|---|---|",
+        f"| a new process, one photo, knowledge unpacked | {middle(new)} s | 2 |",
+        f"| warm, a photo at a time | {middle(warm)} s | 0.1 |",
+        *(
+            f"| bare model, {name} | {len(photos) / statistics.median(times[name]):.1f} photos/s | |"
+            for name in ("side by side", "one by one")
+        ),
+        f"| kb identify over the folder | {len(photos) / statistics.median(times['identify']):.1f} photos/s | |",
+        f"| of the better bare run, in the same round | {statistics.median(ratios):.0%} ({min(ratios):.0%}) | 80 % |",
+        f"| the same by processor time, which a busy machine distorts less | {effort:.0%} | |",
+        f"| peak memory over the folder | {peak / 1024:.0f} MiB | 500 MB |",
+        f"| unpacking the knowledge, once | {unpacking:.1f} s | |",
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def middle(values: list[float]) -> str:
+    """Return the median, and the worst in brackets."""
+    return f"{statistics.median(values):.3f} ({max(values):.3f})"
+
+
+if __name__ == "__main__":
+    main()

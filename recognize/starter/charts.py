@@ -1,0 +1,89 @@
+"""Line charts as SVG, drawn by hand: a few panels side by side, each with its own lines and one legend for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from xml.sax.saxutils import escape
+
+COLOURS: Final = ("#b45309", "#1d6f8c", "#3f3f46")
+"""One for each line; far apart also for who sees no red or green."""
+
+_SIDE: Final = 260  # pixels of a panel's plot, which is square
+_LEFT, _TOP, _BOTTOM, _GAP, _RIGHT = 62, 40, 78, 64, 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line through points in `[0, 1] x [0, 1]`; with `is_marked` the points are dots on it."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    is_marked: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A plot: its title, its lines, whose names are the same in all panels, and whether the diagonal is drawn."""
+
+    title: str
+    lines: Sequence[Line]
+    has_diagonal: bool = False
+
+
+def draw(panels: Sequence[Panel], *, x: str, y: str, top: float = 1.0) -> str:
+    """Return the SVG of some panels.
+
+    Args:
+        panels: from left to right.
+        x: what the horizontal axis is, from 0 to 1.
+        y: what the vertical axis is.
+        top: where the vertical axis ends.
+    """
+    width = _LEFT + len(panels) * _SIDE + (len(panels) - 1) * _GAP + _RIGHT
+    height = _TOP + _SIDE + _BOTTOM
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="12" fill="#27272a">',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+    ]
+    for number, panel in enumerate(panels):
+        parts += _panel(panel, _LEFT + number * (_SIDE + _GAP), x=x, y=y, top=top)
+    at = _LEFT
+    for line, colour in zip(panels[0].lines, COLOURS, strict=False):
+        parts.append(f'<path d="M{at} {height - 18}h22" stroke="{colour}" stroke-width="2"/>')
+        parts.append(f'<text x="{at + 28}" y="{height - 14}">{escape(line.name)}</text>')
+        at += 46 + 7 * len(line.name)
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _panel(panel: Panel, left: float, *, x: str, y: str, top: float) -> list[str]:
+    def at(point: tuple[float, float]) -> tuple[float, float]:
+        return left + point[0] * _SIDE, _TOP + _SIDE * (1 - min(point[1], top) / top)
+
+    parts = [f'<text x="{left + _SIDE / 2}" y="{_TOP - 14}" text-anchor="middle">{escape(panel.title)}</text>']
+    for step in range(6):
+        share = step / 5
+        (across, _), (_, down) = at((share, 0)), at((0, share * top))
+        parts.append(f'<path d="M{left} {down:.1f}h{_SIDE}M{across:.1f} {_TOP}v{_SIDE}" stroke="#e4e4e7"/>')
+        parts.append(f'<text x="{across:.1f}" y="{_TOP + _SIDE + 18}" text-anchor="middle">{share:.1f}</text>')
+        parts.append(f'<text x="{left - 8}" y="{down + 4:.1f}" text-anchor="end">{share * top:.1f}</text>')
+    middle = _TOP + _SIDE / 2
+    parts.append(f'<text x="{left + _SIDE / 2}" y="{_TOP + _SIDE + 38}" text-anchor="middle">{escape(x)}</text>')
+    parts.append(
+        f'<text x="{left - 40}" y="{middle}" text-anchor="middle" transform="rotate(-90 {left - 40} {middle})">'
+        f"{escape(y)}</text>"
+    )
+    parts.append(f'<rect x="{left}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}" fill="none" stroke="#71717a"/>')
+    if panel.has_diagonal:
+        parts.append(
+            f'<path d="M{left} {_TOP + _SIDE}L{left + _SIDE} {_TOP}" stroke="#71717a" stroke-dasharray="4 4"/>'
+        )
+    for line, colour in zip(panel.lines, COLOURS, strict=False):
+        points = [at(point) for point in line.points]
+        path = "L".join(f"{across:.1f} {down:.1f}" for across, down in points)
+        parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        if line.is_marked:
+            parts += [f'<circle cx="{across:.1f}" cy="{down:.1f}" r="3" fill="{colour}"/>' for across, down in points]
+    return parts
