@@ -163,23 +163,11 @@ def _runs(named: Sequence[str]) -> list[Run]:
 
 def _jobs(path: Path) -> list[Job]:
     from data.benchmarks import inquire
-    from data.codec import loads
-    from data.errors import StoreError
+    from rerank.job import read_jobs
 
     if path.is_dir() or path.suffix == ".parquet":
         return inquire.read_rerank(path)
-    if path.suffix == ".json":
-        return inquire.read_hard(path)
-    jobs = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if line.strip():
-            try:
-                jobs.append(loads(Job, line))
-            except StoreError as error:
-                raise BadInput(f"{path.name}, line {number}: {error}") from error
-    if not jobs:
-        raise BadInput(f"{path} holds no job")
-    return jobs
+    return inquire.read_hard(path) if path.suffix == ".json" else read_jobs(path)
 
 
 def _truth(order: Order, jobs: Sequence[Job]) -> Truth:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cli import options
+from cli.listwise import STAGES, ListwiseOrder
 from cli.reranking import JUDGES, METHODS, PRESETS, RerankOrder, rerank_all
 
 EXIT_PARTLY = 7
@@ -57,6 +58,20 @@ EXIT_PARTLY = 7
     "--max-unscored", type=click.FloatRange(0, 1), metavar="SHARE",
     help="A query fails if a larger share of its answers is missing.  [default: 0.2; paper: 1]",
 )  # fmt: skip
+@click.option(
+    "--stages", type=click.Choice(STAGES), default=STAGES[0], show_default=True,
+    help="cotrr: all three, or the ranking with photos evaluated, with the query taken apart, or alone.",
+)  # fmt: skip
+@click.option("--one-call", is_flag=True, help="cotrr: all stages and photos in one call, as its authors' code does.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="cotrr: a ranking names the best N; others follow.")
+@click.option(
+    "--window", type=click.IntRange(2), metavar="N",
+    help="cotrr: photos in one ranking; longer lists go in overlapping windows.  [default: 20, of notes 50]",
+)  # fmt: skip
+@click.option(
+    "--orders", type=click.IntRange(1, 16), metavar="N",
+    help="cotrr: show the photos in N orders and fuse the ranks.  [default: 2; paper: 1]",
+)  # fmt: skip
 @click.option("--prompts", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
               help="Prompts that replace ours, by file name.")  # fmt: skip
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the run costs more.")
@@ -80,11 +95,14 @@ def rerank(ctx: click.Context, /, job: Path, kb: Path | None, **chosen: object) 
     INQUIRE-Rerank as published (a Parquet file or its folder); or a folder of photos with --query.
 
     decompose asks yes/no questions about each photo and takes the mean probability of yes. A run that was stopped goes
-    on where it was: what was answered is not asked again.
+    on where it was: what was answered is not asked again. cotrr takes a query apart, notes how well each photo fits,
+    and ranks the notes of all photos at once.
 
     Examples: kb rerank photos/ --query "a warbler with a black cap"; kb rerank jobs.jsonl --judge vision --output run
     """
-    order = RerankOrder(job=job, **chosen)  # type: ignore[arg-type]  # click has checked them
+    names = ("stages", "one_call", "top", "window", "orders")
+    listwise = ListwiseOrder(**{name: chosen.pop(name) for name in names})  # type: ignore[arg-type]  # by click too
+    order = RerankOrder(job=job, listwise=listwise, **chosen)  # type: ignore[arg-type]  # click has checked them
     is_whole = rerank_all(options.settings(kb=kb), order, quiet=options.invocation().quiet)
     if not is_whole:
         ctx.exit(EXIT_PARTLY)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from cli import output, wiring
 from cli.config import Settings
 from cli.endpoints import key_of
+from cli.listwise import ListwiseOrder, tally_of
+from cli.listwise import summary as summary_of_lists
 from cli.progress import counted_calls
 from data.errors import FieldmarkError, MissingRequirement, NothingReadable, UsageError
 
@@ -19,12 +21,13 @@ if TYPE_CHECKING:
     from data.contracts import Judge
     from data.records import Job, RankedImage
     from kb.endpoints import Budget, Connection, ReplyCache
+    from rerank.cotrr_tally import CotrrTally
     from rerank.decompose import DecomposeSettings, Tally
     from rerank.methods import Means
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat
 
-METHODS = ("decompose", "similarity")
+METHODS = ("decompose", "cotrr", "similarity")
 PRESETS = ("default", "paper")
 JUDGES = ("vision", "encoder")
 MOST_QUESTIONS = 3
@@ -63,8 +66,15 @@ class RerankOrder:
     dry_run: bool = False
     form: str = "trec"
     output: Path | None = None
+    listwise: ListwiseOrder = field(default_factory=ListwiseOrder)
 
     def __post_init__(self) -> None:
+        if self.method == "cotrr" and self.judge == "encoder":
+            raise UsageError("the method cotrr needs a vision model", hint="--method decompose takes --judge encoder")
+        if self.method != "cotrr" and self.listwise != ListwiseOrder():
+            raise UsageError(
+                f"--stages, --one-call, --top, --window and --orders belong to cotrr, but --method is {self.method}"
+            )
         if self.votes % 2 == 0:
             raise UsageError(f"--votes {self.votes}: an even number may have no majority", hint="--votes 3")
         if self.job.is_file() and self.query is not None:
@@ -128,10 +138,14 @@ def rerank_all(settings: Settings, order: RerankOrder, *, quiet: bool) -> bool:
 
             run_jobs(jobs, reranker, on_ranked=take)
         sink.close()
-        tally: Tally | None = getattr(reranker, "tally", None)
+        if order.method == "cotrr":
+            lists = tally_of(reranker)
+            tally: Tally | None = None
+        else:
+            lists, tally = None, getattr(reranker, "tally", None)
         if not quiet:
-            output.note(_summary(done, made, tally))
-    return _is_whole(done, tally)
+            output.note(_summary(done, made, tally, lists))
+    return _is_whole(done, tally, lists)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +167,10 @@ def _means(settings: Settings, order: RerankOrder, jobs: Sequence[Job]) -> Itera
 
     if order.method == "similarity":
         yield _Made(means=Means(encoders=wiring.load_encoders(settings.profile).text_image), judge="encoder")
+        return
+    if order.method == "cotrr":
+        with ExitStack() as stack:
+            yield _means_of_cotrr(settings, order, stack)
         return
     judge = order.judge or ("vision" if "vision" in settings.llm else "encoder")
     by_model = (order.questions_by or ("model" if judge == "vision" else "rule")) == "model"
@@ -196,6 +214,30 @@ def _means(settings: Settings, order: RerankOrder, jobs: Sequence[Job]) -> Itera
         )  # fmt: skip
 
 
+def _means_of_cotrr(settings: Settings, order: RerankOrder, stack: ExitStack) -> _Made:
+    from rerank.methods import Means
+    from rerank.prompting import Prompts
+
+    budget, cache = _budget(order), _cache(settings)
+    # The vision model reads notes as well; another one is asked only where it is set.
+    kinds = ("vision", *(["text"] if "text" in settings.llm else []))
+    made: list[tuple[FairChat, Connection]] = []
+    for kind in kinds:
+        made.append(_connected(settings, (kind,), budget=budget, cache=cache, offline=order.offline))
+        stack.callback(made[-1][1].close)
+    chats = tuple(chat for chat, _ in made)
+    means = Means(
+        vision=chats[0],
+        text=chats[-1] if len(chats) > 1 else None,
+        prompts=Prompts(order.prompts),
+        cotrr=order.listwise.settings(order.preset),
+    )
+    return _Made(
+        means=means, judge="vision", chats=chats,
+        n_retries=lambda: sum(connection.n_retries for _, connection in made),
+    )  # fmt: skip
+
+
 def _vision_judge(order: RerankOrder, prompts: Prompts, chat: FairChat) -> Judge:
     from rerank.judge_vision import VisionJudge, VisionSettings
 
@@ -235,7 +277,7 @@ def _connected(
     if kind is None:
         raise MissingRequirement(
             f"no model is set that could do this: there is no [llm.{kinds[0]}]",
-            hint=f"[llm.{kinds[0]}] in fieldmark.toml with model and base_url; --judge encoder needs none",
+            hint=f"[llm.{kinds[0]}] in fieldmark.toml; --method decompose --judge encoder needs none",
         )
     endpoint = settings.llm[kind]
     key = "" if offline else key_of(endpoint, os.environ, kind=kind)
@@ -312,7 +354,7 @@ class _Sink:
         return "".join(json.dumps(to_json(row), ensure_ascii=False) + "\n" for row in rows)
 
 
-def _is_whole(done: dict[str, list[RankedImage]], tally: Tally | None) -> bool:
+def _is_whole(done: dict[str, list[RankedImage]], tally: Tally | None, lists: CotrrTally | None = None) -> bool:
     """Return whether all went well.
 
     Raises:
@@ -321,7 +363,8 @@ def _is_whole(done: dict[str, list[RankedImage]], tally: Tally | None) -> bool:
     rows = [row for ranked in done.values() for row in ranked]
     failed = [row for row in rows if row.status == "error"]
     if failed and len(failed) == len(rows):
-        causes: list[FieldmarkError] = list(tally.failures) if tally is not None else []
+        told = lists if tally is None else tally
+        causes: list[FieldmarkError] = [] if told is None else told.failures
         raise next(iter(causes), NothingReadable(failed[0].error or "no image could be judged"))
     if failed:
         output.warn(f"{len(failed):,} of {output.plural(len(rows), 'photo')} could not be judged: {failed[0].error}")
@@ -330,10 +373,17 @@ def _is_whole(done: dict[str, list[RankedImage]], tally: Tally | None) -> bool:
         if plan.source == "fallback":
             n_fallbacks += 1
             output.warn(f"{query_id} was asked as it is: {plan.note}")
-    return not failed and not n_fallbacks
+    if lists is not None and lists.n_not_deconstructed:
+        n = output.plural(lists.n_not_deconstructed, "query", "queries")
+        output.warn(f"{n} could not be taken apart: used as they are")
+    if lists is not None and lists.n_failed_windows:
+        output.warn(f"{output.plural(lists.n_failed_windows, 'window')} stayed in the order of the first stage")
+    return not failed and not n_fallbacks and (lists is None or lists.is_whole)
 
 
-def _summary(done: dict[str, list[RankedImage]], made: _Made, tally: Tally | None) -> str:
+def _summary(
+    done: dict[str, list[RankedImage]], made: _Made, tally: Tally | None, lists: CotrrTally | None = None
+) -> str:
     rows = [row for ranked in done.values() for row in ranked]
     parts = [f"{output.plural(len(done), 'query', 'queries')}, {output.plural(len(rows), 'photo')}"]
     if tally is not None:
@@ -345,6 +395,8 @@ def _summary(done: dict[str, list[RankedImage]], made: _Made, tally: Tally | Non
             parts.append(f"{tally.n_not_asked:,} not asked after a sure no")
         if tally.n_kept:
             parts.append(f"{output.plural(tally.n_kept, 'photo')} judged before")
+    if lists is not None:
+        parts += summary_of_lists(lists)
     if made.chats:
         uses = [chat.usage for chat in made.chats]
         calls, cached = sum(use.n_calls for use in uses), sum(use.n_cached for use in uses)
@@ -360,7 +412,10 @@ def _forecast(order: RerankOrder, settings: Settings, jobs: Sequence[Job], made:
     """Return what a run would do at most."""
     n_images = sum(len(job.candidates) for job in jobs)
     shown: dict[str, object] = {"queries": len(jobs), "photos": n_images, "judge": made.judge}
-    if made.chats:
+    if order.method == "cotrr":
+        n_calls = sum(order.listwise.n_calls(order.preset, len(job.candidates)) for job in jobs)
+        shown |= {"calls, without those asked again": n_calls}
+    elif made.chats:
         chosen = order.settings(made.judge)
         n_questions = 1 if order.direct else MOST_QUESTIONS
         is_together = chosen.is_together and chosen.is_chained and not order.reasoning and order.votes == 1

@@ -9,11 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from rerank.cotrr import CotrrReranker as CotrrReranker
+    from rerank.cotrr import CotrrSettings as CotrrSettings
+    from rerank.cotrr import cotrr_settings as cotrr_settings
     from rerank.decompose import DecomposeReranker as DecomposeReranker
     from rerank.decompose import DecomposeSettings as DecomposeSettings
     from rerank.decompose import settings_of as settings_of
     from rerank.evaluation import RunReport as RunReport
     from rerank.evaluation import evaluate as evaluate
+    from rerank.evaluation import evaluate_runs as evaluate_runs
     from rerank.job import job_of_folder as job_of_folder
     from rerank.job import read_jobs as read_jobs
     from rerank.job import trec_lines as trec_lines
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "METHODS": "rerank.methods",
+    "CotrrReranker": "rerank.cotrr",
+    "CotrrSettings": "rerank.cotrr",
     "DecomposeReranker": "rerank.decompose",
     "DecomposeSettings": "rerank.decompose",
     "EncoderJudge": "rerank.judge_encoder",
@@ -42,7 +48,9 @@ _HOMES: Final = {
     "SimilarityReranker": "rerank.similarity",
     "VisionJudge": "rerank.judge_vision",
     "VisionSettings": "rerank.judge_vision",
+    "cotrr_settings": "rerank.cotrr",
     "evaluate": "rerank.evaluation",
+    "evaluate_runs": "rerank.evaluation",
     "first_stage": "rerank.order",
     "job_of_folder": "rerank.job",
     "make_reranker": "rerank.methods",
@@ -55,6 +63,8 @@ _HOMES: Final = {
 
 __all__ = [
     "METHODS",
+    "CotrrReranker",
+    "CotrrSettings",
     "DecomposeReranker",
     "DecomposeSettings",
     "EncoderJudge",
@@ -65,7 +75,9 @@ __all__ = [
     "SimilarityReranker",
     "VisionJudge",
     "VisionSettings",
+    "cotrr_settings",
     "evaluate",
+    "evaluate_runs",
     "first_stage",
     "job_of_folder",
     "make_reranker",

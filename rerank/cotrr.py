@@ -187,6 +187,8 @@ class CotrrReranker:
             raise BadInput(f"the job {job.query_id} has no text")
         current_query.set(job.query_id)
         self.tally.n_queries += 1
+        if not ranks:
+            return []
         photos = [_Photo(index=i) for i in sorted(range(len(ranks)), key=lambda i: ranks[i])]
         bill = _Bill()
         scores: dict[int, float] = {}

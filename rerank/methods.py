@@ -13,6 +13,7 @@ from data.errors import ConfigError, UsageError
 from data.records import Context, Job, QueryPart, RankedImage
 
 if TYPE_CHECKING:
+    from rerank.cotrr import CotrrSettings
     from rerank.decompose import DecomposeSettings
     from rerank.kept import KeptResults
     from rerank.prompting import Prompts
@@ -39,6 +40,7 @@ class Means:
     root: str | Path = "."
     """The folder that relative paths of jobs start from."""
     decompose: DecomposeSettings | None = None
+    cotrr: CotrrSettings | None = None
 
 
 def make_reranker(method: str, means: Means) -> QueryReranker:
@@ -64,7 +66,7 @@ def rerank(
     vision: ChatModel | None = None,
     context: Callable[[str], Context] | None = None,
     parts: Callable[[str], Sequence[QueryPart]] | None = None,
-    settings: DecomposeSettings | None = None,
+    settings: DecomposeSettings | CotrrSettings | None = None,
     root: str | Path = ".",
 ) -> list[RankedImage]:
     """Return all images of the job in the order of a method, best first, ties in first-stage order.
@@ -75,10 +77,11 @@ def rerank(
         judge: who answers questions on images; without one the encoder does, or the vision model.
         encoder: a text-image space, for similarity and as the judge.
         text: a chat model that takes queries apart; without it a plain rule does.
-        vision: a chat model that looks at images.
+        vision: a chat model that looks at images; the method `cotrr` needs one.
         context: looks the words of a query up, such as `kb.context` with a store.
         parts: finds the names in a query, for the plain rule.
-        settings: of the method `decompose`; `rerank.settings_of` gives the presets.
+        settings: of the method: `rerank.settings_of` gives the presets of `decompose`, `rerank.cotrr_settings` those of
+            `cotrr`.
         root: the folder that relative paths of the job start from.
 
     Raises:
@@ -99,6 +102,12 @@ def rerank(
         ...     rerank(job, "decompose", encoder=encoder, root=folder)[0].questions[0].obtained_by
         'cosines'
     """
+    from rerank.cotrr import CotrrSettings
+    from rerank.decompose import DecomposeSettings
+
+    wanted = {"decompose": DecomposeSettings, "cotrr": CotrrSettings}.get(method)
+    if settings is not None and (wanted is None or not isinstance(settings, wanted)):
+        raise UsageError(f"{type(settings).__name__} are no settings of the method {method}")
     means = Means(
         encoders=(encoder,) if encoder is not None else (),
         judge=judge,
@@ -106,7 +115,8 @@ def rerank(
         vision=vision,
         context=context,
         parts=parts,
-        decompose=settings,
+        decompose=settings if isinstance(settings, DecomposeSettings) else None,
+        cotrr=settings if isinstance(settings, CotrrSettings) else None,
         root=root,
     )
     return asyncio.run(make_reranker(method, means).rank(job))
@@ -175,8 +185,17 @@ class _InThreads:
         return await asyncio.to_thread(self._rank, job)
 
 
+def _cotrr(means: Means) -> QueryReranker:
+    if means.vision is None:
+        raise UsageError("the method cotrr needs a vision model")
+    from rerank.cotrr import CotrrReranker
+
+    return CotrrReranker(means.vision, text=means.text, settings=means.cotrr, prompts=means.prompts, root=means.root)
+
+
 METHODS: Final[Mapping[str, Callable[[Means], QueryReranker]]] = {
     "similarity": _similarity,
     "decompose": _decompose,
+    "cotrr": _cotrr,
 }
 """Method -> what makes it."""

@@ -1,11 +1,14 @@
 """What holds for every re-ranking method."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 from PIL import Image
 
 from data.errors import BadImage, BadInput
-from data.records import Job, JobImage
+from data.records import ChatReply, Job, JobImage
 from recognize import load_encoders
 from rerank import METHODS, first_stage, rerank
 
@@ -30,8 +33,26 @@ def job_of(names, scores, text="a crimson bird", **options):
     return Job(query_id="q1", text=text, candidates=candidates, **options)
 
 
+class AsShown:
+    """A chat model that finds every photo as good as the next and ranks them as shown; there is no model behind it."""
+
+    name = "as shown"
+
+    async def reply(self, request):
+        properties = request.json_schema["properties"]
+        if "ranking" in properties:
+            n = int(re.match(r"\d+", request.messages[0].text)[0])
+            payload = {"comparison": "", "ranking": list(range(1, n + 1))}
+        elif "overall" in properties:
+            payload = {key: {"judgement": "good match", "reason": ""} for key in properties}
+        else:
+            payload = dict.fromkeys(properties, "red")
+        return ChatReply(text=json.dumps(payload), model=self.name, cost_usd=0.0)
+
+
 def run(method, job, folder):
-    return rerank(job, method, encoder=load_encoders("starter").text_image[0], root=folder)
+    encoder = load_encoders("starter").text_image[0]
+    return rerank(job, method, encoder=encoder, vision=AsShown() if method == "cotrr" else None, root=folder)
 
 
 @pytest.fixture(params=METHODS)
@@ -100,6 +121,12 @@ def test_a_reference_image_that_cannot_be_read_ends_the_job(folder):
     job = job_of(COLOURS, [0.5] * 8, reference_image="broken.jpg", modification="but with a red crown")
     with pytest.raises(BadImage, match=r"broken\.jpg"):
         run("similarity", job, folder)
+
+
+def test_cotrr_takes_no_query_with_a_reference_image(folder):
+    job = job_of(COLOURS, [0.5] * 8, reference_image="red.png", modification="but with a red crown")
+    with pytest.raises(BadInput, match="has a reference image"):
+        run("cotrr", job, folder)
 
 
 def test_decompose_takes_no_query_with_a_reference_image(folder):
