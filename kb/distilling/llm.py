@@ -11,7 +11,7 @@ from data.contracts import ChatModel
 from data.errors import MalformedAnswer
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Summary, Taxon
 from kb.distilling.distill import ExtractiveDistiller
-from kb.distilling.fencing import Numbered, fenced, numbered_article, numbered_summary
+from kb.distilling.fencing import Numbered, fenced, numbered_article, numbered_summary, one_line
 from kb.distilling.llm_reply import SCHEMA, Checked, Rules, checked
 from kb.distilling.prompts import DistilPrompts
 from kb.distilling.sections import SectionKind
@@ -131,8 +131,8 @@ class ModelDistiller:
         fence = fenced("summary" if step == "refine" else "article", sentences, title=title)
         prompt = self._prompts.fill(
             step,
-            common_name=taxon.common_name,
-            scientific_name=taxon.scientific_name,
+            common_name=one_line(taxon.common_name),
+            scientific_name=one_line(taxon.scientific_name),
             open=fence.open,
             close=fence.close,
             target_words=str(TARGET_WORDS[step]),

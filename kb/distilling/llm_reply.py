@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from data.records import Span, Statement
+from data.records import Statement
 from kb.distilling.fencing import Numbered, one_line
 from kb.distilling.lexicon import group_of, words_of
 from kb.distilling.trimming import NameHider
@@ -156,9 +156,10 @@ def _statement(
         result.repairs["empty"] += 1
         return None
     spans = tuple(dict.fromkeys(span for sentence in known for span in sentence.spans))
-    fault = _fault(text, known, _evidence_text(article, known, spans))
+    # Names are no claims: a red wren need not be red, and a sentence that names it does not say so.
+    nameless = hider.hide(text) if hider.names_in(text) else text
+    fault = _fault(text, nameless, known, " ".join(hider.hide(article[span.start : span.end]) for span in spans))
     if fault is None and rules.is_refined:
-        nameless = hider.hide(text) if hider.names_in(text) else text
         if not has_looks(nameless):
             # Dropped without asking again: there is nothing about it to mend.
             result.repairs["not visual"] += 1
@@ -176,7 +177,7 @@ def _statement(
     return Statement(text=_with_stop(text), evidence=spans)
 
 
-def _fault(text: str, known: Sequence[Numbered], evidence: str) -> tuple[str, str] | None:
+def _fault(text: str, nameless: str, known: Sequence[Numbered], evidence: str) -> tuple[str, str] | None:
     """Return what is wrong with a statement, as its kind and in words, or None."""
     if not known:
         return "unsupported", "names no sentence that there is"
@@ -184,13 +185,9 @@ def _fault(text: str, known: Sequence[Numbered], evidence: str) -> tuple[str, st
         return "markup", "holds markup or an address, plain words are wanted"
     if len(text.split()) > MAX_WORDS_A_STATEMENT:
         return "too long", f"has more than {MAX_WORDS_A_STATEMENT} words"
-    if lacking := unsupported(text, evidence):
+    if lacking := unsupported(nameless, evidence):
         return "unsupported", f"says what its sentences do not: {', '.join(lacking)}"
     return None
-
-
-def _evidence_text(article: str, known: Sequence[Numbered], spans: Sequence[Span]) -> str:
-    return " ".join(article[span.start : span.end] for span in spans) or " ".join(item.text for item in known)
 
 
 def unsupported(statement: str, evidence: str) -> list[str]:
