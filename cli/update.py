@@ -26,6 +26,8 @@ EXIT_PARTLY = 7
     type=click.Choice(["wikipedia", "folder", "starter"]),
     help="Ask sources of this kind alone; may be repeated.",
 )
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before a model costs more.")
+@click.option("--offline", is_flag=True, help="Take a model's replies from the cache alone.")
 @options.format_option("text", "json")
 @click.pass_context
 def update(
@@ -34,6 +36,8 @@ def update(
     contact: str | None,
     api_url: str | None,
     origins: tuple[str, ...],
+    max_cost: float | None,
+    offline: bool,
     form: str,
 ) -> None:
     """Fetch what changed since: new revisions, pages that moved or are gone, photos that are others now.
@@ -46,7 +50,9 @@ def update(
     settings = options.settings(kb=kb, contact=contact)
     began = time.monotonic()
     with stage_progress(quiet=options.invocation().quiet) as progress:
-        found = upkeep.updated(settings, api_url=api_url, origins=origins, progress=progress)
+        found = upkeep.updated(
+            settings, api_url=api_url, origins=origins, max_cost=max_cost, offline=offline, progress=progress
+        )
     seconds = time.monotonic() - began
     output.write(output.as_json(to_json(found)) if form == "json" else upkeep_text.update_text(found, seconds=seconds))
     if found.failures:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cli import wiring
 from cli.config import Settings
+from cli.distilling import chosen_distiller
 from data.errors import BadInput, UsageError
 from data.records import Added, Exported, Imported, Progress, Removed, Taxon, Update
 
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
 
 
 def updated(
-    settings: Settings, *, api_url: str | None, origins: Sequence[str], progress: Callable[[Progress], None]
+    settings: Settings,
+    *,
+    api_url: str | None,
+    origins: Sequence[str],
+    progress: Callable[[Progress], None],
+    max_cost: float | None = None,
+    offline: bool = False,
 ) -> Update:
     """Bring the knowledge base that the settings name up to date, from where its pages came.
 
@@ -27,9 +34,12 @@ def updated(
         api_url: the wiki's address, where what is on record is not enough to reach it.
         origins: take these kinds of sources alone (wikipedia, folder, starter); all if empty.
         progress: called at every step.
+        max_cost: US dollars that the model may cost, where the knowledge base is distilled by one.
+        offline: whether its replies come from the cache alone.
 
     Raises:
         UsageError: if there is no record of a source, or none of those kinds.
+        MissingRequirement: if it is distilled by a model, and there is no `[llm.text]`.
     """
     import kb
 
@@ -42,8 +52,9 @@ def updated(
         raise UsageError(f"{path} has {wanted}", hint="run the kb build that made it once more")
     encoders = wiring.load_encoders(profile)
     with ExitStack() as stack:
+        distilling = stack.enter_context(chosen_distiller(settings, path, max_cost=max_cost, offline=offline))
         sources = [_opened_again(origin, settings, api_url, encoders.spaces, stack) for origin in chosen]
-        return kb.update(path, sources, encoders, progress=progress)
+        return kb.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
 
 
 def _opened_again(

@@ -130,6 +130,20 @@ def test_max_cost_stops_with_7_keeps_what_is_done_and_says_how_to_go_on(
     assert cli.call("verify", "--kb", "owls.kb").exit_code == 0
 
 
+def test_an_update_asks_the_model_for_what_changed_alone(
+    cli: Any, owls: list[str], server: OpenAIServer, tmp_path: Path
+) -> None:
+    cli.call(*owls, "--distiller", "model", check=True)
+    page = sorted((tmp_path / "owls").glob("*/article.txt"))[0]
+    page.write_text(page.read_text().replace("yellow eyes", "orange eyes"))
+    report = fields(cli.call("update", "--kb", "owls.kb", check=True).stdout)
+    assert (report["texts distilled"], report["model calls"]) == ("1", "1")
+    assert server.n_calls == N_BIRDS + 1
+    shown = cli.call("show", page.parent.name, "--kb", "owls.kb", check=True).stdout
+    assert "orange eyes" in shown
+    assert "model/1 scripted@" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "words"),
     [
