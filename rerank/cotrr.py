@@ -31,7 +31,8 @@ N_PHOTOS_A_CALL: Final = 20  # models lose track of more, and servers limit them
 N_NOTES_A_CALL: Final = 50
 N_READERS: Final = 2  # threads that read photos
 UNJUDGED_SCORE: Final = -1.0  # below every score of a ranked photo
-TOKENS: Final = 4_000  # of a reply at most, without its lists: a thinking model thinks first
+TOKENS: Final = 1_500  # of a reply at most, without its lists; a limit of cost reckons with all of them
+CUT_OFF_FACTOR: Final = 4  # so many times as much for a reply that was cut off: a thinking model thinks first
 TOKENS_A_PLACE: Final = 10
 TOKENS_A_NOTE: Final = 120
 
@@ -423,6 +424,8 @@ class CotrrReranker:
                 said = ChatMessage(role="assistant", text=reply.text or "(nothing)")
                 # The request differs, so that a cache does not give the same reply.
                 request = replace(request, messages=(*request.messages, said, again))
+                if reply.finish == "length":
+                    request = replace(request, max_tokens=(request.max_tokens or TOKENS) * CUT_OFF_FACTOR)
         raise AssertionError  # the loop returns or raises
 
 

@@ -283,6 +283,16 @@ def test_a_reply_that_is_no_use_is_asked_for_again_with_what_was_wrong(folder):
     assert "could not be used: expected a ranking" in last[-1]["content"]
 
 
+def test_a_reply_that_was_cut_off_gets_more_room_the_second_time(folder):
+    def cut(kind, number, reply):
+        return Answer(text=reply[:20], finish="length") if (kind, number) == ("rank", 1) else None
+
+    rows, _, server = run(changed(cut), job_of(4), folder, settings=cotrr_settings("paper"))
+    assert ids(rows) == by_level(4)
+    first, second = (call.payload["max_tokens"] for call in server.calls[-2:])
+    assert second == 4 * first
+
+
 def test_without_any_ranking_the_query_fails_and_the_notes_that_were_paid_for_stay(folder):
     react = changed(lambda kind, *_: "{}" if kind == "rank" else None)
     rows, reranker, _ = run(react, job_of(4), folder, settings=cotrr_settings("paper"))
