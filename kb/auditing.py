@@ -7,9 +7,11 @@ whose hash its step `encode` knows. So damage shows, and what Chroma holds unhar
 from __future__ import annotations
 
 import secrets
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from data.arrays import FloatArray
 from data.codec import dumps, loads
 from data.errors import StoreError
 from data.records import PageRef, SpeciesEntry, SubjectKind, Taxon
@@ -144,7 +146,7 @@ def audit_vectors(ledger: Ledger, collections: Collections, audit: Audit) -> Non
                 continue
             step = encoded.get(entry.subject_id)
             items = [item for item, _ in items_of(subject_of(entry), kind)]
-            held = ledger.vectors(name, entry.subject_id)
+            held = _vectors(ledger, name, entry.subject_id)
             is_whole = all(item in held for item in items)
             if step is not None and is_whole and step.output in (None, vectors_mark(held, items)):
                 continue
@@ -159,6 +161,13 @@ def audit_vectors(ledger: Ledger, collections: Collections, audit: Audit) -> Non
             audit.spared.add((name, entry.subject_id))
             _forget(ledger, name, kind, entry)
             audit.problems.append(f"{entry.subject_id}: the ledger lost its vectors of {name}; {AGAIN}")
+
+
+def _vectors(ledger: Ledger, name: str, key: str) -> dict[str, FloatArray]:
+    try:
+        return ledger.vectors(name, key)
+    except (ValueError, sqlite3.Error):  # bytes that are no row of numbers
+        return {}
 
 
 def _restore(

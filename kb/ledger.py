@@ -316,7 +316,10 @@ class Ledger:
 
     def drop_vectors(self, collection: str, subject_id: str, *, keep: Sequence[str] = ()) -> None:
         """Forget the vectors of one subject, but for the items in `keep`."""
-        gone = set(self.vectors(collection, subject_id)) - set(keep)
+        found = self._db.execute(
+            "SELECT item_id FROM vectors WHERE subject_id = ? AND collection = ?", (subject_id, collection)
+        )
+        gone = {item for (item,) in found} - set(keep)
         self._db.executemany(
             "DELETE FROM vectors WHERE subject_id = ? AND collection = ? AND item_id = ?",
             [(subject_id, collection, item) for item in gone],

@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import kb
 import recognize
 from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, StoreError
-from kb.chroma import Collections
-from kb.layout import Layout, collection_name
-from tests.pages import PageSource, made_up_taxa
-
-N = 6
+from tests.kb.damages import DAMAGES, FLIPPED, UNSAID, Damage, build, outcome, sql
 
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("starter")
+    return recognize.load_encoders("plain")
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> tuple[Path, str]:
     path = tmp_path_factory.mktemp("original") / "a.kb"
-    kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=[("Amplexus", None)])
-    verification = kb.verify(path)
-    assert verification.ok
-    return path, verification.digest
+    return path, build(path, encoders)
 
 
 @pytest.fixture
@@ -41,97 +32,34 @@ def copy(original: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
     return tmp_path / "copy.kb", original[1]
 
 
-def _first(folder: Path, pattern: str) -> Path:
-    return sorted(folder.glob(pattern))[0]
-
-
-def drop_chroma(path: Path) -> None:
-    shutil.rmtree(path / "chroma")
-
-
-def garble_chroma(path: Path) -> None:
-    (path / "chroma" / "chroma.sqlite3").write_bytes(b"no database at all" * 100)
-
-
-def remove_a_row(path: Path) -> None:
-    layout = Layout(path)
-    collections = Collections(layout, layout.require())
-    name = collection_name("anchors", layout.require().visual)
-    collections.delete(name, [next(collections.read(name))[0].id])
-    collections.close()
-
-
-def change_a_vector(path: Path) -> None:
-    layout = Layout(path)
-    collections = Collections(layout, layout.require())
-    name = collection_name("chunks", layout.require().text_image[0])
-    row = next(collections.read(name))[0]
-    turned = np.roll(row.vector, 1)
-    collections.upsert(name, [type(row)(id=row.id, document=row.document, metadata=row.metadata, vector=turned)])
-    collections.close()
-
-
-def add_a_stranger(path: Path) -> None:
-    layout = Layout(path)
-    collections = Collections(layout, layout.require())
-    name = collection_name("species", layout.require().sentence)
-    row = next(collections.read(name))[0]
-    stranger = type(row)(id="stranger", document="who?", metadata=row.metadata, vector=row.vector)
-    collections.upsert(name, [stranger])
-    collections.close()
-
-
-def drop_cache(path: Path) -> None:
-    shutil.rmtree(path / "cache")
-
-
-def garble_cache(path: Path) -> None:
-    matrix = _first(path / "cache", "chunks-*.npy")
-    content = bytearray(matrix.read_bytes())
-    content[-3] ^= 0xFF
-    matrix.write_bytes(bytes(content))
-
-
-MENDED_BY_VERIFY = [drop_chroma, garble_chroma, remove_a_row, change_a_vector, add_a_stranger, garble_cache]
-
-
-@pytest.mark.parametrize("damage", MENDED_BY_VERIFY, ids=lambda damage: damage.__name__)
-def test_verify_finds_and_mends(copy: tuple[Path, str], damage: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_damage_is_found_and_mended(copy: tuple[Path, str], encoders: Encoders, damage: Damage) -> None:
+    """By verify alone, or by what verify then says; the digest in the end is that of before."""
     path, digest = copy
-    damage(path)
+    found = outcome(damage, path, encoders, digest)
+    assert bool(found.said) is (damage.name not in UNSAID)
+    assert found.is_mended is (damage.mended_by == "verify")
+    assert found.is_equal
+    if not found.is_mended:
+        assert "kb build" in " ".join((*found.said, found.hint))
+
+
+def test_a_knowledge_base_without_its_toml_says_what_brings_it_back(copy: tuple[Path, str], encoders: Encoders) -> None:
+    (copy[0] / "kb.toml").unlink()
+    for use in (kb.open, lambda path: build(path, encoders)):
+        with pytest.raises(MissingKnowledgeBase, match=r"kb\.toml is missing") as caught:
+            use(copy[0])
+        assert "kb verify" in (caught.value.hint or "")
+
+
+def test_damaged_vectors_never_reach_chroma(copy: tuple[Path, str]) -> None:
+    """The ledger is the measure only as far as it agrees with the hash that was kept when the vectors were made."""
+    path, digest = copy
+    sql(f"UPDATE vectors SET {FLIPPED}")(path)
     found = kb.verify(path)
-    assert not found.ok
-    assert found.mended
     assert found.digest == digest
-    again = kb.verify(path)
-    assert again.ok
-    assert again.digest == digest
-
-
-def test_a_cache_that_is_gone_is_no_finding(copy: tuple[Path, str]) -> None:
-    """It is made of Chroma, and any reader makes it."""
-    drop_cache(copy[0])
-    assert kb.verify(copy[0]).ok
-
-
-@pytest.mark.parametrize("folder", ["articles", "anchors"])
-@pytest.mark.parametrize("harm", ["deleted", "garbled"])
-def test_a_lost_file_is_found_and_the_next_build_gets_it_again(
-    copy: tuple[Path, str], encoders: Encoders, folder: str, harm: str
-) -> None:
-    path, digest = copy
-    victim = _first(path / folder, "??/*")
-    if harm == "deleted":
-        victim.unlink()
-    else:
-        victim.write_bytes(victim.read_bytes()[:-7])
-    found = kb.verify(path)
-    assert not found.ok
-    assert any("missing or damaged" in problem for problem in found.problems)
-    kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=[("Amplexus", None)])
-    again = kb.verify(path)
-    assert again.ok, again.problems
-    assert again.digest == digest
+    assert found.problems == found.mended
+    assert not any("differed from the ledger" in problem for problem in found.problems)
 
 
 def test_a_damaged_ledger_is_said_to_be_damaged(copy: tuple[Path, str]) -> None:

@@ -1,0 +1,312 @@
+"""Everything in a knowledge base that can be lost or spoilt, one by one; run, it prints what `kb verify` makes of each.
+
+    PYTHONPATH=. python tests/kb/damages.py
+
+The knowledge base is of made-up birds and plain encoders: what is tried is the store.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import FieldmarkError
+from kb.chroma import Collections, Row
+from kb.layout import Layout, collection_name
+from tests.pages import PageSource, made_up_taxa
+
+N = 6
+TERMS = [("Amplexus", None)]
+Harm = Callable[[Path], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """One thing that can go wrong. `mended_by` is what it takes: verify alone, or what verify then says."""
+
+    name: str
+    harm: Harm
+    mended_by: str = "verify"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of it: what verify said first, whether it mended it alone, and whether the digest is the old one."""
+
+    said: tuple[str, ...]
+    hint: str
+    is_mended: bool
+    is_equal: bool
+
+
+def build(path: Path, encoders: Encoders) -> str:
+    """Build it, or go on with it, and return the digest."""
+    kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
+    return kb.verify(path).digest
+
+
+def outcome(damage: Damage, path: Path, encoders: Encoders, digest: str) -> Outcome:
+    """Harm the knowledge base, verify it, and do what verify says until it is whole."""
+    damage.harm(path)
+    hint = ""
+    try:
+        found = kb.verify(path)
+        said = found.problems
+    except FieldmarkError as error:
+        said, hint = (str(error),), error.hint or ""
+        if "remove" in hint:
+            for file in path.glob("ledger.sqlite*"):
+                file.unlink()
+        found = None
+    is_mended = found is not None and found.problems == found.mended
+    if not is_mended:
+        kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
+    last = kb.verify(path)
+    return Outcome(said=said, hint=hint, is_mended=is_mended, is_equal=last.ok and last.digest == digest)
+
+
+# --- Chroma ----------------------------------------------------------------------------------------------------------
+
+
+def on_rows(kind: str, change: Callable[[Collections, str, list[Row]], None]) -> Harm:
+    def harm(path: Path) -> None:
+        layout = Layout(path)
+        info = layout.require()
+        space = {"anchors": info.visual, "chunks": info.text_image[0]}.get(kind, info.sentence)
+        name = collection_name(kind, space)  # type: ignore[arg-type]
+        with Collections(layout, info) as collections:
+            change(collections, name, next(collections.read(name)))
+
+    return harm
+
+
+def delete_row(collections: Collections, name: str, rows: list[Row]) -> None:
+    collections.delete(name, [rows[0].id])
+
+
+def add_row(collections: Collections, name: str, rows: list[Row]) -> None:
+    collections.upsert(name, [replace(rows[0], id="stranger", document="who?")])
+
+
+def turn_vector(collections: Collections, name: str, rows: list[Row]) -> None:
+    collections.upsert(name, [replace(rows[0], vector=np.roll(rows[0].vector, 1))])
+
+
+def change_text(collections: Collections, name: str, rows: list[Row]) -> None:
+    collections.upsert(name, [replace(rows[0], document="A pink bird.")])
+
+
+def change_metadata(collections: Collections, name: str, rows: list[Row]) -> None:
+    collections.upsert(name, [replace(rows[0], metadata={**rows[0].metadata, "colour": "pink"})])
+
+
+def drop_collection(collections: Collections, name: str, rows: list[Row]) -> None:
+    collections.drop(name)
+
+
+# --- the ledger ------------------------------------------------------------------------------------------------------
+
+
+def sql(*statements: str) -> Harm:
+    def harm(path: Path) -> None:
+        with sqlite3.connect(path / "ledger.sqlite") as db:
+            for statement in statements:
+                assert db.execute(statement).rowcount > 0
+        db.close()
+
+    return harm
+
+
+ONE = "avis-002"
+HIS = f"subject_id = '{ONE}'"
+FLIPPED = "vector = CAST(substr(vector, 1, 8) || x'00000040' || substr(vector, 13) AS BLOB)"
+
+
+def garble_ledger(path: Path) -> None:
+    (path / "ledger.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x13" * 9000)
+
+
+def garble_a_page(path: Path) -> None:
+    file = path / "ledger.sqlite"
+    content = bytearray(file.read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 4096] = b"\x7f" * 4096
+    file.write_bytes(bytes(content))
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def files_of(path: Path, pattern: str) -> list[Path]:
+    return sorted(path.glob(pattern))
+
+
+def without(pattern: str) -> Harm:
+    def harm(path: Path) -> None:
+        victim = files_of(path, pattern)[0]
+        if victim.is_dir():
+            shutil.rmtree(victim)
+        else:
+            victim.unlink()
+
+    return harm
+
+
+def cut(pattern: str) -> Harm:
+    def harm(path: Path) -> None:
+        victim = files_of(path, pattern)[0]
+        victim.write_bytes(victim.read_bytes()[:-7])
+
+    return harm
+
+
+def flip(pattern: str) -> Harm:
+    def harm(path: Path) -> None:
+        victim = files_of(path, pattern)[0]
+        content = bytearray(victim.read_bytes())
+        content[-3] ^= 0xFF
+        victim.write_bytes(bytes(content))
+
+    return harm
+
+
+def overwrite(pattern: str) -> Harm:
+    def harm(path: Path) -> None:
+        files_of(path, pattern)[0].write_bytes(b"no database at all" * 100)
+
+    return harm
+
+
+def swap(pattern: str) -> Harm:
+    def harm(path: Path) -> None:
+        one, two = files_of(path, pattern)[:2]
+        first = one.read_bytes()
+        one.write_bytes(two.read_bytes())
+        two.write_bytes(first)
+
+    return harm
+
+
+def stale_cache(path: Path) -> None:
+    manifest = path / "cache" / "manifest.json"
+    content = json.loads(manifest.read_bytes())
+    manifest.write_text(json.dumps({**content, "generation": "of last week"}))
+
+
+def mixed_cache(path: Path) -> None:
+    index = files_of(path, "cache/anchors-*.json")[0]
+    content = json.loads(index.read_bytes())
+    index.write_text(json.dumps({**content, "owners": content["owners"][::-1]}))
+
+
+BUILD = "verify, then build"
+DAMAGES = (
+    Damage(name="Chroma: a row is gone", harm=on_rows("anchors", delete_row)),
+    Damage(name="Chroma: a row too many", harm=on_rows("species", add_row)),
+    Damage(name="Chroma: a vector was changed", harm=on_rows("chunks", turn_vector)),
+    Damage(name="Chroma: a text was changed", harm=on_rows("terms", change_text)),
+    Damage(name="Chroma: metadata was changed", harm=on_rows("anchors", change_metadata)),
+    Damage(name="Chroma: a collection is gone", harm=on_rows("chunks", drop_collection)),
+    Damage(name="Chroma: the folder is gone", harm=without("chroma")),
+    Damage(name="Chroma: its database is garbled", harm=overwrite("chroma/chroma.sqlite3")),
+    Damage(name="ledger: an entry is gone", harm=sql(f"DELETE FROM entries WHERE {HIS}"), mended_by=BUILD),
+    Damage(
+        name="ledger: an entry was changed",
+        harm=sql(f"UPDATE entries SET record = replace(record, 'bird', 'brid') WHERE {HIS}"),
+        mended_by=BUILD,
+    ),
+    Damage(
+        name="ledger: an entry is no JSON any more",
+        harm=sql(f"UPDATE entries SET rows = substr(rows, 3), record = 'x' WHERE {HIS}"),
+        mended_by=BUILD,
+    ),
+    Damage(name="ledger: all entries are gone", harm=sql("DELETE FROM entries"), mended_by=BUILD),
+    *(
+        Damage(
+            name=f"ledger: the row of {stage} is gone",
+            harm=sql(f"DELETE FROM steps WHERE {HIS} AND stage = '{stage}'"),
+            mended_by=BUILD,
+        )
+        for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index")
+    ),
+    *(
+        Damage(
+            name=f"ledger: what {stage} kept is no JSON any more",
+            harm=sql(f"UPDATE steps SET output = 'x' || output WHERE {HIS} AND stage = '{stage}'"),
+            mended_by=BUILD,
+        )
+        for stage in ("resolve", "fetch", "distil", "anchor")
+    ),
+    Damage(name="ledger: the names of a species are gone", harm=sql(f"DELETE FROM subjects WHERE {HIS}")),
+    Damage(name="ledger: vectors are gone", harm=sql(f"DELETE FROM vectors WHERE {HIS}")),
+    Damage(
+        name="ledger: vectors are cut short", harm=sql(f"UPDATE vectors SET vector = substr(vector, 3) WHERE {HIS}")
+    ),
+    Damage(
+        name="ledger: vectors were changed",
+        harm=sql(f"UPDATE vectors SET {FLIPPED} WHERE {HIS} AND collection LIKE 'chunks%'"),
+    ),
+    Damage(
+        name="ledger and Chroma: the vectors of a species are gone from both",
+        harm=lambda path: (
+            sql("DELETE FROM vectors WHERE collection LIKE 'chunks%'")(path),
+            on_rows("chunks", drop_collection)(path),
+        )[0],
+        mended_by=BUILD,
+    ),
+    Damage(name="ledger: its facts are gone", harm=sql("DELETE FROM facts")),
+    Damage(name="ledger: the file is gone", harm=without("ledger.sqlite"), mended_by="build"),
+    Damage(name="ledger: the file is garbled", harm=garble_ledger, mended_by="removing it, then build"),
+    Damage(
+        name="ledger: a page of the file is garbled",
+        harm=garble_a_page,
+        mended_by="removing it, then build",
+    ),
+    Damage(name="anchors: a picture is gone", harm=without("anchors/??/*"), mended_by=BUILD),
+    Damage(name="anchors: a picture is cut short", harm=cut("anchors/??/*"), mended_by=BUILD),
+    Damage(name="anchors: two pictures were swapped", harm=swap("anchors/??/*"), mended_by=BUILD),
+    Damage(name="anchors: the folder is gone", harm=without("anchors"), mended_by=BUILD),
+    Damage(name="articles: a file is gone", harm=without("articles/??/*"), mended_by=BUILD),
+    Damage(name="articles: a file is cut short", harm=cut("articles/??/*"), mended_by=BUILD),
+    Damage(name="articles: two files were swapped", harm=swap("articles/??/*"), mended_by=BUILD),
+    Damage(name="articles: the folder is gone", harm=without("articles"), mended_by=BUILD),
+    Damage(name="cache: the folder is gone", harm=without("cache")),
+    Damage(name="cache: a number was changed", harm=flip("cache/chunks-*.npy")),
+    Damage(name="cache: a matrix is cut short", harm=cut("cache/chunks-*.npy")),
+    Damage(name="cache: rows were given to other species", harm=mixed_cache),
+    Damage(name="cache: of another state", harm=stale_cache),
+    Damage(name="kb.toml is gone", harm=without("kb.toml")),
+)
+UNSAID = ("cache: the folder is gone", "cache: a matrix is cut short", "cache: of another state")
+"""No findings: any reader makes a cache that is not there whole, or of another state."""
+
+
+def main() -> None:
+    """Print the table."""
+    encoders = recognize.load_encoders("plain")
+    with tempfile.TemporaryDirectory() as folder:
+        digest = build(Path(folder, "whole.kb"), encoders)
+        sys.stdout.write("| damage | found | whole again after | digest as before |\n|---|---|---|---|\n")
+        for i, damage in enumerate(DAMAGES):
+            path = Path(folder, f"{i}.kb")
+            shutil.copytree(Path(folder, "whole.kb"), path)
+            found = outcome(damage, path, encoders, digest)
+            said = "yes" if found.said else "made again by any reader"
+            how = "verify" if found.is_mended else damage.mended_by
+            sys.stdout.write(f"| {damage.name} | {said} | {how} | {'yes' if found.is_equal else 'NO'} |\n")
+            shutil.rmtree(path)
+
+
+if __name__ == "__main__":
+    main()
