@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -39,11 +40,12 @@ from kb.stages.run import BuildRun, grouped
 from kb.store import warm_cache
 from kb.verifying import mend_chroma, verify
 
-# What the output of a stage is; of `encode` and `index` there is none.
+# What the output of a stage is; that of `encode` is a hash, `index` has none.
 OUTPUTS: Mapping[str, type[Any]] = {
     "resolve": PageRef, "fetch": FetchOutput, "distil": DistilOutput, "anchor": AnchorOutput, STAGE: Addition,
 }  # fmt: skip
 MADE_ANEW: tuple[Stage, ...] = ("encode", "index")
+_HASH = re.compile(r"[0-9a-f]{32,64}")
 N_AT_A_TIME = 1_000
 IMAGE_FOLDERS = ("images/", "other-images/")
 
@@ -141,9 +143,9 @@ def _import(
                 _encode(layout, info, ledger, encoders, progress)
             held = len(ledger.entry_columns("taxon")), len(ledger.entry_columns("term"))
             ledger.checkpoint()
+        found = verify(layout.root)
     except (StoreError, ValueError) as error:  # what a record or a hash that is none is met with
         raise BadInput(f"{source} contradicts itself: {error}") from error
-    found = verify(layout.root)
     if held != (manifest.species, manifest.terms):
         raise BadInput(
             f"{source}: expected {manifest.species:,} species and {manifest.terms:,} terms, "
@@ -212,9 +214,10 @@ def _step(row: Mapping[str, Any]) -> Step:
     if row["status"] not in get_args(StepStatus) or stage not in (*OUTPUTS, *MADE_ANEW):
         raise BadInput(f"expected a step of a build, got {stage!r} {row['status']!r}")
     if output is not None:
-        if stage in MADE_ANEW:
-            raise BadInput(f"a step of {stage} has no output, got one")
-        loads(OUTPUTS[stage], str(output))  # raises unless it is one
+        if stage in OUTPUTS:
+            loads(OUTPUTS[stage], str(output))  # raises unless it is one
+        elif not _HASH.fullmatch(str(output)):
+            raise BadInput(f"a step of {stage} has a hash for its output, got {str(output)[:40]!r}")
     values = {field.name: row[field.name] for field in fields(Step)}
     return Step(**values)
 

@@ -1,0 +1,411 @@
+"""A bundle is a dataset that anybody can read, and the same knowledge base when it comes back; a bad one is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import BadInput, SpaceMismatch, UsageError
+from data.files import sha256_hex
+from kb import OwnText
+from kb.bundle import MANIFEST, note_of
+from kb.starter_source import StarterSource
+from tests.edited_pages import EditedPages, second_state
+from tests.pages import made_up_taxa
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+@pytest.fixture(scope="module")
+def plain() -> Encoders:
+    return recognize.load_encoders("plain")
+
+
+@pytest.fixture(scope="module")
+def source_kb(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
+    """Five birds of a wiki of which one was removed, a term, and a text of the user's own."""
+    path = tmp_path_factory.mktemp("source") / "a.kb"
+    taxa = made_up_taxa(6)
+    kb.build(path, taxa, EditedPages(), encoders, terms=[("Amplexus", None)])
+    kb.add(path, taxa[3], encoders, texts=[OwnText(text="The iris is bright orange.", title="notes")])
+    kb.remove(path, ["Avis 005"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def exported(source_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its bundle; tests must not write to it."""
+    out = tmp_path_factory.mktemp("bundle") / "out"
+    kb.export_bundle(source_kb, out)
+    return out
+
+
+@pytest.fixture
+def bundle(exported: Path, tmp_path: Path) -> Path:
+    """A copy of the bundle, to be spoilt."""
+    shutil.copytree(exported, tmp_path / "bundle")
+    return tmp_path / "bundle"
+
+
+def rewrite_manifest(bundle: Path, change: Callable[[dict[str, object]], None]) -> None:
+    manifest = json.loads((bundle / MANIFEST).read_text())
+    change(manifest)
+    (bundle / MANIFEST).write_text(json.dumps(manifest))
+
+
+def agree(bundle: Path, name: str) -> None:
+    """Let the manifest say of a file what it is now, as a forger would."""
+    note = note_of(bundle / name)
+    rewrite_manifest(bundle, lambda m: m["files"].update({name: {"bytes": note.bytes, "sha256": note.sha256}}))  # type: ignore[attr-defined]
+
+
+def nothing_is_left(bundle: Path) -> bool:
+    return sorted(path.name for path in bundle.parent.iterdir()) == ["bundle"]
+
+
+# --- as a dataset ------------------------------------------------------------------------------------------------
+
+
+def test_pandas_reads_species_photos_and_credits_without_fieldmark(exported: Path) -> None:
+    species = pd.read_parquet(exported / "species.parquet")
+    assert list(species["scientific_name"]) == ["Avis 000", "Avis 002", "Avis 003", "Avis 004"]
+    assert species["summary"].str.len().min() > 20
+    assert set(species["url"].dropna()) == {f"http://localhost/Bird 00{i}" for i in (0, 2, 3, 4)}
+    photos = pd.read_parquet(exported / "images" / "metadata.parquet")
+    assert len(photos) == 6  # two each, but for the bird without
+    assert set(photos["author"]) == {"A. Painter"}
+    assert set(photos["licence"]) == {"CC0"}
+    for row in photos.itertuples():
+        assert sha256_hex((exported / "images" / row.file_name).read_bytes()) == row.sha256
+    assert list(pd.read_parquet(exported / "terms.parquet")["name"]) == ["Amplexus"]
+
+
+def test_vectors_are_unit_rows_that_name_their_species(exported: Path, encoders: Encoders) -> None:
+    tables = sorted((exported / "vectors").glob("anchors-*.parquet"))
+    assert len(tables) == 2  # the pair's space and the visual one
+    for table in tables:
+        rows = pq.read_table(table).to_pylist()
+        assert len(rows) == 6
+        assert [sum(x * x for x in row["vector"]) for row in rows] == pytest.approx([1.0] * 6, abs=1e-5)
+        assert {row["subject_id"] for row in rows} == {"avis-000", "avis-003", "avis-004"}
+
+
+def test_the_card_has_the_yaml_header_of_an_imagefolder(exported: Path) -> None:
+    card = (exported / "README.md").read_text()
+    header = card.split("---\n")[1]
+    assert "drop_labels: true" in header
+    assert "    - images/metadata.parquet\n" in header
+    assert "| CC0 | 6 |" in card
+    assert "4 species (Aves 4) and 1 terms" in card
+
+
+def test_the_manifest_holds_size_and_hash_of_every_file_but_itself_and_the_card(exported: Path) -> None:
+    noted = json.loads((exported / MANIFEST).read_text())["files"]
+    there = {str(p.relative_to(exported)) for p in exported.rglob("*") if p.is_file()}
+    assert there - set(noted) == {MANIFEST, "README.md"}
+    assert noted == {n: {"bytes": (f := note_of(exported / n)).bytes, "sha256": f.sha256} for n in noted}
+
+
+def test_a_bundle_is_not_written_over_anything(source_kb: Path, exported: Path) -> None:
+    with pytest.raises(UsageError, match="is there already"):
+        kb.export_bundle(source_kb, exported)
+
+
+# --- and back ----------------------------------------------------------------------------------------------------
+
+
+def test_it_comes_back_as_the_same_knowledge_base_and_goes_on_living(
+    source_kb: Path, exported: Path, encoders: Encoders, tmp_path: Path
+) -> None:
+    path = tmp_path / "b.kb"
+    imported = kb.import_bundle(exported, path, encoders)
+    assert (imported.species, imported.terms, imported.anchors, imported.encoded) == (4, 1, 6, False)
+    before = kb.verify(source_kb)
+    assert imported.digest == before.digest
+    assert kb.verify(path) == before
+    # what was removed stays out, what was added stays in, and an update knows what is new
+    for each in (path, shutil.copytree(source_kb, tmp_path / "a.kb")):
+        found = kb.update(each, [second_state()], encoders)
+        kb.build(each, made_up_taxa(6), second_state(), encoders, terms=[("Amplexus", None)])
+        assert {change.name for change in found.changes} == {"Avis 003", "Avis 004", "Amplexus"}
+    assert kb.verify(path).digest == kb.verify(tmp_path / "a.kb").digest
+    with kb.open(path) as store:
+        assert store.status().left_out == {"no page": 1, "removed by the user": 1}
+        [entry] = store.species(["avis-003"])
+        assert entry.summary is not None
+        assert entry.summary.statements[0].text == "The iris is bright orange."
+
+
+def test_without_vectors_it_is_encoded_here_and_comes_to_the_same(
+    source_kb: Path, encoders: Encoders, tmp_path: Path
+) -> None:
+    kb.export_bundle(source_kb, tmp_path / "out", with_vectors=False)
+    assert not (tmp_path / "out" / "vectors").exists()
+    imported = kb.import_bundle(tmp_path / "out", tmp_path / "b.kb", encoders)
+    assert imported.encoded
+    assert imported.digest == kb.verify(source_kb).digest
+
+
+def test_other_encoders_are_refused_unless_all_is_encoded_again(bundle: Path, plain: Encoders, tmp_path: Path) -> None:
+    with pytest.raises(SpaceMismatch):
+        kb.import_bundle(bundle, tmp_path / "b.kb", plain)
+    assert nothing_is_left(bundle)
+    imported = kb.import_bundle(bundle, tmp_path / "b.kb", plain, re_encode=True)
+    assert (imported.species, imported.encoded) == (4, True)
+    with kb.open(tmp_path / "b.kb") as store:
+        assert store.spaces == plain.spaces
+        assert len(store.anchor_vectors(plain.visual.space).ids) == 6
+    assert kb.verify(tmp_path / "b.kb").ok
+
+
+def test_anchors_that_are_vectors_alone_travel_with_the_vectors_or_not_at_all(
+    encoders: Encoders, tmp_path: Path
+) -> None:
+    source = StarterSource(spaces=encoders.spaces[:2])
+    kb.build(tmp_path / "a.kb", source.taxa()[:20], source, encoders)
+    with kb.open(tmp_path / "a.kb") as store:
+        assert any(anchor.sha256 is None for entry in store.species(store.taxon_ids) for anchor in entry.anchors)
+    with pytest.raises(BadInput, match="vectors without a picture"):
+        kb.export_bundle(tmp_path / "a.kb", tmp_path / "out", with_vectors=False)
+    assert not (tmp_path / "out").exists()
+    exported = kb.export_bundle(tmp_path / "a.kb", tmp_path / "out")
+    assert kb.import_bundle(tmp_path / "out", tmp_path / "b.kb", encoders).digest == exported.digest
+
+
+# --- refused -----------------------------------------------------------------------------------------------------
+
+SPECIES = "species.parquet"
+
+
+def cut(bundle: Path) -> None:
+    (bundle / SPECIES).write_bytes((bundle / SPECIES).read_bytes()[:-10])
+
+
+def flip(bundle: Path) -> None:
+    content = bytearray((bundle / SPECIES).read_bytes())
+    content[200] ^= 1
+    (bundle / SPECIES).write_bytes(content)
+
+
+def take_away(bundle: Path) -> None:
+    (bundle / SPECIES).unlink()
+
+
+def link(bundle: Path) -> None:
+    outside = bundle.parent.parent / f"{bundle.parent.name}.outside"
+    shutil.move(bundle / SPECIES, outside)
+    (bundle / SPECIES).symlink_to(outside)
+
+
+def link_folder(bundle: Path) -> None:
+    outside = bundle.parent.parent / f"{bundle.parent.name}.ledger"
+    shutil.move(bundle / "ledger", outside)
+    (bundle / "ledger").symlink_to(outside)
+
+
+def no_json(bundle: Path) -> None:
+    (bundle / MANIFEST).write_text("{")
+
+
+def other_format(bundle: Path) -> None:
+    rewrite_manifest(bundle, lambda manifest: manifest.update(format="fieldmark-bundle/99"))
+
+
+def other_digest(bundle: Path) -> None:
+    rewrite_manifest(bundle, lambda manifest: manifest.update(digest="0" * 64))
+
+
+def no_table(bundle: Path) -> None:
+    (bundle / SPECIES).write_bytes(b"PAR1 no table at all PAR1")
+    agree(bundle, SPECIES)
+
+
+def bad_record(bundle: Path) -> None:
+    table = pq.read_table(bundle / SPECIES)
+    pq.write_table(
+        table.set_column(table.schema.get_field_index("record"), "record", pa.array(["{}"] * 4)), bundle / SPECIES
+    )
+    agree(bundle, SPECIES)
+
+
+def other_article(bundle: Path) -> None:
+    table = pq.read_table(bundle / "articles.parquet")
+    texts = pa.array(["something else"] * table.num_rows)
+    pq.write_table(table.set_column(1, "text", texts), bundle / "articles.parquet")
+    agree(bundle, "articles.parquet")
+
+
+def other_photo(bundle: Path) -> None:
+    photo = next(bundle.glob("images/*/*.png"))
+    photo.write_bytes(photo.read_bytes() + b"more")
+    agree(bundle, str(photo.relative_to(bundle)))
+
+
+def other_vector(bundle: Path) -> None:
+    file = next(bundle.glob("vectors/chunks-*.parquet"))
+    table = pq.read_table(file)
+    vectors = table.column("vector").to_pylist()
+    vectors[0] = vectors[0][::-1]
+    pq.write_table(table.set_column(2, "vector", pa.array(vectors, type=pa.list_(pa.float32()))), file)
+    agree(bundle, str(file.relative_to(bundle)))
+
+
+def nan_vector(bundle: Path) -> None:
+    file = next(bundle.glob("vectors/chunks-*.parquet"))
+    table = pq.read_table(file)
+    vectors = table.column("vector").to_pylist()
+    vectors[0][0] = float("nan")
+    pq.write_table(table.set_column(2, "vector", pa.array(vectors, type=pa.list_(pa.float32()))), file)
+    agree(bundle, str(file.relative_to(bundle)))
+
+
+def unknown_stage(bundle: Path) -> None:
+    table = pq.read_table(bundle / "ledger/steps.parquet")
+    pq.write_table(table.set_column(1, "stage", pa.array(["sudo"] * table.num_rows)), bundle / "ledger/steps.parquet")
+    agree(bundle, "ledger/steps.parquet")
+
+
+def hash_that_leaves_the_folder(bundle: Path) -> None:
+    table = pq.read_table(bundle / "ledger/steps.parquet")
+    outputs = [
+        re.sub(r'"sha256":"[0-9a-f]{64}"', '"sha256":"../../../../etc/passwd"', text) if text else text
+        for text in table.column("output").to_pylist()
+    ]
+    index = table.schema.get_field_index("output")
+    pq.write_table(table.set_column(index, "output", pa.array(outputs)), bundle / "ledger/steps.parquet")
+    agree(bundle, "ledger/steps.parquet")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (cut, "expected [0-9,]+ bytes"),
+        (flip, "its sha256 is another"),
+        (take_away, "species.parquet is missing"),
+        (link, "got a link"),
+        (link_folder, "got a link"),
+        (no_json, "is not a manifest"),
+        (other_format, "expected the format fieldmark-bundle/1"),
+        (other_digest, "expected 0000"),
+        (no_table, "is not a table that can be read"),
+        (bad_record, "contradicts itself: not a SpeciesEntry"),
+        (other_article, "an article is not what its sha256 says"),
+        (other_photo, "picture of an anchor is missing or damaged"),
+        (other_vector, "became a knowledge base of digest"),
+        (nan_vector, "finite numbers"),
+        (unknown_stage, "expected a step of a build"),
+        (hash_that_leaves_the_folder, "contradicts itself"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_a_spoilt_bundle_is_refused_and_leaves_nothing_behind(
+    bundle: Path, encoders: Encoders, tmp_path: Path, spoil: Callable[[Path], None], why: str
+) -> None:
+    spoil(bundle)
+    with pytest.raises(BadInput, match=why):
+        kb.import_bundle(bundle, tmp_path / "b.kb", encoders)
+    assert nothing_is_left(bundle)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../outside", "/etc/passwd", "images/../../outside", "a\\b", "..", "a//b", "", "images/.hidden", "a\nb", "C:x",
+     "images/" + "x" * 200, "\u202egnp.exe", "con/./x"],
+)  # fmt: skip
+def test_no_path_leaves_the_folder_or_looks_like_another(bundle: Path, encoders: Encoders, name: str) -> None:
+    (bundle.parent.parent / "outside").write_text("x")
+    rewrite_manifest(bundle, lambda m: m["files"].update({name: {"bytes": 1, "sha256": sha256_hex("x")}}))  # type: ignore[attr-defined]
+    with pytest.raises(BadInput, match="no way out of the folder"):
+        kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
+    assert nothing_is_left(bundle)
+
+
+def test_a_table_that_would_fill_the_memory_is_refused_before_it_is_read(bundle: Path, encoders: Encoders) -> None:
+    rows = pa.table({"sha256": ["0" * 64], "text": ["a" * 50_000_000]})
+    pq.write_table(rows, bundle / "articles.parquet", compression="zstd")
+    agree(bundle, "articles.parquet")
+    assert (bundle / "articles.parquet").stat().st_size < 50_000
+    with pytest.raises(BadInput, match="says that it unpacks to"):
+        kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
+    assert nothing_is_left(bundle)
+
+
+def test_files_that_the_manifest_does_not_name_are_passed_over(bundle: Path, encoders: Encoders) -> None:
+    (bundle / ".gitattributes").write_text("*.parquet filter=lfs")
+    (bundle / "images" / "extra.png").write_bytes(b"no picture")
+    (bundle / "README.md").write_text("# My own card")
+    assert kb.import_bundle(bundle, bundle.parent / "b.kb", encoders).species == 4
+
+
+def test_what_is_no_folder_or_would_be_written_over_is_refused(
+    bundle: Path, encoders: Encoders, tmp_path: Path
+) -> None:
+    (tmp_path / "a.zip").write_bytes(b"PK")
+    with pytest.raises(BadInput, match="is no folder"):
+        kb.import_bundle(tmp_path / "a.zip", tmp_path / "b.kb", encoders)
+    with pytest.raises(UsageError, match="is there already"):
+        kb.import_bundle(bundle, tmp_path, encoders)
+
+
+def test_a_bundle_cannot_make_an_update_ask_this_machine_or_its_network(bundle: Path, encoders: Encoders) -> None:
+    wikis = {
+        "here": "http://127.0.0.1:8080/api.php",
+        "there": "http://10.0.0.7/api.php",
+        "local": "http://localhost/api.php",
+        "router": "http://router/api.php",
+        "file": "file:///etc/passwd",
+        "public": "https://birds.example.org/w/api.php",
+    }
+    rewrite_manifest(
+        bundle, lambda m: m.update(sources={k: {"kind": "wikipedia", "api_url": url} for k, url in wikis.items()})
+    )
+    kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
+    with kb.open(bundle.parent / "b.kb") as store:
+        assert set(store.origins()) == {"public"}
+
+
+def test_killed_at_random_moments_an_import_ends_when_run_again(
+    exported: Path, encoders: Encoders, tmp_path: Path
+) -> None:
+    target = tmp_path / "b.kb"
+    program = "import sys, kb, recognize; kb.import_bundle(*sys.argv[1:3], recognize.load_encoders('starter'))"
+    command = [sys.executable, "-c", program, str(exported)]
+    root = Path(__file__).resolve().parents[2]
+    started = time.monotonic()
+    subprocess.run([*command, str(tmp_path / "timed.kb")], check=True, capture_output=True, timeout=120, cwd=root)
+    seconds = time.monotonic() - started
+    moments = random.Random(7)
+    for _ in range(3):
+        process = subprocess.Popen(
+            [*command, str(target)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=root
+        )
+        try:
+            process.wait(timeout=moments.uniform(0.4 * seconds, seconds))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        if target.exists():  # whole, or not there at all
+            assert kb.verify(target).ok
+            shutil.rmtree(target)
+    imported = kb.import_bundle(exported, target, encoders)
+    assert imported.digest == kb.verify(tmp_path / "timed.kb").digest
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.kb", "timed.kb"]
