@@ -282,7 +282,8 @@ def _connected(
     endpoint = settings.llm[kind]
     key = "" if offline else key_of(endpoint, os.environ, kind=kind)
     connection = Connection(endpoint, key, cache=cache, budget=budget, offline=offline)
-    return FairChat(connection, n_in_flight=endpoint.max_concurrent), connection
+    chat = FairChat(connection, n_in_flight=endpoint.max_concurrent, finishes_first=budget.limit_usd is not None)
+    return chat, connection
 
 
 # --- what comes in -----------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from rerank.order import UNREADABLE_SCORE, first_stage_ranks
 from rerank.plain_questions import direct_question, plain_questions
 from rerank.questions import QuestionWriter
 from rerank.routing import kind_of_query
-from rerank.scheduling import all_of, current_query
+from rerank.scheduling import all_of, current_query, current_step
 
 Mode = Literal["direct", "questions", "context", "full"]
 N_READERS: Final = 2  # threads that read photos
@@ -243,17 +243,18 @@ class DecomposeReranker:
             row = _kept_row(self._kept.get(key)) if key else None
             if row is None:
                 look = await loop.run_in_executor(self._readers, self._judge.look, path)
-                row = await self._ask(look, job, plan, settings)
+                row = await self._ask(look, job, plan, settings, seen)
                 if key is not None and all(answer.probability is not None for answer in row.answers):
                     self._kept.put(key, _as_text(row))
             else:
+                seen.add(row.answers)
                 self.tally.n_kept += 1
+        except _TooMany:
+            raise  # the whole query fails
         except (BadInput, SourceError, CostStop, NotCached) as error:
             self.tally.failures.append(error)
             return _Row(error=str(error))
         self._count(row, plan)
-        seen.add(row.answers)
-        seen.check()
         return row
 
     def _key(self, digest: str, job: Job, plan: Plan, settings: DecomposeSettings) -> str:
@@ -266,26 +267,25 @@ class DecomposeReranker:
             }
         )  # fmt: skip
 
-    async def _ask(self, look: object, job: Job, plan: Plan, settings: DecomposeSettings) -> _Row:
-
-        assert isinstance(look, SeenImage)
+    async def _ask(self, look: SeenImage, job: Job, plan: Plan, settings: DecomposeSettings, seen: _Seen) -> _Row:
         judge = self._judge
-        if (
-            settings.is_together
-            and settings.is_chained
-            and len(plan.questions) > 1
-            and isinstance(judge, JudgesTogether)
-        ):
+        is_together = settings.is_together and settings.is_chained and len(plan.questions) > 1
+        if is_together and isinstance(judge, JudgesTogether):
             judged = await judge.judge_together(look, plan.questions, query=job.text, context=plan.passage)
             answers = tuple(answer_of(question, one) for question, one in zip(plan.questions, judged, strict=True))
+            seen.add(answers)
+            seen.check()
             return _Row(answers=answers, cost_usd=_total([one.cost_usd for one in judged]))
         found: list[QuestionAnswer] = []
         costs: list[float | None] = []
         for question in plan.questions:
+            current_step.set(len(found))
             earlier = tuple(found) if settings.is_chained else ()
             one = await judge.judge(look, question, query=job.text, context=plan.passage, earlier=earlier)
             found.append(answer_of(question, one))
             costs.append(one.cost_usd)
+            seen.add(found[-1:])
+            seen.check()
             if one.probability is not None and one.probability < (settings.stop_below or 0.0):
                 break
         return _Row(answers=tuple(found), cost_usd=_total(costs))
@@ -307,6 +307,10 @@ class _Row:
     error: str | None = None
 
 
+class _TooMany(MalformedAnswer):
+    """More answers of a query are missing than may be."""
+
+
 @dataclass(slots=True, kw_only=True)
 class _Seen:
     """How many answers of a query are missing."""
@@ -322,7 +326,7 @@ class _Seen:
     def check(self, *, is_last: bool = False) -> None:
         """Raise where too many are missing: what is left would be the order of the first stage under another name."""
         if self.n_missing > self.max_unscored * self.n and (is_last or self.n >= LEAST_ANSWERS):
-            raise MalformedAnswer(
+            raise _TooMany(
                 f"the judge could not tell for {self.n_missing} of {self.n} answers, at most "
                 f"{self.max_unscored:.0%} may be missing",
                 hint="kb doctor shows what the endpoint returns; --max-unscored allows more",

@@ -24,8 +24,8 @@ def run_jobs(
 ) -> None:
     """Rank the images of all jobs; `on_ranked` is called as each job is whole, in the order in which they end.
 
-    A job that the method cannot rank is error rows. Whatever else the method lets through ends the run; what was answered
-    until then is kept where the method keeps it.
+    A job that the method cannot rank is error rows. Whatever else the method lets through ends the run; what was
+    answered until then is kept where the method keeps it.
     """
     if n_open < 1:
         raise ValueError(f"expected n_open >= 1, got {n_open}")

@@ -7,7 +7,7 @@ answer, the slots go to the others.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import heapq
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -25,32 +25,39 @@ ResultT = TypeVar("ResultT")
 
 current_query: ContextVar[str] = ContextVar("current_query", default="")
 """The id of the query that a task works for; tasks hand it on to those that they start."""
+current_step: ContextVar[int] = ContextVar("current_step", default=0)
+"""How many answers on its image a task has already."""
 
 
 class FairSlots:
-    """A number of slots; when one gets free, the groups that wait for one take turns."""
+    """A number of slots; when one gets free, the groups that wait for one take turns.
+
+    Within a group the higher `step` goes first, then who came first.
+    """
 
     def __init__(self, n: int) -> None:
         if n < 1:
             raise ValueError(f"expected at least one slot, got {n}")
         self._free = n
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._n_come = 0
+        self._waiting: dict[str, list[tuple[int, int, asyncio.Future[None]]]] = {}
 
     @asynccontextmanager
-    async def slot(self, group: str) -> AsyncIterator[None]:
+    async def slot(self, group: str, *, step: int = 0) -> AsyncIterator[None]:
         """Hold a slot for the group while the block runs."""
-        await self._acquire(group)
+        await self._acquire(group, step)
         try:
             yield
         finally:
             self._release()
 
-    async def _acquire(self, group: str) -> None:
+    async def _acquire(self, group: str, step: int) -> None:
         if self._free:
             self._free -= 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(group, deque()).append(turn)
+        self._n_come += 1
+        heapq.heappush(self._waiting.setdefault(group, []), (-step, self._n_come, turn))
         try:
             await turn
         except asyncio.CancelledError:
@@ -62,7 +69,7 @@ class FairSlots:
         while self._waiting:
             group, queue = next(iter(self._waiting.items()))
             del self._waiting[group]
-            turn = queue.popleft()
+            turn = heapq.heappop(queue)[2]
             if queue:
                 self._waiting[group] = queue  # behind the other groups
             if not turn.done():
@@ -93,10 +100,13 @@ class FairChat:
     Args:
         chat: the model.
         n_in_flight: how many calls may be open at once.
+        finishes_first: whether images that have answers go before those that have none. All images are then through
+            a little later, but if the run is stopped on the way, by a limit of cost, those that were begun are done.
     """
 
-    def __init__(self, chat: ChatModel, *, n_in_flight: int = N_IN_FLIGHT) -> None:
+    def __init__(self, chat: ChatModel, *, n_in_flight: int = N_IN_FLIGHT, finishes_first: bool = False) -> None:
         self._chat = chat
+        self._finishes_first = finishes_first
         self._slots = FairSlots(n_in_flight)
         self._n_open = 0
         self._n_failures_in_a_row = 0
@@ -113,7 +123,8 @@ class FairChat:
         Raises:
             SourceUnavailable: if the last twelve calls failed; nothing was asked.
         """
-        async with self._slots.slot(current_query.get()):
+        step = current_step.get() if self._finishes_first else 0
+        async with self._slots.slot(current_query.get(), step=step):
             if self._n_failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
                 raise SourceUnavailable(
                     f"{self.name}: {MAX_FAILURES_IN_A_ROW} calls in a row failed, no more are made",
