@@ -35,6 +35,7 @@ VERBS = (
     "lint",
     "credits",
     "eval",
+    "doctor",
 )
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it

@@ -1,0 +1,170 @@
+"""What an endpoint really can: asked with small requests, since neither its name nor its documentation tells."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Literal
+
+from data.background import wait_for
+from data.contracts import ChatModel
+from data.errors import FieldmarkError, MissingRequirement
+from data.records import ChatMessage, ChatReply, ChatRequest
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.retrying import ChatPatience, RetryingChat
+
+Kind = Literal["text", "vision", "search"]
+Ability = Literal["answers", "JSON schema", "logprobs", "vision", "citations", "price"]
+ABILITIES: dict[Kind, tuple[Ability, ...]] = {
+    "text": ("answers", "JSON schema", "price"),
+    "vision": ("answers", "vision", "logprobs", "JSON schema", "price"),
+    "search": ("answers", "citations", "price"),
+}
+# What Fieldmark does without it.
+WITHOUT: dict[Ability, str] = {
+    "answers": "nothing that needs it works",
+    "JSON schema": "the schema is asked for in words; replies that do not follow it are asked for again",
+    "logprobs": "yes/no answers are weighed by what the model says of its own certainty, or by votes",
+    "vision": "it cannot read or judge photos",
+    "citations": "what it finds cannot be checked, and is dropped",
+    "price": "--max-cost is refused, costs are not reported",
+}
+_PATIENCE = ChatPatience(tries=2, tries_at_nonsense=1)
+_SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {"legs": {"type": "integer"}, "animal": {"type": "string", "enum": ["spider"]}},
+    "required": ["legs", "animal"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """One thing that an endpoint can or cannot do, with what was seen, and what is done without it."""
+
+    endpoint: str
+    """`text`, `vision`, `search`."""
+    model: str
+    ability: Ability
+    is_there: bool
+    seen: str
+    without: str = ""
+
+
+def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
+    """Return what the model of an endpoint can do of what Fieldmark would use; a handful of tiny requests.
+
+    A model that does not answer at all is asked nothing more.
+    """
+    found: list[Probe] = []
+    with OpenAIChat(endpoint, key) as bare:
+        chat = RetryingChat(bare, _PATIENCE)
+        for ability in ABILITIES[kind]:
+            is_there, seen = _tried(ability, chat, bare, endpoint)
+            found.append(
+                Probe(
+                    endpoint=kind,
+                    model=endpoint.name,
+                    ability=ability,
+                    is_there=is_there,
+                    seen=seen,
+                    without="" if is_there else WITHOUT[ability],
+                )
+            )
+            if ability == "answers" and not is_there:
+                break
+    return found
+
+
+def _tried(ability: Ability, chat: ChatModel, bare: OpenAIChat, endpoint: Endpoint) -> tuple[bool, str]:
+    if ability == "price":
+        prices = endpoint.prices
+        if prices is None:
+            return False, "price_in and price_out are not set"
+        return True, f"${prices.per_million_in:g} in, ${prices.per_million_out:g} out per million tokens"
+    try:
+        if ability == "answers":
+            reply = _ask(chat, "Reply with the single word: ready")
+            return True, f"replied {_quoted(reply)}"
+        if ability == "JSON schema":
+            return _json(chat, bare)
+        if ability == "logprobs":
+            return _logprobs(chat)
+        if ability == "vision":
+            return _vision(chat)
+        return _citations(chat)
+    except MissingRequirement as error:
+        return False, f"{error} ({error.hint})" if error.hint else str(error)
+    except FieldmarkError as error:
+        return False, str(error)
+
+
+def _ask(
+    chat: ChatModel,
+    text: str,
+    *,
+    images: tuple[bytes, ...] = (),
+    json_schema: dict[str, object] | None = None,
+    top_logprobs: int | None = None,
+    max_tokens: int = 300,
+) -> ChatReply:
+    request = ChatRequest(
+        messages=(ChatMessage(role="user", text=text, images=images),),
+        json_schema=json_schema,
+        top_logprobs=top_logprobs,
+        max_tokens=max_tokens,
+    )
+    return wait_for(chat.reply(request))
+
+
+def _json(chat: ChatModel, bare: OpenAIChat) -> tuple[bool, str]:
+    # The schema asks for what nobody would say to this, so that following it is no accident.
+    reply = _ask(chat, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
+    if "response_format" in bare.not_taken:
+        return False, "the server refuses response_format"
+    try:
+        value = json.loads(reply.text)
+    except ValueError:
+        return False, f"replied {_quoted(reply)}"
+    follows = isinstance(value, dict) and value.get("animal") == "spider" and isinstance(value.get("legs"), int)
+    return follows, "followed" if follows else f"taken, but not followed: {_quoted(reply)}"
+
+
+def _logprobs(chat: ChatModel) -> tuple[bool, str]:
+    reply = _ask(chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=5, max_tokens=5)
+    if not reply.logprobs:
+        return False, "none came back"
+    first = reply.logprobs[0]
+    if len(first.top) < 2:
+        return False, "no alternatives beside the token itself"
+    said = {token.strip().lower() for token, _ in first.top}
+    if not said & {"yes", "no"}:
+        return False, f"neither yes nor no is among the first tokens ({', '.join(sorted(said))}): does it think aloud?"
+    return True, f"{len(first.top)} alternatives for a token"
+
+
+def _vision(chat: ChatModel) -> tuple[bool, str]:
+    reply = _ask(chat, "What colour is this picture? Answer with one word.", images=(_red_picture(),))
+    is_red = any(word in reply.text.lower() for word in ("red", "crimson", "scarlet"))
+    return is_red, f"called a red picture {_quoted(reply)}"
+
+
+def _citations(chat: ChatModel) -> tuple[bool, str]:
+    reply = _ask(chat, "What is a speculum on the wing of a duck? One sentence.")
+    n = sum(citation.source.url is not None for citation in reply.citations)
+    return n > 0, f"{n} sources named"
+
+
+def _red_picture() -> bytes:
+    from PIL import Image
+
+    out = BytesIO()
+    Image.new("RGB", (96, 96), (214, 24, 30)).save(out, "PNG")
+    return out.getvalue()
+
+
+def _quoted(reply: ChatReply) -> str:
+    line = " ".join(reply.text.split())
+    return repr(line if len(line) <= 40 else line[:39] + "…")

@@ -1,0 +1,95 @@
+"""`kb doctor` finds out what servers can, and says what is done without the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
+
+YES = (("Yes", -0.1, (("Yes", -0.1), ("No", -2.4))),)
+
+
+def able(call: Call) -> Reaction:
+    """React as a model would that can do everything."""
+    if call.images:
+        return "Red."
+    if "response_format" in call.payload or "JSON schema" in call.text:
+        return '{"legs": 8, "animal": "spider"}'
+    if "speculum" in call.text:
+        return Answer(text="A patch [1].", more={"citations": ["https://a.example/x"]})
+    return Answer(text="Yes", logprobs=YES) if "sky" in call.text else "ready"
+
+
+def settings(folder: Path, url: str, *kinds: str, more: str = "price_in = 1\nprice_out = 2\n") -> None:
+    tables = [f'[llm.{kind}]\nmodel = "m"\nbase_url = "{url}"\n{more}' for kind in kinds]
+    (folder / "fieldmark.toml").write_text("".join(tables))
+
+
+def abilities(outcome: Any) -> dict[tuple[str, str], bool]:
+    return {
+        (found["endpoint"], found["ability"]): found["is_there"] for found in json.loads(outcome.stdout)["endpoints"]
+    }
+
+
+def test_a_model_that_can_do_everything(cli: Any, tmp_path: Path) -> None:
+    with OpenAIServer(able) as server:
+        settings(tmp_path, server.base_url, "text", "vision", "search")
+        outcome = cli.call("doctor", "--format", "json", check=True)
+    found = abilities(outcome)
+    assert len(found) == 11
+    assert all(found.values())
+
+
+@pytest.mark.parametrize(
+    ("server", "lacking"),
+    [
+        (OpenAIServer(able, gives_logprobs=False), {"logprobs"}),
+        (OpenAIServer(able, knows_json_schema=False), {"JSON schema"}),
+        (OpenAIServer(lambda call: '{"legs": 4, "animal": "dog"}' if "dog" in call.text else able(call)),
+         {"JSON schema"}),
+        (OpenAIServer(lambda call: "I see nothing." if call.images else able(call)), {"vision"}),
+        (OpenAIServer(lambda call: Status(status=400, error={"message": "no images"}) if call.images else able(call)),
+         {"vision"}),
+        (OpenAIServer(lambda call: Answer(text="<think>", logprobs=(("<think>", 0.0, (("<think>", 0.0), ("a", -9.0))),))
+                      if "sky" in call.text else able(call)), {"logprobs"}),
+    ],
+    ids=["no logprobs", "no schema", "schema ignored", "blind", "images refused", "thinks aloud"],
+)  # fmt: skip
+def test_what_a_vision_model_lacks_is_found(cli: Any, tmp_path: Path, server: OpenAIServer, lacking: set[str]) -> None:
+    with server:
+        settings(tmp_path, server.base_url, "vision")
+        outcome = cli.call("doctor", "--format", "json", check=True)
+    assert {ability for (_, ability), is_there in abilities(outcome).items() if not is_there} == lacking
+
+
+def test_the_report_says_what_is_done_without(cli: Any, tmp_path: Path) -> None:
+    with OpenAIServer("ready") as server:
+        settings(tmp_path, server.base_url, "search", more="")
+        text = cli.call("doctor", check=True).stdout
+    assert "what it finds cannot be checked, and is dropped" in text
+    assert "--max-cost is refused" in text
+
+
+def test_a_model_that_does_not_answer_ends_with_3_and_is_asked_nothing_more(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_KEY", "sk-wrong")
+    with OpenAIServer(able, key="sk-right") as server:
+        settings(tmp_path, server.base_url, "text", more='api_key_env = "TEST_KEY"\n')
+        outcome = cli.call("doctor")
+        assert server.n_calls == 1
+    assert outcome.exit_code == 3
+    assert "the key in TEST_KEY not accepted" in outcome.stdout
+    assert "sk-" not in outcome.stdout + outcome.stderr
+    monkeypatch.delenv("TEST_KEY")
+    assert "TEST_KEY, which is not set" in cli.call("doctor").stdout
+
+
+def test_without_any_model_it_says_how_to_set_one(cli: Any) -> None:
+    outcome = cli.call("doctor", check=True)
+    assert "no model is set: [llm.text]" in outcome.stdout
+    assert "not set (Wikimedia asks for one" in outcome.stdout
