@@ -21,7 +21,7 @@ EXIT_PARTLY = 7
 )
 @click.option(
     "--source",
-    "origins",
+    "kinds",
     multiple=True,
     type=click.Choice(["wikipedia", "folder", "starter"]),
     help="Ask sources of this kind alone; may be repeated.",
@@ -35,25 +35,26 @@ def update(
     kb: Path | None,
     contact: str | None,
     api_url: str | None,
-    origins: tuple[str, ...],
+    kinds: tuple[str, ...],
     max_cost: float | None,
     offline: bool,
     form: str,
 ) -> None:
     """Fetch what changed since: new revisions, pages that moved or are gone, photos that are others now.
 
-    The knowledge base knows which wiki it came from. Revisions are asked for 50 pages a request; a page that did not
-    change is not fetched. New species are for kb build to find; what you removed or added yourself stays as it is.
+    The knowledge base knows which wiki it came from, and what made its summaries. Revisions are asked for 50 pages a
+    request; a page that did not change is neither fetched nor distilled. New species are for kb build to find; what you
+    removed or added yourself stays as it is.
     """
     from data.codec import to_json
 
     settings = options.settings(kb=kb, contact=contact)
+    order = upkeep.UpdateOrder(api_url=api_url, kinds=kinds, max_cost=max_cost, is_offline=offline)
     began = time.monotonic()
     with stage_progress(quiet=options.invocation().quiet) as progress:
-        found = upkeep.updated(
-            settings, api_url=api_url, origins=origins, max_cost=max_cost, offline=offline, progress=progress
-        )
+        found, model = upkeep.updated(settings, order, progress)
     seconds = time.monotonic() - began
-    output.write(output.as_json(to_json(found)) if form == "json" else upkeep_text.update_text(found, seconds=seconds))
+    text = upkeep_text.update_text(found, model, seconds=seconds)
+    output.write(output.as_json(to_json(found)) if form == "json" else text)
     if found.failures:
         ctx.exit(EXIT_PARTLY)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cli import wiring
 from cli.config import Settings
-from cli.distilling import chosen_distiller
+from cli.distilling import chosen_distiller, usage_fields
 from data.errors import BadInput, UsageError
 from data.records import Added, Exported, Imported, Progress, Removed, Taxon, Update
 
@@ -18,43 +18,44 @@ if TYPE_CHECKING:
     from data.contracts import ArticleSource, Encoders  # numpy is behind it
 
 
-def updated(
-    settings: Settings,
-    *,
-    api_url: str | None,
-    origins: Sequence[str],
-    progress: Callable[[Progress], None],
-    max_cost: float | None = None,
-    offline: bool = False,
-) -> Update:
-    """Bring the knowledge base that the settings name up to date, from where its pages came.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateOrder:
+    """What an update is asked for: the wiki's address where the one on record is not enough, and limits."""
 
-    Args:
-        settings: of this run; of them the contact counts, the wiki and its language are the knowledge base's own.
-        api_url: the wiki's address, where what is on record is not enough to reach it.
-        origins: take these kinds of sources alone (wikipedia, folder, starter); all if empty.
-        progress: called at every step.
-        max_cost: US dollars that the model may cost, where the knowledge base is distilled by one.
-        offline: whether its replies come from the cache alone.
+    api_url: str | None = None
+    kinds: tuple[str, ...] = ()
+    """Kinds of sources to ask (wikipedia, folder, starter); all if empty."""
+    max_cost: float | None = None
+    is_offline: bool = False
+
+
+def updated(
+    settings: Settings, order: UpdateOrder, progress: Callable[[Progress], None]
+) -> tuple[Update, Mapping[str, object]]:
+    """Bring the knowledge base that the settings name up to date, and return what changed and what a model took.
+
+    Of the settings the contact and the models count; the wiki, its language and the distiller are the knowledge base's
+    own.
 
     Raises:
-        UsageError: if there is no record of a source, or none of those kinds.
-        MissingRequirement: if it is distilled by a model, and there is no `[llm.text]`.
+        UsageError: if there is no record of a source, or none of the kinds asked for.
     """
     import kb
 
     path = wiring.named(settings)
     with kb.open(path) as store:
         known, profile = store.origins(), store.info.profile
-    chosen = [origin for origin in known.values() if not origins or origin["kind"] in origins]
+    chosen = [origin for origin in known.values() if not order.kinds or origin["kind"] in order.kinds]
     if not chosen:
-        wanted = f"no source of kind {', '.join(origins)}" if known else "no record of where its pages came from"
+        wanted = f"no source of kind {', '.join(order.kinds)}" if known else "no record of where its pages came from"
         raise UsageError(f"{path} has {wanted}", hint="run the kb build that made it once more")
     encoders = wiring.load_encoders(profile)
+    own = replace(settings, distiller=None)
     with ExitStack() as stack:
-        distilling = stack.enter_context(chosen_distiller(settings, path, max_cost=max_cost, offline=offline))
-        sources = [_opened_again(origin, settings, api_url, encoders.spaces, stack) for origin in chosen]
-        return kb.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
+        distilling = stack.enter_context(chosen_distiller(own, path, max_cost=order.max_cost, offline=order.is_offline))
+        sources = [_opened_again(origin, settings, order.api_url, encoders.spaces, stack) for origin in chosen]
+        found = kb.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
+        return found, usage_fields(distilling)
 
 
 def _opened_again(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from cli.output import as_fields, as_table, plural, wrapped
 from data.records import Added, Exported, Imported, Removed, Update
 
 
-def update_text(found: Update, *, seconds: float) -> str:
-    """Return what an update found, each change in a line, and what it cost."""
+def update_text(found: Update, model: Mapping[str, object], *, seconds: float) -> str:
+    """Return what an update found, each change in a line, and what it cost; `model` is what a model took of that."""
     kinds = Counter(change.kind for change in found.changes)
     fields = {
         "pages asked for": f"{found.checked:,}",
@@ -19,6 +20,7 @@ def update_text(found: Update, *, seconds: float) -> str:
         "photos downloaded": f"{found.photos:,}",
         "texts distilled": f"{found.distilled:,}",
         "model calls": f"{found.model_calls:,}",
+        **model,
         "failures": len(found.failures) or None,
         "seconds": f"{seconds:.1f}",
     }

@@ -18,7 +18,7 @@ from data.errors import UsageError
 from data.files import writer_lock
 from data.records import Change, LeftOut, PageRef, Progress, Stage, Taxon, Update
 from kb.builder import ANCHORS_PER_SPECIES, begin, run_stages, status_of, write_manifest
-from kb.distilling.choosing import DistillerName, distiller_for
+from kb.distilling.choosing import DistillerName, distiller_for, kind_of
 from kb.distilling.llm import ModelDistiller
 from kb.layout import Layout
 from kb.ledger import Ledger, Step
@@ -75,8 +75,8 @@ def update(
 
     Raises:
         MissingKnowledgeBase: if there is none.
-        UsageError: if no page of it came from one of the sources; if the model is another one than the summaries were
-            made by, so that pages which did not change would be paid for again.
+        UsageError: if no page of it came from one of the sources; if the distiller or its model is another one than
+            made the summaries, so that pages which did not change would be distilled, and paid for, again.
         MissingRequirement: if it was distilled by a model, and none is given.
         CostStop: when a model's limit of cost is reached; the next update goes on.
         SpaceMismatch: if it was built with other encoders.
@@ -218,29 +218,27 @@ def _stale_photos(run: BuildRun, subject_ids: set[str]) -> Iterator[str]:
 
 
 def _check_distiller(run: BuildRun, changed: set[str]) -> None:
-    """Do nothing unless a model would be asked again about pages that did not change.
+    """Do nothing unless pages that did not change would lose what another distiller, or another model, made of them.
+
+    A new version of a distiller that asks no model is welcome: it costs nothing but seconds.
 
     Raises:
-        UsageError: if it would.
+        UsageError: if they would.
     """
-    if not isinstance(run.distiller, AsyncDistiller):
+    if not isinstance(run.distiller, AsyncDistiller) and run.ledger.fact(DISTILLER) == kind_of(run.distiller.name):
         return
-    done = run.ledger.steps("distil")
-    taxa = run.ledger.subjects("taxon")
+    taxa, done = run.ledger.subjects("taxon"), run.ledger.steps("distil")
     marks = {
         key: distil_mark(page, parser=run.source.parser, distiller=run.distiller.name)
         for key, page in fetched_pages(run).items()
+        if key in taxa and key not in changed
     }
-    again = [
-        key
-        for key, mark in marks.items()
-        if key not in changed and key in taxa and key in done and done[key].fingerprint not in ("", mark)
-    ]
+    again = [key for key, mark in marks.items() if key in done and done[key].fingerprint not in ("", mark)]
     if again:
         raise UsageError(
-            f"{run.distiller.name} would be asked about {len(again):,} pages that did not change, since something else "
+            f"{run.distiller.name} would distil {len(again):,} pages again that did not change, since something else "
             "made their summaries",
-            hint="kb update goes on with the model and the prompts of the build; kb build takes new ones",
+            hint="kb update goes on with the distiller, model and prompts of the build; kb build takes new ones",
         )
 
 

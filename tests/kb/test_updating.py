@@ -235,6 +235,8 @@ def test_another_model_is_not_paid_for_pages_that_did_not_change(tmp_path: Path,
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(6), EditedPages(), encoders, chat=ScriptedChat())
     other = ScriptedChat("another")
-    with pytest.raises(UsageError, match="4 pages that did not change"):
+    with pytest.raises(UsageError, match="would distil 4 pages again"):
         kb.update(path, [EditedPages(revisions={"avis-003": 2})], encoders, chat=other)
     assert other.n_asked == 0
+    with pytest.raises(UsageError, match=r"extractive/\d+ would distil 4 pages again"):
+        kb.update(path, [EditedPages(revisions={"avis-003": 2})], encoders, distiller="extractive")
