@@ -53,6 +53,7 @@ class NameFinder:
         self._species: dict[str, str] = {}
         self._groups: dict[str, list[str]] = {}
         self._english: set[str] = set()
+        self._one_word: set[str] = set()  # names that are not found in two words: a red wing is no Redwing
         self._living: dict[str, str] = {}  # taxon id -> birds, mammals, ...
         for taxon in taxa:
             living = group_of_class(taxon.lineage.get("class"))
@@ -62,6 +63,8 @@ class NameFinder:
                 key = fold(name)
                 if len(name.split()) > 1 or len(key) >= _SHORTEST_SINGLE_WORD:
                     self._species.setdefault(key, taxon.taxon_id)
+                if len(name.split()) == 1:
+                    self._one_word.add(key)
             for group in _groups(taxon):
                 self._groups.setdefault(fold(group), []).append(taxon.taxon_id)
         self._add_english_groups(taxa)
@@ -94,9 +97,12 @@ class NameFinder:
                     # Those that are called so first: "cardinals" are not all of the family, which has buntings too.
                     self._groups.setdefault(key, called.get(singular, members or []))
                     self._english.add(key)
+                    if " " not in name:
+                        self._one_word.add(key)
         for head, ids in called.items():
             self._groups.setdefault(head, ids)
             self._english.add(head)
+            self._one_word.add(head)
 
     def find(self, query: str) -> list[Mention]:
         """Return what the query names, in its order; where names overlap, the longer one, then the earlier."""
@@ -135,7 +141,8 @@ class NameFinder:
         before = [match[0] for match in words[:first]]
         after = [match[0] for match in words[first + length :]]
         is_meant = is_trade_sense(text, before=before, after=after, named=living)
-        keys = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
+        forms = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
+        keys = [key for key in forms if length == 1 or key not in self._one_word]
         for key in keys:
             if key in self._species and is_meant:
                 return Mention(kind="species", text=text, ids=(self._species[key],), start=start)

@@ -15,7 +15,7 @@ from data.contracts import ChatModel
 from data.errors import MalformedAnswer, Refused
 from data.records import ChatMessage, ChatRequest, Context, Source, SpeciesEntry
 from kb.distilling.lexicon import group_of, words_of
-from kb.lookups.bm25 import stem, tokens
+from kb.lookups.bm25 import tokens
 from kb.lookups.findings import Findings
 from kb.lookups.index import LookupStore, is_question
 from kb.lookups.passages import described_members, group_passages, term_passage
@@ -171,7 +171,7 @@ def is_borne_out(said: str, text: str, query: str) -> bool:
     words, given = words_of(said), set(words_of(text))
     if {word for word in words if word in _NUMBER_WORDS} - given:
         return False
-    if {stem(word) for word in words if group_of(word) == "colour"} - set(tokens(text)) - {stem(w) for w in given}:
+    if set(tokens(" ".join(word for word in words if group_of(word) == "colour"))) - set(tokens(text)):
         return False
     telling = set(tokens(said))
     held = telling & (set(tokens(text)) | set(tokens(query)))
