@@ -193,6 +193,15 @@ class CountsRequests(Protocol):
 
 
 @runtime_checkable
+class ChoosesPhotos(Protocol):
+    """What a source may be besides: one whose photos depend on more than the page that shows them."""
+
+    @property
+    def photo_rules(self) -> str:
+        """Which photos it takes and how large; other rules make anchors anew, without fetching pages again."""
+
+
+@runtime_checkable
 class TellsChanges(Protocol):
     """What a source may be besides: one that says what is new without sending bodies and photos again."""
 

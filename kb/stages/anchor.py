@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from data.codec import dumps, loads
-from data.contracts import AnchorBatch, TellsChanges
+from data.contracts import AnchorBatch, ChoosesPhotos, TellsChanges
 from data.errors import StoreError
 from data.records import Anchor, AnchorImage, Failure, LeftOut
 from kb.layout import collection_name
@@ -34,8 +34,11 @@ def anchor(run: BuildRun) -> None:
     taxa = run.ledger.subjects("taxon")
     pages = {key: page for key, page in fetched_pages(run).items() if key in taxa}
     done = run.ledger.steps("anchor")
+    rules = [run.source.photo_rules] if isinstance(run.source, ChoosesPhotos) else []
     marks = {
-        key: fingerprint(page.sha256, page.source.revision, run.source.name, run.source.parser, run.anchors_per_species)
+        key: fingerprint(
+            page.sha256, page.source.revision, run.source.name, run.source.parser, run.anchors_per_species, *rules
+        )
         for key, page in pages.items()
     }
     todo = [

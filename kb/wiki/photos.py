@@ -166,7 +166,8 @@ class PhotoFinder:
         said = _metadata(info)
         name = said.get("LicenseShortName") or said.get("UsageTerms") or said.get("License") or ""
         url = said.get("LicenseUrl", "")
-        freedom = licence_freedom(name, url, is_marked_unfree=said.get("NonFree", "").lower() in ("true", "1", "yes"))
+        is_marked_unfree = said.get("NonFree", "").lower() in ("true", "1", "yes")
+        freedom = licence_freedom(name, url, is_marked_unfree=is_marked_unfree)
         if freedom != "free" and not self.allows_any_licence:
             reason = reasons.LICENCE_UNKNOWN if freedom == "unknown" else reasons.LICENCE_NOT_FREE
             return LeftOut(name=figure.file, reason=reason, detail=name)
@@ -176,7 +177,8 @@ class PhotoFinder:
             page_url=info.get("descriptionurl") or None,
             media_type=media_type,
             author=said.get("Attribution") or said.get("Artist") or None,
-            licence=name or short_licence("", url),
+            # A mark beside the licence is noted in its name, so that credits know of it.
+            licence=f"{name or 'licence unknown'} (non-free)" if is_marked_unfree else name or short_licence("", url),
             licence_url=url or None,
         )
 

@@ -59,13 +59,17 @@ class WikipediaSource:
         self.client = WikiClient(api_url, contact=contact, language=language, timeouts=timeouts, patience=patience)
         self._pages = WikiPages(self.client)
         self._photos = PhotoFinder(self._pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
-        self._options = f"{thumbnail_px}px" + (", any licence" if allow_any_licence else "")
         self._locator = Locator(self._pages)
 
     @property
     def name(self) -> str:
-        """The wiki's address and what is taken from it."""
-        return f"wikipedia {self.client.api_url_shown} ({self._options})"
+        """The wiki's address."""
+        return f"wikipedia {self.client.api_url_shown}"
+
+    @property
+    def photo_rules(self) -> str:
+        """The width of photos, and whether those that are not free are taken too."""
+        return f"{self._photos.thumbnail_px}px" + (", any licence" if self._photos.allows_any_licence else "")
 
     @property
     def parser(self) -> str:

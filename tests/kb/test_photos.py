@@ -8,6 +8,7 @@ import pytest
 
 from data.contracts import AnchorBatch
 from data.records import Article, Failure, Figure, Source
+from kb.wiki.licences import licence_freedom
 from kb.wiki.pages import WikiPages
 from kb.wiki.photos import PhotoFinder
 from kb.wiki.retry import Patience
@@ -85,6 +86,15 @@ def test_any_licence_may_be_allowed_and_is_noted(wiki: FaultyWiki) -> None:
     (batch,) = fetch(wiki, article("Nc.jpg"), any_licence=True)
     assert isinstance(batch, AnchorBatch)
     assert batch.images[0].anchor.licence == "CC BY-NC 2.0"
+
+
+def test_a_mark_of_the_wiki_that_a_photo_is_not_free_stays_with_it(wiki: FaultyWiki) -> None:
+    """The licence's name alone would pass for free: credits know the photo by nothing else."""
+    wiki.files["Logo.jpg"] = File(content=jpeg(), metadata={"LicenseShortName": "CC BY 4.0", "NonFree": "true"})
+    (batch,) = fetch(wiki, article("Logo.jpg"), any_licence=True)
+    assert isinstance(batch, AnchorBatch)
+    assert batch.images[0].anchor.licence == "CC BY 4.0 (non-free)"
+    assert licence_freedom("CC BY 4.0 (non-free)") == "not free"
 
 
 def test_the_first_photos_are_taken_and_no_more_are_asked_for(wiki: FaultyWiki) -> None:

@@ -187,7 +187,7 @@ def test_a_wiki_that_is_none_fails_clearly(wiki: FaultyWiki, source: WikipediaSo
 
 def test_the_name_of_a_source_holds_no_secret() -> None:
     source = WikipediaSource("http://me:secret@127.0.0.1:9/w/api.php?key=hidden", contact="x@example.org")
-    assert source.name == "wikipedia http://127.0.0.1:9/w/api.php (960px)"
+    assert source.name == "wikipedia http://127.0.0.1:9/w/api.php"
 
 
 def test_titles_that_no_wiki_can_have_spoil_no_request(wiki: FaultyWiki, source: WikipediaSource) -> None:
