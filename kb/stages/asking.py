@@ -71,7 +71,10 @@ class _Asking:
                 return
             try:
                 step = await self._step(key)
-            except (CostStop, MissingRequirement) as error:
+            except CostStop as error:
+                self._stop = error  # the last one knows best what was spent
+                return
+            except MissingRequirement as error:
                 self._stop = self._stop or error
                 return
             with self._run.ledger.transaction():
