@@ -1,0 +1,133 @@
+"""Updates from a real MediaWiki whose pages are edited, moved and deleted, and whose photos change."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.records import Change
+from kb.taxa import load_checklist
+from kb.wiki.source import WikipediaSource
+from tests.conftest import MEDIAWIKI, skip_or_fail
+from tests.servers.own_wiki import BIRDS, OwnWiki, drawing, page_text, running
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+@pytest.fixture(scope="module")
+def wiki(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnWiki]:
+    """A wiki of eight birds that these tests may edit."""
+    if not MEDIAWIKI.is_dir() or shutil.which("php") is None:
+        skip_or_fail("needs MediaWiki")
+    with running(shared / "mediawiki", tmp_path_factory.mktemp("own")) as own:
+        yield own
+
+
+@pytest.fixture
+def source(wiki: OwnWiki) -> Iterator[WikipediaSource]:
+    source = WikipediaSource(wiki.api_url, contact=None)
+    yield source
+    source.close()
+
+
+def built(path: Path, wiki: OwnWiki, encoders: Encoders) -> str:
+    """Build all birds of the wiki, and return the digest."""
+    checklist = load_checklist()
+    taxa = [taxon for _, binomial, _, _ in BIRDS if (taxon := checklist.find(binomial)) is not None]
+    assert len(taxa) == len(BIRDS)
+    source = WikipediaSource(wiki.api_url, contact=None)
+    kb.build(path, taxa, source, encoders, terms=[("Raven lore", "Common raven")])
+    source.close()
+    return kb.verify(path).digest
+
+
+def test_edited_pages_alone_are_fetched_and_the_end_is_that_of_a_fresh_build(
+    wiki: OwnWiki, source: WikipediaSource, encoders: Encoders, tmp_path: Path
+) -> None:
+    built(tmp_path / "a.kb", wiki, encoders)
+    assert kb.update(tmp_path / "a.kb", [source], encoders).changes == ()
+    # revisions with the site's own description, and photos
+    assert (source.requests_made, source.photos_asked) == (2, 0)
+    for name, *rest in BIRDS[:3]:
+        wiki.edit(name, page_text(name, *rest, more="The tail is long and barred with buff."))
+    found = kb.update(tmp_path / "a.kb", [source], encoders)
+    assert [(change.name, change.kind) for change in found.changes] == [
+        ("Cyanocitta cristata", "new revision"),
+        ("Erithacus rubecula", "new revision"),
+        ("Turdus merula", "new revision"),
+    ]
+    # revisions; the three pages matched anew; their bodies; photos of the others; photos of the three
+    assert (found.requests, found.photos, found.distilled) == (1 + 1 + 3 + 1 + 1, 0, 3)
+    assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
+    with kb.open(tmp_path / "a.kb") as store:
+        [entry] = store.species(["turdus-merula"])
+        assert entry.summary is not None
+        assert "barred with buff" in entry.summary.text
+
+
+def test_moved_deleted_and_ambiguous_pages_end_as_in_a_fresh_build(
+    wiki: OwnWiki, source: WikipediaSource, encoders: Encoders, tmp_path: Path
+) -> None:
+    built(tmp_path / "a.kb", wiki, encoders)
+    wiki.move("Common raven", "Raven of the north")
+    wiki.delete("Snowy owl")
+    wiki.edit("Northern cardinal", "'''Northern cardinal''' may refer to:\n* A bird\n* A team\n__DISAMBIG__")
+    wiki.edit("House sparrow", "#REDIRECT [[Great tit]]")
+    found = kb.update(tmp_path / "a.kb", [source], encoders)
+    assert {(change.name, change.kind, change.detail.split(" ->")[0]) for change in found.changes} == {
+        ("Bubo scandiacus", "taken out", "no page"),
+        ("Corvus corax", "moved", "Common raven"),
+        ("Cardinalis cardinalis", "taken out", "disambiguation"),
+        ("Passer domesticus", "taken out", found_reason(found.changes, "Passer domesticus")),
+        ("Raven lore", "moved", "Common raven"),
+    }
+    assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
+    assert kb.update(tmp_path / "a.kb", [source], encoders).changes == ()
+
+
+def found_reason(changes: tuple[Change, ...], name: str) -> str:
+    """Return why a name was taken out: a redirect to another bird is a double or a stranger, as a build finds it."""
+    [reason] = [change.detail for change in changes if change.name == name]
+    assert reason in ("duplicate page", "not about the taxon")
+    return reason
+
+
+def test_a_new_photo_and_a_new_author_are_taken_over_without_fetching_the_text(
+    wiki: OwnWiki, source: WikipediaSource, encoders: Encoders, tmp_path: Path
+) -> None:
+    built(tmp_path / "a.kb", wiki, encoders)
+    wiki.upload("Great tit.jpg", drawing(tmp_path / "new.jpg", "orange", size=60))
+    wiki.credit("Common blackbird.jpg", "Another Painter")
+    found = kb.update(tmp_path / "a.kb", [source], encoders)
+    assert found.changes == (
+        Change(name="Parus major", kind="photos", detail="new: Great tit.jpg; gone: Great tit.jpg"),
+        Change(name="Turdus merula", kind="photos", detail="credit: Common blackbird.jpg"),
+    )
+    assert found.distilled == 0
+    with kb.open(tmp_path / "a.kb") as store:
+        [entry] = store.species(["turdus-merula"])
+        assert entry.anchors[0].author == "Another Painter"
+    assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
+
+
+def test_the_command_line_needs_no_address_to_update(
+    wiki: OwnWiki, encoders: Encoders, tmp_path: Path, cli: Any
+) -> None:
+    built(tmp_path / "a.kb", wiki, encoders)
+    wiki.edit("Great tit", page_text(*BIRDS[-1], more="The cheeks are white."))
+    outcome = cli.call("update", "--kb", "a.kb", check=True)
+    assert "Parus major" in outcome.stdout
+    assert "texts distilled    1" in outcome.stdout
+    assert "changes            none" in cli.call("update", "--kb", "a.kb", check=True).stdout

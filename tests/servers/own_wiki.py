@@ -1,0 +1,130 @@
+"""A MediaWiki of a test's own, real and small, that it may edit: pages of birds in our own words, drawn photos."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from PIL import Image, ImageDraw
+
+# English name as the wiki titles it, scientific name, colours.
+BIRDS = (
+    ("Common blackbird", "Turdus merula", "black", "yellow"),
+    ("European robin", "Erithacus rubecula", "brown", "orange"),
+    ("Blue jay", "Cyanocitta cristata", "blue", "white"),
+    ("Northern cardinal", "Cardinalis cardinalis", "red", "black"),
+    ("Snowy owl", "Bubo scandiacus", "white", "grey"),
+    ("Common raven", "Corvus corax", "black", "purple"),
+    ("House sparrow", "Passer domesticus", "brown", "grey"),
+    ("Great tit", "Parus major", "yellow", "black"),
+)
+
+
+def page_text(name: str, binomial: str, first: str, second: str, *, more: str = "") -> str:
+    """Return the wikitext of a bird."""
+    file = f"{name}.jpg"
+    return (
+        f"[[File:{file}|thumb|An adult]]\n'''{name}''' (''{binomial}'') is a species of bird in its family.\n\n"
+        f"== Description ==\nThe upperparts are {first} and the throat is {second} with fine dark streaks. "
+        f"The bill is {second} and the legs are {first}. {more}\n\n== Voice ==\nIt sings loudly at dawn.\n"
+    )
+
+
+def drawing(path: Path, colour: str, *, size: int = 90) -> Path:
+    """Draw a bird of a colour, and return the file."""
+    image = Image.new("RGB", (320, 240), "lightgreen")
+    ImageDraw.Draw(image).ellipse((160 - size, 120 - size // 2, 160 + size, 120 + size // 2), fill=colour)
+    image.save(path, "JPEG", quality=90)
+    return path
+
+
+class OwnWiki:
+    """A running wiki: `api_url`, and what an editor may do there."""
+
+    def __init__(self, base: str, state: Path) -> None:
+        self.api_url = f"{base}/api.php"
+        self.state = state
+        self._http = httpx.Client(timeout=60)
+        token = self._ask(action="query", meta="tokens", type="login")["query"]["tokens"]["logintoken"]
+        self._post(action="login", lgname="admin", lgpassword="Local-wiki-0", lgtoken=token)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def edit(self, title: str, text: str) -> None:
+        self._act(action="edit", title=title, text=text)
+
+    def move(self, title: str, to: str) -> None:
+        self._act(action="move", **{"from": title, "to": to})
+
+    def delete(self, title: str) -> None:
+        self._act(action="delete", title=title)
+
+    def upload(self, name: str, file: Path) -> None:
+        """Replace a photo."""
+        with file.open("rb") as content:
+            self._act(action="upload", filename=name, ignorewarnings="1", files={"file": content})
+
+    def credit(self, name: str, author: str) -> None:
+        """Let a photo be owed to somebody else."""
+        path = self.state / "photos.json"
+        noted = json.loads(path.read_text())
+        noted[name]["Artist"] = author
+        path.write_text(json.dumps(noted))
+
+    def _act(self, files: Any = None, **fields: str) -> None:
+        token = self._ask(action="query", meta="tokens")["query"]["tokens"]["csrftoken"]
+        answer = self._post(files=files, token=token, **fields)
+        assert "error" not in answer, answer
+
+    def _ask(self, **fields: str) -> Any:
+        return self._http.get(self.api_url, params={"format": "json", "formatversion": "2", **fields}).json()
+
+    def _post(self, files: Any = None, **fields: str) -> Any:
+        return self._http.post(self.api_url, data={"format": "json", **fields}, files=files).json()
+
+
+@contextmanager
+def running(tools: Path, folder: Path, *, birds: Sequence[tuple[str, str, str, str]] = BIRDS) -> Iterator[OwnWiki]:
+    """Start a wiki with the tool at `tools`, and stop it in the end."""
+    photos = folder / "photos"
+    photos.mkdir()
+    pages = [{"title": name, "wikitext": page_text(name, *rest)} for name, *rest in birds]
+    (folder / "pages.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
+    notes = {}
+    for name, _, colour, _ in birds:
+        drawing(photos / f"{name}.jpg", colour)
+        notes[f"{name}.jpg"] = {
+            "LicenseShortName": "CC BY-SA 4.0",
+            "LicenseUrl": "https://creativecommons.org/licenses/by-sa/4.0",
+            "Artist": "A. Painter",
+        }
+    (photos / "photos.json").write_text(json.dumps(notes))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    command = [sys.executable, str(tools / "local_wiki.py")]
+    state = folder / "state"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("FIELDMARK_")}
+    with (folder / "start.log").open("w") as log:  # a file, not a pipe: the server inherits it
+        subprocess.run(
+            [*command, "start", "--state", state, "--port", port,
+             "--pages", folder / "pages.jsonl", "--photos", photos],
+            check=True, stdout=log, stderr=subprocess.STDOUT, timeout=300, env=environment,
+        )  # fmt: skip
+    try:
+        wiki = OwnWiki(f"http://127.0.0.1:{port}", state)
+        try:
+            yield wiki
+        finally:
+            wiki.close()
+    finally:
+        subprocess.run([*command, "stop", "--state", state], check=False, capture_output=True, timeout=60)
