@@ -141,7 +141,15 @@ def species_text(entry: SpeciesEntry, quotes: Sequence[Sequence[str]], terms: Se
         lines += ["", f"Summary ({entry.summary.words} words, {entry.summary.distiller})"]
         for statement, passages in zip(entry.summary.statements, quotes, strict=True):
             lines.append(wrapped(statement.text, indent="  "))
-            lines += [wrapped(_quote(passage, statement.text), indent="      ") for passage in passages]
+            others = [passage for passage in passages if passage != statement.text]
+            lines += [wrapped(f"from: {passage}", indent="      ") for passage in others]
+        n_same = sum(
+            bool(passages) and all(passage == statement.text for passage in passages)
+            for statement, passages in zip(entry.summary.statements, quotes, strict=True)
+        )
+        if n_same:
+            told = "all sentences are" if n_same == len(entry.summary.statements) else f"{plural(n_same, 'sentence')}:"
+            lines.append(f"  ({told} in the article's own words)")
     if entry.anchors:
         lines += ["", "Anchors"]
         lines += [
@@ -152,10 +160,6 @@ def species_text(entry: SpeciesEntry, quotes: Sequence[Sequence[str]], terms: Se
         lines += ["", "Terms"]
         lines += [wrapped(f"{term.name}: {term.definition}", indent="  ") for term in terms]
     return "\n".join(lines)
-
-
-def _quote(passage: str, statement: str) -> str:
-    return "in the same words" if passage == statement else f"from: {passage}"
 
 
 def term_text(term: Term) -> str:

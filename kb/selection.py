@@ -200,12 +200,13 @@ def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
         raise BadInput(f"{path}: expected a table of names, got a binary file")
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(text.splitlines(), delimiter=delimiter, skipinitialspace=True)
+    # With their line ends: a quoted cell may go over several lines.
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True)
     rows: list[tuple[int, list[str]]] = []
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells) and not cells[0].startswith("#"):
-                rows.append((reader.line_num, [cell.strip() for cell in cells]))
+                rows.append((reader.line_num, [" ".join(cell.split()) for cell in cells]))
     except csv.Error as error:
         raise BadInput(f"{path}: line {reader.line_num}: {error}") from error
     return rows

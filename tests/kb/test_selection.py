@@ -114,3 +114,9 @@ def test_a_table_that_cannot_be_read_says_so(tmp_path: Path) -> None:
         read_names(latin, CHECKLIST)
     with pytest.raises(BadInput, match="cannot be read"):
         read_names(tmp_path, CHECKLIST)
+
+
+def test_a_quoted_cell_may_go_over_several_lines(tmp_path: Path) -> None:
+    table = tmp_path / "birds.csv"
+    table.write_text('scientific_name,notes\n"Pica\npica","seen twice,\nonce in rain"\nBubo scandiacus,\n')
+    assert [taxon.taxon_id for taxon in read_names(table, load_checklist()).taxa] == ["pica-pica", "bubo-scandiacus"]
