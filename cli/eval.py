@@ -21,11 +21,12 @@ def eval() -> None:
 
 
 @eval.command()
-@click.argument("runs", nargs=-1, metavar="[NAME=]RUN...")
+@click.argument("runs", nargs=-1, metavar="[[NAME=]RUN]...")
 @click.option(
     "--jobs", type=click.Path(exists=True, path_type=Path), metavar="FILE",
     help="The jobs that were ranked, with `relevant`; also INQUIRE-Rerank as published (a folder or a Parquet file).",
 )  # fmt: skip
+@click.option("--split", type=click.Choice(("test", "validation")), help="Of INQUIRE-Rerank as published.")
 @click.option(
     "--qrels", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
     help="Relevance as TREC has it, instead of --jobs.",
@@ -56,6 +57,7 @@ def eval() -> None:
 def rerank(
     runs: tuple[str, ...],
     jobs: Path | None,
+    split: str | None,
     qrels: Path | None,
     cutoffs: tuple[int, ...],
     measures: tuple[str, ...],
@@ -79,6 +81,7 @@ def rerank(
     question = evaluating.Order(
         runs=runs,
         jobs=jobs,
+        split=split,
         qrels=qrels,
         cutoffs=tuple(sorted(set(cutoffs))) or (10, 50, 100),
         measures=measures,

@@ -28,6 +28,7 @@ class Order:
 
     runs: tuple[str, ...]
     jobs: Path | None
+    split: str | None
     qrels: Path | None
     cutoffs: tuple[int, ...]
     measures: tuple[str, ...]
@@ -60,7 +61,7 @@ def evaluated(order: Order) -> Evaluation:
     if (order.jobs is None) == (order.qrels is None):
         raise UsageError("something must say what is relevant", hint="either --jobs FILE or --qrels FILE")
     runs = _runs(order.runs)
-    jobs = _jobs(order.jobs) if order.jobs else []
+    jobs = _jobs(order.jobs, order.split) if order.jobs else []
     truth = _left_out(_truth(order, jobs), order.without)
     if jobs:
         # The first stage is always shown: a re-ranked list says little without the list it was made of.
@@ -100,6 +101,9 @@ def warnings(order: Order, evaluation: Evaluation) -> Iterator[str]:
             yield f"{run.name} leaves out {output.plural(run.n_missing_images, 'candidate')}; they count as not found"
         if run.n_errors:
             yield f"{run.name}: {output.plural(run.n_errors, 'image')} could not be judged"
+        if run.n_failed_queries:
+            n = output.plural(run.n_failed_queries, "query", "queries")
+            yield f"{run.name}: {n} of {evaluation.n_queries} failed as a whole; they are measured in first-stage order"
         if run.n_out_of_order:
             n = output.plural(run.n_out_of_order, "image")
             yield f"{run.name}: the rank of {n} contradicts the score; the score counts"
@@ -153,7 +157,8 @@ def _runs(named: Sequence[str]) -> list[Run]:
 
     runs = []
     for given in named:
-        name, equals, path = given.partition("=")
+        # A file whose own name has a `=` is taken as it is.
+        name, equals, path = ("", "", given) if Path(given).is_file() else given.partition("=")
         file = Path(path if equals else given)
         if not file.is_file():
             raise BadInput(f"there is no file {file}")
@@ -161,12 +166,14 @@ def _runs(named: Sequence[str]) -> list[Run]:
     return runs
 
 
-def _jobs(path: Path) -> list[Job]:
+def _jobs(path: Path, split: str | None) -> list[Job]:
     from data.benchmarks import inquire
     from rerank.job import read_jobs
 
     if path.is_dir() or path.suffix == ".parquet":
-        return inquire.read_rerank(path)
+        return inquire.read_rerank(path, split=split)
+    if split is not None:
+        raise UsageError(f"--split goes with INQUIRE-Rerank as published, not with {path.name}")
     return inquire.read_hard(path) if path.suffix == ".json" else read_jobs(path)
 
 

@@ -53,6 +53,9 @@ class RunFigures:
     n_missing_images: int
     """Candidates of the jobs, of queries that are ranked, which the run leaves out; they count as not found."""
     n_errors: int
+    """Images that could not be judged."""
+    n_failed_queries: int
+    """Queries of which no image could be judged: their figures are those of the first stage."""
     n_out_of_order: int
     """Images whose rank contradicts their score; the score counts."""
     cost_usd: float | None
@@ -244,6 +247,7 @@ def _figures(
         n_missing_queries=sum(query_id not in run.images for query_id in truth.relevant),
         n_missing_images=n_missing_images,
         n_errors=run.n_errors,
+        n_failed_queries=sum(run.has_failed(query_id) for query_id in truth.relevant),
         n_out_of_order=run.n_out_of_order,
         cost_usd=run.cost_usd,
         tied_items=mass.tied_items,

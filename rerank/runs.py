@@ -28,6 +28,11 @@ class Run:
         """Images that could not be judged."""
         return sum(image.status == "error" for images in self.images.values() for image in images)
 
+    def has_failed(self, query_id: str) -> bool:
+        """Return whether the query is there and none of its images could be judged."""
+        images = self.images.get(query_id, ())
+        return bool(images) and all(image.status == "error" for image in images)
+
     @property
     def cost_usd(self) -> float | None:
         """What the answers cost when they were given; None where that is not known of all."""

@@ -112,6 +112,22 @@ def test_an_error_ends_the_command_with_its_code_and_a_hint(cli, folder):
     assert "error: no query is labelled 'Plants'\nhint: no query is labelled; see --strata" in done.stderr
 
 
+def test_a_file_whose_name_has_an_equals_sign_is_taken_as_it_is(cli, folder):
+    (folder / "turned.run").rename(folder / "k=5.run")
+    found = data(cli.call("eval", "rerank", "k=5.run", "--qrels", "qrels.txt", "--format", "json"))
+    assert [run["name"] for run in found["runs"]] == ["k=5"]
+
+
+def test_the_published_data_set_is_read_by_split(cli, folder):
+    for split in ("test", "validation"):
+        (folder / "set" / split).mkdir(parents=True)
+        header, row = "file_name,query,relevant,clip_score,inat24_image_id", "a.jpg,albino american robin,1,0.5"
+        (folder / "set" / split / "metadata.csv").write_text(f"{header}\n{row},1\n{row},{len(split)}\n")
+    found = data(cli.call("eval", "rerank", "--jobs", "set", "--split", "test", "--format", "json"))
+    assert (found["n_queries"], found["runs"][0]["by_query"]["128"]["P@10"]) == (1, 0.2)
+    assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--split", "test").exit_code == 2
+
+
 def test_the_options_of_all_verbs_stand_behind_the_second_word(cli, folder):
     assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--quiet").exit_code == 0
     assert cli.call("eval").exit_code == 2

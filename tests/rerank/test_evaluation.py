@@ -143,6 +143,15 @@ def test_what_a_run_leaves_out_counts_as_not_found_and_is_counted():
     assert found.overall["AP"].macro == 0.0
 
 
+def test_a_query_that_failed_as_a_whole_is_counted():
+    rows = tuple(
+        RankedImage(query_id="q0", image_id=i, rank=n, score=-1.0, first_stage_rank=n, status="error", error="down")
+        for n, i in enumerate("ab", start=1)
+    )
+    (found,) = evaluate_runs([Run(name="a", images={"q0": rows})], truth(1)).runs
+    assert (found.n_errors, found.n_failed_queries) == (2, 1)
+
+
 def test_ties_are_measured_and_bounded():
     run = run_of("a", {"q0": [("a", 0.5), ("b", 0.5)], "q1": BA})
     (found,) = evaluate_runs([run], truth(2)).runs
