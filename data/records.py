@@ -177,7 +177,7 @@ class Summary:
     statements: tuple[Statement, ...]
     stage: Literal["summary", "refined"] = "refined"
     scope: Literal["description", "article", "facts"] = "description"
-    """From the sections on looks, from the whole article for want of such a section, or from bare facts."""
+    """From an article with a section on looks, from one without (what looks it tells of by the way), or bare facts."""
     distiller: str = ""
     """Name and version of what made it; with a model, also its name."""
     prompt_hash: str | None = None
