@@ -1,6 +1,6 @@
 """How well look-ups find species and terms from text: words (BM25), vectors, and both, with two sentence encoders.
 
-    python -m benchmarks.lookups --data ../shared/birds [--encoders starter,minilm]
+    python -m benchmarks.lookups --data ../shared/birds [--encoders starter,minilm] [--only terms]
 
 Species: of every article one sentence of the summary at a time is held out; the question is the article's sentence that
 it came from, with all names of the species blotted out, and the species must be found among all of them by what is left
@@ -168,12 +168,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--encoders", default="starter,minilm")
+    parser.add_argument("--only", choices=("species", "terms"))
     options = parser.parse_args()
     encoders = load(options.encoders.split(","))
-    for title, (documents, questions) in (
-        ("species by a sentence held out", species_questions(options.data)),
-        ("terms by what they mean", term_questions()),
-    ):
+    for kind, title in (("terms", "terms by what they mean"), ("species", "species by a sentence held out")):
+        if options.only not in (None, kind):
+            continue
+        documents, questions = term_questions() if kind == "terms" else species_questions(options.data)
         groups = [question.truth for question in questions]
         sys.stdout.write(f"{title}: {len(questions)} questions, {len(set(groups))} asked for, {len(documents)} texts\n")
         found = ranks(documents, questions, encoders)

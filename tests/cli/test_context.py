@@ -1,0 +1,154 @@
+"""`kb context` in batches, with a wiki, a web search and a model behind endpoints."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.faulty_wiki import FaultyWiki
+from tests.servers.openai_server import Answer, Call, OpenAIServer
+
+ZORB = "<p>A <b>zorblin</b> is a gland of frogs that swells in spring.</p><h2>Description</h2><p>It is a red knob.</p>"
+
+
+@pytest.fixture
+def own_kb(built_kb: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built_kb, tmp_path / "own.kb"))
+
+
+def answers(outcome: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in outcome.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "ids"),
+    [
+        ("q.csv", "query_id,query_text,x\n7,frogs in amplexus,a\n9,a table,b\n", ["7", "9"]),
+        ("q.txt", "frogs in amplexus\n\na table\n", [None, None]),
+        (
+            "q.jsonl",
+            '{"query_id": "7", "text": "frogs in amplexus", "candidates": []}\n{"text": "a table"}\n',
+            ["7", None],
+        ),
+    ],
+)
+def test_a_file_of_queries_gives_a_line_each(
+    cli: Any, built_kb: Path, tmp_path: Path, name: str, content: str, ids: list[str | None]
+) -> None:
+    (tmp_path / name).write_text(content)
+    rows = answers(cli.call("context", "--kb", built_kb, "--file", name, check=True))
+    assert [(row.get("query_id"), row["query"], row["found"]) for row in rows] == [
+        (ids[0], "frogs in amplexus", True),
+        (ids[1], "a table", False),
+    ]
+
+
+def test_json_of_one_query_is_the_record_and_of_a_file_a_list(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    one = json.loads(cli.call("context", "amplexus", "--kb", built_kb, "--format", "json", check=True).stdout)
+    (tmp_path / "q.txt").write_text("amplexus\n")
+    many = json.loads(cli.call("context", "--file", "q.txt", "--kb", built_kb, "--format", "json", check=True).stdout)
+    assert many == [one]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected a query or --file FILE"),
+        (["amplexus", "--file", "q.txt"], "expected a query or --file FILE"),
+    ],
+)
+def test_a_query_or_a_file_and_not_both(
+    cli: Any, built_kb: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "q.txt").write_text("amplexus\n")
+    outcome = cli.call("context", *arguments, "--kb", built_kb)
+    assert outcome.exit_code == 2
+    assert message in outcome.stderr
+
+
+@pytest.mark.parametrize(("name", "content"), [("q.csv", "a,b\n1,2\n"), ("q.jsonl", "{}\n"), ("q.txt", "\n")])
+def test_a_file_without_queries_is_bad_input(cli: Any, built_kb: Path, tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    outcome = cli.call("context", "--file", name, "--kb", built_kb)
+    assert outcome.exit_code == 5
+    assert name in outcome.stderr
+
+
+def test_a_wiki_that_is_named_is_asked_once_and_not_again(cli: Any, own_kb: Path) -> None:
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
+        asked = ("context", "frog with a zorblin", "--kb", own_kb)
+        assert cli.call(*asked, check=True).stdout == "nothing found\n"
+        assert wiki.requests == []
+        not_kept = cli.call(*asked, "--api-url", wiki.api_url, "--no-store", check=True).stdout
+        assert "Zorblin: A zorblin is a gland of frogs that swells in spring." in not_kept
+        assert cli.call(*asked, check=True).stdout == "nothing found\n"
+        first = cli.call(*asked, "--api-url", wiki.api_url, check=True).stdout
+        assert first == not_kept
+        n_requests = len(wiki.requests)
+        assert cli.call(*asked, "--api-url", wiki.api_url, "--no-wiki", check=True).stdout == first
+        assert cli.call(*asked, check=True).stdout == first
+        assert len(wiki.requests) == n_requests
+
+
+def test_a_wiki_that_is_down_ends_with_6(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("context", "a zorblin", "--kb", built_kb, "--api-url", "http://127.0.0.1:9/api.php")
+    assert outcome.exit_code == 6
+
+
+def settings(server: OpenAIServer, *kinds: str) -> str:
+    return "".join(
+        f'[llm.{kind}]\nmodel = "m"\nbase_url = "{server.base_url}"\nprice_in = 1.0\nprice_out = 1.0\n'
+        for kind in kinds
+    )
+
+
+def test_the_web_answers_with_its_citations_and_only_once(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+    said = Answer(
+        text="A zorblin is a gland of frogs [1].",
+        more={"citations": ["https://web.example/zorblin"]},
+    )
+    with OpenAIServer(said) as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "search"))
+        asked = ("context", "frog with a zorblin", "--kb", own_kb)
+        assert cli.call(*asked, "--no-web", check=True).stdout == "nothing found\n"
+        first = cli.call(*asked, check=True).stdout
+        assert "A zorblin is a gland of frogs" in first
+        assert "https://web.example/zorblin" in first
+        assert server.n_calls == 1
+        assert cli.call(*asked, "--no-web", check=True).stdout == first
+        assert server.n_calls == 1
+
+
+def test_a_model_writes_from_what_was_found_and_what_it_makes_up_is_dropped(
+    cli: Any, built_kb: Path, tmp_path: Path
+) -> None:
+    def script(call: Call) -> str:
+        assert "The embrace of frogs and toads" in call.text
+        made = [
+            {"text": "In amplexus the male frog clasps the female from behind.", "sources": [1]},
+            {"text": "It lasts 12 hours.", "sources": [1]},
+        ]
+        return json.dumps({"sentences": made})
+
+    with OpenAIServer(script) as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "text"))
+        found = cli.call("context", "frogs in amplexus", "--kb", built_kb, "--max-cost", "1", check=True).stdout
+        assert "In amplexus the male frog clasps the female from behind. [1]" in found
+        assert "12 hours" not in found
+        plain = cli.call("context", "frogs in amplexus", "--kb", built_kb, "--no-model", check=True).stdout
+        assert plain.startswith("Amplexus: The embrace")
+        assert server.n_calls == 1
+        again = cli.call("context", "frogs in amplexus", "--kb", built_kb, "--offline", check=True).stdout
+        assert (again, server.n_calls) == (found, 1)
+
+
+def test_a_model_that_is_asked_for_and_not_set_is_missing(cli: Any, built_kb: Path) -> None:
+    for flag in ("--model", "--web"):
+        outcome = cli.call("context", "amplexus", "--kb", built_kb, flag)
+        assert outcome.exit_code == 3
+        assert "[llm." in outcome.stderr
