@@ -21,7 +21,6 @@ from data.errors import StoreError
 from data.files import sha256_hex, write_atomic
 from recognize.exact import Scores, or_zero
 from recognize.fusion import AnchorMode, FusionWeights
-from recognize.knowledge import Knowledge
 from recognize.stages import N_SHOWN, Ranking
 
 SCHEMA: Final = 1
@@ -173,13 +172,13 @@ def write_calibration(path: Path, calibration: Calibration) -> None:
 
 
 def find_evidence(
-    ranking: Ranking, knowledge: Knowledge, lineages: Callable[[IntArray], Sequence[Lineage]], *, temperature: float
+    ranking: Ranking, known: IntArray, lineages: Callable[[IntArray], Sequence[Lineage]], *, temperature: float
 ) -> Evidence:
     """Return the evidence in the ranking of one photo, which needs at least one species.
 
     Args:
         ranking: of the default preset, with the stages of the first `N_JUDGED` species.
-        knowledge: what was ranked.
+        known: `Knowledge.known` of what was ranked.
         lineages: gives the lineages of some species.
         temperature: what scores are divided by.
     """
@@ -187,7 +186,7 @@ def find_evidence(
     scores = ranking.scores[:N_JUDGED] / temperature
     level = float(np.logaddexp.reduce(scores))
     chances = np.exp(scores - level)
-    is_trained = np.isin(species, knowledge.known)
+    is_trained = np.isin(species, known)
     found = lineages(species)
     masses: dict[JudgedRank, float] = {"species": float(chances[0])}
     for rank in RANKS[1:]:
@@ -195,16 +194,16 @@ def find_evidence(
         same = np.array([lineage.get(rank) == name for lineage in found]) if name else np.arange(len(species)) == 0
         masses[rank] = float(chances[same].sum())
     nothing = np.full(len(species), np.nan)
-    known, visual, text = (or_zero(ranking.stages.get(stage, nothing)) for stage in ("known", "visual", "text"))
+    learnt, visual, text = (or_zero(ranking.stages.get(stage, nothing)) for stage in ("known", "visual", "text"))
     return Evidence(
         masses=masses,
         level=level,
         trained_mass=float(chances[is_trained].sum()),
         is_trained=bool(is_trained[0]),
-        known=float(known[0]),
+        known=float(learnt[0]),
         visual=float(visual[0]),
         text=float(text[0]),
-        best_known=float(known[:N_SHOWN].max()),
+        best_known=float(learnt[:N_SHOWN].max()),
         best_visual=float(visual[:N_SHOWN].max()),
     )
 

@@ -259,7 +259,7 @@ class Recognizer:
         lineage: Lineage = {}
         if candidates and self._parameters is not None:
             evidence = find_evidence(
-                ranking, self._knowledge, self._lineages_of, temperature=self._parameters.temperature
+                ranking, self._knowledge.known, self._lineages_of, temperature=self._parameters.temperature
             )
             chances = chances_of(evidence, self._parameters, absent_share=self.absent_share)
             [lineage] = self._lineages_of(ranking.species[:1])

@@ -15,7 +15,6 @@ from data.taxon_ids import taxon_id
 from recognize.calibration import N_JUDGED, Evidence, JudgedRank, Lineage, find_evidence
 from recognize.exact import Scores
 from recognize.fusion import FusionWeights, default
-from recognize.knowledge import Knowledge
 from recognize.stages import Ranking
 from recognize.starter.study import Model, Study
 
@@ -58,7 +57,8 @@ class Case:
     truth: int
     """Its species, a position in the protocol's vocabulary."""
     ranking: Ranking
-    knowledge: Knowledge
+    known: IntArray
+    """The species that the model was trained on, positions in `kept`."""
     kept: IntArray
     """The species of the knowledge base, positions in the protocol's vocabulary, ascending."""
     lineages: Lineages
@@ -72,7 +72,7 @@ class Case:
         """Return what its chances are made of."""
         return find_evidence(
             self.ranking,
-            self.knowledge,
+            self.known,
             lambda s: [self.lineages.all[i] for i in self.kept[s]],
             temperature=temperature,
         )
@@ -115,7 +115,7 @@ def ask(
         rankings = default(knowledge, queries, weights=weights, anchor_pooling="centre", n_shown=N_JUDGED)
         for at, ranking in zip(np.flatnonzero(mine), rankings, strict=True):
             cases[int(at)] = Case(
-                truth=int(truth[at]), ranking=ranking, knowledge=knowledge, kept=kept, lineages=lineages
+                truth=int(truth[at]), ranking=ranking, known=knowledge.known, kept=kept, lineages=lineages
             )
     return [cases[at] for at in range(len(photos))]
 

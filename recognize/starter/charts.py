@@ -39,7 +39,7 @@ def draw(panels: Sequence[Panel], *, x: str, y: str, top: float = 1.0) -> str:
         panels: from left to right.
         x: what the horizontal axis is, from 0 to 1.
         y: what the vertical axis is.
-        top: where the vertical axis ends.
+        top: where the vertical axis ends, in fifths: 0.6, 1.
     """
     width = _LEFT + len(panels) * _SIDE + (len(panels) - 1) * _GAP + _RIGHT
     height = _TOP + _SIDE + _BOTTOM
@@ -63,12 +63,14 @@ def _panel(panel: Panel, left: float, *, x: str, y: str, top: float) -> list[str
         return left + point[0] * _SIDE, _TOP + _SIDE * (1 - min(point[1], top) / top)
 
     parts = [f'<text x="{left + _SIDE / 2}" y="{_TOP - 14}" text-anchor="middle">{escape(panel.title)}</text>']
-    for step in range(6):
-        share = step / 5
-        (across, _), (_, down) = at((share, 0)), at((0, share * top))
-        parts.append(f'<path d="M{left} {down:.1f}h{_SIDE}M{across:.1f} {_TOP}v{_SIDE}" stroke="#e4e4e7"/>')
-        parts.append(f'<text x="{across:.1f}" y="{_TOP + _SIDE + 18}" text-anchor="middle">{share:.1f}</text>')
-        parts.append(f'<text x="{left - 8}" y="{down + 4:.1f}" text-anchor="end">{share * top:.1f}</text>')
+    for tenths in range(0, 11, 2):
+        across, _ = at((tenths / 10, 0))
+        parts.append(f'<path d="M{across:.1f} {_TOP}v{_SIDE}" stroke="#e4e4e7"/>')
+        parts.append(f'<text x="{across:.1f}" y="{_TOP + _SIDE + 18}" text-anchor="middle">{tenths / 10:.1f}</text>')
+    for tenths in range(0, round(top * 10) + 1, 2):
+        _, down = at((0, tenths / 10))
+        parts.append(f'<path d="M{left} {down:.1f}h{_SIDE}" stroke="#e4e4e7"/>')
+        parts.append(f'<text x="{left - 8}" y="{down + 4:.1f}" text-anchor="end">{tenths / 10:.1f}</text>')
     middle = _TOP + _SIDE / 2
     parts.append(f'<text x="{left + _SIDE / 2}" y="{_TOP + _SIDE + 38}" text-anchor="middle">{escape(x)}</text>')
     parts.append(

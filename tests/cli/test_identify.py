@@ -133,6 +133,46 @@ def test_the_table_names_the_answer_and_says_that_nothing_is_calibrated(
     assert "\x1b" not in outcome.stdout
 
 
+def test_without_a_calibration_nothing_is_rolled_up(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    rows = parsed(cli.call(*asked, "--min-confidence", "1", check=True).stdout)
+    assert [(row["calibration"], row["answer"]["rank"], row["answer"]["confidence"]) for row in rows] == [
+        (None, "species", None)
+    ] * 4
+
+
+def test_a_calibration_of_other_species_is_not_used_and_a_damaged_one_is_named(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    from data.starter.knowledge import read_bytes
+
+    other = tmp_path / "other.kb"
+    shutil.copytree(built_kb, other)
+    file = other / "calibration" / "default.json"
+    file.parent.mkdir()
+    file.write_bytes(read_bytes("calibration.json"))
+    photo = drawings / f"{CARDINAL}.png"
+    (row,) = parsed(cli.call("identify", photo, "--kb", other, "--format", "jsonl", check=True).stdout)
+    assert (row["calibration"], row["answer"]["confidence"]) == (None, None)
+    file.write_text("{}")
+    outcome = cli.call("identify", photo, "--kb", other)
+    assert outcome.exit_code == 1
+    assert "calibration/default.json" in outcome.stderr
+    assert "hint: without the file answers have no confidence" in outcome.stderr
+
+
+def test_the_options_have_the_defaults_of_the_library() -> None:
+    from cli import identify
+    from recognize import answers
+
+    assert (identify.MIN_CONFIDENCE, identify.ABSENT_SHARE) == (answers.MIN_CONFIDENCE, answers.ABSENT_SHARE)
+
+
+@pytest.mark.parametrize("option", [("--min-confidence", "1.5"), ("--absent-share", "0"), ("--absent-share", "1")])
+def test_a_chance_that_is_none_ends_with_2(cli: Any, built_kb: Path, drawings: Path, option: tuple[str, str]) -> None:
+    assert cli.call("identify", drawings, "--kb", built_kb, *option).exit_code == 2
+
+
 def test_explain_shows_summaries_and_whom_the_anchors_are_owed_to(cli: Any, built_kb: Path, drawings: Path) -> None:
     outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--explain", check=True)
     plain = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)

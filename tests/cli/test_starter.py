@@ -42,6 +42,23 @@ def test_identify_answers_from_it_without_a_knowledge_base_of_ones_own(
     (path,) = (unpacked / "starter").glob("*.kb")
     assert [row["kb"] for row in rows] == [str(path)] * 4
     assert all(row["candidates"] for row in rows)
+    assert len({row["calibration"] for row in rows} - {None}) == 1
+    assert all(0 < row["answer"]["absent"] < 1 for row in rows)
+
+
+def test_what_is_asked_of_an_answer_decides_how_far_it_rolls_up(cli: Any, drawings: Path, unpacked: Path) -> None:
+    home = {"FIELDMARK_HOME": str(unpacked)}
+    asked = ("identify", drawings, "--format", "jsonl", "--absent-share", "0.01")
+
+    def answers(least: str) -> list[dict[str, Any]]:
+        outcome = cli.run(*asked, "--min-confidence", least, env=home, check=True)
+        return [json.loads(line)["answer"] for line in outcome.stdout.splitlines()]
+
+    free, strict = answers("0"), answers("1")
+    assert {answer["rank"] for answer in free} == {"species"}
+    assert all(0 < answer["confidence"] < 1 for answer in free)
+    assert {answer["rank"] for answer in strict} == {"none"}
+    assert {answer["confidence"] for answer in strict} == {None}
 
 
 def test_what_a_killed_unpacking_left_does_no_harm(cli: Any, unpacked: Path, isolated_environment: Path) -> None:

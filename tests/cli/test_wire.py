@@ -186,6 +186,27 @@ def test_the_table_shows_every_stage_and_an_error_in_its_place() -> None:
     assert rows.lines("table", FAILED).startswith("b.jpg\n  error: b.jpg is empty")
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.83, absent=0.1),
+         "Bird (Avis avis), 83 %"),
+        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.999, absent=0.1),
+         "Bird (Avis avis), over 99 %"),
+        (r.Answer(rank="species", name="Avis avis", confidence=0.5, absent=0.3),
+         "Avis avis, 50 %; 30 % that it is not in this knowledge base"),
+        (r.Answer(rank="genus", name="Setophaga", confidence=0.83, absent=0.1), "Setophaga sp. (a genus), 83 %"),
+        (r.Answer(rank="family", name="Parulidae", confidence=0.9, absent=0.1), "Parulidae (a family), 90 %"),
+        (r.Answer(rank="none", name="", absent=0.1), "cannot tell; the nearest are listed"),
+        (r.Answer(rank="none", name="", confidence=0.7, absent=0.7),
+         "not in this knowledge base, 70 %; the nearest are listed"),
+        (r.Answer(rank="none", name=""), "not in this knowledge base"),
+    ],
+)  # fmt: skip
+def test_an_answer_reads_as_a_birder_would_say_it(answer: r.Answer, said: str) -> None:
+    assert rows.lines("table", replace(OK, answer=answer)).splitlines()[1] == f"  {said}"
+
+
 def columns_of(*scores: Mapping[str, float | None]) -> list[str]:
     candidates = tuple(
         r.Candidate(taxon_id="a", scientific_name="A", common_name="A", score=1.0, scores=each) for each in scores
