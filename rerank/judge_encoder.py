@@ -79,9 +79,9 @@ class EncoderJudge:
     ) -> Judgement:
         """Return how much more the photo is like the statement than like the negation."""
         statement = question.statement
-        if context and statement == query:
+        if context and statement == query.strip():
             statement = f"{statement}. {context}"
-        for_it, against = self._vectors(statement), self._vectors(question.negation)
+        for_it, against = self.vectors_of(statement), self.vectors_of(question.negation)
         probabilities = [
             1 / (1 + float(np.exp(-self._scale * (float(np.dot(seen, yes)) - float(np.dot(seen, no))))))
             for seen, yes, no in zip(image.vectors, for_it, against, strict=True)
@@ -93,7 +93,8 @@ class EncoderJudge:
         probability = sum(probabilities) / len(probabilities)
         return Judgement(probability=probability, answer="yes" if probability > 0.5 else "no", obtained_by="cosines")
 
-    def _vectors(self, text: str) -> tuple[FloatArray, ...]:
+    def vectors_of(self, text: str) -> tuple[FloatArray, ...]:
+        """Return the vector of a text in each space; a text is encoded once."""
         if text not in self._texts:
             self._texts[text] = tuple(encoder.encode_texts([text])[0] for encoder in self._encoders)
         return self._texts[text]

@@ -349,7 +349,7 @@ def answer_of(question: Question, judgement: Judgement) -> QuestionAnswer:
 
 def is_direct(question: Question, query: str) -> bool:
     """Return whether a question is the query itself, which has a prompt of its own."""
-    return question.statement == query
+    return question.statement == query.strip()
 
 
 def _plain(colour: str) -> bytes:

@@ -1,0 +1,200 @@
+"""Measures re-ranking without any server: `python -m benchmarks.rerank_birds --birds ../shared/birds`.
+
+Candidates are photos that the starter pair was not trained on: those of a species, and up to sixty in all of its
+look-alikes, first of its family, then of its order. Queries are made from the facts that ship with Fieldmark, so they
+are in our words; the knowledge base that gives context was made from the same facts. The first stage is the untrained
+encoder of the profile `plain`; all else is the encoder judge with the starter pair. Two fifths of the species chose the
+judge's neutral text and are left out. With `--write DIR` the jobs are written as files that `kb rerank` takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from cli import wiring
+from cli.config import resolve
+from data.files import sha256_hex
+from data.metrics import average_precision, ndcg
+from data.records import Job, JobImage, RankedImage
+from data.significance import paired_test
+from recognize import load_encoders
+from recognize.starter.protocol import fold_of, read_collection
+from rerank import DecomposeReranker, EncoderJudge, first_stage, settings_of
+from rerank.job import job_line
+
+N_CANDIDATES: Final = 60
+N_FACTS: Final = 4
+PLURAL: Final = ("legs", "wings", "eyes", "upperparts", "underparts", "feet", "flanks", "cheeks", "lores")
+CHOSEN_ON: Final = (0, 1)  # folds of the species that settings were chosen on
+MODES: Final[tuple[Literal["direct", "questions", "context", "full"], ...]] = ("direct", "questions", "context", "full")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Species:
+    """What ships of one species."""
+
+    name: str
+    common_name: str
+    family: str
+    order: str
+    facts: tuple[str, ...]
+
+
+def main() -> None:
+    """Write a table of figures to stdout."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--birds", type=Path, required=True)
+    parser.add_argument("--write", type=Path, metavar="DIR")
+    given = parser.parse_args()
+    jobs = _jobs(given.birds)
+    if given.write is not None:
+        given.write.mkdir(parents=True, exist_ok=True)
+        for kind, of_kind in jobs.items():
+            lines = "".join(f"{job_line(job)}\n" for job in of_kind)
+            (given.write / f"{kind}.jsonl").write_text(lines, encoding="utf-8")
+    starter = load_encoders("starter")
+    judge, plain = EncoderJudge(starter.text_image), EncoderJudge(load_encoders("plain").text_image)
+    with wiring.opened_or_starter(resolve()) as store:
+        context = wiring.context_look_up(store, wiring.ContextHelpers())
+        parts = wiring.query_parts(store)
+        lines = []
+        for kind, of_kind in jobs.items():
+            of_kind = [_with_first_stage(job, plain) for job in of_kind]
+            n_photos = sum(len(job.candidates) for job in of_kind) / len(of_kind)
+            lines += [f"{kind}: {len(of_kind)} queries, {n_photos:.0f} photos each, such as {of_kind[0].text!r}"]
+            runs: dict[str, list[list[RankedImage]]] = {
+                "first stage (plain)": [first_stage(job) for job in of_kind],
+                "similarity (starter)": [_similarity(job, judge) for job in of_kind],
+            }
+            for mode, letter in zip(MODES, "abcd", strict=True):
+                settings = replace(settings_of("default", mode), stop_below=None)
+                reranker = DecomposeReranker(judge, settings=settings, context=context, parts=parts)
+                runs[f"({letter}) {mode}"] = asyncio.run(_run(reranker, of_kind))
+                reranker.close()
+            lines += _table(runs, of_kind)
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+async def _run(reranker: DecomposeReranker, jobs: Sequence[Job]) -> list[list[RankedImage]]:
+    return [await reranker.rank(job) for job in jobs]
+
+
+def _jobs(birds: Path) -> dict[str, list[Job]]:
+    """Return kind of query -> a job for each species that has facts and photos enough."""
+    collection = read_collection(birds)
+    known = _species()
+    photos: dict[str, list[str]] = defaultdict(list)
+    for i in collection.hidden:
+        photo = collection.photos[i]
+        if photo.species in known:
+            photos[photo.species].append(photo.path)
+    jobs: dict[str, list[Job]] = {"named": [], "described": [], "named and described": []}
+    for name in sorted(photos):
+        species, own = known[name], photos[name]
+        if len(own) < 2 or len(species.facts) < 2 or fold_of(name) in CHOSEN_ON:
+            continue
+
+        def nearness(path_and_name: tuple[str, str], species: Species = species) -> tuple[int, str]:
+            other = known[path_and_name[1]]
+            return (0 if other.family == species.family else 1 if other.order == species.order else 2), sha256_hex(
+                path_and_name[0]
+            )
+
+        others = sorted(((path, of) for of, paths in photos.items() if of != name for path in paths), key=nearness)
+        alike = [pair[0] for pair in others if nearness(pair)[0] < 2][: N_CANDIDATES - len(own)]
+        if len(alike) < 10:
+            continue
+        paths = sorted([*own, *alike], key=sha256_hex)
+        candidates = tuple(JobImage(image_id=path, path=str((birds / path).resolve()), score=0.0) for path in paths)
+        called = f"{'an' if species.common_name[0] in 'AEIOU' else 'a'} {species.common_name}"
+        texts = {
+            "named": called,
+            "described": f"a bird with {_listed(species.facts)}",
+            "named and described": f"{called} with {_listed(species.facts[:2])}",
+        }
+        for kind, text in texts.items():
+            query_id = name.lower().replace(" ", "-")
+            jobs[kind].append(Job(query_id=query_id, text=text, candidates=candidates, relevant=tuple(own)))
+    return jobs
+
+
+def _species() -> dict[str, Species]:
+    from importlib.resources import files
+
+    found = {}
+    for line in (files("data") / "starter" / "species.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        taxon = entry["taxon"]
+        facts = [
+            _fact(fact) for fact in entry["facts"] if fact["sex"] == "both" and fact["part"] not in ("bird", "body")
+        ]
+        found[taxon["scientific_name"]] = Species(
+            name=taxon["scientific_name"],
+            common_name=taxon["common_names"][0],
+            family=taxon["lineage"].get("family", ""),
+            order=taxon["lineage"].get("order", ""),
+            facts=tuple(fact for fact in facts if fact)[:N_FACTS],
+        )
+    return found
+
+
+def _fact(fact: Mapping[str, Any]) -> str:
+    words = " ".join(word for word in (fact["shade"], " and ".join(fact["colours"]), fact["shape"]) if word)
+    if not words:
+        return ""
+    article = "" if fact["part"] in PLURAL else "an " if words[0] in "aeiou" else "a "
+    return f"{article}{words} {fact['part']}"
+
+
+def _listed(facts: Sequence[str]) -> str:
+    return f"{', '.join(facts[:-1])} and {facts[-1]}" if len(facts) > 1 else facts[0]
+
+
+def _cosine(judge: EncoderJudge, text: str, path: str) -> float:
+    return float(judge.look(Path(path)).vectors[0] @ judge.vectors_of(text)[0])
+
+
+def _with_first_stage(job: Job, plain: EncoderJudge) -> Job:
+    scored = [replace(image, score=round(_cosine(plain, job.text, image.path), 6)) for image in job.candidates]
+    return replace(job, candidates=tuple(scored))
+
+
+def _similarity(job: Job, judge: EncoderJudge) -> list[RankedImage]:
+    """What `SimilarityReranker` does, on vectors that are there already."""
+    images = tuple(replace(image, score=_cosine(judge, job.text, image.path)) for image in job.candidates)
+    return first_stage(replace(job, candidates=images))
+
+
+def _table(runs: Mapping[str, list[list[RankedImage]]], jobs: Sequence[Job]) -> list[str]:
+    lines = [f"  {'':24}{'AP':>7}{'nDCG':>7}   difference of AP to the first stage, 95 %"]
+    values: dict[str, list[float]] = {}
+    for name, ranked in runs.items():
+        of_run = [_measures(rows, frozenset(job.relevant or ())) for rows, job in zip(ranked, jobs, strict=True)]
+        values[name] = [ap for ap, _ in of_run]
+        ap, gain = (sum(column) / len(of_run) for column in zip(*of_run, strict=True))
+        line = f"  {name:24}{ap:7.3f}{gain:7.3f}"
+        if len(values) > 1:
+            first = next(iter(values.values()))
+            test = paired_test([a - b for a, b in zip(values[name], first, strict=True)])
+            low, high = test.interval
+            line += f"   {test.difference:+.3f} ({low:+.3f} to {high:+.3f})"
+        lines.append(line)
+    return lines
+
+
+def _measures(rows: Sequence[RankedImage], relevant: frozenset[str]) -> tuple[float, float]:
+    found = [row.image_id in relevant for row in sorted(rows, key=lambda row: row.rank)]
+    gains = [float(one) for one in found]
+    return average_precision(found, n_relevant=len(relevant)), ndcg(gains, all_gains=[1.0] * len(relevant))
+
+
+if __name__ == "__main__":
+    main()
