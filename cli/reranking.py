@@ -71,6 +71,14 @@ class RerankOrder:
     def __post_init__(self) -> None:
         if self.method == "cotrr" and self.judge == "encoder":
             raise UsageError("the method cotrr needs a vision model", hint="--method decompose takes --judge encoder")
+        of_decompose = (
+            self.direct, self.is_chained is not None, self.is_together is not None, self.stop_below is not None,
+            self.is_routed, self.reasoning, self.votes > 1, self.questions_by, self.max_unscored is not None,
+        )  # fmt: skip
+        if self.method == "cotrr" and any(of_decompose):
+            raise UsageError(
+                "an option belongs to decompose, but --method is cotrr", hint="kb rerank --help says what is whose"
+            )
         if self.method != "cotrr" and self.listwise != ListwiseOrder():
             raise UsageError(
                 f"--stages, --one-call, --top, --window and --orders belong to cotrr, but --method is {self.method}"

@@ -85,6 +85,8 @@ def test_a_query_used_as_it_is_ends_with_7(cli, folder, server):
     [
         (("--method", "cotrr", "--judge", "encoder"), "needs a vision model"),
         (("--top", "3"), "belong to cotrr"),
+        (("--method", "cotrr", "--votes", "3"), "belongs to decompose"),
+        (("--method", "cotrr", "--stop-below", "0"), "belongs to decompose"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(cli, folder, arguments, message):
