@@ -37,8 +37,11 @@ MAX_FACT_WORDS = 400
 # More are a table of measurements in prose, which no photo shows.
 MAX_NUMBERS = 4
 MAX_SENTENCE_CHARACTERS = 1500  # what is longer is a list without full stops
+# Sections on some birds of the species, or on birds that are no more: what they tell of looks is not true of all.
 _ON_RACES = re.compile(
-    r"subspecies|\braces?\b|geographic|variation|taxonom|systemat|classif|distribut|\brange\b", re.IGNORECASE
+    r"subspecies|\braces?\b|geographic|variation|taxonom|systemat|classif|distribut|\brange\b|hybrid|mutation|avicult|"
+    r"captiv|domestic|fossil|evolution",
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 WORTH_AFTER_TARGET = 0.09
@@ -163,7 +166,7 @@ def _offers(article: Article, hider: NameHider, wanted: set[SectionKind]) -> Ite
         if text is None or text in seen or points_away(sentence):
             continue
         if who != "race" and _ON_RACES.search(title):
-            continue  # of a race that a list names elsewhere: nobody could tell of which
+            continue  # nobody could tell of which birds
         seen.add(text)
         leans = said is None and who not in ("", "adult") and stated is not None
         yield _Offer(
