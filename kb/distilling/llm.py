@@ -28,7 +28,7 @@ TARGET_WORDS = {"distil": 76, "summarise": 127, "refine": 76}
 MAX_WORDS = {"distil": 110, "summarise": 200, "refine": 110}
 MAX_OUTPUT_TOKENS = 2000
 # What makes a reply of which nothing is left a failure; without one, it said nothing of looks.
-FAULTS = frozenset(("unsupported", "markup", "too long", "out of form"))
+FAULTS = frozenset(("unsupported", "sexes mixed up", "markup", "too long", "out of form"))
 ASKED_AGAIN = 1
 """How often a reply with faults is given back."""
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from data.records import Statement
+from kb.distilling.claims import swapped, unsupported
 from kb.distilling.fencing import Numbered, one_line
-from kb.distilling.lexicon import group_of, words_of
 from kb.distilling.trimming import NameHider
-from kb.distilling.visual import has_looks
+from kb.distilling.visual import has_looks, has_other_matters, is_on_other_matters, visual_score
 
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -35,11 +35,6 @@ SCHEMA: dict[str, object] = {
 }
 _THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 _MARKUP = re.compile(r"<<<|>>>|```|https?://|</?[a-z]+>|\bwww\.|^[#*\[{]", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-# Words of the lexicon's colours that claim none: whoever sums up may call a black back dark.
-_NO_CLAIM = frozenset("dark pale light bright dull pallid paler darker brighter duller drab pied".split()) | frozenset(  # noqa: SIM905
-    "coloured colored colourful colorful coloration colouration monochrome flesh straw".split()  # noqa: SIM905
-)
 MIN_WORDS = 2
 MAX_WORDS_A_STATEMENT = 60
 
@@ -70,10 +65,10 @@ def checked(text: str, sentences: Sequence[Numbered], article: str, rules: Rules
     """Return the statements of a reply that hold.
 
     Mended: text around the JSON; white space; numbers of sentences that there are not, beside ones that there are; the
-    species' own name in a refined statement. Dropped: empty and repeated statements, and refined ones that name nothing
-    visible. Dropped, and named as a problem: statements that name no sentence, whose colours or numbers those sentences
-    do not have, that hold markup or addresses, that are too long. What is longer in all than allowed loses its last
-    statements, and is a problem too.
+    species' own name in a refined statement. Dropped: empty and repeated statements, and refined ones that tell nothing
+    of looks. Dropped, and named as a problem: statements that name no sentence, or claim colours or numbers that those
+    do not have or have of another sex, that hold markup or addresses, that are too long. What is longer in all than
+    allowed loses its last statements, and is a problem too.
 
     Args:
         text: the reply.
@@ -158,9 +153,9 @@ def _statement(
     spans = tuple(dict.fromkeys(span for sentence in known for span in sentence.spans))
     # Names are no claims: a red wren need not be red, and a sentence that names it does not say so.
     nameless = hider.hide(text) if hider.names_in(text) else text
-    fault = _fault(text, nameless, known, " ".join(hider.hide(article[span.start : span.end]) for span in spans))
+    fault = _fault(text, nameless, known, [hider.hide(article[span.start : span.end]) for span in spans])
     if fault is None and rules.is_refined:
-        if not has_looks(nameless):
+        if not _tells_looks(nameless):
             # Dropped without asking again: there is nothing about it to mend.
             result.repairs["not visual"] += 1
             return None
@@ -177,7 +172,7 @@ def _statement(
     return Statement(text=_with_stop(text), evidence=spans)
 
 
-def _fault(text: str, nameless: str, known: Sequence[Numbered], evidence: str) -> tuple[str, str] | None:
+def _fault(text: str, nameless: str, known: Sequence[Numbered], evidence: Sequence[str]) -> tuple[str, str] | None:
     """Return what is wrong with a statement, as its kind and in words, or None."""
     if not known:
         return "unsupported", "names no sentence that there is"
@@ -185,42 +180,19 @@ def _fault(text: str, nameless: str, known: Sequence[Numbered], evidence: str) -
         return "markup", "holds markup or an address, plain words are wanted"
     if len(text.split()) > MAX_WORDS_A_STATEMENT:
         return "too long", f"has more than {MAX_WORDS_A_STATEMENT} words"
-    if lacking := unsupported(nameless, evidence):
+    # A part or a shade in other words may be meant; a colour or a number is right or wrong.
+    lacking = [word for word, kind in unsupported(nameless, evidence).items() if kind in ("colour", "number")]
+    if lacking:
         return "unsupported", f"says what its sentences do not: {', '.join(lacking)}"
+    for colour, (owner, real) in swapped(nameless, evidence).items():
+        return "sexes mixed up", f"says {colour} of {owner or 'all'}, its sentences say it of {real or 'all'}"
     return None
 
 
-def unsupported(statement: str, evidence: str) -> list[str]:
-    """Return the colours and numbers of a statement that its evidence does not have.
-
-    A colour counts as said in any of its forms: reddish, red-brown and gray for red, brown and grey.
-
-    Example:
-        >>> unsupported("It is 20 cm long with a blue-grey back and red legs.", "20 cm long, greyish above; legs red")
-        ['blue']
-    """
-    said = [_stem(word) for word in words_of(evidence)]
-    numbers = {number.replace(",", ".") for number in _NUMBER.findall(evidence)}
-    lacking = [number for number in _NUMBER.findall(statement) if number.replace(",", ".") not in numbers]
-    for word in dict.fromkeys(words_of(statement)):
-        if word in _NO_CLAIM or group_of(word) != "colour":
-            continue
-        stem = _stem(word)
-        if not any(other.startswith(stem) or (len(other) > 2 and stem.startswith(other)) for other in said):
-            lacking.append(word)
-    return lacking
-
-
-def _stem(word: str) -> str:
-    """Return a colour's word without its ending: `reddish` and `redder` to `red`, `whitish` to `whit`."""
-    word = word.replace("gray", "grey")
-    for ending in ("ish", "er", "est", "y", "en", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word.removesuffix(ending)
-            break
-    if len(word) > 3 and word[-1] == word[-2]:
-        word = word[:-1]
-    return word.removesuffix("e") if len(word) > 3 else word
+def _tells_looks(text: str) -> bool:
+    """Return whether a statement passes what `kb lint` asks of one on looks."""
+    is_visual = visual_score(text, in_section_on_looks=True) > 0 or (has_looks(text) and not has_other_matters(text))
+    return is_visual and not is_on_other_matters(text)
 
 
 def _with_stop(text: str) -> str:

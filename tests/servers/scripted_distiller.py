@@ -34,7 +34,9 @@ def fenced_sentences(call: Call) -> list[tuple[int, str]]:
 
 
 def distil(call: Call) -> Reaction:
-    """Return the first sentences that name a colour, each with its number."""
+    """Return the first sentences that name a colour, each with its number; to anything else it says "ready"."""
+    if "<<<" not in call.text:
+        return "ready"
     found = [(number, text) for number, text in fenced_sentences(call) if COLOURS.search(text)]
     found = [(number, text) for number, text in found if len(text.split()) <= 40][:N_SENTENCES]
     if "cannot be used" in call.text:  # told what is wrong, it drops those statements, or the last one
