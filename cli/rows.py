@@ -167,7 +167,7 @@ def _no_name(answer: Answer | None) -> str:
     if answer is None or answer.absent is None:
         return "  not in this knowledge base"
     if answer.confidence is None:
-        return f"  cannot tell; the nearest are listed{_doubt(answer)}"
+        return f"  cannot tell{_doubt(answer)}; the nearest are listed"
     return f"  not in this knowledge base, {_percent(answer.confidence)}; the nearest are listed"
 
 
@@ -175,7 +175,7 @@ def _doubt(answer: Answer) -> str:
     """Return how likely the bird is not in the knowledge base, where that is worth a word."""
     if answer.absent is None or answer.absent < WORTH_SAYING:
         return ""
-    return f"; {_percent(answer.absent)} that it is not in this knowledge base"
+    return f" ({_percent(answer.absent)} that it is not in this knowledge base)"
 
 
 def _percent(chance: float) -> str:
