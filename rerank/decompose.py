@@ -222,14 +222,15 @@ class DecomposeReranker:
         key = key_of({"questions": 1, "writer": self._writer.name, "query": job.text, "context": passage})
         kept = self._kept.get(key)
         if kept is not None:
-            questions = tuple(Question(**entry) for entry in json.loads(kept))
-            return Plan(questions=questions, passage=passage, source="model")
+            payload = json.loads(kept)
+            questions = tuple(Question(**entry) for entry in payload["questions"])
+            return Plan(questions=questions, passage=passage, source="model", cost_usd=payload["cost_usd"])
         try:
             written = await self._writer.write(job.text, context=passage)
         except MalformedAnswer as error:
             return Plan(questions=(direct_question(job.text),), passage=passage, source="fallback", note=str(error))
         texts = [{"question": q.question, "statement": q.statement, "negation": q.negation} for q in written.questions]
-        self._kept.put(key, json.dumps(texts, ensure_ascii=False))
+        self._kept.put(key, json.dumps({"questions": texts, "cost_usd": written.cost_usd}, ensure_ascii=False))
         return Plan(questions=written.questions, passage=passage, source="model", cost_usd=written.cost_usd)
 
     # --- the answers on an image ----------------------------------------------------------------------------------
