@@ -46,6 +46,7 @@ OUTPUTS: Mapping[str, type[Any]] = {
 }  # fmt: skip
 MADE_ANEW: tuple[Stage, ...] = ("encode", "index")
 _HASH = re.compile(r"[0-9a-f]{32,64}")
+_DOMAIN = re.compile(r"\.[a-z][a-z0-9-]+$")
 N_AT_A_TIME = 1_000
 IMAGE_FOLDERS = ("images/", "other-images/")
 
@@ -264,11 +265,14 @@ def _is_public(origin: Mapping[str, str]) -> bool:
     """Return whether a source may be asked because a bundle says so: never this machine, its network or its files."""
     if origin.get("kind") == "starter":
         return True
+    if origin.get("kind") != "wikipedia" or not {"language", "licences"} <= set(origin):
+        return False
     parts = urlsplit(origin.get("api_url", ""))
     host = (parts.hostname or "").rstrip(".")
-    if origin.get("kind") != "wikipedia" or parts.scheme not in ("http", "https") or "." not in host:
+    if parts.scheme not in ("http", "https") or not origin.get("thumbnail_px", "").isdecimal():
         return False
     try:
         return ipaddress.ip_address(host).is_global
     except ValueError:
-        return not host.endswith((".localhost", ".local", ".internal", ".lan"))
+        # A name with a domain: no bare name of a local network, no short form of an address such as 127.1 or 0x7f.1.
+        return bool(_DOMAIN.search(host)) and not host.endswith((".localhost", ".local", ".internal", ".lan"))

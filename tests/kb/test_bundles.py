@@ -372,12 +372,15 @@ def test_a_bundle_cannot_make_an_update_ask_this_machine_or_its_network(bundle: 
         "there": "http://10.0.0.7/api.php",
         "local": "http://localhost/api.php",
         "router": "http://router/api.php",
+        "short": "http://127.1/api.php",
+        "hexadecimal": "http://0x7f.0.0.1/api.php",
         "file": "file:///etc/passwd",
         "public": "https://birds.example.org/w/api.php",
     }
-    rewrite_manifest(
-        bundle, lambda m: m.update(sources={k: {"kind": "wikipedia", "api_url": url} for k, url in wikis.items()})
-    )
+    rest = {"kind": "wikipedia", "language": "en", "licences": "free", "thumbnail_px": "960"}
+    sources = {name: {**rest, "api_url": url} for name, url in wikis.items()}
+    sources["odd"] = {**rest, "api_url": wikis["public"], "thumbnail_px": "many"}
+    rewrite_manifest(bundle, lambda manifest: manifest.update(sources=sources))
     kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
     with kb.open(bundle.parent / "b.kb") as store:
         assert set(store.origins()) == {"public"}
