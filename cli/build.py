@@ -11,6 +11,7 @@ from cli import building, options, output, reports
 from cli.config import DISTILLERS, PROFILES, Licences
 from cli.order import BuildOrder
 from cli.progress import stage_progress
+from data.errors import UsageError
 from data.records import STAGES, Stage
 
 EXIT_PARTLY = 7
@@ -115,6 +116,8 @@ def build(
         kb=kb, api_url=api_url, profile=profile, contact=contact, language=language, licences=licences,
         distiller=distiller, prompts=prompts,
     )  # fmt: skip
+    if prompts is not None and distiller is not None and not distiller.startswith("model"):
+        raise UsageError(f"--prompts is for models, and the distiller {distiller} asks none")
     path = settings.kb or order.default_path
     if dry_run:
         output.write(reports.plan_text(building.planned(order, settings, path)))

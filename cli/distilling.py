@@ -55,7 +55,7 @@ def chosen_distiller(
                 raise UsageError(
                     f"{option} is for models, and the distiller {name} asks none", hint="--distiller model"
                 )
-        yield Distilling(distiller=make_distiller(name, prompts=settings.prompts))
+        yield Distilling(distiller=make_distiller(name))  # prompts of the settings are for models
         return
     with connected(settings, "text", max_cost=max_cost, offline=offline) as chat:
         yield Distilling(distiller=make_distiller(name, chat=chat, prompts=settings.prompts), chat=chat)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from data.errors import (
@@ -16,6 +17,10 @@ from data.errors import (
 from kb.endpoints.payload import OPTIONAL, shortened
 from kb.wiki.retry import parse_retry_after
 
+_NOT_TAKEN = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected|extra (?:inputs|fields)",
+    re.I,
+)
 _REFUSALS = ("content_filter", "content_policy_violation", "moderation_blocked")
 
 
@@ -61,7 +66,8 @@ def status_error(
         # 503 may come with a wish as well.
         wish = _retry_after_s(headers)
         return RateLimited(said, retry_after_s=wish) if wish is not None else SourceUnavailable(said)
-    if status in (400, 422):
+    # "max_tokens is too large" names a parameter too, and leaving that out would take the limit of cost away.
+    if status in (400, 422) and _NOT_TAKEN.search(f"{code} {message}"):
         for name in OPTIONAL:
             if parameter == name or (parameter is None and name in message):
                 return ParameterNotTaken(said, name)

@@ -198,15 +198,15 @@ def test_an_endpoint_that_is_down_ends_the_stage_and_keeps_what_was_done(tmp_pat
 
     with OpenAIServer(script) as server:
         with pytest.raises(SourceUnavailable, match="12 pages in a row failed"):
-            build(path, 60, encoders, server)
-        assert server.n_calls < 60 * 6
+            build(path, 30, encoders, server)
+        assert server.n_calls < 30 * 6
         done = len(summaries(path))
         assert done >= 4
         server.script = distil
         before = server.n_calls
-        status, _ = build(path, 60, encoders, server)
-        assert server.n_calls - before == 60 - done
-    assert (status.summaries, status.failures) == (60, ())
+        status, _ = build(path, 30, encoders, server)
+        assert server.n_calls - before == 30 - done
+    assert (status.summaries, status.failures) == (30, ())
 
 
 def test_a_key_that_is_not_accepted_ends_the_build_at_once(tmp_path: Path, encoders: Encoders) -> None:
@@ -223,21 +223,21 @@ def test_the_limit_of_cost_ends_it_with_all_kept_and_is_never_passed(tmp_path: P
         return slowly((call.number % 3) / 100, call)
 
     with OpenAIServer(script) as server:
-        budget = Budget(0.15)
-        with pytest.raises(CostStop, match=r"of the limit of \$0\.15 are spent"):
-            build(path, 40, encoders, server, budget=budget)
-        assert 0 < budget.counted_usd <= 0.15
+        budget = Budget(0.1)
+        with pytest.raises(CostStop, match=r"of the limit of \$0\.10 are spent"):
+            build(path, 24, encoders, server, budget=budget)
+        assert 0 < budget.counted_usd <= 0.1
         n_first = server.n_calls
         done = summaries(path)
-        assert 0 < len(done) == n_first < 40
+        assert 0 < len(done) == n_first < 24
         store = kb.open(path)
         assert len(store.taxon_ids) == n_first  # what was paid for can be used
         store.close()
         assert json.loads(sorted((path / "runs").iterdir())[-1].read_text())["model"]["calls"] == n_first
-        status, _ = build(path, 40, encoders, server, budget=Budget(5.0))
-        assert server.n_calls == 40
-        assert (status.summaries, status.failures) == (40, ())
-        build(tmp_path / "whole.kb", 40, encoders, server)
+        status, _ = build(path, 24, encoders, server, budget=Budget(5.0))
+        assert server.n_calls == 24
+        assert (status.summaries, status.failures) == (24, ())
+        build(tmp_path / "whole.kb", 24, encoders, server)
     assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest
 
 
@@ -253,6 +253,7 @@ def test_offline_the_kept_replies_build_the_same_knowledge_base(tmp_path: Path, 
     assert kb.verify(tmp_path / "a.kb").ok
 
 
+@pytest.mark.integration
 def test_killed_at_any_moment_no_reply_that_came_is_paid_for_twice(tmp_path: Path) -> None:
     """Only requests in flight at the kill, four at most, may be asked again."""
     n, kills = 50, 2
