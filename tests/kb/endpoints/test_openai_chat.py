@@ -166,6 +166,15 @@ def test_no_key_in_an_error_or_its_traceback_even_if_the_server_repeats_it(react
     assert KEY not in shown
 
 
+def test_no_key_in_any_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    with OpenAIServer(key=KEY) as server:
+        ask(server, key=KEY)
+        assert server.calls[0].headers["authorization"] == f"Bearer {KEY}"
+    assert caplog.text != ""
+    assert KEY not in caplog.text
+
+
 def test_the_keys_of_another_provider_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, "secret-of-openai")
