@@ -7,6 +7,7 @@ what comes back would differ from what went in by a rounding. Distances become s
 from __future__ import annotations
 
 import logging
+import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +28,8 @@ PAGE = 2_000  # rows read at a time; bounds memory, and a page stays under every
 # A batch has as many rows as this Chroma takes, and not more than these bytes: a server refuses a request of more than
 # 40 MiB, and vectors and texts grow in JSON.
 BATCH_BYTES = 8 << 20
+# Version, offset of level 0, most elements, elements, bytes an element, then eight more of no concern here.
+HNSW_HEADER = struct.Struct("<iQQQQQQiiQQQdQ")
 WAITS_S = (0.05, 0.1, 0.2)  # before Chroma is asked again what it failed at inside
 ANSWER_TIMEOUT_S = 120.0  # chromadb itself would wait for a server without end
 # Recall of the exact top 30 among 22,000 sentence vectors is .93 with Chroma's own ef_search, .999 with this one.
@@ -223,6 +226,28 @@ def _query(collection: Any, *, vector: FloatArray, n: int) -> list[tuple[str, fl
     found = collection.query(query_embeddings=vectors, n_results=count, include=["distances"])
     pairs = zip(found["ids"][0], found["distances"][0], strict=True)
     return [(row_id, 1.0 - float(distance)) for row_id, distance in pairs]
+
+
+def damaged_index(folder: Path) -> str | None:
+    """Return the name of a file of an embedded Chroma's search index that is cut short or garbled, or None.
+
+    Chroma itself maps these files unchecked: a short one ends the whole process, a wrong count keeps it busy without
+    end. Judged are the counts in the header (of hnswlib, version 1) against each other and the lengths of the files.
+    """
+    for header in sorted(folder.glob("*/header.bin")):
+        content = header.read_bytes()
+        if len(content) != HNSW_HEADER.size:
+            return str(header.relative_to(folder))
+        version, _, n_most, n_held, row_bytes, *_ = HNSW_HEADER.unpack(content)
+        if 1 < version < 100:  # another format, which this does not know
+            continue
+        if version != 1 or n_held > n_most:
+            return str(header.relative_to(folder))
+        for name, size in (("data_level0.bin", row_bytes), ("length.bin", 4)):
+            file = header.with_name(name)
+            if not file.is_file() or file.stat().st_size < n_held * size:
+                return str(file.relative_to(folder))
+    return None
 
 
 def _rows(found: Any) -> list[Row]:  # chromadb's GetResult

@@ -21,7 +21,7 @@ from data.records import SpeciesEntry, Verification
 from data.vectors import read_table
 from kb.additions import additions
 from kb.auditing import Audit, audit_rows, audit_vectors
-from kb.chroma import Collections, Row
+from kb.chroma import Collections, Row, damaged_index
 from kb.layout import KnowledgeBaseInfo, Layout, info_text
 from kb.ledger import Entry, Ledger
 from kb.rows import rows_of, subject_of
@@ -156,6 +156,10 @@ def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]
 
 def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, mended: list[str]) -> Collections:
     """Return the collections; an embedded Chroma that cannot be read is replaced by an empty one, noted in `mended`."""
+    if not info.chroma and (damaged := damaged_index(layout.chroma)):
+        shutil.rmtree(layout.chroma)
+        mended.append(f"Chroma's {damaged} was damaged; Chroma was made anew from the ledger")
+        return Collections(layout, info, forget=True)
     try:
         collections = Collections(layout, info)
         for name in collections.names:

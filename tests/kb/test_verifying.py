@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ import kb
 import recognize
 from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, StoreError
+from data.records import Term
 from tests.kb.damages import DAMAGES, FLIPPED, UNSAID, Damage, build, outcome, sql
+from tests.pages import PageSource, made_up_taxa
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +88,29 @@ def test_an_unfinished_build_is_a_finding(copy: tuple[Path, str]) -> None:
     found = kb.verify(copy[0])
     assert not found.ok
     assert "did not end" in found.problems[0]
+
+
+def test_a_search_index_that_would_end_the_process_is_made_anew(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, encoders: Encoders
+) -> None:
+    """Chroma maps its files unchecked; it writes them from a thousand rows on."""
+    whole = tmp_path_factory.mktemp("large") / "a.kb"
+    terms = [Term(term_id=f"t{i:04d}", name=f"word {i}", definition=f"A thing {i}.") for i in range(1_100)]
+    kb.build(whole, made_up_taxa(2), PageSource(), encoders, terms=terms)
+    before = kb.verify(whole)
+    assert before.ok
+    [large] = [file.parent.name for file in whole.glob("chroma/*/index_metadata.pickle")]
+    harms: dict[str, Callable[[bytes], bytes]] = {
+        "data_level0.bin": lambda content: content[:5_000],
+        "header.bin": lambda content: b"\x55" * len(content),
+        "length.bin": lambda content: b"",
+    }
+    for name, harm in harms.items():
+        path = tmp_path / name
+        shutil.copytree(whole, path)
+        file = path / "chroma" / large / name
+        file.write_bytes(harm(file.read_bytes()))
+        found = kb.verify(path)
+        assert found.digest == before.digest
+        assert len(found.mended) > 0
+        assert kb.verify(path) == before

@@ -1,0 +1,95 @@
+"""How many of the exact nearest texts Chroma's index finds, with its own search width and with ours.
+
+    python -m benchmarks.neighbours [--texts 20000] [--queries 300]
+
+The texts are sentences on birds as a knowledge base holds them: the statements of the starter knowledge, every pair of
+statements of one species, as chunks pack them, and pairs of those of two species, until there are enough. Queries are
+half of the words of a text, as people search.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from itertools import combinations, zip_longest
+from pathlib import Path
+
+import numpy as np
+
+import kb.chroma
+import recognize
+from data.arrays import FloatArray
+from kb.chroma import Collections, Row
+from kb.layout import KnowledgeBaseInfo, Layout
+from kb.starter_source import StarterSource
+
+TOP = 30
+
+
+def texts_of(n: int) -> list[str]:
+    """Return `n` different texts of the starter knowledge, of all species in turn."""
+    source = StarterSource(with_vectors=False)
+    pages = [page for _, page in source.locate(source.taxa()) if hasattr(page, "title")]
+    of_species: list[list[str]] = []
+    for _, fetched in source.fetch(pages):
+        sentences = [s.strip() for s in source.parse(fetched).text.split(". ") if s.strip()]
+        of_species.append([*sentences, *(f"{a}. {b}" for a, b in combinations(sentences, 2))])
+    texts = dict.fromkeys(text for row in zip_longest(*of_species) for text in row if text)
+    dice, own = random.Random(0), list(texts)
+    while len(texts) < n:
+        texts.setdefault(f"{dice.choice(own)} {dice.choice(own)}")
+    return list(texts)[:n]
+
+
+def recall(collections: Collections, name: str, vectors: FloatArray, queries: FloatArray) -> tuple[float, float]:
+    """Return the share of the exact top 30 that Chroma finds, equal scores counted as equal, and seconds a query."""
+    scores = queries @ vectors.T  # (n_queries, n_texts)
+    least = np.sort(scores, axis=1)[:, -TOP]
+    began = time.perf_counter()
+    found = [collections.query(name, query, TOP) for query in queries]
+    seconds = (time.perf_counter() - began) / len(queries)
+    hits = [sum(score >= bar - 1e-5 for _, score in row) for row, bar in zip(found, least, strict=True)]
+    return float(np.mean(hits)) / TOP, seconds
+
+
+def main() -> None:
+    """Fill a collection for each search width and print its recall."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", type=int, default=20_000)
+    parser.add_argument("--queries", type=int, default=300)
+    args = parser.parse_args()
+    encoders = recognize.load_encoders("starter")
+    texts = texts_of(args.texts)
+    vectors = encoders.sentence.encode_texts(texts)
+    dice = np.random.default_rng(0)
+    asked = [texts[i].split() for i in dice.choice(len(texts), size=args.queries, replace=False)]
+    halves = [" ".join(dice.choice(words, size=max(2, len(words) // 2), replace=False)) for words in asked]
+    queries = encoders.sentence.encode_texts(halves)
+    sys.stdout.write(f"{len(texts):,} texts, {vectors.shape[1]} dimensions, {len(queries)} queries, top {TOP}\n")
+    rows = [Row(id=f"{i:06d}", document=text, metadata={"n": i}, vector=vectors[i]) for i, text in enumerate(texts)]
+    space = encoders.sentence.space
+    info = KnowledgeBaseInfo(
+        id="0", schema=1, profile="starter", source="-", languages=("en",), text_image=(), visual=space, sentence=space
+    )
+    ours = kb.chroma.EF_SEARCH
+    with tempfile.TemporaryDirectory() as folder:
+        for width in (100, ours):
+            kb.chroma.EF_SEARCH = width
+            with Collections(Layout(Path(folder, str(width))), info) as collections:
+                name = next(iter(collections.names))
+                began = time.perf_counter()
+                collections.upsert(name, rows)
+                filled = time.perf_counter() - began
+                share, seconds = recall(collections, name, vectors, queries)
+            label = " (ours)" if width == ours else " (Chroma's default)" if width == 100 else ""
+            sys.stdout.write(
+                f"ef_search {width:>3}: recall {share:.4f}, {1000 * seconds:.1f} ms a query,"
+                f" filled in {filled:.0f} s{label}\n"
+            )
+
+
+if __name__ == "__main__":
+    main()

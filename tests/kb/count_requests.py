@@ -1,0 +1,84 @@
+"""Counts what a build of a whole wiki asks for, and tries it under faults: `count_requests.py API_URL [--seeds N]`.
+
+PYTHONPATH=. python tests/kb/count_requests.py http://127.0.0.1:8099/api.php --seeds 8
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import kb
+import recognize
+from kb.selection import select
+from kb.taxa import load_checklist
+from kb.wiki.retry import Patience
+from kb.wiki.source import WikipediaSource
+from kb.wiki.wikipedia import Timeouts
+from tests.servers.wiki_proxy import Rates, WikiProxy
+
+FAULTS = Rates(busy=0.10, cut=0.05, stall=0.02, html=0.03, retry_after_s=(0, 0, 0, 1))
+
+
+def build(proxy: WikiProxy, path: Path, *, is_hurried: bool = False) -> tuple[str, int, float]:
+    """Return the digest of a build of all birds, the species it has, and its seconds."""
+    began = time.monotonic()
+    waits = Timeouts(read_s=1.5, total_s=30) if is_hurried else None
+    patience = Patience(first_wait_s=0.02) if is_hurried else None
+    source = WikipediaSource(proxy.api_url, contact="you@example.org", timeouts=waits, patience=patience)
+    birds = select(load_checklist(), "Aves")
+    status = kb.build(path, birds, source, recognize.load_encoders("plain"), terms=[("Amplexus", None)])
+    source.close()
+    if status.failures:
+        sys.stdout.write(f"{len(status.failures)} failures, the first: {status.failures[0]}\n")
+    return kb.verify(path).digest, status.species, time.monotonic() - began
+
+
+def counted(proxy: WikiProxy) -> str:
+    """Return what the proxy counted, a line each."""
+    api = [asked for asked in proxy.requests if asked.kind == "api"]
+    photos = [asked for asked in proxy.requests if asked.kind == "photo"]
+    agents = Counter(asked.headers.get("User-Agent") for asked in proxy.requests)
+    titles = sorted((asked.n_titles for asked in api if asked.n_titles > 1), reverse=True)
+    lines = {
+        "requests": f"{len(proxy.requests)}: {len(api)} to the API, {len(photos)} for photos",
+        "most at once": proxy.most_at_once,
+        "429 with Retry-After": proxy.faults()["busy"],
+        "too early after one": len(proxy.too_early),
+        "User-Agent": "; ".join(f"{agent} ({n})" for agent, n in agents.items()),
+        "bodies": f"{len(proxy.bodies())}, fetched twice: {sum(n > 1 for n in proxy.bodies().values())}",
+        "widths": dict(Counter(asked.width_px for asked in proxy.requests if asked.width_px is not None)),
+        "titles a call": titles,
+        "maxlag": dict(Counter(asked.fields.get("maxlag") for asked in api)),
+        "gzip taken": sum("gzip" in asked.headers.get("Accept-Encoding", "") for asked in proxy.requests),
+    }
+    return "\n".join(f"{name:<21} {value}" for name, value in lines.items())
+
+
+def main() -> None:
+    """Print the counts, then a line for each seed of faults."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("api_url")
+    parser.add_argument("--seeds", type=int, default=0)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, WikiProxy(args.api_url).running() as proxy:
+        proxy.begin(busy_at=frozenset({30, 200, 240}))
+        digest, _, seconds = build(proxy, Path(folder, "whole.kb"))
+        sys.stdout.write(f"{counted(proxy)}\nbuilt in              {seconds:.0f} s\n")
+        for seed in range(args.seeds):
+            proxy.begin(rates=FAULTS, seed=seed)
+            found, species, seconds = build(proxy, Path(folder, f"{seed}.kb"), is_hurried=True)
+            met = ", ".join(f"{name} {n}" for name, n in sorted(proxy.faults().items()))
+            sys.stdout.write(
+                f"seed {seed}: {len(proxy.requests)} requests, {met}; {species} species in {seconds:.0f} s,"
+                f" digest {'equal' if found == digest else 'ANOTHER'}, too early {len(proxy.too_early)}\n"
+            )
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
