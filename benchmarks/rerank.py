@@ -121,7 +121,7 @@ async def _serve(reply_s: float) -> None:
                 body = await reader.readexactly(length)
                 await asyncio.sleep(reply_s)
                 text = ["1", ". ", "Yes", "\n2. ", "Yes", "\n3. ", "Yes"] if b"one line for each" in body else ["Yes"]
-                sent = json.dumps(_completion(text, is_blue=len(body) < 3_000)).encode()
+                sent = json.dumps(_completion(text)).encode()
                 writer.write(
                     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(sent)
                 )
