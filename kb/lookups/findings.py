@@ -20,8 +20,8 @@ MAX_SPECIES = 4
 MAX_TERMS = 6
 
 # When a query names nothing, only a text that holds nearly all of its words may answer, or half of them and is like it
-# as a whole. Tuned on 71 questions that describe a term and 98 queries that describe none, for the starter's vectors and
-# those of all-MiniLM-L6-v2: at .5 none of the 98 is answered by either (docs/results.md).
+# as a whole. Tuned on 71 questions that describe a term and 98 queries that describe none, for the vectors of the
+# starter and of all-MiniLM-L6-v2: at .5 none of the 98 is answered by either (docs/results.md).
 TERM_COVERAGE = 0.9
 TERM_COVERAGE_WITH_VECTOR = 0.5
 TERM_SIMILARITY = 0.5
