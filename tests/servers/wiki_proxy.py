@@ -24,7 +24,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 Kind = Literal["api", "photo"]
-REACTION_S = 0.25  # what was on its way when a Retry-After was sent cannot have known of it
+REACTION_S = 0.5  # what was on its way when a Retry-After was sent cannot have known of it
 _WIDTH = re.compile(r"/(\d+)px-[^/]+$")
 _KEPT_BACK = frozenset({"host", "connection", "accept-encoding"})
 _PASSED_ON = frozenset({"content-type", "retry-after", "location"})
