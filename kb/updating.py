@@ -5,14 +5,12 @@ A page that did not change costs a fiftieth of a request; its text is neither fe
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from data.codec import dumps, loads, to_json
+from data.codec import loads
 from data.contracts import ArticleSource, ChatModel, CountsRequests, Encoders, TellsChanges
 from data.errors import UsageError
 from data.files import writer_lock
@@ -21,31 +19,17 @@ from kb.builder import ANCHORS_PER_SPECIES, begin, run_stages, status_of, write_
 from kb.distilling.choosing import DistillerName, distiller_for, kind_of
 from kb.distilling.llm import ModelDistiller
 from kb.layout import Layout
-from kb.ledger import Ledger, Step
+from kb.ledger import Ledger
 from kb.origins import read_origins
 from kb.stages.anchor import anchors_of
 from kb.stages.distil import FACT as DISTILLER
 from kb.stages.distil import distil_mark
 from kb.stages.fetch import fetched_pages
-from kb.stages.resolve import located_pages, page_mark, term_left_out
+from kb.stages.resolve import located_pages
 from kb.stages.run import AnyDistiller, AsyncDistiller, BuildRun
+from kb.update_notes import FACT, Findings, Subject, all_changes, note
 
 STAGES: tuple[Stage, ...] = ("fetch", "distil", "anchor", "encode", "index")
-STALE = "stale"  # no fingerprint is this: the step is done again, and keeps what it had until then
-FACT = "updating"
-
-Subject = Taxon | str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """What one source has to say: the changes to note, and the species whose photos may become others."""
-
-    checked: int
-    changes: Mapping[str, Change]
-    pages: tuple[tuple[Subject, PageRef, PageRef | LeftOut], ...]
-    """Subject, the page it had, and what it has now, of those that changed."""
-    stale_photos: tuple[str, ...]
 
 
 def update(
@@ -69,7 +53,7 @@ def update(
             sources stay as they are.
         encoders: those that it was built with.
         chat: the language model that distils, where the knowledge base was built with one.
-        distiller: another one than it was built with.
+        distiller: what makes summaries, or its name; without it the one that it was last built with.
         anchors_per_species: how many photos a species gets at most.
         progress: called at every step of every stage.
 
@@ -122,14 +106,14 @@ def update(
             findings = _ask(run)
             checked += findings.checked
             _check_distiller(run, {before.subject_id for _, before, _ in findings.pages})
-            _note(run, findings)
+            note(run, findings)
         distilled_before = _marks(ledger, "distil")
         try:
             for run in runs:
                 run_stages(run, STAGES)
         finally:
             ledger.checkpoint()
-        changes = _all_changes(ledger)
+        changes = all_changes(ledger)
         n_distilled = sum(distilled_before.get(key) != mark for key, mark in _marks(ledger, "distil").items())
         ledger.drop_fact(FACT)
         ledger.checkpoint()
@@ -240,74 +224,6 @@ def _check_distiller(run: BuildRun, changed: set[str]) -> None:
             "made their summaries",
             hint="kb update goes on with the distiller, model and prompts of the build; kb build takes new ones",
         )
-
-
-# --- noting ------------------------------------------------------------------------------------------------------
-
-
-def _note(run: BuildRun, findings: Findings) -> None:
-    """Write what was found, in one transaction: from here on, whoever goes on does what hangs on it."""
-    ledger = run.ledger
-    anchors = ledger.steps("anchor")
-    with ledger.transaction():
-        noted = json.loads(ledger.fact(FACT) or '{"changes": {}, "anchors": {}}')
-        noted["changes"] |= {key: to_json(change) for key, change in findings.changes.items()}
-        for key in (*(before.subject_id for _, before, _ in findings.pages), *findings.stale_photos):
-            if key in anchors:
-                noted["anchors"].setdefault(key, _credits(anchors[key]))
-        ledger.set_fact(FACT, json.dumps(noted))
-        for subject, before, now in findings.pages:
-            if isinstance(now, LeftOut):
-                _take_out(ledger, subject, before.subject_id, now)
-                continue
-            mark = page_mark(run, now)
-            ledger.record([Step(subject_id=now.subject_id, stage="resolve", fingerprint=mark, output=dumps(now))])
-        ledger.record(replace(anchors[key], fingerprint=STALE) for key in findings.stale_photos)
-
-
-def _take_out(ledger: Ledger, subject: Subject, key: str, reason: LeftOut) -> None:
-    item = (
-        replace(reason, name=subject.scientific_name) if isinstance(subject, Taxon) else term_left_out(subject, reason)
-    )
-    ledger.set_left_out([(item.name, item.reason, item.detail)])
-    ledger.record(
-        Step(subject_id=key, stage=stage, fingerprint="", status="left-out", error=item.reason)
-        for stage in ("resolve", "fetch")
-    )
-
-
-def _credits(step: Step) -> dict[str, list[str | None]]:
-    """Return the photos of a species: anchor id -> file, author and licence."""
-    return {anchor.anchor_id: [anchor.file, anchor.author, anchor.licence] for anchor in anchors_of(step).anchors}
-
-
-def _all_changes(ledger: Ledger) -> tuple[Change, ...]:
-    """Return what was noted since the update began, by name, with what the fetch and the photos came to."""
-    noted = json.loads(ledger.fact(FACT) or '{"changes": {}, "anchors": {}}')
-    names = {**ledger.subject_names("taxon"), **ledger.subject_names("term")}
-    fetched, anchors = ledger.steps("fetch"), ledger.steps("anchor")
-    changes = []
-    for key, payload in noted["changes"].items():
-        change = Change(**payload)
-        if key in fetched and fetched[key].status == "left-out":
-            change = replace(change, kind="taken out", detail=fetched[key].error or "")
-        changes.append(change)
-    for key, before in noted["anchors"].items():
-        if key in fetched and fetched[key].status == "done" and key in anchors:
-            detail = _photo_changes(before, _credits(anchors[key]))
-            if detail:
-                changes.append(Change(name=names.get(key, key), kind="photos", detail=detail))
-    return tuple(sorted(changes, key=lambda change: (change.name, change.kind)))
-
-
-def _photo_changes(before: Mapping[str, list[str | None]], now: Mapping[str, list[str | None]]) -> str:
-    """Return which photos are new, gone, or owed to others than before; empty if none is."""
-    found = {
-        "new": [credit[0] for anchor, credit in now.items() if anchor not in before],
-        "gone": [credit[0] for anchor, credit in before.items() if anchor not in now],
-        "credit": [credit[0] for anchor, credit in now.items() if before.get(anchor, credit) != credit],
-    }
-    return "; ".join(f"{what}: {', '.join(str(file) for file in files)}" for what, files in found.items() if files)
 
 
 def _marks(ledger: Ledger, stage: str) -> dict[str, str]:
