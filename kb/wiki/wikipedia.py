@@ -182,6 +182,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     # --- one try ---------------------------------------------------------------------------------------------------
 
     def _ask(self, fields: Mapping[str, str]) -> Json:
+        self._trier.pause()  # what is not sent is not counted
         with self._count_lock:
             self.requests_made += 1
         encoded = urlencode(fields)
@@ -192,6 +193,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         return self._read_answer(response, body)
 
     def _download(self, url: str) -> bytes:
+        self._trier.pause()  # what is not sent is not counted
         with self._count_lock:
             self.photos_asked += 1
         response, body = self._send("GET", url, limit=MAX_PHOTO_BYTES)

@@ -165,6 +165,21 @@ def test_a_picture_that_came_damaged_is_asked_for_once_more(wiki: FaultyWiki) ->
     assert [image.content for image in batch.images] == [jpeg()]
 
 
+def test_a_picture_is_asked_for_until_it_comes_whole_or_twice_alike(wiki: FaultyWiki) -> None:
+    """Cut again it is cut elsewhere; what is damaged on the wiki itself comes the same each time."""
+    wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
+    kind = {"Content-Type": "image/jpeg"}
+    wiki.photo_faults = [Fault(body=jpeg()[:n], headers=kind) for n in (300, 400, 500)]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert [image.content for image in batch.images] == [jpeg()]
+    wiki.photos_asked.clear()
+    wiki.photo_faults = [Fault(body=jpeg()[:300], headers=kind) for _ in range(9)]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert (batch.images, wiki.photos_asked) == ((), ["a.jpg", "a.jpg"])
+
+
 def test_a_wiki_that_fails_to_describe_files_fails_the_articles(wiki: FaultyWiki) -> None:
     wiki.always = html_page()
     (batch,) = fetch(wiki, article("a.jpg"))

@@ -122,6 +122,16 @@ def test_a_wish_to_come_back_much_later_ends_the_trying_at_once(wiki: FaultyWiki
     assert client.requests_made == 1
 
 
+def test_nobody_asks_again_before_the_time_that_ended_the_trying(wiki: FaultyWiki, client: WikiClient) -> None:
+    """Other pages fail without a request, and say when to come back."""
+    wiki.faults = [busy("3600")]
+    for _ in range(3):
+        with pytest.raises(RateLimited) as caught:
+            client.parse_page("Red bird")
+    assert client.requests_made == len(wiki.requests) == 1
+    assert "run the same command again in" in (caught.value.hint or "")
+
+
 def test_a_wiki_that_stays_busy_is_rate_limited_in_the_end(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.always = lagging()
     with pytest.raises(RateLimited, match=r"busy \(maxlag\).*tried 4 times"):
