@@ -85,6 +85,9 @@ class RerankOrder:
             )
         if self.votes % 2 == 0:
             raise UsageError(f"--votes {self.votes}: an even number may have no majority", hint="--votes 3")
+        stem = self.stem
+        if stem is not None and self.job.resolve() == stem.with_name(f"{stem.name}.jsonl").resolve():
+            raise UsageError(f"--output {self.output} would overwrite the job", hint="choose another name")
         if self.job.is_file() and self.query is not None:
             raise UsageError("--query goes with a folder of photos; this job has its own queries")
 

@@ -104,7 +104,7 @@ def _clauses(text: str) -> list[str]:
 
 def _trimmed(clause: str) -> str:
     words = clause.split()
-    while words and words[0].lower() in {"a", "an", "and", "the", "in", "of", "with", "its"}:
+    while words and words[0].lower() in {"and", "in", "of", "with"}:
         del words[0]
     while words and words[-1].lower() in {"a", "an", "and", "the", "in", "of", "with", "its", "on"}:
         del words[-1]

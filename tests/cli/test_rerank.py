@@ -144,6 +144,7 @@ def test_nothing_readable_is_bad_input(cli, birds, photos):
         (["photos"], "is a folder of photos"),
         (["jobs.jsonl", "--query", "x"], "this job has its own queries"),
         (["photos", "--query", " "], "the query is empty"),
+        (["jobs.jsonl", "--output", "jobs"], "would overwrite the job"),
         (["photos", "--query", "x", "--votes", "2"], "even number"),
         (["photos", "--query", "x", "--judge", "vision"], "no [llm.vision]"),
     ],
