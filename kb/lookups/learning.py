@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import closing
 
 from data.arrays import check_vectors
 from data.codec import dumps
@@ -53,9 +53,9 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
                 ledger.put_vectors(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
                 ledger.record(step for term in unique.values() for step in _steps(term, name))
                 ledger.set_fact("indexing", "1")  # until Chroma has them: whoever finds it compares the two
-            collections = Collections(store.layout, store.info)
-            for term in unique.values():
-                collections.upsert(name, rows_of(term, ledger, name, "terms"))
+            with closing(Collections(store.layout, store.info)) as collections:
+                for term in unique.values():
+                    collections.upsert(name, rows_of(term, ledger, name, "terms"))
             entries = [entry_of(term, store.info) for term in unique.values()]
             with ledger.transaction():
                 ledger.put_entries(entries)
@@ -95,7 +95,7 @@ def shortened(text: str) -> str:
 def named_once(terms: Sequence[Term], held: Sequence[Term]) -> list[Term]:
     """Return the terms that are not held yet by that id; what a knowledge base was built with is never replaced."""
     known = {term.term_id for term in held}
-    return [replace(term) for term in terms if term.term_id not in known]
+    return [term for term in terms if term.term_id not in known]
 
 
 def _steps(term: Term, collection: str) -> list[Step]:
