@@ -148,6 +148,9 @@ def rerank_all(settings: Settings, order: RerankOrder, *, quiet: bool) -> bool:
                 )
 
             run_jobs(jobs, reranker, on_ranked=take)
+        abilities = getattr(made.means.judge, "known_abilities", None)
+        if abilities is not None and not abilities.tells_colours:
+            output.warn("the model did not tell a red picture from a blue one: it may not see pictures at all")
         sink.close()
         if order.method == "cotrr":
             lists = tally_of(reranker)

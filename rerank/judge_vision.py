@@ -119,6 +119,11 @@ class VisionJudge:
                 self._abilities = await probe(self._chat)
         return self._abilities
 
+    @property
+    def known_abilities(self) -> Abilities | None:
+        """What the probe found; None before it ran."""
+        return self._abilities
+
     async def judge(
         self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]
     ) -> Judgement:

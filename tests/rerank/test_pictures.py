@@ -1,0 +1,53 @@
+"""Photos on their way to a model: small, upright, without metadata, and their own pixels where that is enough."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.errors import BadImage
+from rerank.pictures import jpeg_of
+
+
+def noise(width, height):
+    return Image.fromarray(np.random.default_rng(0).integers(0, 255, (height, width, 3), dtype=np.uint8))
+
+
+def with_exif(path, picture, *, orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    exif[0x010F] = "A camera maker"
+    exif.get_ifd(0x8825)[1] = "N"
+    picture.save(path, "JPEG", exif=exif, comment=b"taken at home")
+
+
+def test_a_small_upright_jpeg_keeps_its_pixels_and_loses_its_metadata(tmp_path):
+    with_exif(tmp_path / "a.jpg", noise(200, 100), orientation=1)
+    sent = jpeg_of(tmp_path / "a.jpg")
+    assert b"camera maker" in (tmp_path / "a.jpg").read_bytes() and b"at home" in (tmp_path / "a.jpg").read_bytes()
+    assert b"camera maker" not in sent and b"at home" not in sent and b"Exif" not in sent
+    with Image.open(io.BytesIO(sent)) as ours, Image.open(tmp_path / "a.jpg") as theirs:
+        assert np.array_equal(np.asarray(ours), np.asarray(theirs))
+
+
+def test_a_turned_photo_is_sent_upright(tmp_path):
+    with_exif(tmp_path / "a.jpg", noise(200, 100), orientation=6)
+    with Image.open(io.BytesIO(jpeg_of(tmp_path / "a.jpg"))) as sent:
+        assert sent.size == (100, 200)
+
+
+@pytest.mark.parametrize("name", ["large.jpg", "large.png"])
+def test_a_large_photo_is_made_smaller(tmp_path, name):
+    noise(1500, 750).save(tmp_path / name)
+    with Image.open(io.BytesIO(jpeg_of(tmp_path / name, max_side=512))) as sent:
+        assert (sent.format, sent.size) == ("JPEG", (512, 256))
+
+
+def test_what_is_cut_off_or_no_picture_is_refused(tmp_path):
+    noise(200, 100).save(tmp_path / "a.jpg")
+    (tmp_path / "cut.jpg").write_bytes((tmp_path / "a.jpg").read_bytes()[:2000])
+    (tmp_path / "text.jpg").write_bytes(b"no picture")
+    for name in ("cut.jpg", "text.jpg", "missing.jpg"):
+        with pytest.raises(BadImage):
+            jpeg_of(tmp_path / name)

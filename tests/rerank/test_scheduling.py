@@ -1,0 +1,110 @@
+"""Slots for calls: so many at once, queries in turn, and nothing lost when a waiter gives up."""
+
+import asyncio
+
+import pytest
+
+from data.errors import Refused, SourceUnavailable
+from data.records import ChatMessage, ChatRequest
+from rerank.scheduling import MAX_FAILURES_IN_A_ROW, FairChat, FairSlots, all_of
+from tests.rerank.scripted import ScriptedChat
+
+ASKED = ChatRequest(messages=(ChatMessage(role="user", text="?"),))
+
+
+def order_of(arrivals, *, n_slots=1):
+    """Return in which order `(group, step)` get their slot, all waiting behind one that holds it."""
+
+    async def main():
+        slots, order = FairSlots(n_slots), []
+
+        async def work(group, step, name):
+            async with slots.slot(group, step=step):
+                order.append(name)
+                await asyncio.sleep(0)
+
+        await all_of([work(group, step, f"{group}{i}") for i, (group, step) in enumerate(arrivals)])
+        return order
+
+    return asyncio.run(main())
+
+
+def test_groups_take_turns():
+    assert order_of([("a", 0)] * 4 + [("b", 0)] * 2) == ["a0", "a1", "b4", "a2", "b5", "a3"]
+
+
+def test_within_a_group_the_higher_step_goes_first():
+    assert order_of([("a", 0), ("a", 0), ("a", 2), ("a", 1)]) == ["a0", "a2", "a3", "a1"]
+
+
+def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next():
+    async def main():
+        slots, got = FairSlots(1), []
+
+        async def work(name):
+            async with slots.slot("a"):
+                got.append(name)
+                await asyncio.sleep(0.01)
+
+        tasks = [asyncio.create_task(work(i)) for i in range(4)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        await asyncio.sleep(0.011)  # in the middle: 2 has the slot, or is just getting it
+        tasks[2].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        async with asyncio.timeout(1), slots.slot("b"):
+            return got
+
+    got = asyncio.run(main())
+    assert got[0] == 0 and got[-1] == 3 and 1 not in got
+
+
+def test_after_twelve_failures_in_a_row_nobody_is_asked_any_more():
+    def down(_):
+        raise SourceUnavailable("503")
+
+    async def main():
+        inner = ScriptedChat(down)
+        chat = FairChat(inner, n_in_flight=1)
+        for _ in range(MAX_FAILURES_IN_A_ROW + 5):
+            with pytest.raises(SourceUnavailable):
+                await chat.reply(ASKED)
+        return len(inner.requests), chat.usage.n_failed
+
+    assert asyncio.run(main()) == (MAX_FAILURES_IN_A_ROW, MAX_FAILURES_IN_A_ROW)
+
+
+def test_refusals_are_answers_of_their_kind_and_no_failures():
+    def refuse(_):
+        raise Refused("no")
+
+    async def main():
+        inner = ScriptedChat(refuse)
+        chat = FairChat(inner)
+        for _ in range(MAX_FAILURES_IN_A_ROW + 5):
+            with pytest.raises(Refused):
+                await chat.reply(ASKED)
+        return len(inner.requests)
+
+    assert asyncio.run(main()) == MAX_FAILURES_IN_A_ROW + 5
+
+
+def test_the_first_failure_cancels_the_rest():
+    async def main():
+        ended = []
+
+        async def fail():
+            await asyncio.sleep(0)
+            raise ValueError("first")
+
+        async def wait():
+            try:
+                await asyncio.sleep(10)
+            finally:
+                ended.append(True)
+
+        with pytest.raises(ValueError, match="first"):
+            await all_of([wait(), fail(), wait()])
+        return ended
+
+    assert asyncio.run(main()) == [True, True]
