@@ -97,6 +97,9 @@ def warnings(order: Order, evaluation: Evaluation) -> Iterator[str]:
         if run.n_missing_queries:
             n = output.plural(run.n_missing_queries, "query", "queries")
             yield f"{run.name} does not rank {n} of {evaluation.n_queries}; they count as 0"
+        if run.n_unknown_queries:
+            n = output.plural(run.n_unknown_queries, "query", "queries")
+            yield f"{run.name} ranks {n} that {'no job' if order.jobs else 'no judgement'} names; left out"
         if run.n_missing_images:
             yield f"{run.name} leaves out {output.plural(run.n_missing_images, 'candidate')}; they count as not found"
         if run.n_errors:
@@ -206,6 +209,8 @@ def _left_out(truth: Truth, labels: Sequence[str]) -> Truth:
         for query, images in truth.relevant.items()
         if not set(labels) & set(truth.strata.get(query, {}).values())
     }
+    if truth.relevant and not kept:
+        raise UsageError("--without leaves no query to measure", hint=f"{len(truth.relevant)} have relevant images")
     return replace(truth, relevant=kept)
 
 

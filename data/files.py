@@ -11,12 +11,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from data.errors import KnowledgeBaseLocked, StoreError
+from data.errors import BadInput, KnowledgeBaseLocked, StoreError
 
 
 def sha256_hex(content: bytes | str) -> str:
     """Return the sha256 of the content (of its UTF-8 form for text) as 64 hex digits."""
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def read_lines(path: Path) -> list[str]:
+    r"""Return the lines of a user's UTF-8 file without their ends, whether those are `\n` or `\r\n`.
+
+    A mark of byte order at the start is no part of the first line. Nothing but those two ends a line: `str.splitlines`
+    would also cut a line of JSON at a U+2028 inside a text.
+
+    Raises:
+        BadInput: if it is no such file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # which reads \r\n as \n
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is no text file", hint="expected text in UTF-8") from error
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None:

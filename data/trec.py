@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 
 from data.errors import BadInput
+from data.files import read_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +68,10 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     """Return query -> image -> relevance of a qrels file; a relevance above 0 counts as relevant.
 
     Raises:
-        BadInput: where a line has other columns, or judges an image twice.
+        BadInput: if it is no text, or a line has other columns or judges an image twice.
     """
     judged: dict[str, dict[str, int]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         columns = line.split()
         if not columns:
             continue

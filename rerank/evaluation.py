@@ -50,6 +50,8 @@ class RunFigures:
     name: str
     n_missing_queries: int
     """Queries that the run does not rank; they count as 0."""
+    n_unknown_queries: int
+    """Queries of the run that no job and no judgement knows; they are left out."""
     n_missing_images: int
     """Candidates of the jobs, of queries that are ranked, which the run leaves out; they count as not found."""
     n_errors: int
@@ -245,6 +247,7 @@ def _figures(
     return RunFigures(
         name=run.name,
         n_missing_queries=sum(query_id not in run.images for query_id in truth.relevant),
+        n_unknown_queries=len(run.images.keys() - truth.known) if truth.known else 0,
         n_missing_images=n_missing_images,
         n_errors=run.n_errors,
         n_failed_queries=sum(run.has_failed(query_id) for query_id in truth.relevant),

@@ -74,7 +74,7 @@ def _settled(is_relevant: Sequence[bool], n: int, cutoffs: Sequence[int]) -> dic
     found = {
         "AP": average_precision(is_relevant, n_relevant=n),
         "AP (INQUIRE)": average_precision(is_relevant, n_relevant=n, k=whole, divided_by="reachable"),
-        "nDCG": ndcg(gains, all_gains=ideal, k=whole),
+        "nDCG": ndcg(gains, all_gains=ideal),
         "MRR": reciprocal_rank(first),
     }
     for k in cutoffs:
@@ -95,7 +95,7 @@ def _expected(blocks: Sequence[Block], n: int, cutoffs: Sequence[int]) -> dict[s
     found = {
         "AP": tied.expected_average_precision(blocks, n_relevant=n),
         "AP (INQUIRE)": tied.expected_average_precision(blocks, n_relevant=n, k=whole, divided_by="reachable"),
-        "nDCG": tied.expected_ndcg(blocks, n_relevant=n, k=whole),
+        "nDCG": tied.expected_ndcg(blocks, n_relevant=n),
         "MRR": tied.expected_reciprocal_rank(blocks),
     }
     for k in cutoffs:
@@ -117,6 +117,7 @@ def _as_inquire(ranked: RankedList, relevant: frozenset[str], cutoffs: Sequence[
     whole = max(1, len(ranked.scores))
     last_first = [found for block in _grouped(ranked, relevant) for found in reversed(block)]
     found = {
+        # Of a list shorter than what is relevant, INQUIRE's nDCG takes the best list of that length for the ideal.
         "AP (INQUIRE)": tied.grouped_average_precision(blocks, n_relevant=n, k=whole),
         "nDCG": tied.expected_ndcg(blocks, n_relevant=n, k=whole),
         "MRR": reciprocal_rank(last_first.index(True) + 1 if True in last_first else None),

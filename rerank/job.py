@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from data.codec import loads
 from data.errors import BadInput, NothingReadable, StoreError, UsageError
+from data.files import read_lines
 from data.images import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
@@ -26,11 +27,7 @@ def read_jobs(path: Path) -> list[Job]:
     """
     jobs: list[Job] = []
     seen: dict[str, int] = {}
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is no text file, expected a job a line as JSON") from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
         try:

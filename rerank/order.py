@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from math import isfinite
 from typing import Final
 
 from data.errors import BadInput
@@ -17,8 +18,12 @@ def first_stage_ranks(job: Job) -> list[int]:
     """Return the rank of each candidate in the first stage, by falling score, ties in the order of the job.
 
     Raises:
-        BadInput: if an image id occurs twice: a run file could not tell the two apart.
+        BadInput: if an image id occurs twice, since a run file could not tell the two apart; or if a score is no finite
+            number, since nothing could be ordered by it.
     """
+    unordered = next((image for image in job.candidates if not isfinite(image.score)), None)
+    if unordered is not None:
+        raise BadInput(f"the job {job.query_id} gives the image {unordered.image_id!r} the score {unordered.score}")
     repeated = [image_id for image_id, n in Counter(image.image_id for image in job.candidates).items() if n > 1]
     if repeated:
         raise BadInput(f"the job {job.query_id} names the image {repeated[0]!r} twice")

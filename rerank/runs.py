@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 
 from data.codec import loads
 from data.errors import BadInput, StoreError
+from data.files import read_lines
 from data.records import Job, RankedImage
 from data.trec import parse_run, read_qrels
 from rerank.figures import RankedList
@@ -59,6 +61,8 @@ class Truth:
     n_without_relevant: int = 0
     candidates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Query -> image -> rank in the first stage; empty where there are no jobs."""
+    known: frozenset[str] = frozenset()
+    """All queries of the jobs or judgements, measured or not; empty where that is not known."""
     strata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Query -> axis (`supercategory`, `lingo`) -> label."""
 
@@ -67,24 +71,29 @@ def read_run(path: Path, *, name: str | None = None) -> Run:
     """Return the run in a TREC file or in our JSON lines, told apart by the first character.
 
     Raises:
-        BadInput: if it is neither, empty, or names an image twice for a query.
+        BadInput: if it is neither, empty, names an image twice for a query, or has a score that is no finite number.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is no text file") from error
+    lines = read_lines(path)
     first = next((line for line in lines if line.strip()), None)
     if first is None:
         raise BadInput(f"{path} is empty")
     images: dict[str, list[RankedImage]] = {}
     if first.lstrip().startswith("{"):
+        seen: set[tuple[str, str]] = set()
         for number, line in enumerate(lines, start=1):
-            if line.strip():
-                try:
-                    image = loads(RankedImage, line)
-                except StoreError as error:
-                    raise BadInput(f"{path.name}, line {number}: {error}") from error
-                images.setdefault(image.query_id, []).append(image)
+            if not line.strip():
+                continue
+            try:
+                image = loads(RankedImage, line)
+            except StoreError as error:
+                raise BadInput(f"{path.name}, line {number}: {error}") from error
+            if not isfinite(image.score):
+                raise BadInput(f"{path.name}, line {number}: the score {image.score} cannot be ordered")
+            if (image.query_id, image.image_id) in seen:
+                twice = f"the image {image.image_id} stands twice for the query {image.query_id}"
+                raise BadInput(f"{path.name}, line {number}: {twice}")
+            seen.add((image.query_id, image.image_id))
+            images.setdefault(image.query_id, []).append(image)
     else:
         for row in parse_run(lines, name=path.name):
             images.setdefault(row.query_id, []).append(
@@ -122,7 +131,13 @@ def truth_of_jobs(jobs: Iterable[Job], *, strata: Mapping[str, Mapping[str, str]
             relevant[job.query_id] = frozenset(job.relevant)
         else:
             n_without += 1
-    return Truth(relevant=relevant, n_without_relevant=n_without, candidates=candidates, strata=strata or {})
+    return Truth(
+        relevant=relevant,
+        n_without_relevant=n_without,
+        candidates=candidates,
+        known=frozenset(candidates),
+        strata=strata or {},
+    )
 
 
 def truth_of_qrels(path: Path, *, strata: Mapping[str, Mapping[str, str]] | None = None) -> Truth:
@@ -130,7 +145,12 @@ def truth_of_qrels(path: Path, *, strata: Mapping[str, Mapping[str, str]] | None
     judged = read_qrels(path)
     found = {query: frozenset(i for i, relevance in of.items() if relevance > 0) for query, of in judged.items()}
     relevant = {query: images for query, images in found.items() if images}
-    return Truth(relevant=relevant, n_without_relevant=len(found) - len(relevant), strata=strata or {})
+    return Truth(
+        relevant=relevant,
+        n_without_relevant=len(found) - len(relevant),
+        known=frozenset(found),
+        strata=strata or {},
+    )
 
 
 def ranked_list(images: Iterable[RankedImage], *, candidates: Mapping[str, int] | None = None) -> RankedList:

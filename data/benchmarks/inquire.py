@@ -16,7 +16,7 @@ from typing import Final
 
 from data.benchmarks.inquire_labels import label_of, text_key
 from data.errors import BadInput
-from data.files import write_atomic
+from data.files import read_lines, write_atomic
 from data.records import Job, JobImage
 
 # Columns of the published rows; the rest (place, date, licence, species) is not needed for ranking.
@@ -58,7 +58,7 @@ def read_rerank(source: Path, *, split: str | None = None, images: Path | None =
             hint="give the folder of INQUIRE-Rerank as downloaded, or one of its Parquet files",
         )
     rows = (row for path in chosen for row in (_parquet_rows(path, images) if parquet else _folder_rows(path)))
-    return _jobs(rows)
+    return _jobs(rows, source)
 
 
 def read_hard(path: Path) -> list[Job]:
@@ -76,17 +76,17 @@ def read_hard(path: Path) -> list[Job]:
             for entry in entries
             for place, (name, relevant) in enumerate(entry["images"].items())
         ]
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # ValueError: no JSON, or no text
         raise BadInput(f"{path} is no list of queries with their images: {error!r}") from error
-    return _jobs(rows)
+    return _jobs(rows, path)
 
 
 def query_id_of(text: str) -> str:
     """Return INQUIRE's id of the query of that text; a text of nobody's gets an id made of its hash.
 
     Example:
-        >>> query_id_of("albino american robin"), query_id_of("a purple robin")
-        ('128', 'q-22ff45c97020caa8')
+        >>> query_id_of("a purple robin")
+        'q-22ff45c97020caa8'
     """
     label = label_of(text)
     return label.query_id if label else f"q-{text_key(text)}"
@@ -97,9 +97,14 @@ def _is_of(path: Path, split: str) -> bool:
 
 
 def _parquet_rows(path: Path, images: Path | None) -> Iterator[_Row]:
-    import pyarrow.parquet as pq  # imported late: it costs 0.1 s
+    import pyarrow as pa  # imported late: it costs 0.1 s
+    import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as table:
+    try:
+        table = pq.ParquetFile(path)
+    except pa.ArrowInvalid as error:
+        raise BadInput(f"{path} is no Parquet file, or not a whole one: {error}") from error
+    with table:
         there = set(table.schema_arrow.names)
         _check_columns(there, path)
         columns = [name for name in (*NEEDED, FILE_NAME) if name in there]
@@ -122,15 +127,15 @@ def _parquet_rows(path: Path, images: Path | None) -> Iterator[_Row]:
 
 def _folder_rows(path: Path) -> Iterator[_Row]:
     entries: Iterable[Mapping[str, object]]
-    text = path.read_text(encoding="utf-8")
+    lines = read_lines(path)
     try:
         entries = (
-            [json.loads(line) for line in text.splitlines() if line.strip()]
+            [dict(json.loads(line)) for line in lines if line.strip()]
             if path.suffix == ".jsonl"
-            else list(csv.DictReader(text.splitlines()))
+            else list(csv.DictReader((f"{line}\n" for line in lines), restkey=""))
         )
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path} is not JSON, a row a line: {error}") from error
+    except (ValueError, TypeError, csv.Error) as error:
+        raise BadInput(f"{path} is no table, expected an object a line, or CSV: {error}") from error
     for cells in entries:
         _check_columns({*cells}, path, "file_name")
         yield _row(cells, str(path.parent / str(cells["file_name"])), path)
@@ -143,14 +148,16 @@ def _check_columns(there: set[str], path: Path, *more: str) -> None:
 
 
 def _row(cells: Mapping[str, object], where: str, path: Path) -> _Row:
-    score, relevant = _number(cells["clip_score"]), _truth(cells["relevant"])
+    query, score, relevant = cells["query"], _number(cells["clip_score"]), _truth(cells["relevant"])
+    if not isinstance(query, str) or not query.strip():
+        raise BadInput(f"{path.name}: expected a text as query, got {query!r}")
     if score is None or relevant is None:
         raise BadInput(
             f"{path.name}: expected a number as clip_score and 0 or 1 as relevant, got {cells['clip_score']!r} and "
             f"{cells['relevant']!r} for the image {cells['inat24_image_id']!r}"
         )
     return _Row(
-        query=str(cells["query"]),
+        query=query,
         image_id=_image_id(cells, path),
         path=where,
         score=score,
@@ -180,7 +187,7 @@ def _image_id(cells: Mapping[str, object], path: Path) -> str:
     return image_id
 
 
-def _jobs(rows: Iterable[_Row]) -> list[Job]:
+def _jobs(rows: Iterable[_Row], source: Path) -> list[Job]:
     by_text: dict[str, list[_Row]] = {}
     for row in rows:
         by_text.setdefault(text_key(row.query), []).append(row)
@@ -200,4 +207,6 @@ def _jobs(rows: Iterable[_Row]) -> list[Job]:
                 relevant=tuple(r.image_id for r in of_query if r.is_relevant),
             )
         )
+    if not jobs:
+        raise BadInput(f"{source} holds no query with images")
     return jobs

@@ -46,15 +46,20 @@ def label_of(text: str) -> QueryLabel | None:
     """Return the label of the query of that text, None for a text that is none of INQUIRE's.
 
     Example:
-        >>> label = label_of("  albino American  robin")
-        >>> label.query_id, label.supercategory, label.lingo, label.weighed
-        ('128', 'Appearance', 'non-lingo', ('albino',))
+        >>> label_of("a purple robin") is None
+        True
     """
     return _by_text().get(text_key(text))
 
 
 def label_by_id(query_id: str) -> QueryLabel | None:
-    """Return the label of the query of that id; ids of INQUIRE are plain numbers, which others may use as well."""
+    """Return the label of the query of that id; ids of INQUIRE are plain numbers, which others may use as well.
+
+    Example:
+        >>> label = label_by_id("128")
+        >>> label.supercategory, label.lingo, label.weighed
+        ('Appearance', 'non-lingo', ('albino',))
+    """
     return _by_id().get(query_id)
 
 

@@ -9,8 +9,11 @@ import pytest
 from data.codec import dumps
 from data.records import Job, JobImage
 
-# Texts of three of INQUIRE's queries, known by their hash: 128 and 269 of Appearance and Behavior (lingo), 19 Species.
-TEXTS = {"128": "albino american robin", "269": "water frogs in amplexus position", "19": "cross orbweaver"}
+# Numbers of three of INQUIRE's queries: 128 and 269 of Appearance and Behavior (lingo), 19 Species. The texts are ours,
+# but for the last, which is the name of a species and all that the query says.
+TEXTS = {"128": "a pale thrush", "269": "two frogs", "19": "cross orbweaver"}
+
+AS_INQUIRE = ("--strata", "inquire")
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ def data(outcome):
 
 
 def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli, folder):
-    done = cli.call("eval", "rerank", "both=turned.run", "--jobs", "jobs.jsonl", check=True)
+    done = cli.call("eval", "rerank", "both=turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, check=True)
     assert "3 queries: mean, standard error" in done.stdout
     assert "difference to 'first stage', paired" in done.stdout
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
@@ -47,7 +50,7 @@ def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli, fo
 
 
 def test_json_has_everything_by_query_too(cli, folder):
-    found = data(cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "--format", "json"))
+    found = data(cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, "--format", "json"))
     assert [run["name"] for run in found["runs"]] == ["first stage", "turned"]
     assert found["runs"][1]["by_query"]["128"]["AP@100"] == 1.0
     assert found["ties"] == "first-stage"
@@ -56,7 +59,9 @@ def test_json_has_everything_by_query_too(cli, folder):
 
 
 def test_csv_has_a_row_for_each_run_stratum_and_measure(cli, folder):
-    done = cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "--format", "csv", "-k", "5", check=True)
+    done = cli.call(
+        "eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, "--format", "csv", "-k", "5", check=True
+    )
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     (row,) = [
         r
@@ -70,6 +75,15 @@ def test_csv_has_a_row_for_each_run_stratum_and_measure(cli, folder):
 def test_a_stratum_can_be_left_out_as_the_published_tables_do(cli, folder):
     given = ("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json", "--without", "Species")
     assert data(cli.call(*given))["n_queries"] == 2
+
+
+def test_queries_are_known_by_their_text_without_being_told(cli, folder):
+    found = data(cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json"))
+    labels = [(stratum["labels"], stratum["n"]) for stratum in found["runs"][0]["strata"]]
+    both = {"supercategory": "Species", "lingo": "non-lingo"}
+    assert labels == [({}, 3), ({"supercategory": "Species"}, 1), ({"lingo": "non-lingo"}, 1), (both, 1)]
+    none = data(cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json", "--strata", "none"))
+    assert [stratum["labels"] for stratum in none["runs"][0]["strata"]] == [{}]
 
 
 def test_qrels_do_instead_of_jobs_and_numbers_are_inquires_only_on_request(cli, folder):
@@ -87,6 +101,12 @@ def test_what_is_missing_counts_as_0_and_is_said(cli, folder):
     assert "part leaves out 3 candidates; they count as not found" in done.stderr
 
 
+def test_queries_of_the_run_that_no_job_has_are_said(cli, folder):
+    (folder / "more.run").write_text((folder / "turned.run").read_text() + "130 Q0 x 1 0.5 t\n")
+    done = cli.call("eval", "rerank", "more.run", "--jobs", "jobs.jsonl", "--without", "Species", check=True)
+    assert "more ranks 1 query that no job names; left out" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -98,6 +118,21 @@ def test_what_is_missing_counts_as_0_and_is_said(cli, folder):
         (["turned.run", "--qrels", "qrels.txt", "--baseline", "x"], 2, "no run 'x'"),
         (["turned.run", "--qrels", "qrels.txt", "-m", "AP@7"], 2, "no measure 'AP@7'"),
         (["turned.run", "--jobs", "turned.run"], 5, "turned.run, line 1"),
+        (
+            [
+                "--jobs",
+                "jobs.jsonl",
+                "--without",
+                "Species",
+                *AS_INQUIRE,
+                "--without",
+                "non-lingo",
+                "--without",
+                "lingo",
+            ],
+            2,
+            "leaves no query to measure",
+        ),
     ],
 )
 def test_arguments_that_make_no_sense_are_said_so(cli, folder, arguments, code, message):
@@ -121,10 +156,10 @@ def test_a_file_whose_name_has_an_equals_sign_is_taken_as_it_is(cli, folder):
 def test_the_published_data_set_is_read_by_split(cli, folder):
     for split in ("test", "validation"):
         (folder / "set" / split).mkdir(parents=True)
-        header, row = "file_name,query,relevant,clip_score,inat24_image_id", "a.jpg,albino american robin,1,0.5"
+        header, row = "file_name,query,relevant,clip_score,inat24_image_id", "a.jpg,cross orbweaver,1,0.5"
         (folder / "set" / split / "metadata.csv").write_text(f"{header}\n{row},1\n{row},{len(split)}\n")
     found = data(cli.call("eval", "rerank", "--jobs", "set", "--split", "test", "--format", "json"))
-    assert (found["n_queries"], found["runs"][0]["by_query"]["128"]["P@10"]) == (1, 0.2)
+    assert (found["n_queries"], found["runs"][0]["by_query"]["19"]["P@10"]) == (1, 0.2)
     assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--split", "test").exit_code == 2
 
 

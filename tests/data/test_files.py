@@ -8,13 +8,34 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import KnowledgeBaseLocked, StoreError
-from data.files import ContentFolder, sha256_hex, write_atomic, writer_lock
+from data.errors import BadInput, KnowledgeBaseLocked, StoreError
+from data.files import ContentFolder, read_lines, sha256_hex, write_atomic, writer_lock
 
 
 def test_sha256_of_the_empty_content_is_the_published_one() -> None:
     assert sha256_hex(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert sha256_hex("é") == sha256_hex("é".encode())
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"a\nb\n", ["a", "b"]),
+        (b"a\r\n\r\nb", ["a", "", "b"]),
+        (b"\xef\xbb\xbfa\n", ["a"]),
+        ("a\u2028b\x85c\x0cd\n".encode(), ["a\u2028b\x85c\x0cd"]),
+    ],
+)
+def test_lines_end_where_a_line_ends_and_nowhere_else(tmp_path: Path, content: bytes, lines: list[str]) -> None:
+    (tmp_path / "x").write_bytes(content)
+    assert read_lines(tmp_path / "x") == lines
+
+
+def test_a_file_of_another_encoding_has_no_lines(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes("a\n".encode("utf-16"))
+    with pytest.raises(BadInput, match="is no text file"):
+        read_lines(tmp_path / "x")
 
 
 def test_a_write_that_fails_leaves_the_old_content_and_no_partial_file(tmp_path: Path) -> None:

@@ -39,6 +39,15 @@ def test_qrels_come_back(tmp_path):
     assert read_qrels(file) == {"q1": {"a": 1, "b": 1}, "q2": {"c": 0}}
 
 
+def test_judgements_of_another_system_or_in_no_text(tmp_path):
+    file = tmp_path / "qrels.txt"
+    file.write_bytes(b"\xef\xbb\xbfq1 0 a 1\r\nq1 0 b 0\r\n")
+    assert read_qrels(file) == {"q1": {"a": 1, "b": 0}}
+    file.write_bytes("q1 0 a 1\n".encode("utf-16"))
+    with pytest.raises(BadInput, match="no text file"):
+        read_qrels(file)
+
+
 @pytest.mark.parametrize(
     ("line", "why"), [("q 0 a", "four columns"), ("q 0 a yes", "whole number"), ("q 0 z 1", "judged twice")]
 )

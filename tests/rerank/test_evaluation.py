@@ -228,3 +228,37 @@ def test_a_file_of_bytes_is_refused(tmp_path):
     (tmp_path / "x.run").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput, match="no text file"):
         read_run(tmp_path / "x.run")
+
+
+def test_a_run_with_a_byte_order_mark_and_windows_line_ends_is_the_same_run(tmp_path):
+    (tmp_path / "a.run").write_bytes(b"\xef\xbb\xbfq Q0 b 1 0.5 t\r\nq Q0 a 2 0.4 t\r\n")
+    assert [image.image_id for image in read_run(tmp_path / "a.run").images["q"]] == ["b", "a"]
+
+
+def test_evidence_may_hold_any_line_separator_in_its_texts(tmp_path):
+    row = RankedImage(query_id="q", image_id="a", rank=1, score=0.5, first_stage_rank=1, evaluation="one\u2028two\x85")
+    (tmp_path / "a.jsonl").write_text(dumps(row) + "\n", encoding="utf-8")
+    assert read_run(tmp_path / "a.jsonl").images["q"] == (row,)
+
+
+@pytest.mark.parametrize(
+    ("scores", "why"), [(("NaN",), "score nan cannot be ordered"), (("0.5", "0.4"), "line 2: the image a stands twice")]
+)
+def test_json_lines_are_held_to_what_trec_files_are(tmp_path, scores, why):
+    row = '{"query_id": "q", "image_id": "a", "rank": 1, "first_stage_rank": 1, "score": SCORE}\n'
+    (tmp_path / "a.jsonl").write_text("".join(row.replace("SCORE", score) for score in scores))
+    with pytest.raises(BadInput, match=why):
+        read_run(tmp_path / "a.jsonl")
+
+
+def test_a_job_whose_scores_cannot_be_ordered_is_refused():
+    candidates = tuple(JobImage(image_id=i, path=i, score=s) for i, s in (("a", 0.5), ("b", math.nan)))
+    with pytest.raises(BadInput, match="gives the image 'b' the score nan"):
+        first_stage(Job(query_id="q", text="x", candidates=candidates))
+
+
+def test_queries_that_nobody_asked_are_counted():
+    run = run_of("a", {"q0": AB, "q1": AB, "z": AB})
+    jobs = [job("q0", "ab", ("b",)), job("q1", "ab", ())]  # nothing is relevant to q1, but it was asked
+    (found,) = evaluate_runs([run], truth_of_jobs(jobs)).runs
+    assert found.n_unknown_queries == 1

@@ -26,7 +26,10 @@ def random_list(rng, kind):
         relevant = frozenset()
     else:
         found = [image_id for image_id in ids if rng.random() < 0.3]
-        relevant = frozenset([*found, *(f"missed{m}" for m in range(int(rng.integers(0, 3))))])
+        # Now and then more was missed than is in the list.
+        relevant = frozenset(
+            [*found, *(f"missed{m}" for m in range(int(rng.integers(0, 3)) * int(rng.choice([1, 30]))))]
+        )
     order = sorted(range(n), key=lambda i: -scores[i])
     ranked = RankedList(image_ids=tuple(ids[i] for i in order), scores=tuple(scores[i] for i in order))
     return ranked, relevant
@@ -74,6 +77,11 @@ def test_with_inquires_rule_for_ties_the_figures_are_those_of_its_definitions(ki
         hits = int(y_true.sum())
         ap = average_precision_score(y_true, y_pred) * hits / min(n, k) if hits else 0.0
         assert found["AP (INQUIRE)"] == pytest.approx(ap, **EXACT)
+        for cutoff in CUTOFFS:
+            if 1 < cutoff < k:
+                top, of_top = y_true[:cutoff], int(y_true[:cutoff].sum())
+                ap = average_precision_score(top, y_pred[:cutoff]) * of_top / min(n, cutoff) if of_top else 0.0
+                assert found[f"AP@{cutoff} (INQUIRE)"] == pytest.approx(ap, **EXACT)
         n_missed = n - hits
         whole_true, whole_pred = [*y_true, *([1] * n_missed)], [*y_pred, *([-100.0] * n_missed)]
         if n and len(whole_true) > 1:
@@ -94,6 +102,14 @@ def test_a_constant_scorer_has_the_figures_of_the_first_stage_by_default_and_not
     assert figures["first-stage"] == figures["worst"] == 1 / 100
     assert figures["best"] == figures["inquire"] == figures["trec"] == 1.0
     assert figures["expected"] == pytest.approx(sum(1 / rank for rank in range(1, 101)) / 100)
+
+
+@pytest.mark.parametrize("ties", ["trec", "first-stage", "expected", "best", "worst"])
+def test_the_ideal_of_ndcg_is_made_of_all_that_is_relevant_be_the_list_shorter(ties):
+    ranked = RankedList(image_ids=("a",), scores=(1.0,))
+    found = figures_of(ranked, frozenset(["a", "missed", "missed too"]), cutoffs=(10,), ties=ties)
+    ideal = 1 + 1 / np.log2(3) + 1 / 2
+    assert found["nDCG"] == found["nDCG@10"] == pytest.approx(1 / ideal, **EXACT)
 
 
 def test_without_ties_all_rules_agree():

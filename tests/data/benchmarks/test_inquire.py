@@ -13,7 +13,7 @@ from data.benchmarks.inquire import query_id_of, read_hard, read_rerank
 from data.errors import BadInput
 from data.images import read_image
 
-KNOWN = "albino american robin"  # the text of a query of INQUIRE: number 128
+KNOWN = "cross orbweaver"  # a name, and all that the query 19 of INQUIRE says
 OTHER = "a purple heron dancing"
 ROWS = [
     # query, image, score, relevant
@@ -66,7 +66,7 @@ def relevances(jobs):
 
 
 EXPECTED = {
-    "128": (KNOWN, ["11", "12", "13"], ("11", "13")),
+    "19": (KNOWN, ["11", "12", "13"], ("11", "13")),
     query_id_of(OTHER): (OTHER, ["21", "22", "11"], ("22",)),
 }
 
@@ -149,6 +149,30 @@ def test_a_cell_that_says_nothing_is_refused(tmp_path, score, relevant):
         read_rerank(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("test.parquet", b"PAR1 cut off", "is no Parquet file, or not a whole one"),
+        ("metadata.jsonl", b"[1, 2]\n", "expected an object a line"),
+        ("metadata.jsonl", b'{"query": \n', "expected an object a line"),
+        ("metadata.jsonl", "{}".encode("utf-16"), "is no text file"),
+        ("metadata.csv", b"file_name,query,relevant,clip_score,inat24_image_id\n", "holds no query with images"),
+        ("metadata.csv", b"file_name,relevant,clip_score,inat24_image_id,query\na.jpg,1,0.5,1\n", "a text as query"),
+    ],
+)
+def test_a_damaged_file_is_named(tmp_path, name, content, why):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=why):
+        read_rerank(tmp_path)
+
+
+def test_csv_of_a_spreadsheet_is_read(tmp_path):
+    header, row = "file_name,query,relevant,clip_score,inat24_image_id", 'a.jpg,"red, and\r\nsmall",1,0.5,1'
+    (tmp_path / "metadata.csv").write_bytes(f"\ufeff{header}\r\n{row},one cell too many\r\n".encode())
+    (job,) = read_rerank(tmp_path)
+    assert (job.text, job.relevant) == ("red, and small", ("1",))
+
+
 def test_an_image_id_cannot_name_a_file_elsewhere(tmp_path):
     header = "file_name,query,relevant,clip_score,inat24_image_id"
     (tmp_path / "metadata.csv").write_text(f"{header}\na.jpg,{KNOWN},1,0.5,../../x\n")
@@ -165,7 +189,7 @@ def test_the_hard_subset_keeps_the_order_of_its_file(tmp_path):
     file = tmp_path / "hard.json"
     file.write_text(json.dumps([{"query": KNOWN, "images": {"b/1.jpg": 0, "a/2.jpg": 1}}]))
     (job,) = read_hard(file)
-    assert (job.query_id, job.relevant) == ("128", ("a/2.jpg",))
+    assert (job.query_id, job.relevant) == ("19", ("a/2.jpg",))
     assert [(image.image_id, image.score) for image in job.candidates] == [("b/1.jpg", 0.0), ("a/2.jpg", -1.0)]
     file.write_text('{"query": 1}')
     with pytest.raises(BadInput, match="no list of queries"):
