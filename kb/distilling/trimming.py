@@ -94,7 +94,7 @@ def trim_clauses(sentence: str) -> str:
         kept = kept[1:]
         kept[0] = ("", capitalised(kept[0][1]))
     shorter = tidy("".join(seam + piece for seam, piece in kept).rstrip(" ,;:–—"))
-    # "The form with a black bill is (found in China)": the cut took what the sentence needs.
+    # "The race with a yellow bill is (found in Chile)": the cut took what the sentence needs.
     return (
         tidy(text)
         if words_of(shorter)[-1:] and words_of(shorter)[-1] in groups()["dangling"]

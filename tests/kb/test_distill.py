@@ -232,7 +232,7 @@ def test_other_living_things_are_seen_too(sentence: str) -> None:
             "It has a red crown, and it feeds on insects in the forest, and a long tail.",
             "It has a red crown, and a long tail.",
         ),
-        ("The form with a black bill is found in China.", "The form with a black bill is found in China."),
+        ("The race with a yellow bill is found in Chile.", "The race with a yellow bill is found in Chile."),
         (
             "The bird with red wings is widely distributed in Asia.",
             "The bird with red wings is widely distributed in Asia.",

@@ -59,12 +59,12 @@ def test_ids_are_slugs_and_never_empty() -> None:
 
 
 def test_the_definition_is_the_first_defining_sentences_of_the_lead() -> None:
-    lead = 'Amplexus (Latin "embrace") is a type of mating behaviour.[1] A male grasps a female. It was noted in 1900.'
+    lead = 'Amplexus (Latin "embrace") is how frogs hold on.[1] A male grasps a female. It was noted in 1900.'
     looks = "The male's front legs hold her waist, and dark pads swell on his thumbs. Calls are loud."
     article = page(("", 1, lead), ("Description", 2, looks))
     term = term_from_article("amplexus", article)
     assert term is not None
-    assert term.definition == "Amplexus is a type of mating behaviour. A male grasps a female."
+    assert term.definition == "Amplexus is how frogs hold on. A male grasps a female."
     assert term.look_for == "The male's front legs hold her waist, and dark pads swell on his thumbs."
     assert (term.term_id, term.name, term.aliases) == ("term:amplexus", "amplexus", ())
     assert term.source == article.source
