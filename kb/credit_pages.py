@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -14,6 +15,7 @@ COLUMNS = (
 UNKNOWN_LICENCE = "licence unknown"
 ADAPTATION = "Summaries made of it are adaptations, shortened and changed, under the same licence."
 OWN_TEXTS = "Written for Fieldmark, part of the program and under its licence."
+_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # terminals, and the order of letters
 
 
 def as_rows(credits: Credits) -> list[tuple[object, ...]]:
@@ -37,7 +39,12 @@ def _yes(value: bool) -> str:
 
 def as_text(credits: Credits) -> str:
     """Return the credits in plain text, a paragraph for each part, a line for each text and photo."""
-    return "\n\n".join("\n".join(part) for part in _parts(credits) if part)
+    return "\n\n".join("\n".join(map(_in_one_line, part)) for part in _parts(credits) if part)
+
+
+def _in_one_line(line: str) -> str:
+    # An author's name from a wiki could else end its line and write one of its own below, or steer a terminal.
+    return _STEERING.sub("", " ".join(line.split()))
 
 
 def _parts(credits: Credits) -> list[list[str]]:
@@ -122,10 +129,7 @@ def as_html(credits: Credits) -> str:
     if any(text.is_adapted for text in articles):
         body.append(f"<p>Texts marked <em>adapted</em>: {escape(ADAPTATION)}</p>")
     if starter:
-        licence = _link(starter[0].licence or "", starter[0].licence_url)
-        body.append(
-            f"<h2>Fieldmark's own texts</h2>\n<p>{escape(_counted(starter))} ({licence}). {escape(OWN_TEXTS)}</p>"
-        )
+        body.append(f"<h2>Fieldmark's own texts</h2>\n<p>{escape(_counted(starter))}. {escape(OWN_TEXTS)}</p>")
     if credits.photos:
         rows = [_row(_photo_cells(photo), is_publishable=photo.is_publishable) for photo in credits.photos]
         body.append(_table("Pictures", ("File", "Author", "Species", "Licence"), rows))

@@ -23,7 +23,7 @@ TextKind = Literal["article", "starter", "own"]
 # The starter's texts are part of the program, under its licence; no wiki gives that one to prose.
 STARTER_LICENCE = "Apache-2.0"
 _Use = tuple[Source, str, str | None]  # a text, the species or term it serves, what made the summary of it
-_SHARE_ALIKE = re.compile(r"\bBY-SA\b|share-?alike|\bGFDL\b|free documentation", re.IGNORECASE)
+_SHARE_ALIKE = re.compile(r"\bBY[ -]SA\b|share[ -]?alike|\bGFDL\b|free documentation", re.IGNORECASE)
 _CC = re.compile(r"^CC (BY(?:-(?:NC|SA|ND))*) (\d\.\d)(?: ([a-z]{2}))?$", re.IGNORECASE)
 _CC_ZERO = re.compile(r"^CC ?0(?: 1\.0)?$", re.IGNORECASE)
 
@@ -49,8 +49,8 @@ class TextCredit:
 
     @property
     def is_publishable(self) -> bool:
-        """Whether its licence lets anybody publish it; a text of one's own is one's own to decide on."""
-        return self.kind != "article" or self.freedom == "free"
+        """Whether its licence lets anybody publish it; a text of one's own without one is its owner's to decide on."""
+        return self.freedom == "free" or (self.kind == "own" and self.licence is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,14 +127,17 @@ def _texts(entries: Sequence[SpeciesEntry], terms: Sequence[Term], added: Sequen
     for term in terms:
         if term.source is not None:
             users.setdefault(term.source, []).append((term.name, "definition"))
-    found = [_text(source, uses) for source, uses in users.items()]
+    by_hand = {source for source, _, _ in added}
+    found = [_text(source, uses, is_added=source in by_hand) for source, uses in users.items()]
     return sorted(found, key=lambda text: (text.title.casefold(), text.title, text.url or "", text.revision or 0))
 
 
-def _text(source: Source, uses: Sequence[tuple[str, str | None]]) -> TextCredit:
+def _text(source: Source, uses: Sequence[tuple[str, str | None]], *, is_added: bool) -> TextCredit:
     made_by = _each_once(name for _, name in uses if name)
+    # What the user added may bear the starter's licence too; it is not Fieldmark's for that.
+    is_starter = source.licence == STARTER_LICENCE and not is_added
     return TextCredit(
-        kind="article" if source.url else "starter" if source.licence == STARTER_LICENCE else "own",
+        kind="article" if source.url else "starter" if is_starter else "own",
         title=source.title,
         url=source.url,
         revision=source.revision,

@@ -59,6 +59,11 @@ def test_a_summary_of_a_share_alike_text_is_an_adaptation_under_its_licence() ->
     assert ADAPTATION in as_text(credits(entry("Wren")))
 
 
+@pytest.mark.parametrize("licence", ["Creative Commons Attribution-Share Alike 4.0", "cc by sa 3.0", "GFDL 1.2"])
+def test_share_alike_is_known_however_it_is_written(licence: str) -> None:
+    assert credits(entry("Wren", replace(ARTICLE, licence=licence))).texts[0].is_adapted
+
+
 @pytest.mark.parametrize(
     ("licence", "summary"), [("CC BY 4.0", SUMMARY), ("Public domain", SUMMARY), ("CC BY-SA 4.0", None)]
 )
@@ -121,6 +126,29 @@ def test_the_starter_knowledge_is_credited_as_our_own() -> None:
     text = as_text(found)
     assert "Fieldmark's own texts: 2 species and terms, Apache-2.0." in text
     assert "numbers alone, computed from photos that are not included: 1." in text
+
+
+@pytest.mark.parametrize(
+    ("licence", "is_publishable"), [(None, True), ("CC BY 4.0", True), ("CC BY-NC 4.0", False), ("ask me", False)]
+)
+def test_a_text_of_ones_own_is_held_to_the_licence_that_it_was_given(licence: str | None, is_publishable: bool) -> None:
+    (text,) = credits(entry("Wren", Source(title="My notes", licence=licence))).texts
+    assert (text.kind, text.is_publishable) == ("own", is_publishable)
+
+
+def test_an_added_text_under_the_licence_of_the_starter_is_not_fieldmarks() -> None:
+    starter, notes = Source(title="Dove", licence="Apache-2.0"), Source(title="My notes", licence="Apache-2.0")
+    found = credits_of("birds.kb", [entry("Wren", notes), entry("Dove", starter)], added=[(notes, "Wren", "model/1")])
+    assert [(text.title, text.kind) for text in found.texts] == [("Dove", "starter"), ("My notes", "own")]
+    assert "Fieldmark's own texts: 1 species and terms, Apache-2.0." in as_text(found)
+
+
+def test_a_name_in_text_cannot_write_a_line_of_its_own_or_steer_a_terminal() -> None:
+    bad = anchor("a.jpg", author="Ann\nb.jpg: Bob\x1b[31m, CC0\u202e 1.0.\r", licence="CC BY-NC 4.0")
+    lines = as_text(credits(entry("Wren", ARTICLE, bad))).splitlines()
+    (line,) = (line for line in lines if "Bob" in line)
+    assert line.startswith("a.jpg: Ann b.jpg: Bob[31m, CC0 1.0. , CC BY-NC 4.0 (")
+    assert line.endswith("NOT TO BE PUBLISHED.")
 
 
 def test_csv_gives_back_what_went_in() -> None:
