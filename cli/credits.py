@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli import options, output, wiring
-from cli.delimited import as_csv
+from cli.delimited import as_csv, disarmed
 
 
 @click.command()
@@ -34,7 +34,7 @@ def credits(kb: Path | None, form: str) -> None:  # the verb's name
             given["publishable"] = value
         output.write(output.as_json(payload))
     elif form == "csv":
-        output.write_rows(as_csv(credit_pages.COLUMNS, credit_pages.as_rows(found)))
+        output.write_rows(as_csv(credit_pages.COLUMNS, map(disarmed, credit_pages.as_rows(found))))
     elif form == "html":
         output.write_rows(credit_pages.as_html(found))
     else:

@@ -6,6 +6,8 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return the rows under their columns as CSV, each line ended.
@@ -19,3 +21,15 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer.writerow(columns)
     writer.writerows(rows)
     return out.getvalue()
+
+
+def disarmed(row: Iterable[object]) -> list[object]:
+    """Return the cells with an apostrophe before each text that a spreadsheet would run as a formula.
+
+    For rows with words of strangers, such as the names of authors in a wiki; JSON has them as they are.
+
+    Example:
+        >>> disarmed(["=1+2", "@ann", "Ann", -1, None])
+        ["'=1+2", "'@ann", 'Ann', -1, None]
+    """
+    return [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import options, output, wiring
-from cli.delimited import as_csv
+from cli.delimited import as_csv, disarmed
 
 if TYPE_CHECKING:
     from kb.linting import LintReport, Severity
@@ -64,7 +64,7 @@ def lint(ctx: click.Context, kb: Path | None, severity: Severity, form: str) -> 
         output.write_rows("".join(f"{line}\n" for line in lines))
     elif form == "csv":
         rows = ([getattr(finding, name) for name in CSV_COLUMNS] for finding in report.findings)
-        output.write_rows(as_csv(CSV_COLUMNS, rows))
+        output.write_rows(as_csv(CSV_COLUMNS, map(disarmed, rows)))
     else:
         output.write(_text(report))
     if report.has(severity):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
+# Texts from a wiki or a model must not steer the terminal; line ends and tabs stay.
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 UNLIMITED_WIDTH = 10_000  # columns; nothing is cut off when a program reads us
 
 
@@ -90,4 +93,4 @@ def plural(n: int, noun: str, many: str | None = None) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    return f"{value:.3f}" if isinstance(value, float) else _STEERING.sub("", str(value))

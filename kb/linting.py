@@ -144,17 +144,19 @@ def lint_entry(entry: SpeciesEntry, article_text: str | None) -> list[Finding]:
         return []
     report = _Report(entry)
     hider = NameHider(entry.taxon, entry.source.title if entry.source else "")
-    passages: list[list[str]] = []
+    is_fact = summary.scope == "facts"
     for number, statement in enumerate(summary.statements, start=1):
-        passages.append(_passages(statement, article_text))
-        _check_evidence(report, number, statement, passages[-1], is_fact=summary.scope == "facts")
+        passages = _passages(statement, article_text)
+        if statement.evidence and article_text is None:
+            report.add("error", "no-evidence", number, "the text of its article is missing or damaged")
+        else:
+            _check_evidence(report, number, statement, passages, is_fact=is_fact)
         if summary.stage == "refined" and (names := hider.names_in(statement.text)):
             report.add("error", "own-name", number, f"says {names[0]!r}")
-        if passages[-1]:
+        if passages:
             earlier = summary.statements[number - 2].text if number > 1 else ""
-            _check_sexes(report, number, statement.text, passages[-1], earlier)
+            _check_sexes(report, number, statement.text, passages, earlier)
         _check_looks(report, number, statement.text)
-    is_fact = summary.scope == "facts"
     most = MAX_FACT_WORDS if is_fact else MAX_WORDS
     if summary.words < MIN_WORDS:
         # Facts are few where sources agree on few; an article that tells so little was distilled badly, or is a stub.

@@ -107,6 +107,7 @@ def test_a_place_outside_the_article_or_a_lost_article_is_an_error() -> None:
     assert ("error", "no-evidence", 1) in [brief(finding) for finding in lint_entry(away, ARTICLE)]
     lost = [brief(finding) for finding in lint_entry(entry(*GOOD), None)]
     assert lost == [("error", "no-evidence", number) for number in (1, 2, 3, 4)]
+    assert lint_entry(entry(GOOD[0]), None)[0].detail == "the text of its article is missing or damaged"
 
 
 def test_bare_facts_need_no_evidence_and_may_be_short_or_long() -> None:
