@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
+from data.errors import FieldmarkError
 from data.records import SpeciesEntry, Statement, Summary
 from kb.distilling.claims import claims
 from kb.distilling.distill import ExtractiveDistiller
-from kb.distilling.labelled import Page, read_labels, read_pages
+from kb.distilling.labelled import LabelledArticle, Page, read_fitting
 from kb.linting import lint_entry
 
 SEED = 20261122
@@ -100,10 +101,12 @@ def planted(cases: list[Case], rule: str, fault: Fault) -> tuple[int, int]:
     return n_found, n
 
 
-def labelled_sentences(pages: Mapping[str, Page], *, is_visual: bool) -> tuple[int, int]:
+def labelled_sentences(
+    labels: Sequence[LabelledArticle], pages: Mapping[str, Page], *, is_visual: bool
+) -> tuple[int, int]:
     """Return (called not visual, all) of the held-out labelled sentences, each as a statement of its own."""
     n_found = n = 0
-    for article in read_labels():
+    for article in labels:
         for sentence in article.sentences:
             if article.half == "held-out" and sentence.is_visual == is_visual:
                 page = pages[article.title]
@@ -119,15 +122,20 @@ def labelled_sentences(pages: Mapping[str, Page], *, is_visual: bool) -> tuple[i
 @click.option("--data", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def main(data: Path) -> None:
     """Print how many planted faults lint finds, and how many statements without one it complains of."""
-    pages = read_pages(data)
+    try:
+        labels, pages = read_fitting(data)
+    except FieldmarkError as error:
+        raise click.ClickException(str(error)) from error
     distiller = ExtractiveDistiller()
     made = [(page, distiller.distil(page.article, page.taxon)) for page in pages.values()]
     cases = [Case(page=page, summary=summary) for page, summary in made if summary is not None]
     lines = ["| fault | found |", "|---|---|"]
     for name, (rule, fault) in FAULTS.items():
         lines.append("| {} | {} of {} |".format(name, *planted(cases, rule, fault)))
-    lines.append("| a sentence that is not visual | {} of {} |".format(*labelled_sentences(pages, is_visual=False)))
-    wrong = labelled_sentences(pages, is_visual=True)
+    lines.append(
+        "| a sentence that is not visual | {} of {} |".format(*labelled_sentences(labels, pages, is_visual=False))
+    )
+    wrong = labelled_sentences(labels, pages, is_visual=True)
     lines.append("| *no fault*: a visual sentence called not visual | {} of {} |".format(*wrong))
     found = [finding for case in cases for finding in case.findings(case.summary.statements)]
     n = sum(len(case.summary.statements) for case in cases)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from math import fsum
 from typing import Literal
@@ -119,7 +119,7 @@ def _offered(article: Article, taxon: Taxon) -> tuple[list[_Offer], Scope]:
     hider = NameHider(taxon, article.source.title)
     if article.source.url is None and article.source.revision is None:
         return list(_facts(article, hider)), "facts"
-    offers = list(_offers(article, hider, set(_MARGINS)))
+    offers = list(_offers(article, hider))
     has_section_on_looks = any(offer.kind is SectionKind.LOOKS for offer in offers)
     return offers, "description" if has_section_on_looks else "article"
 
@@ -149,11 +149,11 @@ def _sentences(article: Article, wanted: set[SectionKind]) -> Iterator[tuple[Sec
             last_end = span.end
 
 
-def _offers(article: Article, hider: NameHider, wanted: set[SectionKind]) -> Iterator[_Offer]:
+def _offers(article: Article, hider: NameHider) -> Iterator[_Offer]:
     seen: set[str] = set()
     who: Who = ""
     stated: tuple[int, Span] | None = None
-    for position, (kind, title, is_new_paragraph, span) in enumerate(_sentences(article, wanted)):
+    for position, (kind, title, is_new_paragraph, span) in enumerate(_sentences(article, set(_MARGINS))):
         sentence = article.text[span.start : span.end]
         if is_new_paragraph:
             who, stated = "", None
@@ -256,18 +256,7 @@ def _self_contained(offer: _Offer, by_position: dict[int, _Offer], taken: dict[i
         return [offer]
     resolved = with_subject(offer.text, offer.who)
     if resolved is not None:
-        return [
-            _Offer(
-                position=offer.position,
-                span=offer.span,
-                text=resolved,
-                kind=offer.kind,
-                who=offer.who,
-                leans_on=None,
-                leans_on_span=offer.leans_on_span,
-                is_aside=offer.is_aside,
-            )
-        ]
+        return [replace(offer, text=resolved, leans_on=None)]
     antecedent = by_position.get(offer.leans_on)
     return [antecedent, offer] if antecedent is not None else []
 

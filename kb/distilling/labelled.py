@@ -101,6 +101,18 @@ def read_pages(data: Path) -> dict[str, Page]:
     return pages
 
 
+def read_fitting(data: Path) -> tuple[list[LabelledArticle], dict[str, Page]]:
+    """Return the labels and the pages that they point into.
+
+    Raises:
+        BadInput: if there are no articles, or others than those that were labelled.
+    """
+    labels, pages = read_labels(), read_pages(data)
+    if problems := misplaced(labels, pages):
+        raise BadInput("the labels do not fit the articles:\n" + "\n".join(problems))
+    return labels, pages
+
+
 def misplaced(labels: list[LabelledArticle], pages: Mapping[str, Page]) -> list[str]:
     """Return what is wrong with the places of the labels, in words; nothing if all of them hold."""
     problems: list[str] = []

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from data.errors import FieldmarkError
 from data.records import Span
 from kb.distilling.distill import ExtractiveDistiller, visual_part
-from kb.distilling.labelled import Half, LabelledArticle, Page, Stratum, misplaced, read_labels, read_pages
+from kb.distilling.labelled import Half, LabelledArticle, Page, Stratum, read_fitting
 from kb.distilling.sections import SectionKind, section_kinds
 from kb.distilling.sentences import split_sentences
 from kb.distilling.trimming import NameHider
@@ -193,11 +193,9 @@ def mistakes(labels: Sequence[LabelledArticle], pages: Mapping[str, Page], point
 def main(data: Path, half: tuple[Half, ...], at: Point | None) -> None:
     """Check that the labels fit the articles, then report precision and recall of visual sentences as a table."""
     try:
-        labels, pages = read_labels(), read_pages(data)
+        labels, pages = read_fitting(data)
     except FieldmarkError as error:
         raise click.ClickException(str(error)) from error
-    if problems := misplaced(labels, pages):
-        raise click.ClickException("the labels do not fit the articles:\n" + "\n".join(problems))
     lines = mistakes(labels, pages, at) if at else [as_text(measure(labels, pages, halves=half or get_args(Half)))]
     click.echo("\n".join(lines))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from data.errors import BadInput
 from data.files import sha256_hex
 from data.records import Article, Section, Source, Taxon
 from kb.distilling.labelled import (
@@ -16,8 +18,8 @@ from kb.distilling.labelled import (
     Page,
     SentenceClass,
     misplaced,
+    read_fitting,
     read_labels,
-    read_pages,
 )
 from kb.distilling.measure import as_text, measure
 
@@ -55,6 +57,16 @@ def test_labels_that_point_elsewhere_are_named(page: Page) -> None:
     assert misplaced([moved], pages) == ["Red wren 1:19: another text stands there"]
 
 
+def test_other_articles_than_those_labelled_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"there is no .*articles\.jsonl"):
+        read_fitting(tmp_path)
+    row = {"title": "Alpine accentor", "scientific_name": "Prunella collaris", "html": "<p>Another text.</p>"}
+    (tmp_path / "articles.jsonl").write_text(json.dumps(row))
+    with pytest.raises(BadInput, match="do not fit") as raised:
+        read_fitting(tmp_path)
+    assert "Alpine accentor: its html is another than the one labelled" in str(raised.value)
+
+
 def test_precision_and_recall_are_those_worked_by_hand(page: Page) -> None:
     """Both sentences on parts are kept; one of them is labelled song, and a visual one is missed."""
     labels = [labelled(It_has_a_red="visual", It_has_a_black="song", It_sings="visual")]
@@ -81,8 +93,7 @@ def test_the_halves_share_no_article_and_hold_400_sentences() -> None:
 
 @pytest.mark.integration
 def test_the_held_out_half_is_measured_as_the_docs_say(shared: Path) -> None:
-    labels, pages = read_labels(), read_pages(shared / "birds")
-    assert misplaced(labels, pages) == []
+    labels, pages = read_fitting(shared / "birds")
     for row in measure(labels, pages, halves=["held-out"]):
         assert row.precision.value is not None
         assert row.recall.value is not None
