@@ -93,12 +93,17 @@ def _clauses(text: str) -> list[str]:
     """Return the parts of a description that say one thing each; words without weight at their ends are taken off."""
     found: list[str] = []
     for piece in _JOINT.split(text):
-        parts = _AND.split(piece)
-        # "red and black crown" is one thing, "red crown and black mask" are two.
-        if len(parts) > 1 and all(len(_telling(part)) > 1 for part in parts):
-            found += parts
-        else:
-            found.append(piece)
+        things: list[str] = []
+        for part in _AND.split(piece):
+            # "red and black crown" is one thing, "red crown and black mask" are two.
+            if things and len(_telling(things[-1])) < 2:
+                things[-1] += f" and {part}"
+            else:
+                things.append(part)
+        if len(things) > 1 and len(_telling(things[-1])) < 2:
+            last = things.pop()  # "red crown and mask": nothing comes after it that it could belong to
+            things[-1] += f" and {last}"
+        found += things
     return [trimmed for clause in found if (trimmed := _trimmed(clause)) and _telling(trimmed)]
 
 

@@ -45,6 +45,20 @@ def test_colours_that_belong_to_one_part_stay_together():
     assert [one.statement for one in found] == ["a red and black crest", "a yellow bill"]
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("a bird with a red and black crest and a yellow bill", ["a red and black crest", "a yellow bill"]),
+        ("a yellow bill and a red and black crest", ["a yellow bill", "a red and black crest"]),
+        ("a red crest and yellow bill and forked tail", ["a red crest", "yellow bill", "forked tail"]),
+        ("a red crest and crown, a yellow bill", ["a red crest and crown", "a yellow bill"]),
+    ],
+)
+def test_a_description_is_cut_between_things_and_not_between_their_colours(query, expected):
+    bill = QueryPart(kind="term", text="bill", name="bill", looks="")
+    assert [one.statement for one in plain_questions(query, (CREST, bill), uses_looks=False)] == expected
+
+
 def test_kinds_of_queries_are_told_as_often_as_the_docs_say(shared):
     def right(split, same):
         with (shared / "benchmarks" / f"inquire_queries_{split}.csv").open(encoding="utf-8") as file:
