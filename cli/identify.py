@@ -57,6 +57,23 @@ ABSENT_SHARE = 0.2
     help="Show summary, anchors with credits, and what told first from second; in the table only.",
 )
 @click.option(
+    "--cards",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also write a page of HTML for each photo there: anchors side by side, credits, what told them apart.",
+)
+@click.option("--reader", is_flag=True, help="Let the model of [llm.vision] choose among the candidates.")
+@click.option(
+    "--reader-passes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How often it reads a photo, the candidates in another order each time.",
+)
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the reader costs more.")
+@click.option("--offline", is_flag=True, help="Take the reader's replies from those that are kept, and ask nobody.")
+@click.option(
     "--format", "form", type=click.Choice(rows.FORMATS), help="How to print.  [default: table; of FILE's name]"
 )
 @click.option(
@@ -73,6 +90,11 @@ def identify(
     min_confidence: float,
     absent_share: float,
     explain: bool,
+    cards: Path | None,
+    reader: bool,
+    reader_passes: int,
+    max_cost: float | None,
+    offline: bool,
     form: str | None,
     file: Path | None,
 ) -> None:
@@ -84,13 +106,15 @@ def identify(
     Where the knowledge base is calibrated (the one that ships is), the answer has a confidence: how likely it is right,
     given that the bird is in the knowledge base. A species less sure than --min-confidence gives way to its genus, then
     its family; else it cannot be told. Where it is likelier than not that the bird is none of those in it, the answer
-    is "not in this knowledge base".
+    is "not in this knowledge base". With --reader the answer is the model's choice, without a confidence.
 
     Higher scores are better; none is a probability. text: how well the photo fits the description. visual: how much it
     looks like the species' anchors, its pictures in the knowledge base; at most 1. text_part, visual_part:
     what each of the two gave to the score of the default preset. A blank: there is nothing to compare with.
     """
     leave_cores_to_the_encoder()
+    if not reader and (offline or max_cost is not None or reader_passes > 1):
+        raise UsageError("--reader-passes, --max-cost and --offline go with --reader")
     settings = options.settings(kb=kb)
     sink_form = _format(form, file)
     quiet = options.invocation().quiet
@@ -102,7 +126,14 @@ def identify(
         recognizer = wiring.recognizer(
             store, preset=preset, n=n, min_confidence=min_confidence, absent_share=absent_share
         )
-        sink = _sink(sink_form, file, settings.home, _parameters(store, recognizer))
+        reading: wiring.Reading = wiring.no_reading
+        parameters = _parameters(store, recognizer)
+        if reader:
+            reading = stack.enter_context(
+                wiring.reading(settings, n_passes=reader_passes, max_cost=max_cost, offline=offline)
+            )
+            parameters |= {"reader": settings.llm["vision"].name, "reader_passes": reader_passes}
+        sink = _sink(sink_form, file, settings.home, parameters)
         stack.enter_context(sink)
         todo = [photo for photo in found if photo not in sink.done]
         if sink.done and not quiet:
@@ -110,9 +141,11 @@ def identify(
         # Bars and rows would tear each other up on one terminal.
         is_shown = not quiet and len(todo) > 1 and (file is not None or not sys.stdout.isatty())
         n_failed = 0
-        made = recognizer.identify(todo)
+        made = reading(recognizer.identify(todo))
         for row in counted(made, len(todo), "photos", quiet=not is_shown):
             why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and sink_form == "table" else ""
+            if cards is not None:
+                wiring.write_card(store, row, cards)
             sink.add(row.image, rows.lines(sink_form, row, why=why), ok=row.status == "ok")
             n_failed += row.status == "error"
     if n_failed == len(found):

@@ -136,7 +136,8 @@ def _text(row: Identification, why: str) -> str:
         (rank, candidate.common_name, candidate.scientific_name, candidate.score, *map(candidate.scores.get, stages))
         for rank, candidate in enumerate(row.candidates, 1)
     ]
-    shown = f"{row.image}\n{_answer(row)}\n" + as_table(columns, table, right=["#", "score", *stages])
+    scores = as_table(columns, table, right=["#", "score", *stages])
+    shown = f"{row.image}\n  {answer_text(row)}{_reader_text(row)}\n{scores}"
     return f"{shown}\n{why}" if why else shown
 
 
@@ -151,24 +152,39 @@ def _table_stages(candidates: Sequence[Candidate]) -> list[str]:
     return [stage for stage in TABLE_STAGES if stage in given] + several
 
 
-def _answer(row: Identification) -> str:
+def _reader_text(row: Identification) -> str:
+    """Return what the reader chose and why, on a line of its own; nothing where there was none."""
+    reading = row.reader
+    if reading is None:
+        return ""
+    name = next((c.common_name for c in row.candidates if c.taxon_id == reading.choice), "none of these")
+    if not reading.agreement:
+        return f"\n  reader: {reading.reason}"
+    return f"\n  reader: {name}, agreement {reading.agreement:.2f}: {' '.join(reading.reason.split())}"
+
+
+def answer_text(row: Identification) -> str:
+    """Return the answer in words, with how sure it is."""
     answer = row.answer
+    is_read = row.reader is not None and row.reader.agreement and (answer is None or answer.confidence is None)
     if answer is None or answer.rank == "none":
-        return _no_name(answer)
+        return "none of the candidates, by the reader" if is_read else _no_name(answer)
     if answer.rank == "species":
         name = _named(answer.common_name, answer.name)
     else:
         name = f"{answer.name} sp. (a genus)" if answer.rank == "genus" else f"{answer.name} (a {answer.rank})"
+    if is_read:
+        return f"{name}, by the reader"
     how_sure = "no calibrated confidence" if answer.confidence is None else _percent(answer.confidence)
-    return f"  {name}, {how_sure}{_doubt(answer)}"
+    return f"{name}, {how_sure}{_doubt(answer)}"
 
 
 def _no_name(answer: Answer | None) -> str:
     if answer is None or answer.absent is None:
-        return "  not in this knowledge base"
+        return "not in this knowledge base"
     if answer.confidence is None:
-        return f"  cannot tell{_doubt(answer)}; the nearest are listed"
-    return f"  not in this knowledge base, {_percent(answer.confidence)}; the nearest are listed"
+        return f"cannot tell{_doubt(answer)}; the nearest are listed"
+    return f"not in this knowledge base, {_percent(answer.confidence)}; the nearest are listed"
 
 
 def _doubt(answer: Answer) -> str:

@@ -5,13 +5,14 @@ Every function imports what it needs when it is called, so that `kb --help` load
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.config import Settings
+from cli.output import note
 from cli.starter import calibration_file, starter_knowledge
 from data.errors import MissingRequirement, UnknownTaxon
 from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, Verification
@@ -197,7 +198,7 @@ def recognizer(store: KnowledgeBase, *, preset: str, n: int, min_confidence: flo
     import recognize
 
     file = store.layout.calibration / calibration_file(preset)
-    return recognize.Recognizer(
+    made = recognize.Recognizer(
         store,
         load_encoders(store.info.profile),
         preset=preset,
@@ -206,6 +207,9 @@ def recognizer(store: KnowledgeBase, *, preset: str, n: int, min_confidence: flo
         min_confidence=min_confidence,
         absent_share=absent_share,
     )
+    if made.misfit:
+        note(f"answers have no confidence: the calibration of this knowledge base {made.misfit}")
+    return made
 
 
 def told_apart(store: KnowledgeBase, row: Identification) -> str:
@@ -262,3 +266,45 @@ def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:
             return parts
 
     return find
+
+
+Reading = Callable[[Iterable[Identification]], Iterator[Identification]]
+"""What becomes of rows before they are shown."""
+
+
+def no_reading(identified: Iterable[Identification]) -> Iterator[Identification]:
+    """Return the rows as they are: nobody reads them over."""
+    return iter(identified)
+
+
+@contextmanager
+def reading(settings: Settings, *, n_passes: int, max_cost: float | None, offline: bool) -> Iterator[Reading]:
+    """Give what has the model of `[llm.vision]` choose among the candidates of each row.
+
+    Raises:
+        MissingRequirement: if there is no such endpoint, or no key for it.
+        UsageError: if the cost is limited and the price is not known.
+    """
+    from cli.distilling import connected
+    from recognize.reader import Reader
+    from recognize.reading import read_over
+    from rerank.pictures import jpeg_of
+
+    with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
+        reader = Reader(chat, n_passes=n_passes)
+        yield lambda identified: read_over(identified, reader, jpeg_of)
+
+
+def write_card(store: KnowledgeBase, row: Identification, folder: Path) -> Path:
+    """Write the page of a photo and return its path: the photo's name, and a hash, since names come again."""
+    import recognize
+    from cli.cards import card
+    from cli.rows import answer_text
+    from data.files import sha256_hex, write_atomic
+
+    why = recognize.explain(store, row) if row.candidates else None
+    entries = store.species([candidate.taxon_id for candidate in row.candidates])
+    path = folder / f"{Path(row.image).stem}-{sha256_hex(row.image)[:8]}.html"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, card(row, answer_text(row), why, entries, store.anchor_path).encode())
+    return path

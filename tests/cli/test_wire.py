@@ -206,7 +206,7 @@ def test_the_table_shows_every_stage_and_an_error_in_its_place() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_reads_as_a_birder_would_say_it(answer: r.Answer, said: str) -> None:
-    assert rows.lines("table", replace(OK, answer=answer)).splitlines()[1] == f"  {said}"
+    assert rows.lines("table", replace(OK, answer=answer, reader=None)).splitlines()[1] == f"  {said}"
 
 
 def columns_of(*scores: Mapping[str, float | None]) -> list[str]:
@@ -234,7 +234,10 @@ def test_the_table_shows_each_of_several_encoders_behind_the_stages() -> None:
 def test_a_species_without_an_english_name_is_named_once() -> None:
     nameless = replace(OK.candidates[0], common_name=OK.candidates[0].scientific_name, anchors=(), summary=None)
     row = replace(
-        OK, answer=r.Answer(rank="species", name="Avis avis", common_name="Avis avis"), candidates=(nameless,)
+        OK,
+        answer=r.Answer(rank="species", name="Avis avis", common_name="Avis avis"),
+        candidates=(nameless,),
+        reader=None,
     )
     assert "\n  Avis avis, no calibrated confidence\n" in rows.lines("table", row)
     assert rows.evidence_text(row, "") == "  Cardinalis cardinalis"

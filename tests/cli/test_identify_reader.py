@@ -1,0 +1,124 @@
+"""`kb identify --reader` against a real server with a scripted model, and `--cards`: mechanics alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.openai_server import Answer, Call, OpenAIServer
+
+SECOND = "Its second look."
+
+
+def second_of(call: Call) -> str:
+    """Choose what is ranked second, wherever it stands."""
+    assert "B. " in call.text
+    return json.dumps({"reason": SECOND, "answer": "B"})
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    with OpenAIServer(second_of) as running:
+        (tmp_path / "fieldmark.toml").write_text(
+            f'[llm.vision]\nmodel = "scripted"\nbase_url = "{running.base_url}"\n'
+            "price_in = 1000.0\nprice_out = 1000.0\n"
+        )
+        monkeypatch.chdir(tmp_path)
+        yield running
+
+
+def test_the_answer_is_the_reader_s_choice_with_its_reason_and_no_confidence(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
+    photo = drawings / "bubo-scandiacus.png"
+    (row,) = [
+        json.loads(line)
+        for line in cli.call(
+            "identify", photo, "--kb", built_kb, "--reader", "--format", "jsonl", check=True
+        ).stdout.splitlines()
+    ]
+    assert row["answer"]["name"] == row["candidates"][1]["scientific_name"]
+    assert row["answer"]["confidence"] is None
+    assert row["reader"] == {
+        "choice": row["candidates"][1]["taxon_id"], "agreement": 1.0, "margin": None, "reason": SECOND
+    }  # fmt: skip
+    (picture,) = server.calls[0].images
+    assert picture.startswith(b"\xff\xd8\xff")
+
+
+def test_the_table_says_who_answered(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
+    text = cli.call("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", check=True).stdout
+    assert re.search(r"^  .*, by the reader\n  reader: .*, agreement 1\.00: Its second look\.$", text, re.MULTILINE)
+
+
+def test_a_second_run_takes_the_replies_that_are_kept(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
+    command = ("identify", drawings, "--kb", built_kb, "--reader", "--format", "jsonl")
+    first = cli.call(*command, check=True).stdout
+    asked = server.n_calls
+    assert asked == len(first.splitlines()) > 2
+    again = cli.call(*command, "--offline", check=True).stdout
+    assert server.n_calls == asked
+
+    def without_times(text: str) -> list[Any]:
+        return [{**json.loads(line), "seconds": 0} for line in text.splitlines()]
+
+    assert without_times(again) == without_times(first)
+
+
+def test_a_limit_of_cost_ends_with_7_and_keeps_what_was_done(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path
+) -> None:
+    server.script = lambda call: Answer(text=second_of(call), input_tokens=2000, output_tokens=300)  # 2.30 USD
+    names = tmp_path / "names.jsonl"
+    command = ("identify", drawings, "--kb", built_kb, "--reader", "--output", names)
+    stopped = cli.call(*command, "--max-cost", "7")
+    assert stopped.exit_code == 7
+    assert 0 < server.n_calls < len(list(drawings.glob("*.png")))
+    asked = server.n_calls
+    cli.call(*command, check=True)
+    assert len(names.read_text().splitlines()) == len(list(drawings.glob("*.png"))) == server.n_calls
+    assert server.n_calls > asked
+
+
+def test_a_model_that_refuses_leaves_the_answer_and_says_so(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
+    server.script = lambda _: Answer(text=None, refusal="I name no birds.")
+    photo = drawings / "bubo-scandiacus.png"
+    outcome = cli.call("identify", photo, "--kb", built_kb, "--reader", "--format", "jsonl", check=True)
+    row = json.loads(outcome.stdout)
+    assert row["answer"]["name"] == row["candidates"][0]["scientific_name"]
+    assert row["reader"]["agreement"] == 0
+    assert "the reader failed" in row["reader"]["reason"]
+
+
+def test_without_a_model_that_is_set_it_ends_with_3_and_says_what_to_write(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader")
+    assert outcome.exit_code == 3
+    assert "[llm.vision]" in outcome.stderr
+
+
+@pytest.mark.parametrize("option", [("--offline",), ("--max-cost", "7"), ("--reader-passes", "3")])
+def test_options_of_the_reader_without_one_end_with_2(
+    cli: Any, built_kb: Path, drawings: Path, option: tuple[str, ...]
+) -> None:
+    assert cli.call("identify", drawings, "--kb", built_kb, *option).exit_code == 2
+
+
+def test_cards_are_pages_one_a_photo(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
+    cli.call("identify", drawings, "--kb", built_kb, "--cards", tmp_path / "cards", check=True)
+    pages = sorted((tmp_path / "cards").iterdir())
+    assert len(pages) == len(list(drawings.glob("*.png")))
+    owl = next(page for page in pages if page.name.startswith("bubo-scandiacus-")).read_text()
+    assert "Snowy Owl" in owl
+    assert owl.count("data:image/jpeg;base64,") > 2
