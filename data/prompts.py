@@ -41,9 +41,13 @@ class Prompts:
         """Return a prompt with its placeholders filled."""
         return self._templates[name].substitute(values).strip()
 
+    def text(self, name: str) -> str:
+        """Return a prompt with its placeholders."""
+        return self._templates[name].template
+
     def digest(self, *names: str) -> str:
         """Return a hash of these prompts as they are in force, 12 hex digits."""
-        return sha256_hex("\0".join(self._templates[name].template for name in names))[:12]
+        return sha256_hex("\0".join(self.text(name) for name in names))[:12]
 
     def _replace(self, folder: Path) -> None:
         if not folder.is_dir():

@@ -1,17 +1,37 @@
-"""Prompts: text files with `$placeholders`, ours or those of a folder that the user names."""
+"""The prompts of re-ranking: ours, or those of a folder of the user's."""
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
-from string import Template
+from typing import Final
 
-from data.errors import ConfigError
-from data.files import sha256_hex
+import data.prompts
+
+_QUESTION: Final = ("context", "query", "earlier", "question")
+PLACEHOLDERS: Final = {
+    "decompose": ("context", "query"),
+    "direct": ("context", "question"),
+    "question": _QUESTION,
+    "question_reasoned": _QUESTION,
+    "question_stated": _QUESTION,
+    "questions_together": ("context", "query", "questions"),
+    "cotrr_deconstruct": ("query",),
+    "cotrr_evaluate": ("query", "parts", "part_wise", "scale"),
+    "cotrr_rank": ("query", "n", "parts", "notes", "wanted"),
+    "cotrr_rank_photos": ("query", "n", "parts", "wanted"),
+    "cotrr_one_call": ("query", "n", "steps", "example", "wanted"),
+    "cotrr_step_deconstruct": (),
+    "cotrr_step_evaluate": (),
+    "cotrr_step_rank": (),
+    "cotrr_again": ("problem",),
+}
 
 
-class Prompts:
-    """The prompts of the package, each replaced by the file of its name in `folder` where there is one.
+class Prompts(data.prompts.Prompts):
+    """The prompts by name, each replaced by `NAME.md` of `folder` where there is one.
+
+    Raises:
+        ConfigError: if the folder has none of them, one that nobody asks for, or one with an unknown placeholder.
 
     Example:
         >>> Prompts().fill("direct", context="", question="Does this image show a wren?")
@@ -19,37 +39,7 @@ class Prompts:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        if folder is not None and not folder.is_dir():
-            raise ConfigError(f"there is no folder of prompts at {folder}")
-        self._folder = folder
-        self._templates: dict[str, Template] = {}
-
-    def fill(self, name: str, **values: str) -> str:
-        """Return a prompt with its placeholders filled.
-
-        Raises:
-            ConfigError: if the prompt has another placeholder than those that there are.
-        """
-        try:
-            return self._template(name).substitute(values).strip()
-        except (KeyError, ValueError) as error:
-            known = ", ".join(f"${key}" for key in sorted(values))
-            raise ConfigError(f"the prompt {name}.md has a placeholder that cannot be filled: {error}",
-                              hint=f"there are: {known}; a dollar sign is written $$") from error  # fmt: skip
-
-    def digest(self, *names: str) -> str:
-        """Return a hash of these prompts as they are in force, 12 hex digits."""
-        return sha256_hex("\0".join(self._template(name).template for name in names))[:12]
-
-    def _template(self, name: str) -> Template:
-        if name not in self._templates:
-            given = self._folder / f"{name}.md" if self._folder is not None else None
-            if given is not None and given.is_file():
-                text = given.read_text(encoding="utf-8")
-            else:
-                text = (files("rerank") / "prompts" / f"{name}.md").read_text(encoding="utf-8")
-            self._templates[name] = Template(text)
-        return self._templates[name]
+        super().__init__("rerank", PLACEHOLDERS, folder)
 
 
 def fenced_context(passage: str) -> str:

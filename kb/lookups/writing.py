@@ -7,12 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
-from string import Template
 
 from data.background import wait_for
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer, Refused
+from data.prompts import Prompts
 from data.records import ChatMessage, ChatRequest, Context, Source, SpeciesEntry
 from kb.distilling.lexicon import group_of, words_of
 from kb.lookups.bm25 import tokens
@@ -26,6 +25,7 @@ MAX_REPLY_TOKENS = 1_000
 MIN_SUPPORT = 0.6
 """The least share of a sentence's telling words that its sources or the query must hold."""
 FENCE = "=== TEXTS ==="
+PLACEHOLDERS = {"context": ("query", "texts", "fence", "max_words")}
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -116,7 +116,7 @@ def texts_of(found: Findings, members: Sequence[SpeciesEntry] = ()) -> list[Text
 def request_for(query: str, texts: Sequence[Text]) -> ChatRequest:
     """Return the request for a passage; the fence stands nowhere inside the texts or the query."""
     listed = "\n".join(f"[{i}] {_inside(text.text)}" for i, text in enumerate(texts, start=1))
-    prompt = _template().substitute(query=_inside(query), texts=listed, fence=FENCE, max_words=str(MAX_WORDS))
+    prompt = _prompts().fill("context", query=_inside(query), texts=listed, fence=FENCE, max_words=str(MAX_WORDS))
     return ChatRequest(
         messages=(ChatMessage(role="user", text=prompt),), json_schema=_SCHEMA, max_tokens=MAX_REPLY_TOKENS
     )
@@ -183,5 +183,5 @@ def _inside(text: str) -> str:
 
 
 @cache
-def _template() -> Template:
-    return Template(files("kb").joinpath("prompts", "context.md").read_text(encoding="utf-8"))
+def _prompts() -> Prompts:
+    return Prompts("kb", PLACEHOLDERS)

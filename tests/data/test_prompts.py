@@ -1,0 +1,67 @@
+"""Prompts of all packages: what is there can be filled, and a user's own fail before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import kb.distilling.prompts
+import kb.lookups.writing
+import rerank.prompting
+from data.errors import ConfigError
+from data.prompts import Prompts
+
+READERS: dict[str, tuple[Callable[[Path | None], Prompts], dict[str, tuple[str, ...]]]] = {
+    "kb": (kb.distilling.prompts.DistilPrompts, kb.distilling.prompts.PLACEHOLDERS),
+    "rerank": (rerank.prompting.Prompts, rerank.prompting.PLACEHOLDERS),
+}
+
+
+OTHERS = {"kb": kb.lookups.writing.PLACEHOLDERS, "rerank": {}}  # prompts that no folder of the user's replaces
+
+
+@pytest.mark.parametrize("package", READERS)
+def test_every_file_of_prompts_is_known_and_can_be_filled(package: str) -> None:
+    reader, placeholders = READERS[package]
+    there = {path.name for path in files(package).joinpath("prompts").iterdir() if path.name.endswith(".md")}
+    assert there == {f"{name}.md" for name in (*placeholders, *OTHERS[package])}
+    prompts = reader(None)
+    for name, known in placeholders.items():
+        filled = prompts.fill(name, **{key: f"<<{key}>>" for key in known})
+        # Each of ours uses something of what it may, if there is anything.
+        assert any(f"<<{key}>>" in filled for key in known) == bool(known), name
+
+
+def test_a_users_prompt_replaces_ours_and_changes_its_digest_alone(tmp_path: Path) -> None:
+    (tmp_path / "direct.md").write_text("$question For $$1?\n")
+    ours, theirs = rerank.prompting.Prompts(), rerank.prompting.Prompts(tmp_path)
+    assert theirs.fill("direct", context="", question="A wren?") == "A wren? For $1?"
+    assert theirs.digest("direct") != ours.digest("direct")
+    assert theirs.digest("question") == ours.digest("question")
+
+
+@pytest.mark.parametrize("package", READERS)
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        (None, b"", "no folder of prompts"),
+        ("notes.txt", b"x", "holds no prompt"),
+        ("derict.md", b"x", "no such prompt"),
+        ("FIRST.md", b"$nobody", "a placeholder that cannot be filled"),
+        ("FIRST.md", b"5 $ a day", "a placeholder that cannot be filled"),
+        ("FIRST.md", b"\xff", "a placeholder that cannot be filled"),
+    ],
+)
+def test_prompts_that_cannot_work_are_refused_at_once(
+    tmp_path: Path, package: str, name: str | None, content: bytes, why: str
+) -> None:
+    reader, placeholders = READERS[package]
+    folder = tmp_path / "prompts"
+    if name is not None:
+        folder.mkdir()
+        (folder / name.replace("FIRST", next(iter(placeholders)))).write_bytes(content)
+    with pytest.raises(ConfigError, match=why):
+        reader(folder)
