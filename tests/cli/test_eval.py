@@ -3,11 +3,12 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
 from data.codec import dumps
-from data.records import Job, JobImage
+from data.records import Job, JobImage, RankedImage
 
 # Numbers of three of INQUIRE's queries: 128 and 269 of Appearance and Behavior (lingo), 19 Species. The texts are ours,
 # but for the last, which is the name of a species and all that the query says.
@@ -99,6 +100,30 @@ def test_what_is_missing_counts_as_0_and_is_said(cli, folder):
     done = cli.call("eval", "rerank", "part.run", "--jobs", "jobs.jsonl", check=True)
     assert "part does not rank 2 queries of 3; they count as 0" in done.stderr
     assert "part leaves out 3 candidates; they count as not found" in done.stderr
+
+
+def test_what_a_reader_must_know_before_trusting_the_figures_is_said(cli, folder):
+    rows = [
+        RankedImage(query_id=q, image_id=f"{q}-{n}", rank=n + 1, score=-1.0, first_stage_rank=n + 1, status="error")
+        for q in ("128", "269")
+        for n in range(4)
+    ]
+    rows[4] = replace(rows[4], status="ok", score=-2.0)  # ranked first, with the least score
+    (folder / "down.jsonl").write_text("".join(dumps(row) + "\n" for row in rows))
+    (folder / "qrels.txt").write_text("128 0 128-3 1\n269 0 269-3 1\n19 0 19-3 0\n")
+    done = cli.call("eval", "rerank", "down.jsonl", "--qrels", "qrels.txt", check=True)
+    assert done.stderr.splitlines() == [
+        "warning: down: 7 images could not be judged",
+        "warning: down: 1 query of 2 failed as a whole; they are measured in first-stage order",
+        "warning: down: the rank of 1 image contradicts the score; the score counts",
+        "warning: 1 query without a relevant image: not measured",
+    ]
+
+
+def test_the_order_of_a_file_without_scores_is_not_called_that_of_a_search(cli, folder):
+    (folder / "hard.json").write_text(json.dumps([{"query": "a red bird", "images": {"a/1.jpg": 0, "a/2.jpg": 1}}]))
+    done = cli.call("eval", "rerank", "--jobs", "hard.json", check=True)
+    assert "hard.json has no scores: 'first stage' is the order of the file, not of a search" in done.stderr
 
 
 def test_queries_of_the_run_that_no_job_has_are_said(cli, folder):
