@@ -39,7 +39,14 @@ EXIT_PARTLY = 7
     "--stop-below", type=click.FloatRange(0, 1), metavar="P",
     help="After an answer with a probability of yes below P, ask no more about the photo; 0: always ask all.",
 )  # fmt: skip
-@click.option("--route", "is_routed", is_flag=True, help="Ask queries about appearance as they are, with context.")
+@click.option(
+    "--route", "is_routed", is_flag=True,
+    help="Ask queries about appearance as they are, with context: a rule read off INQUIRE's test queries.",
+)  # fmt: skip
+@click.option(
+    "--unscored", type=click.Choice(("zero", "mean")),
+    help="What a missing answer counts: a no, or the mean of the query's other photos.  [default: zero]",
+)  # fmt: skip
 @click.option("--judge", type=click.Choice(JUDGES), help="Who answers.  [default: vision where [llm.vision] is set]")
 @click.option("--reasoning", is_flag=True, help="vision: the model writes its reasons before each answer.")
 @click.option(
@@ -56,7 +63,7 @@ EXIT_PARTLY = 7
 )  # fmt: skip
 @click.option(
     "--max-unscored", type=click.FloatRange(0, 1), metavar="SHARE",
-    help="A query fails if a larger share of its answers is missing.  [default: 0.2; paper: 1]",
+    help="A query fails if a larger share of its answers is missing.  [default: 0.2]",
 )  # fmt: skip
 @click.option(
     "--stages", type=click.Choice(STAGES), default=STAGES[0], show_default=True,

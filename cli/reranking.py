@@ -57,6 +57,7 @@ class RerankOrder:
     votes: int = 1
     without_logprobs: Literal["stated", "votes", "text"] = "stated"
     questions_by: str | None = None
+    unscored: str | None = None
     max_unscored: float | None = None
     prompts: Path | None = None
     max_cost: float | None = None
@@ -73,7 +74,8 @@ class RerankOrder:
             raise UsageError("the method cotrr needs a vision model", hint="--method decompose takes --judge encoder")
         of_decompose = (
             self.direct, self.is_chained is not None, self.is_together is not None, self.stop_below is not None,
-            self.is_routed, self.reasoning, self.votes > 1, self.questions_by, self.max_unscored is not None,
+            self.is_routed, self.reasoning, self.votes > 1, self.questions_by, self.unscored,
+            self.max_unscored is not None,
         )  # fmt: skip
         if self.method == "cotrr" and any(of_decompose):
             raise UsageError(
@@ -110,6 +112,7 @@ class RerankOrder:
             "is_chained": self.is_chained,
             "is_together": self.is_together,
             "stop_below": self.stop_below,
+            "unscored": self.unscored,
             "max_unscored": self.max_unscored,
         }
         given = {name: value for name, value in changes.items() if value is not None}
@@ -436,7 +439,7 @@ def _forecast(order: RerankOrder, settings: Settings, jobs: Sequence[Job], made:
         is_together = chosen.is_together and chosen.is_chained and not order.reasoning and order.votes == 1
         n_calls = n_images * (1 if is_together else n_questions) * order.votes
         n_written = 0 if made.means.text is None else len(jobs)
-        shown |= {"calls at most": n_calls + n_written + 2}
+        shown |= {"calls at most, with log-probabilities and nothing asked again": n_calls + n_written + 2}
         endpoint = settings.llm.get("vision")
         if made.judge == "vision" and endpoint is not None and endpoint.prices is not None:
             tokens_in = n_calls * (endpoint.image_tokens + 500) + n_written * 1_000

@@ -358,8 +358,8 @@ class JudgesTogether(Protocol):
 
     async def judge_together(
         self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str
-    ) -> list[Judgement]:
-        """Return the answer to each question, in order; the cost is on the first."""
+    ) -> list[Judgement] | None:
+        """Return the answer to each question, in order, the cost on the first; None if it must ask one by one."""
 
 
 class QueryReranker(Protocol):

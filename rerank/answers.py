@@ -101,6 +101,11 @@ def answer_span(text: str, *, is_reasoned: bool) -> tuple[int, int] | None:
     return first.span(1) if first else None
 
 
+def is_thought(text: str) -> bool:
+    """Return whether a model thought aloud in a reply, by the marks around its thoughts."""
+    return bool(_THOUGHT.search(text) or _THOUGHT_END.search(text))
+
+
 def numbered_spans(text: str, n: int) -> list[tuple[int, int] | None]:
     r"""Return where the answers 1 to `n` of a reply such as `1. Yes` stand, None for each that is missing.
 

@@ -26,7 +26,7 @@ from rerank.scheduling import all_of, current_query, current_step
 
 Mode = Literal["direct", "questions", "context", "full"]
 N_READERS: Final = 2  # threads that read photos
-LEAST_ANSWERS: Final = 20  # before a share of them means anything
+N_PHOTOS: Final = 128  # of a query in work: more wait on disk, not in memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class DecomposeSettings:
     answered in the light of each other anyway."""
     stop_below: float | None = None
     """A probability of yes below which the questions after it are not asked: they count as no."""
-    unscored: Literal["zero", "mean"] = "mean"
+    unscored: Literal["zero", "mean"] = "zero"
     """What a question counts that was not answered: nothing, as in the paper, or the mean of its other photos."""
     max_unscored: float = 0.2
     """The share of unanswered questions above which a query fails."""
@@ -61,7 +61,7 @@ PRESETS: Final[dict[str, DecomposeSettings]] = {
     # One call a photo instead of three, and most of the cost is the photo. Judges that answer one by one stop at a sure
     # no: what comes after it seldom lifts a photo above one that passed.
     "default": DecomposeSettings(is_together=True, stop_below=0.05),
-    "paper": DecomposeSettings(unscored="zero", max_unscored=1.0),
+    "paper": DecomposeSettings(),
 }
 """Preset -> settings of the full method."""
 
@@ -172,7 +172,8 @@ class DecomposeReranker:
         try:
             plan = await self._plan(job, settings)
             self.tally.plans[job.query_id] = plan
-            seen = _Seen(max_unscored=settings.max_unscored)
+            n_most = len(job.candidates) * len(plan.questions)
+            seen = _Seen(max_unscored=settings.max_unscored, n_most=n_most)
             rows = await all_of([self._image(image, job, plan, settings, seen) for image in job.candidates])
             seen.check(is_last=True)
         except (SourceError, CostStop, NotCached) as error:
@@ -243,8 +244,9 @@ class DecomposeReranker:
             key = self._key(digest, job, plan, settings) if digest else None
             row = _kept_row(self._kept.get(key)) if key else None
             if row is None:
-                look = await loop.run_in_executor(self._readers, self._judge.look, path)
-                row = await self._ask(look, job, plan, settings, seen)
+                async with seen.in_work:
+                    look = await loop.run_in_executor(self._readers, self._judge.look, path)
+                    row = await self._ask(look, job, plan, settings, seen)
                 if key is not None and all(answer.probability is not None for answer in row.answers):
                     self._kept.put(key, _as_text(row))
             else:
@@ -273,10 +275,11 @@ class DecomposeReranker:
         is_together = settings.is_together and settings.is_chained and len(plan.questions) > 1
         if is_together and isinstance(judge, JudgesTogether):
             judged = await judge.judge_together(look, plan.questions, query=job.text, context=plan.passage)
-            answers = tuple(answer_of(question, one) for question, one in zip(plan.questions, judged, strict=True))
-            seen.add(answers)
-            seen.check()
-            return _Row(answers=answers, cost_usd=_total([one.cost_usd for one in judged]))
+            if judged is not None:
+                answers = tuple(answer_of(question, one) for question, one in zip(plan.questions, judged, strict=True))
+                seen.add(answers)
+                seen.check()
+                return _Row(answers=answers, cost_usd=_total([one.cost_usd for one in judged]))
         found: list[QuestionAnswer] = []
         costs: list[float | None] = []
         for question in plan.questions:
@@ -314,11 +317,14 @@ class _TooMany(MalformedAnswer):
 
 @dataclass(slots=True, kw_only=True)
 class _Seen:
-    """How many answers of a query are missing."""
+    """How many answers of a query are missing, and how many photos are in work."""
 
     max_unscored: float
+    n_most: int
+    """How many answers there will be, if all questions are asked about all photos."""
     n: int = 0
     n_missing: int = 0
+    in_work: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(N_PHOTOS))
 
     def add(self, answers: Sequence[QuestionAnswer]) -> None:
         self.n += len(answers)
@@ -326,9 +332,10 @@ class _Seen:
 
     def check(self, *, is_last: bool = False) -> None:
         """Raise where too many are missing: what is left would be the order of the first stage under another name."""
-        if self.n_missing > self.max_unscored * self.n and (is_last or self.n >= LEAST_ANSWERS):
+        n = self.n if is_last else self.n_most  # by chance the first answers may be the missing ones
+        if self.n_missing > self.max_unscored * n:
             raise _TooMany(
-                f"the judge could not tell for {self.n_missing} of {self.n} answers, at most "
+                f"the judge could not tell for {self.n_missing} of {n} answers, at most "
                 f"{self.max_unscored:.0%} may be missing",
                 hint="kb doctor shows what the endpoint returns; --max-unscored allows more",
             )

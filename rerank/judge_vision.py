@@ -139,14 +139,14 @@ class VisionJudge:
 
     async def judge_together(
         self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str
-    ) -> list[Judgement]:
-        """Return the answers to all questions, given in one reply.
+    ) -> list[Judgement] | None:
+        """Return the answers to all questions, given in one reply; None with reasons, votes or no log-probabilities.
 
         A question whose answer cannot be found in the reply, or has no probability, is asked again by itself.
         """
         abilities = await self.abilities()
         if self._settings.is_reasoned or self._settings.n_votes > 1 or not abilities.gives_logprobs:
-            return await self._one_by_one(image, questions, [None] * len(questions), query, context)
+            return None
         listed = "\n".join(f"{i}. {question.question}" for i, question in enumerate(questions, 1))
         prompt = self._prompts.fill(
             "questions_together", context=fenced_context(context), query=query, questions=listed
@@ -282,37 +282,57 @@ class VisionJudge:
 
 
 async def probe(chat: ChatModel) -> Abilities:
-    """Return what an endpoint really does; two cheap calls.
+    """Return what an endpoint really does; two cheap calls, and two longer ones where these were cut off.
 
     Source:
         None; servers that drop `logprobs` without a word are why a 200 proves nothing.
     """
+    replies = await _shown(chat, ANSWER_TOKENS)
+    is_thinking = any(_thinks(reply) for reply in replies)
+    if any(reply.finish == "length" and _said(reply) is None for reply in replies):
+        # Thoughts or many words. Templates that begin the thought themselves leave no mark before its end.
+        replies = await _shown(chat, THINKING_TOKENS)
+        is_thinking = is_thinking or any(_thinks(reply) for reply in replies)
+    return Abilities(
+        gives_logprobs=all(_is_scored(reply) for reply in replies),
+        is_thinking=is_thinking,
+        tells_colours=[_said(reply) for reply in replies] == ["yes", "no"],
+    )
+
+
+async def _shown(chat: ChatModel, n_tokens: int) -> list[ChatReply]:
     question = "Is this picture red? Answer with the single word Yes or No and write nothing else."
-    replies = await all_of(
+    return await all_of(
         [
             chat.reply(
                 ChatRequest(
                     messages=(ChatMessage(role="user", text=question, images=(_plain(colour),)),),
-                    max_tokens=ANSWER_TOKENS,
+                    max_tokens=n_tokens,
                     top_logprobs=TOP_LOGPROBS,
                 )
             )
             for colour in ("red", "blue")
         ]
     )
-    said: list[str | None] = []
-    scored, thinking = True, False
-    for reply in replies:
-        text = answers.text_of(reply)
-        span = answers.answer_span(text, is_reasoned=False)
-        said.append(text[slice(*span)].lower() if span else None)
-        thinking = thinking or "<think" in text.lower() or (not text.strip() and reply.finish == "length")
-        tokens = reply.logprobs or ()
-        scored = scored and any(answers.probability_of_yes(token)[0] is not None for token in tokens)
-    # A thinking model had no room for its answer; whether that comes with log-probabilities, its thoughts show.
-    if thinking:
-        scored = all(reply.logprobs and any(token.top for token in reply.logprobs) for reply in replies)
-    return Abilities(gives_logprobs=scored, is_thinking=thinking, tells_colours=said == ["yes", "no"])
+
+
+def _said(reply: ChatReply) -> str | None:
+    text = answers.text_of(reply)
+    span = answers.answer_span(text, is_reasoned=False)
+    return text[slice(*span)].lower() if span else None
+
+
+def _thinks(reply: ChatReply) -> bool:
+    text = answers.text_of(reply)
+    return answers.is_thought(text) or (not text.strip() and reply.finish == "length")
+
+
+def _is_scored(reply: ChatReply) -> bool:
+    """Return whether the token of the answer has alternatives to read, or any token where there is no answer."""
+    tokens = reply.logprobs or ()
+    span = answers.answer_span(answers.text_of(reply), is_reasoned=False)
+    at = answers.token_at(tokens, span[0]) if span else None
+    return any(answers.probability_of_yes(token)[0] is not None for token in ((at,) if at is not None else tokens))
 
 
 def majority(judged: Sequence[Judgement], *, is_share: bool) -> Judgement:

@@ -115,11 +115,12 @@ def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job):
     assert reranker.tally.n_not_asked == 3
 
 
-def test_what_could_not_be_told_is_zero_in_the_paper_and_the_mean_of_the_others_by_default(job):
+def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean_of_the_others(job):
     table = TABLE | {"c": (0.9, None, 0.2)}
-    paper, _ = run(job, TableJudge(table), settings_of("paper"))
-    scores = {row.image_id: row.score for row in paper}
-    assert scores["c"] == pytest.approx(100 * 1.1 / 3, abs=1e-6)
+    for preset in ("paper", "default"):
+        ranked, _ = run(job, TableJudge(table), settings_of(preset))
+        scores = {row.image_id: row.score for row in ranked}
+        assert scores["c"] == pytest.approx(100 * 1.1 / 3, abs=1e-6)
     ours, reranker = run(job, TableJudge(table), replace(settings_of("paper"), unscored="mean"))
     mean = (0.1 + 0.8 + 0.8) / 3
     assert {row.image_id: row.score for row in ours}["c"] == pytest.approx(100 * (1.1 + mean) / 3, abs=1e-6)
@@ -128,12 +129,52 @@ def test_what_could_not_be_told_is_zero_in_the_paper_and_the_mean_of_the_others_
     assert (unclear.answer, unclear.probability, unclear.obtained_by) == (None, None, "unclear")
 
 
-def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_order(job):
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_order(job, preset):
     table = TABLE | {"b": (None, None, None)}
-    ranked, reranker = run(job, TableJudge(table), replace(settings_of("default"), is_together=False))
+    ranked, reranker = run(job, TableJudge(table), settings_of(preset))
     assert {row.status for row in ranked} == {"error"}
     assert "could not tell for 3 of 12 answers" in ranked[0].error
     assert len(reranker.tally.failures) == 1
+
+
+def test_missing_answers_that_happen_to_come_first_fail_no_query(job, tmp_path):
+    """Eight of the first eight are missing, and 8 of 60 in all."""
+    candidates = []
+    for i in range(20):
+        Image.new("RGB", (32, 32), (i * 10, 9, 0)).save(tmp_path / f"{i}.png")
+        candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.png"), score=1.0 - i / 100))
+    table = {str(i): (None, None, 0.5) if i < 4 else (0.9, 0.9, 0.9) for i in range(20)}
+    ranked, reranker = run(replace(job, candidates=tuple(candidates)), TableJudge(table), settings_of("paper"))
+    assert {row.status for row in ranked} == {"ok"}
+    assert (reranker.tally.n_unscored, reranker.tally.n_answers) == (8, 60)
+
+
+def test_no_more_photos_of_a_query_are_in_memory_than_may_be(job, tmp_path, monkeypatch):
+    monkeypatch.setattr("rerank.decompose.N_PHOTOS", 3)
+    candidates = []
+    for i in range(12):
+        Image.new("RGB", (32, 32), (i * 10, 9, 0)).save(tmp_path / f"{i}.png")
+        candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.png"), score=1.0))
+
+    class SlowJudge(TableJudge):
+        n_seen = n_done = most = 0
+
+        def look(self, path):
+            self.n_seen += 1
+            self.most = max(self.most, self.n_seen - self.n_done)
+            return super().look(path)
+
+        async def judge(self, image, question, **more):
+            await asyncio.sleep(0.002)
+            judgement = await super().judge(image, question, **more)
+            self.n_done += question.question == QUESTIONS[-1]
+            return judgement
+
+    judge = SlowJudge({str(i): (0.9, 0.9, 0.9) for i in range(12)})
+    ranked, _ = run(replace(job, candidates=tuple(candidates)), judge, settings_of("paper"))
+    assert len(ranked) == 12 and judge.n_seen == 12
+    assert judge.most <= 3
 
 
 def test_an_image_whose_provider_fails_is_an_error_row_behind_the_others(job):

@@ -146,6 +146,25 @@ def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo):
     assert found.answer == "no" and found.probability == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize("begins", ["<think>It is", "It is"])
+def test_thoughts_are_found_out_by_their_end_where_a_template_hides_their_beginning(photo, begins):
+    def think(call):
+        if call.payload["max_tokens"] < 100:
+            return Answer(text=begins, logprobs=tuple((t, 0.0, ((t, 0.0),)) for t in (begins,)), finish="length")
+        word = ("Yes" if is_red(call) else "No") if is_probe(call) else "Yes"
+        other = "No" if word == "Yes" else "Yes"
+        tokens = ((f"{begins} no wren.", 0.0, ()), ("</think>\n\n", 0.0, ()))
+        tokens += ((word, math.log(0.7), ((word, math.log(0.7)), (other, math.log(0.3)))),)
+        return Answer(text="".join(t for t, _, _ in tokens), logprobs=tokens)
+
+    with OpenAIServer(think) as server, judge_of(server) as judge:
+        abilities = asyncio.run(judge.abilities())
+        assert (abilities.gives_logprobs, abilities.is_thinking, abilities.tells_colours) == (True, True, True)
+        assert server.n_calls == 4
+        found = judged(judge, photo)
+    assert (found.answer, found.obtained_by) == ("yes", "logprobs") and found.probability == pytest.approx(0.7)
+
+
 @pytest.mark.parametrize(
     ("way", "reply", "expected"),
     [
@@ -297,6 +316,15 @@ def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job):
         ranked, tally, usage = rank(server, job, settings=replace(settings_of("default"), is_together=False))
     assert {row.status for row in ranked} == {"error"} and "could not tell" in ranked[0].error
     assert isinstance(tally.failures[0].exit_code, int) and usage.n_calls <= 3 + 20 + 4
+
+
+@pytest.mark.parametrize("vision", [VisionSettings(n_votes=3), VisionSettings(is_reasoned=True)])
+def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job, vision):
+    no = Answer(text="Answer: No", logprobs=(("Answer: ", 0.0, ()), ("No", -0.001, (("No", -0.001), ("Yes", -7.0)))))
+    with OpenAIServer(with_questions(lambda _: no)) as server:
+        ranked, tally, usage = rank(server, job, settings=settings_of("default"), vision=vision)
+    assert {len(row.questions) for row in ranked} == {1} and tally.n_not_asked == 20
+    assert usage.n_calls == 2 + 1 + 10 * vision.n_votes
 
 
 def test_a_server_that_is_down_is_not_knocked_at_for_every_question(job):
