@@ -112,7 +112,8 @@ def _jobs(birds: Path) -> dict[str, list[Job]]:
         alike = [pair[0] for pair in others if nearness(pair)[0] < 2][: N_CANDIDATES - len(own)]
         if len(alike) < 10:
             continue
-        paths = sorted([*own, *alike], key=sha256_hex)
+        # Not by the hash that chose the look-alikes: those have low ones, so the species' own photos would come last.
+        paths = sorted([*own, *alike], key=lambda path: sha256_hex(f"shown: {path}"))
         candidates = tuple(JobImage(image_id=path, path=str((birds / path).resolve()), score=0.0) for path in paths)
         called = f"{'an' if species.common_name[0] in 'AEIOU' else 'a'} {species.common_name}"
         texts = {
