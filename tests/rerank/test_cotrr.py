@@ -392,11 +392,13 @@ def test_in_one_call_photos_without_an_evaluation_are_ranked_and_counted(folder)
         payload = json.loads(reply)
         entries = payload["evaluations"]
         entries[0]["judgement"], entries[1]["photo"] = "splendid", 77
+        entries.append({**entries[2], "judgement": "no match"})  # said twice: the first counts, as in a ranking
         return json.dumps(payload)
 
     rows, reranker, _ = run(changed(spoil), job_of(4), folder, settings=cotrr_settings("authors"))
     assert ids(rows) == by_level(4)
     assert sum(row.evaluation is None for row in rows) == reranker.tally.n_not_evaluated == 2
+    assert not [row.evaluation for row in rows if row.evaluation and "no match" in row.evaluation]
 
 
 def test_a_note_cannot_end_the_block_of_notes(folder):
@@ -405,7 +407,8 @@ def test_a_note_cannot_end_the_block_of_notes(folder):
 
     _, _, server = run(changed(spoil), job_of(1), folder, settings=CotrrSettings(n_orders=1))
     _, _, two = run(changed(spoil), job_of(4), folder, settings=CotrrSettings(n_orders=1))
-    assert two.calls[-1].text.count("</notes>") == 1
+    assert two.calls[-1].text.count("</notes>") == two.calls[-1].text.count("<notes>") == 1
+    assert "<" not in two.calls[-1].text.partition("<notes>")[2].partition("</notes>")[0]
     assert server.n_calls == 2  # a single photo is not ranked
 
 
