@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.output import note
 from data.errors import KnowledgeBaseLocked
-from data.files import sha256_hex, write_atomic, writer_lock
+from data.files import sha256_hex, writer_lock
 
 if TYPE_CHECKING:
     from data.contracts import Encoders
@@ -32,7 +32,9 @@ def starter_knowledge(home: Path, encoders: Encoders) -> Path:
     """
     import kb
     from data.starter.knowledge import read_bytes
+    from kb.calibrations import keep_calibration
     from kb.layout import Layout
+    from kb.ledger import Ledger
     from kb.starter_source import StarterSource
 
     source = StarterSource(spaces=anchor_spaces(encoders))
@@ -50,7 +52,9 @@ def starter_knowledge(home: Path, encoders: Encoders) -> Path:
         shutil.rmtree(parts, ignore_errors=True)  # of a process that was killed: we hold its lock
         kb.build(parts, source.taxa(), source, encoders, terms=source.terms())
         if calibration:
-            write_atomic(Layout(parts).calibration / calibration_file("default"), calibration)
+            with closing(Ledger(Layout(parts).ledger)) as ledger:
+                keep_calibration(Layout(parts), ledger, calibration_file("default"), calibration)
+                ledger.checkpoint()
         parts.rename(path)
     return path
 

@@ -7,6 +7,7 @@
       species.parquet          a row a species: names, lineage, summary, source      terms.parquet   a row a term
       articles.parquet         the texts that summaries were made from, by sha256
       vectors/COLLECTION.parquet                 optional
+      calibration/PRESET.json                    how sure answers are, where that was measured
       ledger/subjects.parquet steps.parquet left_out.parquet    what a knowledge base needs beside to go on
 
 A bundle from elsewhere is not trusted: no path leaves the folder, nothing is a link, and every file is what the
@@ -38,6 +39,7 @@ SUBJECTS = "ledger/subjects.parquet"
 STEPS = "ledger/steps.parquet"
 LEFT_OUT = "ledger/left_out.parquet"
 VECTORS = "vectors/"
+CALIBRATION = "calibration/"
 TABLES = (SPECIES, TERMS, ARTICLES, SUBJECTS, STEPS, LEFT_OUT, IMAGES)
 
 MAX_MANIFEST_BYTES = 200_000_000

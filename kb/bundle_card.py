@@ -50,7 +50,7 @@ a short summary of what each species looks like, photos that show it, and where 
 | `terms.parquet` | a row a term: what it means, what to look for, its source |
 | `articles.parquet` | the texts that the summaries were made from, by sha256 |
 | `vectors/` | $vectors |
-| `ledger/`, `manifest.json` | what Fieldmark needs beside, and size and sha256 of every file |
+| `ledger/`, `calibration/`, `manifest.json` | what Fieldmark needs beside, and size and sha256 of every file |
 
 ## Reading it
 

@@ -34,6 +34,7 @@ from kb.bundle_tables import (
     term_row,
     write_table,
 )
+from kb.calibrations import calibration_files
 from kb.layout import KnowledgeBaseInfo, Layout, collection_names
 from kb.ledger import Ledger
 from kb.origins import read_origins
@@ -125,6 +126,8 @@ def _export(
         for name in collection_names(info):
             rows = ({"subject_id": s, "item_id": i, "vector": vector} for s, i, vector in ledger.all_vectors(name))
             write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, VECTORS)
+    for file in calibration_files(layout):
+        write_atomic(work / f"{bundle.CALIBRATION}{file.name}", file.read_bytes())
     licences = Counter(str(row["licence"] or "not stated") for row in images)
     write_atomic(work / bundle.CARD, card(info, species, terms, licences, with_vectors=with_vectors).encode())
     files = {str(file.relative_to(work)): note_of(file) for file in sorted(work.rglob("*")) if file.is_file()}

@@ -27,6 +27,7 @@ from kb.additions import STAGE, Addition, OwnSource
 from kb.builder import ANCHORS_PER_SPECIES, run_stages
 from kb.bundle import Manifest, read_manifest, read_rows
 from kb.bundle_tables import LEFT_OUT, STEPS, SUBJECTS
+from kb.calibrations import is_calibration, keep_calibration
 from kb.chroma import Collections
 from kb.distilling.distill import ExtractiveDistiller
 from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
@@ -132,6 +133,7 @@ def _import(
         _copy_contents(source, manifest, layout)
         with closing(Ledger(layout.ledger)) as ledger:
             _copy_ledger(source, manifest, info, ledger, takes_vectors=takes_vectors)
+            _copy_calibrations(source, manifest, layout, ledger)
             if takes_vectors:
                 _copy_vectors(source, encoders, info, ledger)
                 collections = Collections(layout, info)
@@ -170,6 +172,14 @@ def _copy_contents(source: Path, manifest: Manifest, layout: Layout) -> None:
     for name in manifest.files:
         if name.startswith(IMAGE_FOLDERS) and name != bundle.IMAGES:
             layout.anchors.write(bundle.safe_path(source, name).read_bytes())
+
+
+def _copy_calibrations(source: Path, manifest: Manifest, layout: Layout, ledger: Ledger) -> None:
+    """Take in what says how sure answers are; `recognize` uses it only if it fits what is asked."""
+    for name in manifest.files:
+        if name.startswith(bundle.CALIBRATION) and is_calibration(name.removeprefix(bundle.CALIBRATION)):
+            content = bundle.safe_path(source, name).read_bytes()
+            keep_calibration(layout, ledger, name.removeprefix(bundle.CALIBRATION), content)
 
 
 def _copy_ledger(

@@ -21,6 +21,7 @@ from data.records import SpeciesEntry, Verification
 from data.vectors import read_table
 from kb.additions import additions
 from kb.auditing import Audit, audit_rows, audit_vectors
+from kb.calibrations import mend_calibrations
 from kb.chroma import Collections, Row, damaged_index
 from kb.layout import KnowledgeBaseInfo, Layout, info_text
 from kb.ledger import Entry, Ledger
@@ -92,7 +93,7 @@ def _verify(layout: Layout, ledger: Ledger) -> Verification:
     keep_info(ledger, info)
     audit_rows(ledger, audit)
     problems, mended = audit.problems, audit.mended
-    problems += [*_unfinished(ledger), *_lost_files(layout, ledger)]
+    problems += [*_unfinished(ledger), *_lost_files(layout, ledger), *mend_calibrations(layout, ledger)]
     collections = open_or_rebuild(layout, info, mended)
     try:
         audit_vectors(ledger, collections, audit)

@@ -131,12 +131,26 @@ class Calibration:
         weights: FusionWeights,
     ) -> bool:  # fmt: skip
         """Return whether it was made for these encoders, this preset with these weights, and exactly these species."""
-        return (
-            (self.profile, self.preset, self.spaces) == (profile, preset, tuple(spaces))
-            and self.vocabulary == vocabulary_hash(taxon_ids)
-            and mode in self.parameters
-            and self.parameters[mode].weights == weights
+        return not self.misfit(
+            profile=profile, preset=preset, spaces=spaces, taxon_ids=taxon_ids, mode=mode, weights=weights
         )
+
+    def misfit(
+        self, *, profile: str, preset: str, spaces: Sequence[str], taxon_ids: Sequence[str], mode: AnchorMode,
+        weights: FusionWeights | None,
+    ) -> str:  # fmt: skip
+        """Return why it does not hold for what is asked, as a clause on it; nothing where it does."""
+        if (self.profile, self.spaces) != (profile, tuple(spaces)):
+            return "was made with other models"
+        if self.preset != preset:
+            return f"was made for the preset {self.preset}"
+        if self.vocabulary != vocabulary_hash(taxon_ids):
+            return "was made for other species than the knowledge base holds now"
+        if mode not in self.parameters:
+            return f"was not made for {mode} anchors a species"
+        if weights is None or self.parameters[mode].weights != weights:
+            return "was made with other weights"
+        return ""
 
 
 def vocabulary_hash(taxon_ids: Sequence[str]) -> str:

@@ -124,8 +124,12 @@ class Recognizer:
         self._lineages: dict[int, Lineage] = {}
         self._parameters: Parameters | None = None
         self.calibration_id: str | None = None
+        self.misfit = ""
+        """Why the calibration given is not used, as a clause on it; nothing where it is."""
         if calibration is not None and (m, anchor_pooling, weights) == (None, None, None):
             self._take(calibration)
+        elif calibration is not None:
+            self.misfit = "was made with other settings"
         self._batch_size = batch_size
         self._n_decoders = n_decoders
         if not store.taxon_ids:
@@ -246,10 +250,11 @@ class Recognizer:
         """Use a calibration if it was made for what is asked here."""
         mode = anchor_mode(self._knowledge)
         weights = WEIGHTS.get(self._encoders.profile, {}).get(mode)
-        if weights is not None and calibration.fits(
+        self.misfit = calibration.misfit(
             profile=self._encoders.profile, preset=self.preset, spaces=self._encoders.spaces,
             taxon_ids=self._store.taxon_ids, mode=mode, weights=weights,
-        ):  # fmt: skip
+        )  # fmt: skip
+        if not self.misfit:
             self.calibration_id = calibration.id
             self._parameters = calibration.parameters[mode]
             self._settings = replace(self._settings, n_shown=max(self.k, N_JUDGED))

@@ -70,3 +70,24 @@ def test_what_a_killed_unpacking_left_does_no_harm(cli: Any, unpacked: Path, iso
     cli.run("show", "Snowy Owl", check=True)
     assert half.with_suffix(".kb").is_dir()
     assert not half.exists()
+
+
+def test_a_copy_keeps_its_confidence_until_its_species_change(cli: Any, drawings: Path, unpacked: Path) -> None:
+    home = {"FIELDMARK_HOME": str(unpacked)}
+    cli.run("show", "Snowy Owl", env=home, check=True)
+    (whole,) = (unpacked / "starter").glob("*.kb")
+    shutil.copytree(whole, "copy.kb")
+
+    def asked() -> tuple[dict[str, Any], str]:
+        photo = drawings / "bubo-scandiacus.png"
+        outcome = cli.call("identify", photo, "--kb", "copy.kb", "--format", "jsonl", check=True)
+        return json.loads(outcome.stdout), outcome.stderr
+
+    row, said = asked()
+    assert row["calibration"] is not None
+    assert 0 < row["answer"]["absent"] < 1
+    assert "no confidence" not in said
+    cli.call("remove", "--kb", "copy.kb", "Mallard", check=True)
+    row, said = asked()
+    assert (row["calibration"], row["answer"]["confidence"], row["answer"]["absent"]) == (None, None, None)
+    assert "no confidence: the calibration of this knowledge base was made for other species" in said

@@ -166,20 +166,22 @@ ASKED = {
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "why"),
     [
-        {"profile": "starter"},
-        {"preset": "vr-rag-v1"},
-        {"spaces": ("a/2", "b/1")},
-        {"taxon_ids": ("bubo-bubo",)},
-        {"taxon_ids": ("bubo-bubo", "pica-pica", "corvus-corax")},
-        {"mode": "single"},
-        {"weights": WEIGHTS["plain"]["single"]},
+        ({"profile": "starter"}, "other models"),
+        ({"preset": "vr-rag-v1"}, "for the preset default"),
+        ({"spaces": ("a/2", "b/1")}, "other models"),
+        ({"taxon_ids": ("bubo-bubo",)}, "other species"),
+        ({"taxon_ids": ("bubo-bubo", "pica-pica", "corvus-corax")}, "other species"),
+        ({"mode": "single"}, "not made for single anchors"),
+        ({"weights": WEIGHTS["plain"]["single"]}, "other weights"),
+        ({"weights": None}, "other weights"),
     ],
-    ids=lambda change: next(iter(change)),
 )
-def test_it_fits_what_it_was_made_for_and_nothing_else(change):
+def test_it_fits_what_it_was_made_for_and_says_why_nothing_else(change, why):
     assert calibration().fits(**ASKED)
+    assert calibration().misfit(**ASKED) == ""
+    assert why in calibration().misfit(**(ASKED | change))
     assert not calibration().fits(**(ASKED | change))
 
 
