@@ -210,3 +210,19 @@ def test_a_built_knowledge_base_credits_its_articles_pictures_and_terms(tmp_path
     assert found.kb == "birds.kb"
     assert {name for text in found.texts for name in text.species} == {"Amplexus", "Bird 000", "Bird 001", "Bird 002"}
     assert len(found.photos) == n_pictures > 0
+
+
+def test_an_address_that_forbids_and_a_page_without_a_licence_are_not_free() -> None:
+    forbids = anchor("a.jpg", licence="CC BY", licence_url="https://creativecommons.org/licenses/by-nc/4.0/")
+    found = credits(entry("Wren", ARTICLE, forbids, anchor("b.jpg", author=None, licence=None)))
+    assert [(photo.file, photo.freedom, photo.is_publishable) for photo in found.photos] == [
+        ("a.jpg", "not free", False),
+        ("b.jpg", "unknown", False),
+    ]
+
+
+def test_the_page_says_what_is_adapted_and_escapes_its_title() -> None:
+    page = _Page(as_html(credits_of("<b>.kb", [entry("Wren")])))
+    assert "b" not in page.tags
+    assert page.words.count("Credits of <b>.kb") == 2
+    assert ADAPTATION in page.words

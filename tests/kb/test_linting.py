@@ -75,6 +75,11 @@ def test_a_summary_that_says_what_the_article_says_has_no_findings() -> None:
         (("Red is the crown.", "The male has"), "warning", "sex-mixed-up"),
         (("The song is a loud trill.", "The song"), "warning", "not-visual"),
         (("It lives in forests of Asia.", "It is 12"), "warning", "not-visual"),
+        (
+            ("The eggs have white spots, a red bill and a black crown.", "It is 12"),
+            "warning",
+            "not-visual",
+        ),
         (("It was named by Linnaeus in Latin.", "It is 12"), "warning", "not-visual"),
         (("It is 12 cm long, and sings from trees.", "It is 12"), "note", "partly-not-visual"),
     ],
@@ -128,6 +133,9 @@ def test_too_short_and_too_long_begin_at_their_limits() -> None:
     assert found(*[four] * (MIN_WORDS // 4 - 1)) == [("warning", "too-short", None)]
     assert found(*[four] * (MAX_WORDS // 4)) == []
     assert found(*[four] * (MAX_WORDS // 4 + 1)) == [("warning", "too-long", None)]
+    two = ("12 cm", "It is 12")
+    assert ("warning", "too-long", None) not in found(*[two] * (MAX_WORDS // 2))
+    assert ("warning", "too-long", None) in found(*[two] * (MAX_WORDS // 2 + 1))
 
 
 def test_species_of_the_same_text_name_each_other() -> None:

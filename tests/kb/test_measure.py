@@ -78,6 +78,18 @@ def test_precision_and_recall_are_those_worked_by_hand(page: Page) -> None:
     assert "| tuning | summary | 3 (2) | 2 | 0.50 [0.50, 0.50] |" in as_text(list(rows.values()))
 
 
+def test_a_sentence_counts_for_those_of_its_stratum_that_were_not_drawn(page: Page) -> None:
+    """Two kinds of section of two sentences each; both were drawn of one, one of the other, which so counts twice."""
+    half = TEXT.index(" It sings")
+    lead = Section(title="", level=1, start=half + 1, end=len(TEXT))
+    looks = replace(page.article.sections[0], end=half)
+    both = replace(page, article=replace(page.article, sections=(looks, lead)))
+    drawn = labelled(It_has_a_red="visual", It_has_a_black="visual", It_sings="visual")
+    label = replace(drawn, sentences=(*drawn.sentences[:2], replace(drawn.sentences[2], stratum="lead")))
+    rows = {row.point: row for row in measure([label], {"Red wren": both}, halves=["tuning"])}
+    assert rows["classifier"].recall.value == 2 / 4  # the missed one counts for two
+
+
 def test_nothing_kept_has_no_precision(page: Page) -> None:
     (row, *_) = measure([labelled(It_sings="song")], {"Red wren": page}, halves=["tuning"])
     assert row.precision.value is None
