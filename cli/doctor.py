@@ -70,7 +70,7 @@ def _probes(settings: Settings) -> list[Probe]:
             found.append(
                 Probe(
                     endpoint=kind,
-                    model=endpoint.name,
+                    model=endpoint.address,
                     ability="answers",
                     is_there=False,
                     seen=str(error),

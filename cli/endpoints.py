@@ -79,7 +79,7 @@ def key_of(endpoint: Endpoint, environment: Mapping[str, str], *, kind: str) -> 
     """Return the API key of an endpoint, empty where it needs none.
 
     Raises:
-        MissingRequirement: if the variable that should hold it is not set.
+        MissingRequirement: if the variable that should hold it is not set, or holds what cannot be a key.
     """
     if endpoint.api_key_env is None:
         return ""
@@ -88,6 +88,11 @@ def key_of(endpoint: Endpoint, environment: Mapping[str, str], *, kind: str) -> 
         raise MissingRequirement(
             f"[llm.{kind}] takes its key from {endpoint.api_key_env}, which is not set",
             hint=f"export {endpoint.api_key_env}=... (or remove api_key_env for a server that wants no key)",
+        )
+    if not all("!" <= sign <= "~" for sign in key):
+        raise MissingRequirement(
+            f"{endpoint.api_key_env} of [llm.{kind}] holds blanks or signs that no key has",
+            hint="copy the key again: quotation marks or an ellipsis may have come along",
         )
     return key
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 
 from data.background import in_background
 from data.contracts import ChatModel
-from data.errors import CostStop, FieldmarkError, MalformedAnswer, Refused, UsageError
+from data.errors import CostStop, FieldmarkError, MalformedAnswer, Refused, ReplyLost, UsageError
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.endpoint import Prices
-from kb.endpoints.failures import ReplyLost
 from kb.endpoints.payload import most_input_tokens
 
 # Where a request sets no limit of its own, and cost is limited: without one, no cost is the highest possible.
@@ -70,7 +69,7 @@ class Budget:
             if not self._in_flight:
                 raise CostStop(
                     f"the next request could cost up to ${most_usd:.4f}, and ${self.counted_usd:.4f} of the limit of "
-                    f"${self.limit_usd:.2f} are spent",
+                    f"${self.limit_usd:g} are spent",
                     hint="what was paid for is kept; the same command with a higher --max-cost goes on from there",
                 )
             settled = asyncio.Event()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from data.contracts import ChatModel
+from data.errors import UsageError
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.budget import Budget, BudgetedChat
 from kb.endpoints.cache import CachedChat, ReplyCache
@@ -25,7 +26,7 @@ class Connection:
         patience: how often to try.
 
     Raises:
-        UsageError: if the budget has a limit and the endpoint no prices.
+        UsageError: if the budget has a limit and the endpoint no prices, or if it is offline without a cache.
     """
 
     def __init__(
@@ -38,6 +39,8 @@ class Connection:
         offline: bool = False,
         patience: ChatPatience | None = None,
     ) -> None:
+        if offline and cache is None:
+            raise UsageError("offline, replies come from a cache, and none is given")
         self.endpoint = endpoint
         self.budget = budget or Budget()
         self._bare = OpenAIChat(endpoint, key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -70,7 +71,16 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """Model and provider, without secrets: `gpt-4o@api.openai.com`."""
+        """Model and provider, without secrets: `gpt-4o@api.openai.com`; what replies and summaries are kept under.
+
+        On this machine it has no port: one's own server may listen on another one tomorrow, and is the same model.
+        """
+        host = urlsplit(self.base_url).hostname or ""
+        return f"{self.model}@{host}" if _is_loopback(host) else self.address
+
+    @property
+    def address(self) -> str:
+        """Model and provider with the port, for who looks for a fault: `llama@127.0.0.1:8000`."""
         return f"{self.model}@{urlsplit(self.base_url).netloc}"
 
     @property
@@ -79,3 +89,10 @@ class Endpoint:
         if self.price_in is None or self.price_out is None:
             return None
         return Prices(per_million_in=self.price_in, per_million_out=self.price_out, per_request=self.price_per_request)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

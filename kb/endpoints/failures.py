@@ -9,6 +9,7 @@ from data.errors import (
     FieldmarkError,
     MalformedAnswer,
     MissingRequirement,
+    ParameterNotTaken,
     RateLimited,
     Refused,
     SourceError,
@@ -24,18 +25,6 @@ _NOT_TAKEN = re.compile(
 _REFUSALS = ("content_filter", "content_policy_violation", "moderation_blocked")
 
 
-class ReplyLost(SourceUnavailable):
-    """The request went out and no whole reply came back: the provider may have worked, and may charge for it."""
-
-
-class ParameterNotTaken(SourceError):
-    """The server does not know a parameter; `parameter` is one of `payload.OPTIONAL`."""
-
-    def __init__(self, message: str, parameter: str) -> None:
-        super().__init__(message)
-        self.parameter = parameter
-
-
 def status_error(
     where: str, status: int, headers: Mapping[str, str], body: object, *, key: str, key_name: str | None
 ) -> FieldmarkError:
@@ -49,8 +38,8 @@ def status_error(
         key: the API key, which some servers repeat; it is taken out of the message.
         key_name: the variable that the key comes from.
     """
-    code, message, parameter = _details(body)
-    said = f"{where}: {status}" + (f": {message.replace(key, '***') if key else message}" if message else "")
+    code, message, parameter = _details(body, key)
+    said = f"{where}: {status}" + (f": {message}" if message else "")
     if code in _REFUSALS:
         return Refused(said)
     if status in (401, 403):
@@ -80,8 +69,8 @@ def error_in_answer(where: str, answer: object, *, key: str) -> FieldmarkError |
     """Return the error that some servers send with status 200, or None if the answer is none."""
     if not isinstance(answer, Mapping) or "error" not in answer or "choices" in answer:
         return None
-    code, message, _ = _details(answer)
-    said = f"{where}: {message.replace(key, '***') if key else message}"
+    code, message, _ = _details(answer, key)
+    said = f"{where}: {message}"
     if code in _REFUSALS:
         return Refused(said)
     if code in ("429", "rate_limit_exceeded"):
@@ -101,10 +90,17 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     return seconds if 0 <= seconds < float("inf") else None
 
 
-def _details(body: object) -> tuple[str, str, str | None]:
-    """Return code, message and parameter out of the body of an error."""
+def _details(body: object, key: str) -> tuple[str, str, str | None]:
+    """Return code, message and parameter out of the body of an error, without the key."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(error, Mapping):
-        return "", shortened(error or ""), None
+        return "", shortened(without_key(str(error or ""), key)), None
     parameter = error.get("param")
-    return str(error.get("code") or ""), shortened(error.get("message") or ""), parameter if parameter else None
+    # Masked before it is cut: half a key would pass.
+    message = shortened(without_key(str(error.get("message") or ""), key))
+    return str(error.get("code") or ""), message, parameter if parameter else None
+
+
+def without_key(text: str, key: str) -> str:
+    """Return a text of the server's with the API key masked, if the server repeats it."""
+    return text.replace(key, "***") if key else text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from data.errors import ParameterNotTaken
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.failures import ParameterNotTaken
 from kb.endpoints.payload import OPTIONAL, payload_of, reply_of
 from kb.endpoints.transport import Transport
 
@@ -60,7 +60,7 @@ class OpenAIChat:
                 self._transport.learn(error)
                 continue
             return reply_of(
-                answer, request, where=self.name, prices=endpoint.prices, image_tokens=endpoint.image_tokens
+                answer, request, where=endpoint.address, prices=endpoint.prices, image_tokens=endpoint.image_tokens
             )
         raise AssertionError("unreachable: a parameter is learnt once")  # every turn of the loop learns another one
 

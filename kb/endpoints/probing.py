@@ -66,7 +66,7 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
             found.append(
                 Probe(
                     endpoint=kind,
-                    model=endpoint.name,
+                    model=endpoint.address,
                     ability=ability,
                     is_there=is_there,
                     seen=seen,

@@ -7,15 +7,23 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from data.background import in_background, wait_for
-from data.errors import FieldmarkError, MalformedAnswer, SourceError, SourceUnavailable
+from data.errors import (
+    FieldmarkError,
+    MalformedAnswer,
+    ParameterNotTaken,
+    ReplyLost,
+    SourceError,
+    SourceUnavailable,
+)
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.failures import ParameterNotTaken, ReplyLost, error_in_answer, status_error
+from kb.endpoints.failures import error_in_answer, status_error, without_key
 from kb.endpoints.payload import OPTIONAL, Payload, shortened
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 MAX_ANSWER_CHARACTERS = 64 * 2**20
+SHORTEST_SECRET = 12  # characters of a key
 # By name, since the SDK hides which HTTP library it has: nothing had been sent when these were raised.
 _NOT_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
 
@@ -64,7 +72,7 @@ class Transport:
     async def _post(self, path: str, payload: Payload) -> object:
         import openai
 
-        where = self.endpoint.name
+        where = self.endpoint.address
         if self._client is None:
             self._client = _client(self.endpoint, self._key)
         if self._slots is None:
@@ -112,11 +120,15 @@ def _client(endpoint: Endpoint, key: str) -> AsyncOpenAI:
 def _parsed(where: str, content: str, *, key: str) -> object:
     if len(content) > MAX_ANSWER_CHARACTERS:
         raise MalformedAnswer(f"{where}: an answer of {len(content):,} characters")
+    # A server that echoes requests would put the key into messages, the cache and the ledger. What is as short as the
+    # stand-ins that one's own servers want ("none", "EMPTY") is no secret, and may be a word of a reply.
+    content = without_key(content, key if len(key) >= SHORTEST_SECRET else "")
     try:
         answer: object = json.loads(content)
     except ValueError:
-        begin = content[:400].replace(key, "***") if key else content[:400]
-        raise MalformedAnswer(f"{where}: expected JSON, got {shortened(begin, 80)!r}") from None
+        raise MalformedAnswer(
+            f"{where}: expected JSON, got {shortened(without_key(content, key)[:400], 80)!r}"
+        ) from None
     if (error := error_in_answer(where, answer, key=key)) is not None:
         raise error
     return answer

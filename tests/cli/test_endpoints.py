@@ -42,7 +42,7 @@ def test_a_table_is_an_endpoint(tmp_path: Path) -> None:
         max_concurrent=4,
     )
     assert found["text"].prices == Prices(per_million_in=0.15, per_million_out=1.0)
-    assert found["text"].name == "small@127.0.0.1:8000"
+    assert (found["text"].name, found["text"].address) == ("small@127.0.0.1", "small@127.0.0.1:8000")
     assert found["search"].prices is None
     assert sorted(found) == ["search", "text"]
 
@@ -94,3 +94,10 @@ def test_the_key_comes_from_the_variable_that_is_named() -> None:
     assert key_of(Endpoint(model="m"), {"OPENAI_API_KEY": "sk-1"}, kind="text") == ""
     with pytest.raises(MissingRequirement, match=r"\[llm\.text\] takes its key from MY_KEY, which is not set"):
         key_of(named, {}, kind="text")
+
+
+@pytest.mark.parametrize("key", ["“sk-secret”", "sk-sec ret", "sk-secret…", "sk-\nsecret"])
+def test_a_key_that_was_copied_badly_is_refused_before_it_is_sent(key: str) -> None:
+    with pytest.raises(MissingRequirement, match=r"MY_KEY of \[llm\.text\] holds blanks or signs") as caught:
+        key_of(Endpoint(model="m", api_key_env="MY_KEY"), {"MY_KEY": key}, kind="text")
+    assert "sec" not in f"{caught.value} {caught.value.hint}"

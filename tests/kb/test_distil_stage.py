@@ -75,7 +75,7 @@ def test_a_chat_distils_in_one_pass_and_a_second_build_asks_nothing(tmp_path: Pa
     assert made.summary is not None
     assert made.draft is None
     assert made.summary.stage == "refined"
-    assert made.summary.distiller.startswith("model/1 m@127.0.0.1:")
+    assert made.summary.distiller.startswith("model/1 m@127.0.0.1")
     assert len(made.summary.prompt_hash or "") == 12
 
 
@@ -224,7 +224,7 @@ def test_the_limit_of_cost_ends_it_with_all_kept_and_is_never_passed(tmp_path: P
 
     with OpenAIServer(script) as server:
         budget = Budget(0.1)
-        with pytest.raises(CostStop, match=r"of the limit of \$0\.10 are spent"):
+        with pytest.raises(CostStop, match=r"of the limit of \$0\.1 are spent"):
             build(path, 24, encoders, server, budget=budget)
         assert 0 < budget.counted_usd <= 0.1
         n_first = server.n_calls

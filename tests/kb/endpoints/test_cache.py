@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from data.background import wait_for
-from data.errors import NotCached, Refused, StoreError
+from data.errors import NotCached, Refused, StoreError, UsageError
 from data.records import ChatMessage, ChatReply, ChatRequest, TokenLogprobs
 from kb.endpoints import Budget, Connection, Endpoint, ReplyCache
 from kb.endpoints.cache import request_key
@@ -194,3 +194,8 @@ def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_no
     kept = [again.get("m", request) for request in requests]
     again.close()
     assert [reply.text if reply else None for reply in kept] == [str(i) for i in range(60)]
+
+
+def test_offline_without_a_cache_would_ask_after_all_and_is_refused() -> None:
+    with pytest.raises(UsageError, match="none is given"):
+        Connection(Endpoint(model="m"), offline=True)

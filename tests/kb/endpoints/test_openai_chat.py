@@ -18,12 +18,12 @@ from data.errors import (
     MissingRequirement,
     RateLimited,
     Refused,
+    ReplyLost,
     SourceError,
     SourceUnavailable,
 )
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints import ChatPatience, Endpoint, OpenAIChat, RetryingChat
-from kb.endpoints.failures import ReplyLost
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
 
 KEY = "sk-test-0123456789"
@@ -156,7 +156,9 @@ def test_a_server_that_is_not_there_costs_nothing_and_may_be_tried_again() -> No
         Status(status=401, error={"message": f"Incorrect API key provided: {KEY}"}),
         Status(status=400, error={"message": f"bad request by {KEY}"}),
         Status(status=500, error=f"dump: Authorization: Bearer {KEY}"),
+        Status(status=400, error={"message": "x" * 190 + KEY}),
         Raw(body=f"<html>{KEY}</html>".encode()),
+        Raw(body=json.dumps({"headers": {"authorization": f"Bearer {KEY}"}}).encode(), media_type="application/json"),
     ],
 )
 def test_no_key_in_an_error_or_its_traceback_even_if_the_server_repeats_it(reaction: Reaction) -> None:
@@ -164,6 +166,28 @@ def test_no_key_in_an_error_or_its_traceback_even_if_the_server_repeats_it(react
         ask(server, key=KEY, api_key_env="TEST_KEY")
     shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.__context__)
     assert KEY not in shown
+    assert KEY[:8] not in shown
+
+
+def test_no_key_in_a_reply_of_a_server_that_repeats_requests() -> None:
+    with OpenAIServer(lambda call: f"you sent {call.headers['authorization']}") as server:
+        assert ask(server, key=KEY).text == "you sent Bearer ***"
+        assert ask(server, key="none").text == "you sent Bearer none"  # no secret, and may be a word of the reply
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "address"),
+    [
+        ("https://api.example.org/v1", "m@api.example.org", "m@api.example.org"),
+        ("https://models.example.org:8443/v1", "m@models.example.org:8443", "m@models.example.org:8443"),
+        ("http://127.0.0.1:8000/v1", "m@127.0.0.1", "m@127.0.0.1:8000"),
+        ("http://localhost:8000/v1", "m@localhost", "m@localhost:8000"),
+        ("http://[::1]:8000/v1", "m@::1", "m@[::1]:8000"),
+    ],
+)
+def test_a_server_of_this_machine_is_the_same_on_every_port(url: str, name: str, address: str) -> None:
+    endpoint = Endpoint(model="m", base_url=url)
+    assert (endpoint.name, endpoint.address) == (name, address)
 
 
 def test_no_key_in_any_log(caplog: pytest.LogCaptureFixture) -> None:
