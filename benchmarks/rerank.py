@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 QUESTIONS = ("Does the photo show a frog?", "Is one frog on the back of another?", "Does the upper one hold the lower?")
-QUERY = "Water frogs in amplexus position"
+QUERY = "Water frogs in amplexus"
 
 
 def main() -> None:

@@ -148,7 +148,7 @@ def _job(folder: Path, n: int) -> Job:
         # Every photo is another file: equal ones would be one question to a cache.
         Image.new("RGB", (64 + i, 64), (80 * (i % 4),) * 3).save(path, "JPEG")
         images.append(JobImage(image_id=f"{i % 4}-{i}", path=str(path), score=-float(i)))
-    return Job(query_id="q", text="Water frogs in amplexus position", candidates=tuple(images))
+    return Job(query_id="q", text="Water frogs in amplexus", candidates=tuple(images))
 
 
 def _share_wrong(ranked: list[RankedImage]) -> float:

@@ -50,10 +50,10 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
     Example:
         >>> frogs = QueryPart(kind="group", text="Water frogs", name="water frog")
         >>> grip = QueryPart(kind="term", text="amplexus", name="amplexus", looks="One frog on the back of another.")
-        >>> for question in plain_questions("Water frogs in amplexus position", (frogs, grip), uses_looks=True):
+        >>> for question in plain_questions("Water frogs in amplexus by night", (frogs, grip), uses_looks=True):
         ...     question.question, question.statement
         ('Does this image show water frogs?', 'a photo of water frogs')
-        ('Does this image show amplexus position?', 'amplexus position. One frog on the back of another.')
+        ('Does this image show amplexus by night?', 'amplexus by night. One frog on the back of another.')
     """
     questions: list[Question] = []
     rest = query.strip()

@@ -25,7 +25,7 @@ def kind_of_query(query: str) -> Kind:
     """Return what a query asks for: the first that its words speak of among act, surroundings and look, else a species.
 
     Example:
-        >>> [kind_of_query(query) for query in ("an immature bald eagle", "a fox on a road", "macaque nursing")]
+        >>> [kind_of_query(query) for query in ("an immature heron", "a fox on a road", "macaque nursing")]
         ['appearance', 'context', 'behavior']
 
     Source:
