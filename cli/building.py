@@ -128,8 +128,9 @@ def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
                 n_pages += 1
                 if n_pages == order.limit:
                     break
-        # Nothing is asked, so no key is needed.
-        distilling = stack.enter_context(chosen_distiller(settings, path, max_cost=order.max_cost, offline=True))
+        distilling = stack.enter_context(
+            chosen_distiller(settings, path, max_cost=order.max_cost, offline=order.is_offline, is_dry_run=True)
+        )
         model = _estimated(distilling, path, choice.source, n_pages)
     return Plan(
         path=path,

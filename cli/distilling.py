@@ -15,7 +15,7 @@ from data.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
     from kb.distilling.estimate import DistilEstimate  # numpy is behind it
-    from kb.endpoints import Connection
+    from kb.endpoints import Budget, Connection, Meter
     from kb.stages.run import AnyDistiller
 
 REPLIES = "replies.sqlite"
@@ -37,9 +37,11 @@ class Distilling:
 
 @contextmanager
 def chosen_distiller(
-    settings: Settings, path: Path, *, max_cost: float | None = None, offline: bool = False
+    settings: Settings, path: Path, *, max_cost: float | None = None, offline: bool = False, is_dry_run: bool = False
 ) -> Iterator[Distilling]:
     """Give the distiller that the settings name, else the one that the knowledge base at `path` was built with.
+
+    In a dry run nothing is asked, so no key is needed.
 
     Raises:
         MissingRequirement: if it asks a model and there is no `[llm.text]`, or its key is missing.
@@ -48,7 +50,7 @@ def chosen_distiller(
     """
     from kb.distilling.choosing import MODES, make_distiller
 
-    name = settings.distiller or kind_in(path) or "extractive"
+    name = distiller_name(settings, path)
     if name not in MODES:
         for option, is_given in (("--max-cost", max_cost is not None), ("--offline", offline)):
             if is_given:
@@ -57,15 +59,27 @@ def chosen_distiller(
                 )
         yield Distilling(distiller=make_distiller(name))  # prompts of the settings are for models
         return
-    with connected(settings, "text", max_cost=max_cost, offline=offline) as chat:
+    with connected(settings, "text", max_cost=max_cost, offline=offline or is_dry_run) as chat:
         yield Distilling(distiller=make_distiller(name, chat=chat, prompts=settings.prompts), chat=chat)
 
 
 @contextmanager
 def connected(
-    settings: Settings, kind: str, *, max_cost: float | None = None, offline: bool = False
+    settings: Settings,
+    kind: str,
+    *,
+    max_cost: float | None = None,
+    budget: Budget | None = None,
+    offline: bool = False,
 ) -> Iterator[Connection]:
     """Give a connection to the model of `[llm.KIND]`, with the replies that are kept in FIELDMARK_HOME.
+
+    Args:
+        settings: they hold the table.
+        kind: `text`, `vision` or `search`.
+        max_cost: US dollars, for this connection alone.
+        budget: one that several connections share, instead of `max_cost`.
+        offline: whether kept replies alone may answer.
 
     Raises:
         MissingRequirement: if there is no such table, or its key is missing.
@@ -81,8 +95,13 @@ def connected(
         )
     key = "" if offline else key_of(endpoint, os.environ, kind=kind)
     cache = ReplyCache(settings.home / REPLIES)
-    with Connection(endpoint, key, cache=cache, budget=Budget(max_cost), offline=offline) as chat:
+    with Connection(endpoint, key, cache=cache, budget=budget or Budget(max_cost), offline=offline) as chat:
         yield chat
+
+
+def distiller_name(settings: Settings, path: Path) -> str:
+    """Return the distiller that the settings name, else the kind that the knowledge base was last built with."""
+    return settings.distiller or kind_in(path) or "extractive"
 
 
 def kind_in(path: Path) -> str | None:
@@ -107,25 +126,32 @@ def usage_fields(distilling: Distilling) -> dict[str, object]:
     calls = [f"{meter.calls:,}"]
     calls += [f"{meter.cached:,} from the cache"] if meter.cached else []
     calls += [f"{chat.n_retries:,} tries more"] if chat.n_retries else []
-    cost = f"${meter.spent_usd:.4f}"
-    if meter.unsure_usd:
-        cost += f", and up to ${meter.unsure_usd:.4f} for replies that were lost"
-    if meter.unpriced:
-        cost = "unknown: set price_in and price_out of [llm.text]"
     repairs = sorted(distilling.n_repairs.items(), key=lambda item: (-item[1], item[0]))
     return {
         "model": chat.name,
         "model calls": ", ".join(calls),
         "tokens": f"{meter.input_tokens:,} in, {meter.output_tokens:,} out",
-        "cost": cost,
+        "cost": cost_text(meter),
         "repaired": ", ".join(f"{kind} {n:,}" for kind, n in repairs),
     }
+
+
+def cost_text(meter: Meter, kind: str = "text") -> str:
+    """Return what was spent, in words; of a model of `[llm.KIND]`."""
+    if meter.unpriced:
+        return f"unknown: set price_in and price_out of [llm.{kind}]"
+    lost = f", and up to ${meter.unsure_usd:.4f} for replies that were lost" if meter.unsure_usd else ""
+    return f"${meter.spent_usd:.4f}{lost}"
 
 
 def estimate_fields(estimate: DistilEstimate) -> dict[str, object]:
     """Return what distilling is going to take, as lines of a report."""
     sizes = f"lengths of {estimate.measured:,} articles" if estimate.measured else "articles of the usual length"
-    cost = f"about ${estimate.cost_usd:.2f}" if estimate.cost_usd is not None else None
+    cost = (
+        f"about ${estimate.cost_usd:{'.2f' if estimate.cost_usd >= 0.01 else '.1g'}}"
+        if estimate.cost_usd is not None
+        else None
+    )
     return {
         "distiller": estimate.distiller,
         "to distil": f"{estimate.pages:,} pages" + (f", {estimate.done:,} done already" if estimate.done else ""),

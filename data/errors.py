@@ -16,9 +16,12 @@
     │   └── NothingReadable           no item of a batch could be read
     ├── SourceError                6  a wiki or another provider failed
     │   ├── SourceUnavailable       * down, slow, 5xx
+    │   │   └── ReplyLost           * a model was asked, and no whole reply came
     │   ├── RateLimited             * 429, or a database lag that does not end
     │   ├── MalformedAnswer           something else than the promised format
-    │   │   └── TooLarge              longer than what is taken
+    │   │   ├── TooLarge              longer than what is taken
+    │   │   └── TooManyUnscored       a judge could not tell too often
+    │   ├── ParameterNotTaken         a server does not know a parameter
     │   ├── PageNotFound
     │   └── Refused                   a model will not answer
     ├── CostStop                   7  going on could pass the limit of cost
@@ -141,6 +144,18 @@ class SourceUnavailable(SourceError):
     retryable = True
 
 
+class ReplyLost(SourceUnavailable):
+    """The request went out and no whole reply came back: the provider may have worked, and may charge for it."""
+
+
+class ParameterNotTaken(SourceError):
+    """The server of a model does not know the parameter of this name."""
+
+    def __init__(self, message: str, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
 class RateLimited(SourceError):
     """The provider says that we ask too often; `retry_after_s` is its own wish, where it gave one."""
 
@@ -157,6 +172,10 @@ class MalformedAnswer(SourceError):
 
 class TooLarge(MalformedAnswer):
     """The answer is longer than what is taken."""
+
+
+class TooManyUnscored(MalformedAnswer):
+    """A judge could not tell for more answers of a query than may be missing."""
 
 
 class PageNotFound(SourceError):

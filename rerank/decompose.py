@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Final, Literal
 
 from data.contracts import Judge, JudgesTogether, SeenImage
-from data.errors import BadInput, CostStop, FieldmarkError, MalformedAnswer, NotCached, SourceError
+from data.errors import (
+    BadInput,
+    CostStop,
+    FieldmarkError,
+    MalformedAnswer,
+    NotCached,
+    SourceError,
+    TooManyUnscored,
+)
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, QueryPart, Question, QuestionAnswer, RankedImage
 from rerank.judge_vision import answer_of
@@ -252,7 +260,7 @@ class DecomposeReranker:
             else:
                 seen.add(row.answers)
                 self.tally.n_kept += 1
-        except _TooMany:
+        except TooManyUnscored:
             raise  # the whole query fails
         except (BadInput, SourceError, CostStop, NotCached) as error:
             self.tally.failures.append(error)
@@ -311,10 +319,6 @@ class _Row:
     error: str | None = None
 
 
-class _TooMany(MalformedAnswer):
-    """More answers of a query are missing than may be."""
-
-
 @dataclass(slots=True, kw_only=True)
 class _Seen:
     """How many answers of a query are missing, and how many photos are in work."""
@@ -334,10 +338,11 @@ class _Seen:
         """Raise where too many are missing: what is left would be the order of the first stage under another name."""
         n = self.n if is_last else self.n_most  # by chance the first answers may be the missing ones
         if self.n_missing > self.max_unscored * n:
-            raise _TooMany(
+            raise TooManyUnscored(
                 f"the judge could not tell for {self.n_missing} of {n} answers, at most "
                 f"{self.max_unscored:.0%} may be missing",
-                hint="kb doctor shows what the endpoint returns; --max-unscored allows more",
+                hint="kb doctor shows what the endpoint returns; the preset paper takes only `Yes` and `No` in this "
+                "very spelling; --max-unscored allows more",
             )
 
 

@@ -35,6 +35,12 @@ EXIT_CODES = {
     errors.MalformedAnswer("x"): 6,
     errors.TooLarge("x"): 6,
     errors.PageNotFound("x"): 6,
+    errors.TooManyUnscored("x"): 6,
+    errors.Refused("x"): 6,
+    errors.ReplyLost("x"): 6,
+    errors.ParameterNotTaken("x", "seed"): 6,
+    errors.NotCached("x"): 3,
+    errors.CostStop("x"): 7,
     errors.StoreError("x"): 1,
 }
 

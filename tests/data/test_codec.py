@@ -66,7 +66,13 @@ def test_an_identification_has_the_words_of_the_wire() -> None:
         "image", "box", "status", "error", "answer", "candidates", "place", "date", "reader", "preset", "kb",
         "calibration", "seconds",
     ]  # fmt: skip
-    assert row["answer"] == {"rank": "species", "name": "Parus major", "common_name": "Great Tit", "confidence": None}
+    assert row["answer"] == {
+        "rank": "species",
+        "name": "Parus major",
+        "common_name": "Great Tit",
+        "confidence": None,
+        "absent": None,
+    }
     assert list(row["candidates"][0]) == [
         "taxon_id", "scientific_name", "common_name", "score", "scores", "anchors", "summary",
     ]  # fmt: skip
