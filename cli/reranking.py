@@ -364,6 +364,8 @@ class _Sink:
         if form == "trec":
             from rerank.job import trec_lines
 
+            if all(row.status == "error" for row in rows):
+                return ""  # a run has no word for a failed query: its rows would be the first stage's order
             return "".join(f"{line}\n" for line in trec_lines(rows, tag=self._tag))
         import json
 

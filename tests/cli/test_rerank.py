@@ -174,6 +174,22 @@ def test_a_provider_that_is_down_is_exit_6_and_a_limit_of_cost_exit_7(cli, birds
         assert run.exit_code == 7 and "limit" in run.stderr
 
 
+def test_a_query_that_failed_is_in_the_evidence_and_not_in_the_run(cli, birds, photos, endpoint):
+    """Its rows could only stand in the order of the first stage."""
+    file = jobs_file(photos, n=2)
+
+    def mumble_on_the_second(call):
+        return said("Hm", Hm=1.0) if call.images and "a red bird, 1" in call.text else script(call)
+
+    with OpenAIServer(mumble_on_the_second) as server:
+        endpoint(server)
+        run = cli.call("rerank", file, "--kb", birds, "--preset", "paper", "--output", "run")
+    assert run.exit_code == 7 and "could not tell" in run.stderr
+    rows = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
+    assert {(row["query_id"], row["status"]) for row in rows} == {("q0", "ok"), ("q1", "error")}
+    assert {line.split()[0] for line in Path("run.trec").read_text().splitlines()} == {"q0"}
+
+
 def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(cli, birds, photos, endpoint):
     file = jobs_file(photos)
     with OpenAIServer(script) as server:
