@@ -1,4 +1,4 @@
-"""`kb eval rerank`: how good ranked lists are, as tables or data. Other kinds of results join this group."""
+"""`kb eval rerank` and `kb eval species`: how good results are, as tables or data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 
 from cli import options, output
+from cli.eval_species import species
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
 
@@ -103,3 +104,6 @@ def rerank(
         output.write_rows(evaluating.as_csv(evaluation))
     else:
         output.write(evaluating.as_text(evaluation, question.shown))
+
+
+eval.add_command(species)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from data.metrics import Measured, hit, measure, rank_of, reciprocal_rank
@@ -81,16 +81,7 @@ def evaluate_rankings(rankings: Iterable[tuple[PhotoRanking, str]], *, n_resampl
     if not read:
         raise ValueError(f"expected at least one photo that can be read, got {len(pairs)} that cannot")
     labels = [label for _, label in read]
-    ranks = [rank_of(ranking.taxon_ids, label) for ranking, label in read]
-    values = {
-        "top-1": [hit(rank, 1) for rank in ranks],
-        "top-5": [hit(rank, 5) for rank in ranks],
-        "hit@30": [hit(rank, 30) for rank in ranks],
-        **{f"MRR@{k}": [reciprocal_rank(rank, k) for rank in ranks] for k in (1, 5, 10)},
-    }
-    if any(ranking.chunk_taxon_ids for ranking, _ in read):
-        chunk_ranks = [rank_of(ranking.chunk_taxon_ids, label) for ranking, label in read]
-        values |= {f"chunk MRR@{k}": [reciprocal_rank(rank, k) for rank in chunk_ranks] for k in (1, 5, 10)}
+    values = values_of([ranking for ranking, _ in read], labels)
     return SpeciesReport(
         n=len(read),
         n_species=len(set(labels)),
@@ -98,3 +89,21 @@ def evaluate_rankings(rankings: Iterable[tuple[PhotoRanking, str]], *, n_resampl
         n_without_anchors=sum(ranking.n_without_anchors for ranking, _ in read) / len(read),
         measures=tuple(measure(name, found, labels, n_resamples=n_resamples) for name, found in values.items()),
     )
+
+
+def values_of(rankings: Sequence[PhotoRanking], labels: Sequence[str]) -> dict[str, list[float]]:
+    """Return measure -> its value for each photo, of rankings without errors and the taxon ids they should begin with.
+
+    The measures are those of `SpeciesReport`; those on chunks are there if one of the rankings has chunks.
+    """
+    ranks = [rank_of(ranking.taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
+    values = {
+        "top-1": [hit(rank, 1) for rank in ranks],
+        "top-5": [hit(rank, 5) for rank in ranks],
+        "hit@30": [hit(rank, 30) for rank in ranks],
+        **{f"MRR@{k}": [reciprocal_rank(rank, k) for rank in ranks] for k in (1, 5, 10)},
+    }
+    if any(ranking.chunk_taxon_ids for ranking in rankings):
+        chunk_ranks = [rank_of(ranking.chunk_taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
+        values |= {f"chunk MRR@{k}": [reciprocal_rank(rank, k) for rank in chunk_ranks] for k in (1, 5, 10)}
+    return values

@@ -17,6 +17,7 @@ from data.errors import MissingKnowledgeBase, UsageError
 from data.records import AnchorMatch, Answer, Candidate, Identification, SpeciesEntry
 from recognize.answers import ABSENT_SHARE, MIN_CONFIDENCE, answer_of
 from recognize.calibration import N_JUDGED, Calibration, Chances, Lineage, Parameters, chances_of, find_evidence
+from recognize.encoded import encode_pictures
 from recognize.exact import dot_rows
 from recognize.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.knowledge import read_knowledge
@@ -208,14 +209,7 @@ class Recognizer:
     def _encode(self, pictures: Sequence[Image]) -> tuple[Queries, float]:
         """Return the vectors of some pictures, and the seconds that they took."""
         start = time.perf_counter()
-        by_space: dict[str, FloatArray] = {}
-        for encoder in (*self._encoders.text_image, self._encoders.visual):
-            if encoder.space not in by_space:  # the visual encoder may be one of the others
-                by_space[encoder.space] = encoder.encode_images(pictures)
-        queries = Queries(
-            text_image=tuple(by_space[encoder.space] for encoder in self._encoders.text_image),
-            visual=by_space[self._encoders.visual.space],
-        )
+        queries = encode_pictures(self._encoders, pictures)
         return queries, time.perf_counter() - start
 
     def _candidates(

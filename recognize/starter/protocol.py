@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from data.arrays import IntArray
+from recognize.leaks import near_duplicates, picture_hash
 
 N_FOLDS = 5
 MAX_ANCHORS = 3
 N_TUNING = 200
 ANCHOR_SOURCES = ("wikipedia_lead_na", "danish_birds", "euro30_cc")
 """In this order photos become anchors; all other sources follow, by path."""
-HASH_BITS = 4
-"""Two photos whose 64-bit perceptual hashes differ in at most this many bits count as the same picture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,15 +153,6 @@ def fold_of(species: str) -> int:
 
 
 def perceptual_hash(path: Path) -> int:
-    """Return 64 bits that survive scaling and compression: which low cosine coefficients are above average."""
+    """Return the `picture_hash` of a file, as it lies on disk."""
     with Image.open(path) as image:
-        grey = np.asarray(image.convert("L").resize((32, 32), Image.Resampling.BICUBIC), dtype=np.float64)
-    cosines = np.cos(np.pi / 32 * (np.arange(32)[None, :] + 0.5) * np.arange(8)[:, None])
-    coefficients = cosines @ grey @ cosines.T
-    bits = (coefficients > np.median(coefficients.ravel()[1:])).ravel()
-    return int(np.packbits(bits).view(">u8")[0])
-
-
-def near_duplicates(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return for each of `hashes` whether one of `others` is within `HASH_BITS` bits."""
-    return np.array([(np.bitwise_count(others ^ value) <= HASH_BITS).any() for value in hashes], dtype=np.bool_)
+        return picture_hash(image)

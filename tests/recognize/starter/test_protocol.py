@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from recognize.starter.protocol import fold_of, near_duplicates, perceptual_hash, read_collection
+from recognize.leaks import near_duplicates
+from recognize.starter.protocol import fold_of, perceptual_hash, read_collection
 
 SPECIES = ["Corvus corax", "Pica pica", "Turdus merula"]
 
