@@ -23,7 +23,7 @@ from data.errors import (
     TooManyUnscored,
 )
 from data.files import sha256_hex
-from data.records import Context, Job, JobImage, QueryPart, Question, QuestionAnswer, RankedImage
+from data.records import Context, Job, JobImage, Judgement, QueryPart, Question, QuestionAnswer, RankedImage
 from rerank.judge_vision import answer_of
 from rerank.kept import KeptResults, key_of
 from rerank.order import UNREADABLE_SCORE, first_stage_ranks
@@ -202,6 +202,7 @@ class DecomposeReranker:
                 status="ok" if rows[i].error is None else "error",
                 error=rows[i].error,
                 questions=rows[i].answers,
+                evaluation="\n".join(rows[i].notes) or None,
                 cost_usd=_added(rows[i].cost_usd, share),
             )
             for rank, i in enumerate(order, start=1)
@@ -287,20 +288,20 @@ class DecomposeReranker:
                 answers = tuple(answer_of(question, one) for question, one in zip(plan.questions, judged, strict=True))
                 seen.add(answers)
                 seen.check()
-                return _Row(answers=answers, cost_usd=_total([one.cost_usd for one in judged]))
+                return _row(answers, judged)
         found: list[QuestionAnswer] = []
-        costs: list[float | None] = []
+        said: list[Judgement] = []
         for question in plan.questions:
             current_step.set(len(found))
             earlier = tuple(found) if settings.is_chained else ()
             one = await judge.judge(look, question, query=job.text, context=plan.passage, earlier=earlier)
             found.append(answer_of(question, one))
-            costs.append(one.cost_usd)
+            said.append(one)
             seen.add(found[-1:])
             seen.check()
             if one.probability is not None and one.probability < (settings.stop_below or 0.0):
                 break
-        return _Row(answers=tuple(found), cost_usd=_total(costs))
+        return _row(tuple(found), said)
 
     def _count(self, row: _Row, plan: Plan) -> None:
         tally = self.tally
@@ -317,6 +318,13 @@ class _Row:
     answers: tuple[QuestionAnswer, ...] = ()
     cost_usd: float | None = 0.0
     error: str | None = None
+    notes: tuple[str, ...] = ()
+    """Reasons before an answer, or why there is none, each with the number of its question."""
+
+
+def _row(answers: tuple[QuestionAnswer, ...], judged: Sequence[Judgement]) -> _Row:
+    notes = tuple(f"{i}. {' '.join(one.note.split())}" for i, one in enumerate(judged, 1) if one.note)
+    return _Row(answers=answers, cost_usd=_total([one.cost_usd for one in judged]), notes=notes)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -376,7 +384,7 @@ def _digest(path: Path) -> str:
 
 def _as_text(row: _Row) -> str:
     answers = [[a.question, a.answer, a.probability, a.obtained_by] for a in row.answers]
-    return json.dumps({"answers": answers, "cost_usd": row.cost_usd}, ensure_ascii=False)
+    return json.dumps({"answers": answers, "cost_usd": row.cost_usd, "notes": row.notes}, ensure_ascii=False)
 
 
 def _kept_row(text: str | None) -> _Row | None:
@@ -387,7 +395,7 @@ def _kept_row(text: str | None) -> _Row | None:
         QuestionAnswer(question=question, answer=answer, probability=probability, obtained_by=by)
         for question, answer, probability, by in payload["answers"]
     )
-    return _Row(answers=answers, cost_usd=payload["cost_usd"])
+    return _Row(answers=answers, cost_usd=payload["cost_usd"], notes=tuple(payload.get("notes", ())))
 
 
 def _total(costs: Sequence[float | None]) -> float | None:

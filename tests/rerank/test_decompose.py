@@ -127,6 +127,7 @@ def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean
     assert reranker.tally.n_unscored == 1
     unclear = next(row for row in ours if row.image_id == "c").questions[1]
     assert (unclear.answer, unclear.probability, unclear.obtained_by) == (None, None, "unclear")
+    assert [row.evaluation for row in ours if row.image_id in "ac"] == ["2. mumbled", None]
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])

@@ -327,6 +327,17 @@ def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job, vis
     assert usage.n_calls == 2 + 1 + 10 * vision.n_votes
 
 
+def test_reasons_are_shown_with_the_answers_and_kept(job, tmp_path):
+    word = ("Yes", math.log(0.8), (("Yes", math.log(0.8)), ("No", math.log(0.2))))
+    reasoned = Answer(text="A green back.\nAnswer: Yes", logprobs=(("A green back.\nAnswer: ", 0.0, ()), word))
+    with OpenAIServer(with_questions(lambda _: reasoned)) as server, KeptResults(tmp_path / "kept.sqlite") as kept:
+        vision = VisionSettings(is_reasoned=True)
+        ranked, _, _ = rank(server, job, kept=kept, vision=vision)
+        assert {row.evaluation for row in ranked} == {"1. A green back.\n2. A green back.\n3. A green back."}
+        again, tally, _ = rank(server, job, kept=kept, vision=vision)
+    assert tally.n_kept == 10 and [row.evaluation for row in again] == [row.evaluation for row in ranked]
+
+
 def test_a_server_that_is_down_is_not_knocked_at_for_every_question(job):
     def react(call):
         return Status(status=404, error={"message": "no such model"}) if call.images else questions_reply()
