@@ -9,6 +9,7 @@ import click
 
 from cli import building, options, output, reports
 from cli.config import DISTILLERS, PROFILES, Licences
+from cli.distilling import distiller_name
 from cli.order import BuildOrder
 from cli.progress import stage_progress
 from data.errors import UsageError
@@ -116,9 +117,9 @@ def build(
         kb=kb, api_url=api_url, profile=profile, contact=contact, language=language, licences=licences,
         distiller=distiller, prompts=prompts,
     )  # fmt: skip
-    if prompts is not None and distiller is not None and not distiller.startswith("model"):
-        raise UsageError(f"--prompts is for models, and the distiller {distiller} asks none")
     path = settings.kb or order.default_path
+    if prompts is not None and not (name := distiller_name(settings, path)).startswith("model"):
+        raise UsageError(f"--prompts is for models, and the distiller {name} asks none", hint="--distiller model")
     if dry_run:
         output.write(reports.plan_text(building.planned(order, settings, path)))
         return

@@ -141,17 +141,16 @@ def cost_text(meter: Meter, kind: str = "text") -> str:
     if meter.unpriced:
         return f"unknown: set price_in and price_out of [llm.{kind}]"
     lost = f", and up to ${meter.unsure_usd:.4f} for replies that were lost" if meter.unsure_usd else ""
-    return f"${meter.spent_usd:.4f}{lost}"
+    spent = "less than $0.0001" if 0 < meter.spent_usd < 0.0001 else f"${meter.spent_usd:.4f}"
+    return spent + lost
 
 
 def estimate_fields(estimate: DistilEstimate) -> dict[str, object]:
     """Return what distilling is going to take, as lines of a report."""
     sizes = f"lengths of {estimate.measured:,} articles" if estimate.measured else "articles of the usual length"
-    cost = (
-        f"about ${estimate.cost_usd:{'.2f' if estimate.cost_usd >= 0.01 else '.1g'}}"
-        if estimate.cost_usd is not None
-        else None
-    )
+    cost = None
+    if (usd := estimate.cost_usd) is not None:
+        cost = f"about ${usd:.2f}" if usd >= 0.01 or not usd else f"about ${usd:.1g}"
     return {
         "distiller": estimate.distiller,
         "to distil": f"{estimate.pages:,} pages" + (f", {estimate.done:,} done already" if estimate.done else ""),

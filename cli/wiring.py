@@ -19,6 +19,7 @@ from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, 
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, Encoders, WebSearch
+    from kb.endpoints import Budget
     from kb.lookups.lookup import Explainer
     from kb.reconciling import Reconciled
     from kb.store import KnowledgeBase
@@ -78,6 +79,11 @@ class ContextHelpers:
     wiki: Explainer | None = None
     search: WebSearch | None = None
     chat: ChatModel | None = None
+    prompts: Path | None = None
+    budget: Budget | None = None
+    """Of search and model together."""
+    models: tuple[str, ...] = ()
+    """What search and model are called."""
 
 
 @contextmanager
@@ -97,7 +103,7 @@ def helpers_of_context(
         wiki: None asks a wiki that is named, True Wikipedia too.
         web: None searches where that is set, True must.
         model: None has a model write the passage where one is set, True must.
-        max_cost: US dollars; for search and model each.
+        max_cost: US dollars, for search and model together.
         offline: nothing is asked: replies come from those that are kept.
 
     Raises:
@@ -111,14 +117,16 @@ def helpers_of_context(
         )
         if asks_web or asks_model:
             from cli.distilling import connected
-            from kb.endpoints import ChatWebSearch
+            from kb.endpoints import Budget, ChatWebSearch
 
+            budget = Budget(max_cost)
+            helpers = replace(helpers, prompts=settings.prompts, budget=budget)
             if asks_web:
-                search = stack.enter_context(connected(settings, "search", max_cost=max_cost, offline=offline))
-                helpers = replace(helpers, search=ChatWebSearch(search))
+                search = stack.enter_context(connected(settings, "search", budget=budget, offline=offline))
+                helpers = replace(helpers, search=ChatWebSearch(search), models=(search.name,))
             if asks_model:
-                chat = stack.enter_context(connected(settings, "text", max_cost=max_cost, offline=offline))
-                helpers = replace(helpers, chat=chat)
+                chat = stack.enter_context(connected(settings, "text", budget=budget, offline=offline))
+                helpers = replace(helpers, chat=chat, models=(*helpers.models, chat.name))
         yield helpers
 
 
@@ -140,7 +148,16 @@ def contexts_of(
     from kb.lookups.lookup import contexts
 
     encoder = load_encoders(store.info.profile).sentence
-    return contexts(store, queries, encoder, wiki=helpers.wiki, search=helpers.search, chat=helpers.chat, keep=keep)
+    return contexts(
+        store,
+        queries,
+        encoder,
+        wiki=helpers.wiki,
+        search=helpers.search,
+        chat=helpers.chat,
+        prompts=helpers.prompts,
+        keep=keep,
+    )
 
 
 def search(store: KnowledgeBase, text: str, *, n: int) -> list[TaxonMatch]:

@@ -1,4 +1,4 @@
-"""The prompts of the model distillers: ours, or those of a folder of the user's."""
+"""The prompts for models that distil or write context: ours, or those of a folder of the user's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Final
 from data.prompts import Prompts
 
 _ARTICLE: Final = ("common_name", "scientific_name", "open", "close", "target_words", "max_words")
-PLACEHOLDERS: Final = {"distil": _ARTICLE, "summarise": _ARTICLE, "refine": _ARTICLE, "repair": ("problems",)}
+PLACEHOLDERS: Final = {
+    "distil": _ARTICLE,
+    "summarise": _ARTICLE,
+    "refine": _ARTICLE,
+    "repair": ("problems",),
+    "context": ("query", "texts", "fence", "max_words"),
+}
 
 
 class DistilPrompts(Prompts):

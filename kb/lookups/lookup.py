@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -55,6 +56,7 @@ def context(
     wiki: Explainer | None = None,
     search: WebSearch | None = None,
     chat: ChatModel | None = None,
+    prompts: Path | None = None,
     keep: bool = True,
 ) -> Context:
     """Return what is known of the words of a query, as a short passage with its sources.
@@ -73,10 +75,12 @@ def context(
         search: asked where nothing else was found.
         chat: writes the passage out of the texts found, and of nothing else; without it they are put together as they
             are. A sentence that its sources do not bear out is dropped.
+        prompts: a folder whose `context.md` replaces our prompt for the model.
         keep: write what was learnt into the knowledge base. Where it is locked or cannot be written, the answer is
             given all the same, and a warning is logged.
 
     Raises:
+        ConfigError: for prompts that cannot be filled.
         SourceError: if wiki, search or chat model fail for good; a model that declines is no failure.
         CostStop, NotCached: from the chat model or the search.
 
@@ -95,15 +99,7 @@ def context(
         before the web; the passage is composed from what they hold unless there is a model; each sentence of a model is
         checked against the texts that it was given.
     """
-    found, learnt = gathered(store, query, encoder, wiki=wiki, search=search)
-    if learnt and keep:
-        _keep(store, learnt, encoder)
-    answer = composed(store, query, found)
-    if chat is not None and answer.found:
-        from kb.lookups.writing import written
-
-        answer = written(answer, found, store, chat)
-    return answer
+    return next(contexts(store, [query], encoder, wiki=wiki, search=search, chat=chat, prompts=prompts, keep=keep))
 
 
 def contexts(
@@ -114,11 +110,14 @@ def contexts(
     wiki: Explainer | None = None,
     search: WebSearch | None = None,
     chat: ChatModel | None = None,
+    prompts: Path | None = None,
     keep: bool = True,
 ) -> Iterator[Context]:
     """Yield the context of each query in order, as `context` gives it; the model writes several passages at a time."""
+    from kb.distilling.prompts import DistilPrompts
     from kb.lookups.writing import written
 
+    loaded = DistilPrompts(prompts) if chat is not None else None  # before anything is paid for
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for start in range(0, len(queries), AT_ONCE):
             answers = []
@@ -130,8 +129,11 @@ def contexts(
             if chat is None:
                 yield from (answer for answer, _ in answers)
                 continue
-            pending = [pool.submit(written, answer, found, store, chat) for answer, found in answers]
-            yield from (future.result() for future in pending)
+            pending: dict[str, Future[Context]] = {}
+            for answer, found in answers:
+                if answer.query not in pending:  # asked twice at once, it would be paid for twice
+                    pending[answer.query] = pool.submit(written, answer, found, store, chat, prompts=loaded)
+            yield from (pending[answer.query].result() for answer, _ in answers)
 
 
 def gathered(

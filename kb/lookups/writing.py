@@ -6,14 +6,13 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from data.background import wait_for
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer, Refused
-from data.prompts import Prompts
 from data.records import ChatMessage, ChatRequest, Context, Source, SpeciesEntry
 from kb.distilling.lexicon import group_of, words_of
+from kb.distilling.prompts import DistilPrompts
 from kb.lookups.bm25 import tokens
 from kb.lookups.findings import Findings
 from kb.lookups.index import LookupStore, is_question
@@ -25,7 +24,6 @@ MAX_REPLY_TOKENS = 1_000
 MIN_SUPPORT = 0.6
 """The least share of a sentence's telling words that its sources or the query must hold."""
 FENCE = "=== TEXTS ==="
-PLACEHOLDERS = {"context": ("query", "texts", "fence", "max_words")}
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -60,7 +58,9 @@ class Text:
     source: Source
 
 
-def written(answer: Context, found: Findings, store: LookupStore, chat: ChatModel) -> Context:
+def written(
+    answer: Context, found: Findings, store: LookupStore, chat: ChatModel, *, prompts: DistilPrompts | None = None
+) -> Context:
     """Return the answer with its passage written anew by the model; as it was where the model gives nothing of use.
 
     Each sentence ends with the numbers of its sources, `[1]`, which are positions in `sources`; only cited ones stay.
@@ -70,6 +70,7 @@ def written(answer: Context, found: Findings, store: LookupStore, chat: ChatMode
         found: what it was composed from.
         store: names the members of groups, which stand at the end of the passage as they are.
         chat: asked once.
+        prompts: ours or the user's.
 
     Raises:
         SourceError: if the provider failed for good.
@@ -79,7 +80,7 @@ def written(answer: Context, found: Findings, store: LookupStore, chat: ChatMode
     if not texts:
         return answer
     try:
-        reply = wait_for(chat.reply(request_for(answer.query, texts)))
+        reply = wait_for(chat.reply(request_for(answer.query, texts, prompts)))
         sentences = supported(parse_reply(reply.text), texts, answer.query)
     except (Refused, MalformedAnswer):
         return answer
@@ -113,10 +114,11 @@ def texts_of(found: Findings, members: Sequence[SpeciesEntry] = ()) -> list[Text
     return [replace(text, text=" ".join(text.text.split()[:MAX_TEXT_WORDS])) for text in texts]
 
 
-def request_for(query: str, texts: Sequence[Text]) -> ChatRequest:
+def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts | None = None) -> ChatRequest:
     """Return the request for a passage; the fence stands nowhere inside the texts or the query."""
     listed = "\n".join(f"[{i}] {_inside(text.text)}" for i, text in enumerate(texts, start=1))
-    prompt = _prompts().fill("context", query=_inside(query), texts=listed, fence=FENCE, max_words=str(MAX_WORDS))
+    prompts = prompts or DistilPrompts()
+    prompt = prompts.fill("context", query=_inside(query), texts=listed, fence=FENCE, max_words=str(MAX_WORDS))
     return ChatRequest(
         messages=(ChatMessage(role="user", text=prompt),), json_schema=_SCHEMA, max_tokens=MAX_REPLY_TOKENS
     )
@@ -180,8 +182,3 @@ def is_borne_out(said: str, text: str, query: str) -> bool:
 
 def _inside(text: str) -> str:
     return " ".join(text.replace(FENCE, " ").replace("===", " ").split())
-
-
-@cache
-def _prompts() -> Prompts:
-    return Prompts("kb", PLACEHOLDERS)

@@ -150,6 +150,7 @@ def test_an_update_asks_the_model_for_what_changed_alone(
         (("--max-cost", "1"), 2, "--max-cost is for models, and the distiller extractive asks none"),
         (("--offline",), 2, "--offline is for models"),
         (("--distiller", "chunks", "--prompts", "owls"), 2, "--prompts is for models"),
+        (("--prompts", "owls"), 2, "--prompts is for models, and the distiller extractive asks none"),
         (("--distiller", "model", "--prompts", "owls"), 2, "holds no prompt"),
         (("--distiller", "model", "--offline"), 7, "offline, and no reply of scripted@"),
     ],

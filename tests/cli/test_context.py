@@ -147,6 +147,72 @@ def test_a_model_writes_from_what_was_found_and_what_it_makes_up_is_dropped(
         assert (again, server.n_calls) == (found, 1)
 
 
+def test_what_search_and_model_cost_is_said_on_stderr_and_nothing_is_where_nobody_was_asked(
+    cli: Any, own_kb: Path, tmp_path: Path
+) -> None:
+    def script(call: Call) -> Answer:
+        if "What do the terms" in call.text:
+            said, more = "A zorblin is a gland of frogs [1].", {"citations": ["https://web.example/zorblin"]}
+        else:
+            said, more = json.dumps({"sentences": [{"text": "A zorblin is a gland of frogs.", "sources": [1]}]}), {}
+        return Answer(text=said, input_tokens=1000, output_tokens=500, more=more)
+
+    asked = ("context", "frog with a zorblin", "--kb", own_kb)
+    with OpenAIServer(script) as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
+        outcome = cli.call(*asked, check=True)
+        assert "A zorblin is a gland of frogs. [1]" in outcome.stdout
+        assert "2 calls, cost $0.0030 (with --no-web --no-model nobody is asked)" in outcome.stderr
+        again = cli.call(*asked, "--no-web", check=True)
+        assert (again.stdout, again.stderr, server.n_calls) == (outcome.stdout, "", 2)
+
+
+def test_the_limit_of_cost_holds_for_search_and_model_together(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+    said = Answer(
+        text="A zorblin is a gland of frogs [1].",
+        more={"citations": ["https://web.example/zorblin"]},
+        input_tokens=3000,
+        output_tokens=3000,
+    )
+    with OpenAIServer(said) as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
+        # The search may cost up to $0.0045 and costs $0.006; what is left of $0.007 is less than the model may cost.
+        outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--max-cost", "0.007")
+        assert outcome.exit_code == 7
+        assert "$0.0060 of the limit of $0.007 are spent" in outcome.stderr
+        assert "1 call, cost $0.0060" in outcome.stderr
+        assert server.n_calls == 1
+
+
+def test_a_query_that_stands_twice_in_a_file_is_paid_for_once(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("frogs in amplexus\nfrogs in amplexus\n")
+    with OpenAIServer(Answer(text='{"sentences": []}', after_s=0.2)) as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "text"))
+        first, second = answers(cli.call("context", "--file", "q.txt", "--kb", built_kb, check=True))
+        assert first == second
+        assert server.n_calls == 1
+
+
+def test_ones_own_prompt_replaces_ours_and_one_that_cannot_be_filled_costs_nothing(
+    cli: Any, own_kb: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    (folder / "context.md").write_text("Be brief on $query:\n$texts\n")
+    asked = ("context", "frogs in amplexus", "--kb", own_kb)
+    with OpenAIServer('{"sentences": []}') as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
+        cli.call(*asked, "--prompts", folder, check=True)
+        assert server.calls[0].text.startswith("Be brief on frogs in amplexus:\n[1] Amplexus: ")
+        (folder / "context.md").write_text("$word")
+        outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--prompts", folder)
+        assert (outcome.exit_code, server.n_calls) == (2, 1)
+        assert "a placeholder that cannot be filled" in outcome.stderr
+        outcome = cli.call(*asked, "--prompts", folder, "--no-model")
+        assert outcome.exit_code == 2
+        assert "--prompts is for a model" in outcome.stderr
+
+
 def test_a_model_that_is_asked_for_and_not_set_is_missing(cli: Any, built_kb: Path) -> None:
     for flag in ("--model", "--web"):
         outcome = cli.call("context", "amplexus", "--kb", built_kb, flag)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import kb.distilling.prompts
-import kb.lookups.writing
 import rerank.prompting
 from data.errors import ConfigError
 from data.prompts import Prompts
@@ -20,14 +19,11 @@ READERS: dict[str, tuple[Callable[[Path | None], Prompts], dict[str, tuple[str, 
 }
 
 
-OTHERS = {"kb": kb.lookups.writing.PLACEHOLDERS, "rerank": {}}  # prompts that no folder of the user's replaces
-
-
 @pytest.mark.parametrize("package", READERS)
 def test_every_file_of_prompts_is_known_and_can_be_filled(package: str) -> None:
     reader, placeholders = READERS[package]
     there = {path.name for path in files(package).joinpath("prompts").iterdir() if path.name.endswith(".md")}
-    assert there == {f"{name}.md" for name in (*placeholders, *OTHERS[package])}
+    assert there == {f"{name}.md" for name in placeholders}
     prompts = reader(None)
     for name, known in placeholders.items():
         filled = prompts.fill(name, **{key: f"<<{key}>>" for key in known})
