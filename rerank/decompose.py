@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,7 @@ from rerank.routing import kind_of_query
 from rerank.scheduling import all_of, current_query, current_step
 
 Mode = Literal["direct", "questions", "context", "full"]
+_FIGURES: Final = re.compile(r" \d+/\d+$|; yes and no have .*")
 N_READERS: Final = 2  # threads that read photos
 N_PHOTOS: Final = 128  # of a query in work: more wait on disk, not in memory
 
@@ -308,7 +310,8 @@ class DecomposeReranker:
         tally.n_answers += len(row.answers)
         tally.n_unscored += sum(answer.probability is None for answer in row.answers)
         tally.n_not_asked += len(plan.questions) - len(row.answers)
-        tally.obtained_by.update(answer.obtained_by for answer in row.answers)
+        # How many voted for it and how much of the mass it was belongs to the answer, not to the way.
+        tally.obtained_by.update(_FIGURES.sub("", answer.obtained_by) for answer in row.answers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

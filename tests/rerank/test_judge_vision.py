@@ -324,6 +324,7 @@ def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job, vis
     with OpenAIServer(with_questions(lambda _: no)) as server:
         ranked, tally, usage = rank(server, job, settings=settings_of("default"), vision=vision)
     assert {len(row.questions) for row in ranked} == {1} and tally.n_not_asked == 20
+    assert dict(tally.obtained_by) == {"logprobs; votes" if vision.n_votes > 1 else "logprobs": 10}
     assert usage.n_calls == 2 + 1 + 10 * vision.n_votes
 
 
