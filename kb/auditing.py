@@ -23,6 +23,7 @@ from kb.ledger import Entry, Ledger, fingerprint
 from kb.rows import items_of, row_id, subject_of, vectors_mark
 from kb.stages.anchor import AnchorOutput
 from kb.stages.distil import DistilOutput
+from kb.stages.encode import encode_mark
 from kb.stages.fetch import FetchOutput
 
 AGAIN = "run kb build again"
@@ -145,10 +146,14 @@ def audit_vectors(ledger: Ledger, collections: Collections, audit: Audit) -> Non
             if name not in entry.rows:
                 continue
             step = encoded.get(entry.subject_id)
-            items = [item for item, _ in items_of(subject_of(entry), kind)]
+            subject = subject_of(entry)
+            items = [item for item, _ in items_of(subject, kind)]
             held = _vectors(ledger, name, entry.subject_id)
             is_whole = all(item in held for item in items)
             if step is not None and is_whole and step.output in (None, vectors_mark(held, items)):
+                continue
+            # Stopped before `index`, the hash is that of what the entry will be; what it is now has its vectors still.
+            if step is not None and is_whole and step.fingerprint != encode_mark(subject, name, kind):
                 continue
             mark = step.output if step is not None else None
             if mark is not None and _restore(ledger, collections, name, kind, entry, mark):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import kb
 import recognize
+from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, StoreError
 from data.records import Term
+from kb import OwnPhoto, OwnText
+from kb.starter_source import StarterSource
 from tests.kb.damages import DAMAGES, FLIPPED, UNSAID, Damage, build, outcome, sql
 from tests.pages import PageSource, made_up_taxa
 
@@ -114,3 +119,45 @@ def test_a_search_index_that_would_end_the_process_is_made_anew(
         assert found.digest == before.digest
         assert len(found.mended) > 0
         assert kb.verify(path) == before
+
+
+class StoppingEncoder:
+    """An encoder of texts that stops the program that asks it."""
+
+    name, max_tokens = "stopping", None
+
+    def __init__(self, space: str, dim: int) -> None:
+        self.space, self.dim = space, dim
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of words."""
+        return len(text.split())
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Stop."""
+        raise KeyboardInterrupt
+
+
+def test_what_was_encoded_before_a_stop_is_not_taken_for_damage(tmp_path: Path) -> None:
+    """Anchors without a picture above all: nobody could make their vectors again."""
+    encoders = recognize.load_encoders("starter")
+    source = StarterSource(spaces=encoders.spaces[:2])
+    [taxon] = [taxon for taxon in source.taxa() if taxon.common_name == "Mallard"]
+    kb.build(tmp_path / "a.kb", [taxon], source, encoders)
+    with kb.open(tmp_path / "a.kb") as store:
+        [entry] = store.species([taxon.taxon_id])
+        assert any(anchor.sha256 is None for anchor in entry.anchors)
+    shutil.copytree(tmp_path / "a.kb", tmp_path / "b.kb")
+    Image.new("RGB", (300, 300), "seagreen").save(tmp_path / "photo.png")
+    photos, texts = [OwnPhoto(path=tmp_path / "photo.png")], [OwnText(text="The head is green.", title="notes")]
+    kb.add(tmp_path / "a.kb", taxon, encoders, photos=photos, texts=texts)
+
+    sentence = StoppingEncoder(encoders.sentence.space, encoders.sentence.dim)
+    with pytest.raises(KeyboardInterrupt):
+        kb.add(tmp_path / "b.kb", taxon, replace(encoders, sentence=sentence), photos=photos, texts=texts)
+    assert kb.verify(tmp_path / "b.kb").problems == ()
+    kb.add(tmp_path / "b.kb", taxon, encoders, photos=photos, texts=texts)
+    assert kb.verify(tmp_path / "b.kb") == kb.verify(tmp_path / "a.kb")
+    with kb.open(tmp_path / "b.kb") as store:
+        [after] = store.species([taxon.taxon_id])
+    assert len(after.anchors) == len(entry.anchors) + 1
