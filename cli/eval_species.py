@@ -70,8 +70,10 @@ def species(
     """
     from cli import species_evaluating as evaluating
 
+    settings = options.settings(kb=kb)
     order = evaluating.Order(
         dataset=dataset,
+        kb="the starter knowledge" if settings.kb is None else str(settings.kb),
         photos=photos,
         presets=tuple(dict.fromkeys(presets)) or PRESETS,
         ablation=ablation,
@@ -84,7 +86,6 @@ def species(
         seed=seed,
     )
     evaluating.check(order, has_presets=bool(presets))
-    settings = options.settings(kb=kb)
     with wiring.opened_or_starter(settings) as store:
         asked = evaluating.asked(order, store.taxon_ids)
         with counted_calls("photos", len(asked.photos), quiet=options.invocation().quiet) as progress:

@@ -35,6 +35,8 @@ class Order:
     """The arguments of `kb eval species`."""
 
     dataset: Path
+    kb: str
+    """What the knowledge base is called in reports."""
     photos: Path | None
     presets: tuple[str, ...]
     ablation: bool
@@ -157,7 +159,7 @@ def evaluated(order: Order, store: KnowledgeBase, given: Asked, progress: Callab
         seed=order.seed,
     )
     return Report(
-        kb=str(store.path),
+        kb=order.kb,
         asked=given,
         evaluation=evaluation,
         unreadable={str(given.photos[at].path): why for at, why in photos.errors.items()},
@@ -296,7 +298,9 @@ def _setups(order: Order, n_encoders: int) -> list[Setup]:
             if order.ablation:
                 setups += ablation(n_encoders, vocabulary=vocabulary, texts=kind)
             else:
-                setups += [Setup(preset=preset, vocabulary=vocabulary, texts=kind) for preset in order.presets]
+                # anchors-only reads no texts: beside its row with descriptions another one would be the same.
+                presets = [p for p in order.presets if p != "anchors-only" or (order.texts, kind) != ("both", "names")]
+                setups += [Setup(preset=preset, vocabulary=vocabulary, texts=kind) for preset in presets]
     return setups
 
 

@@ -36,7 +36,7 @@ DEFINITIONS: Final[Mapping[str, str]] = {
     "difference": "of two rows, species by species, with its interval; p by flipping signs of species at random, "
     "corrected for the number of tests (Holm)",
     "open": "all species of the knowledge base can be the answer",
-    "bounded": "only species of the photos measured can be the answer",
+    "bounded": "only species of the photos measured can be the answer: as in a knowledge base of these alone",
 }
 """What each word of the tables means, as reports print it."""
 

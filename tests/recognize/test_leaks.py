@@ -1,0 +1,59 @@
+"""Photos that are anchors, or nearly, are found by file, by perceptual hash and by vector."""
+
+import numpy as np
+from PIL import Image
+
+from data.arrays import as_unit_rows
+from data.files import sha256_hex
+from recognize import load_encoders
+from recognize.encoded import encode_photos, find_leaks
+from recognize.leaks import HASH_BITS, NEAR_COSINE, near_vectors, picture_hash
+
+
+def scene(seed):
+    """A picture of coarse random colours."""
+    rows = np.random.default_rng(seed).integers(0, 256, (9, 12, 3), dtype=np.uint8)
+    return Image.fromarray(rows).resize((360, 270), Image.Resampling.BICUBIC)
+
+
+def bits_between(one, other):
+    return (picture_hash(one) ^ picture_hash(other)).bit_count()
+
+
+def test_the_hash_survives_scaling_and_tells_pictures_apart():
+    assert bits_between(scene(1), scene(1).resize((140, 105))) <= HASH_BITS
+    assert bits_between(scene(1), scene(2)) > 3 * HASH_BITS
+
+
+def test_vectors_are_near_from_the_threshold_on():
+    anchor = np.array([[1.0, 0.0]], dtype=np.float32)
+    at = [NEAR_COSINE + 1e-4, NEAR_COSINE - 1e-4, 0.0]
+    photos = as_unit_rows([[cosine, np.sqrt(1 - cosine**2)] for cosine in at])
+    assert near_vectors(photos, anchor).tolist() == [True, False, False]
+    assert near_vectors(photos, anchor[:0]).tolist() == [False] * 3
+
+
+def test_a_copy_is_found_by_its_file_and_a_smaller_one_by_its_hash(tmp_path):
+    encoders = load_encoders("plain")
+    scene(1).save(tmp_path / "anchor.png")
+    (tmp_path / "copy.png").write_bytes((tmp_path / "anchor.png").read_bytes())
+    scene(1).resize((200, 150)).save(tmp_path / "smaller.jpg", quality=60)
+    scene(2).save(tmp_path / "other.png")
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    paths = [tmp_path / name for name in ("copy.png", "broken.png", "smaller.jpg", "other.png")]
+    counts = []
+    photos = encode_photos(encoders, paths, on_progress=counts.append)
+    assert (photos.positions.tolist(), list(photos.errors), counts[-1]) == ([0, 2, 3], [1], 4)
+    anchor = tmp_path / "anchor.png"
+    leaks = find_leaks(
+        photos,
+        encoders.visual.encode_images([scene(1)]),
+        digests=[sha256_hex(anchor.read_bytes())],
+        pictures=[anchor, tmp_path / "broken.png"],
+    )
+    assert leaks.same_file.tolist() == [True, False, False]
+    assert leaks.near_hash.tolist() == [True, True, False]
+    assert leaks.near_vector.tolist()[::2] == [True, False]
+    assert leaks.any.tolist() == [True, True, False]
+    kept = photos.only(~leaks.any)
+    assert (kept.positions.tolist(), len(kept.queries), kept.digests) == ([3], 1, photos.digests[2:])

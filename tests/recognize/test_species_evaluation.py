@@ -1,0 +1,202 @@
+"""`compare_setups` against plain loops, with three encoders whose vectors are hashes: nothing to see, all to count."""
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.arrays import as_unit_rows
+from data.contracts import Encoders
+from data.errors import UsageError
+from data.memory import MemoryStore, Sketch
+from recognize.encoded import EncodedPhotos, encode_pictures
+from recognize.encoders.plain_words import PlainWords
+from recognize.species_evaluation import Setup, ablation, compare_setups
+
+_spec = importlib.util.spec_from_file_location("vr_rag_reference", Path(__file__).with_name("vr_rag_reference.py"))
+assert _spec is not None and _spec.loader is not None
+reference = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(reference)
+
+
+class Hashed:
+    """A `TextImageEncoder` whose vectors are random but the same for the same input."""
+
+    max_tokens = None
+
+    def __init__(self, name, dim):
+        self.name, self.dim, self.space = name, dim, f"hashed/{name}"
+
+    def count_tokens(self, text):
+        return len(text.split())
+
+    def _rows(self, contents):
+        seeds = [hashlib.sha256(self.space.encode() + content).digest()[:8] for content in contents]
+        rows = [np.random.default_rng(int.from_bytes(seed)).standard_normal(self.dim) for seed in seeds]
+        return as_unit_rows(rows) if rows else np.empty((0, self.dim), dtype=np.float32)
+
+    def encode_texts(self, texts):
+        return self._rows([text.encode() for text in texts])
+
+    def encode_images(self, images):
+        return self._rows([image.tobytes() for image in images])
+
+
+TEXT_IMAGE = tuple(Hashed(name, dim) for name, dim in (("a", 5), ("b", 6), ("c", 7)))
+ENCODERS = Encoders(profile="plain", text_image=TEXT_IMAGE, visual=Hashed("v", 6), sentence=PlainWords())
+NAMES = [f"{genus} {epithet}" for genus in ("Alba", "Nigra", "Rubra") for epithet in "abcdefghijklmno"]
+
+
+def picture(number):
+    return Image.new("RGB", (2, 2), (number % 256, number // 256, 7))
+
+
+def sketch(number):
+    texts = [f"Text {number} {i}." for i in range(number % 3 + (number < 40))]
+    return Sketch(texts=texts, pictures=[picture(1000 + 10 * number + i) for i in range(number % 4)], common_name=None)
+
+
+STORE = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES)}, ENCODERS)
+
+
+def encoded(n):
+    queries = encode_pictures(ENCODERS, [picture(i) for i in range(n)])
+    return EncodedPhotos(
+        positions=np.arange(n),
+        queries=queries,
+        hashes=np.zeros(n, dtype=np.uint64),
+        digests=("",) * n,
+        errors={},
+    )
+
+
+PHOTOS = encoded(60)
+LABELS = [STORE.taxon_ids[(7 * i) % 20] for i in range(60)]
+
+
+def world(store, kept):
+    """The arrays of a store as the plain loops read them, in the spaces of some encoders."""
+    chunks = [store.chunk_vectors(TEXT_IMAGE[i].space) for i in kept]
+    anchors = store.anchor_vectors("hashed/v")
+    return reference.World(
+        n_species=len(store.taxon_ids),
+        chunks=[table.vectors.tolist() for table in chunks],
+        chunk_owners=chunks[0].owners.tolist(),
+        anchors=anchors.vectors.tolist(),
+        anchor_owners=anchors.owners.tolist(),
+        images=[store.anchor_vectors(TEXT_IMAGE[i].space).vectors.tolist() for i in kept],
+        image_owners=anchors.owners.tolist(),
+    )
+
+
+def ranked_by_loops(store, kept, preset, photo):
+    """Return (species, species of chunks) of one photo by name."""
+    its = world(store, kept)
+    text_queries = [PHOTOS.queries.text_image[i][photo].tolist() for i in kept]
+    visual = PHOTOS.queries.visual[photo].tolist()
+    ids = store.taxon_ids
+    if preset == "vr-rag-v1":
+        chunks, species, _, _ = reference.v1(its, text_queries, visual, 30, "mean")
+    elif preset == "vr-rag-v2":
+        return [ids[i] for i in reference.v2(its, text_queries, visual, 100)[0]], []
+    else:
+        scores = reference.text_scores(its, text_queries)
+        chunks = [row for _, row in reference.best_first([(s, row) for row, s in enumerate(scores)])[:30]]
+        species = reference.each_once([its.chunk_owners[row] for row in chunks])
+    return [ids[i] for i in species], [ids[its.chunk_owners[row]] for row in chunks]
+
+
+def figures_by_loops(store, kept, preset):
+    """Return the mean over photos of each measure."""
+    sums = dict.fromkeys(("top-1", "hit@30", "MRR@5", "MRR@10", "chunk MRR@10", "genus"), 0.0)
+    for photo, label in enumerate(LABELS):
+        species, chunks = ranked_by_loops(store, kept, preset, photo)
+        rank = species.index(label) + 1 if label in species else 10**9
+        chunk_rank = chunks.index(label) + 1 if label in chunks else 10**9
+        sums["top-1"] += rank == 1
+        sums["hit@30"] += rank <= 30
+        sums["MRR@5"] += 1 / rank if rank <= 5 else 0
+        sums["MRR@10"] += 1 / rank if rank <= 10 else 0
+        sums["chunk MRR@10"] += 1 / chunk_rank if chunk_rank <= 10 else 0
+        sums["genus"] += species[0].split("-")[0] == label.split("-")[0]
+    return {name: total / len(LABELS) for name, total in sums.items()}
+
+
+def micro(figures, *names):
+    return {name: figures[name].micro for name in names}
+
+
+def test_the_ablation_has_each_encoder_each_pair_and_all_without_and_with_re_ranker():
+    assert [(setup.encoders, setup.preset) for setup in ablation(1)] == [((0,), "text-only"), ((0,), "vr-rag-v1")]
+    assert [setup.encoders for setup in ablation(2)[::2]] == [(0,), (1,), (0, 1)]
+    assert [setup.encoders for setup in ablation(3)[::2]] == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+
+
+def test_every_row_of_the_ablation_is_what_plain_loops_count():
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, ablation(3), n_resamples=100)
+    assert len(found.figures) == 14
+    for figures in found.figures:
+        expected = figures_by_loops(STORE, figures.setup.encoders, figures.setup.preset)
+        assert micro(figures, *expected) == pytest.approx(expected), figures.setup
+        assert figures.encoder_names == tuple("abc"[i] for i in figures.setup.encoders)
+
+
+def test_the_bounded_vocabulary_is_a_knowledge_base_of_the_asked_species_alone():
+    asked = sorted(set(LABELS))
+    small = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES) if STORE.taxon_ids[i] in asked}, ENCODERS)
+    presets = ("text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
+    bounded = compare_setups(
+        STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset=p, vocabulary="bounded") for p in presets], n_resamples=100
+    )
+    alone = compare_setups(small, ENCODERS, PHOTOS, LABELS, [Setup(preset=p) for p in presets], n_resamples=100)
+    assert [figures.measures for figures in bounded.figures] == [figures.measures for figures in alone.figures]
+    assert {figures.n_searched for figures in bounded.figures} == {20}
+    expected = figures_by_loops(small, (0, 1, 2), "vr-rag-v2")
+    assert bounded.figures[3]["MRR@10"].micro == pytest.approx(expected["MRR@10"])
+
+
+def test_with_names_each_species_has_one_text_that_is_its_name_in_the_prompt():
+    by_name = MemoryStore(
+        {name: Sketch(texts=[f"a photo of {name}"], pictures=sketch(i).pictures) for i, name in enumerate(NAMES)},
+        ENCODERS,
+    )
+    setups = [Setup(preset=preset, texts="names") for preset in ("text-only", "vr-rag-v1", "default")]
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=100)
+    plain = [Setup(preset=setup.preset) for setup in setups]
+    expected = compare_setups(by_name, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
+    assert [figures.measures for figures in found.figures] == [figures.measures for figures in expected.figures]
+
+
+def test_tests_are_paired_by_species_against_the_first_of_the_same_vocabulary():
+    setups = [Setup(preset=p, vocabulary=v) for v in ("open", "bounded") for p in ("text-only", "vr-rag-v1")]
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
+    assert [(t.setup, t.baseline, t.measure) for t in found.tests] == [
+        (setups[1], setups[0], "top-1"),
+        (setups[1], setups[0], "MRR@10"),
+        (setups[3], setups[2], "top-1"),
+        (setups[3], setups[2], "MRR@10"),
+    ]
+    differences = found.figures[1]["MRR@10"].macro - found.figures[0]["MRR@10"].macro
+    assert found.tests[1].test.difference == pytest.approx(differences)
+    assert found.tests[1].test.n == found.n_species == 20
+
+
+def test_a_species_that_the_store_lacks_counts_as_not_found():
+    labels = ["rara-avis"] * 2
+    photos = PHOTOS.only([i < 2 for i in range(60)])
+    (figures,) = compare_setups(STORE, ENCODERS, photos, labels, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
+    assert {measured.micro for measured in figures.measures} == {0.0}
+
+
+def test_a_preset_that_starts_from_what_is_not_there_is_refused():
+    bare = MemoryStore({"Alba alba": Sketch(pictures=[picture(1)])}, ENCODERS)
+    with pytest.raises(UsageError, match="text-only starts from texts"):
+        compare_setups(bare, ENCODERS, PHOTOS, LABELS, [Setup(preset="text-only")])
+    told = MemoryStore({"Alba alba": Sketch(texts=["White."])}, ENCODERS)
+    with pytest.raises(UsageError, match="anchors-only needs anchors"):
+        compare_setups(told, ENCODERS, PHOTOS, LABELS, [Setup(preset="anchors-only")])
+    with pytest.raises(UsageError, match="a label for each"):
+        compare_setups(told, ENCODERS, PHOTOS, LABELS[1:], [Setup(preset="text-only")])
