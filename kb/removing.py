@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -25,6 +26,9 @@ from kb.stages.resolve import removed
 from kb.store import warm_cache
 from kb.taxa import fold
 from kb.verifying import mend_chroma, open_or_rebuild
+
+FILES = "removing"
+"""The fact of the ledger that lists the files of a removal until they are deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +70,12 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
         found = _found(ledger, names)
         keys = {subject.key for subject in found}
         entries = [e for e in (*ledger.entries("taxon"), *ledger.entries("term")) if e.subject_id in keys]
-        files = _files(ledger, keys)
+        files = _files(ledger, keys) | _left_behind(ledger)
         was_indexing = ledger.fact("indexing") is not None
         with ledger.transaction():
             # From here on it is gone for every reader; what a kill leaves in Chroma the next writer takes out.
             ledger.set_fact("indexing", "1")
+            ledger.set_fact(FILES, json.dumps(sorted((file.is_photo, file.sha256) for file in files)))
             ledger.set_left_out((subject.name, subject.reason, "") for subject in found)
             ledger.drop_subjects(keys)
             ledger.set_fact("generation", secrets.token_hex(8))
@@ -82,8 +87,14 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
         unused = files - _files(ledger)
         for file in unused:
             file.unlink_from(layout)
+        ledger.drop_fact(FILES)
         ledger.checkpoint()
     return Removed(names=tuple(subject.name for subject in found), files=len(unused))
+
+
+def _left_behind(ledger: Ledger) -> set[_File]:
+    """Return the files that a removal which was killed has not deleted any more."""
+    return {_File(is_photo=is_photo, sha256=sha256) for is_photo, sha256 in json.loads(ledger.fact(FILES) or "[]")}
 
 
 @contextmanager

@@ -248,3 +248,23 @@ def test_a_removal_that_was_killed_between_ledger_and_chroma_is_finished_by_the_
         assert "avis-003" not in {store.taxon_ids[i] for i in store.anchor_vectors(encoders.visual.space).owners}
     kb.remove(path, ["Avis 004"])
     assert kb.verify(path).ok
+
+
+def test_a_removal_that_stopped_before_its_files_were_deleted_is_finished_by_the_next(path: Path) -> None:
+    with kb.open(path) as store:
+        [entry] = store.species(["avis-003"])
+        photos = [store.anchor_path(anchor.anchor_id) for anchor in entry.anchors]
+    held = [file for folder in ("articles", "anchors") for file in (path / folder).glob("??/*")]
+    contents = [photo.read_bytes() for photo in photos]
+    for photo in photos:  # a folder is nothing that can be deleted as a file
+        photo.unlink()
+        photo.mkdir()
+    with pytest.raises(OSError, match="anchors"):
+        kb.remove(path, ["Avis 003"])
+    for photo, content in zip(photos, contents, strict=True):
+        photo.rmdir()
+        photo.write_bytes(content)
+    assert kb.remove(path, ["Avis 003"]).names == ()
+    assert [photo for photo in photos if photo.exists()] == []
+    assert sum(not file.exists() for file in held) == len(photos) + 1  # and the article
+    assert kb.verify(path).ok
