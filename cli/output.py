@@ -33,7 +33,7 @@ def note(text: str) -> None:
 
 def warn(text: str) -> None:
     """Write a warning to stderr."""
-    note(f"warning: {text}")
+    note("warning: " + _STEERING.sub("", text))  # it may hold names of files and labels of other people's data
 
 
 def as_json(payload: object) -> str:

@@ -220,3 +220,10 @@ def test_what_contradicts_itself_or_leaves_nothing_is_refused(
     draw(OWL, tmp_path / "odd" / "no bird at all" / "1.png")
     odd = cli.call("eval", "species", "odd", "--kb", built_kb)
     assert (odd.exit_code, "the first labels are no bird at all" in odd.stderr) == (5, True)
+
+
+def test_a_warning_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    from cli import output
+
+    output.warn("label \x1b[31mred\x07")
+    assert capsys.readouterr().err == "warning: label [31mred\n"
