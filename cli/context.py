@@ -70,7 +70,7 @@ def context(
     --api-url, or api_url in the settings), then the web where [llm.search] is set; where [llm.text] is set, that model
     writes the passage, out of what was found alone. What search and model cost is said on stderr.
 
-    Example: kb context "Water frogs in amplexus position"
+    Example: kb context "Two frogs in amplexus"
     """
     from cli.queries import AskedQuery, read_queries
     from data.codec import to_json

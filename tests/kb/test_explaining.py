@@ -54,7 +54,7 @@ def test_plurals_are_found_under_their_singular(terms: WikiTerms) -> None:
 
 
 def test_what_is_not_about_living_things_explains_nothing(terms: WikiTerms) -> None:
-    assert explained(terms, "an elephant near a fence") == []
+    assert explained(terms, "an elephant at the fence") == []
 
 
 def test_a_disambiguation_explains_nothing(terms: WikiTerms, wiki: FaultyWiki) -> None:
@@ -96,7 +96,7 @@ def test_the_real_wiki_explains_amplexus_and_birds(wiki_api_url: str) -> None:
     source = WikipediaSource(wiki_api_url, contact=None)
     terms = WikiTerms(source)
     try:
-        [amplexus] = terms.explain("Water frogs in amplexus position", known=())
+        [amplexus] = terms.explain("Two frogs in amplexus", known=())
         assert amplexus.name == "Amplexus"
         assert "male clasps the female from behind" in amplexus.definition
         assert amplexus.source is not None

@@ -102,7 +102,7 @@ def found_species(query: str) -> list[str]:
 
 
 def test_a_term_gives_its_definition_what_to_look_for_and_its_source() -> None:
-    found = context(STORE, "Water frogs in amplexus position", ENCODER)
+    found = context(STORE, "Two frogs in amplexus", ENCODER)
     assert found.found
     assert found.passage == (
         "Amplexus: The mating embrace of frogs and toads: the male clasps the female from behind. "
@@ -300,7 +300,7 @@ def test_a_large_knowledge_base_answers_in_well_under_a_second_once_loaded() -> 
     begin = time.perf_counter()
     assert search(store, "red crown and a long white tail", encoder)
     assert search(store, "Gennus17 speccies17", encoder)
-    assert context(store, "Water frogs in amplexus position", encoder).found
+    assert context(store, "Two frogs in amplexus", encoder).found
     assert time.perf_counter() - begin < 3  # three answers; about 0.4 s
 
 

@@ -39,7 +39,7 @@ def found(query: str) -> list[str]:
         ("stag beetle without mandibles", ["term:mandible"]),
         ("deer flagging its tail", ["term:flagging"]),
         ("a peacock displaying its feathers", ["term:display"]),
-        ("a beached orca", ["term:stranding"]),
+        ("a beached dolphin", ["term:stranding"]),
         ("tagged turtles on the sand", ["term:tag"]),
         ("preened and preening", ["term:preening", "term:preening"]),
         ("maned wolf", ["term:mane"]),
@@ -53,10 +53,10 @@ def test_a_word_of_the_trade_is_found_where_it_is_meant(query: str, expected: li
 @pytest.mark.parametrize(
     "query",
     [
-        "death cap mushroom",
+        "a death cap",
         "a bottle cap on the beach",
         "Scarlet Waxy Cap in bare hands",
-        "a male velvet ant",
+        "velvet ant, a male",
         "an ant carrying a leaf",
         "the hood of a car",
         "a comb on a table",
@@ -88,9 +88,9 @@ def test_displaying_something_is_no_display() -> None:
 @pytest.mark.parametrize(
     ("query", "group"),
     [
-        ("puffins carrying food", "puffins"),
-        ("A meadowlark vocalizing", "meadowlark"),
-        ("Tagged swan", "swan"),
+        ("puffins with food", "puffins"),
+        ("a vocalizing meadowlark", "meadowlark"),
+        ("a swan that is tagged", "swan"),
         ("two warblers at a pool", "warblers"),
         ("a godwit's bill", "godwit's"),
         ("three kites above a field, birds of prey", "kites"),
