@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from recognize.photos import Decoded, ImageSource, decode_in_batches
 from recognize.presets import Settings, find_preset
 from recognize.stages import AnchorPooling, Queries, Ranking
 
+_MOST_ENTRIES: Final = 4_000  # species whose entries are kept in memory, some 10 MB
 _DIGITS: Final = 6  # of the scores shown; float32 has no more to say
 
 
@@ -123,6 +125,7 @@ class Recognizer:
         self._encoders = encoders
         self._knowledge = read_knowledge(store, encoders)
         self._lineages: dict[int, Lineage] = {}
+        self._entries: dict[int, SpeciesEntry] = {}
         self._parameters: Parameters | None = None
         self.calibration_id: str | None = None
         self.misfit = ""
@@ -155,9 +158,7 @@ class Recognizer:
             images: paths, bytes of picture files, PIL pictures, or `data.images.Photo`s.
         """
         for batch, rankings, queries, seconds in self._ranked(images):
-            wanted = sorted({int(i) for ranking in rankings for i in ranking.species[: self.k]})
-            taxon_ids = [self._store.taxon_ids[i] for i in wanted]
-            entries = dict(zip(wanted, self._store.species(taxon_ids), strict=True))
+            entries = self._entries_of({int(i) for ranking in rankings for i in ranking.species[: self.k]})
             at = 0
             for decoded in batch:
                 if decoded.photo is None:
@@ -193,24 +194,35 @@ class Recognizer:
             yield batch, rankings, queries, seconds / max(1, len(queries))
 
     def _encoded(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], Queries, float]]:
-        """Yield batches with their vectors and the seconds that these took; the next is encoded meanwhile."""
+        """Yield batches with their vectors and the seconds that these took; the next two are encoded meanwhile."""
         batches = decode_in_batches(images, batch_size=self._batch_size, n_threads=self._n_decoders)
-        waiting: tuple[list[Decoded], Future[tuple[Queries, float]]] | None = None
-        with ThreadPoolExecutor(1, thread_name_prefix="encode") as pool:
+        waiting: deque[tuple[list[Decoded], Future[tuple[Queries, float]]]] = deque()
+        # Two at a time: at the end of a batch there are fewer pictures left than cores.
+        with ThreadPoolExecutor(2, thread_name_prefix="encode") as pool:
             for batch, _ in batches:
                 pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
-                coming = batch, pool.submit(self._encode, pictures)
-                if waiting is not None:
-                    yield waiting[0], *waiting[1].result()
-                waiting = coming
-            if waiting is not None:
-                yield waiting[0], *waiting[1].result()
+                waiting.append((batch, pool.submit(self._encode, pictures)))
+                if len(waiting) > 2:
+                    done, coming = waiting.popleft()
+                    yield done, *coming.result()
+            while waiting:
+                done, coming = waiting.popleft()
+                yield done, *coming.result()
 
     def _encode(self, pictures: Sequence[Image]) -> tuple[Queries, float]:
         """Return the vectors of some pictures, and the seconds that they took."""
         start = time.perf_counter()
         queries = encode_pictures(self._encoders, pictures)
         return queries, time.perf_counter() - start
+
+    def _entries_of(self, species: set[int]) -> dict[int, SpeciesEntry]:
+        """Return the entries of species by position; those of the last batches are kept, since birds come again."""
+        if len(self._entries) > _MOST_ENTRIES:
+            self._entries = {}
+        new = sorted(species - self._entries.keys())
+        found = self._store.species([self._store.taxon_ids[i] for i in new])
+        self._entries |= dict(zip(new, found, strict=True))
+        return self._entries
 
     def _candidates(
         self, ranking: Ranking, query: FloatArray, entries: dict[int, SpeciesEntry]
