@@ -1,7 +1,8 @@
 """Models behind OpenAI-compatible servers, and the wrappers that keep replies, ask again, and limit the cost.
 
 A stack is put together from the inside: `OpenAIChat` asks once, `BudgetedChat` keeps each try within a limit,
-`RetryingChat` asks again, `CachedChat` keeps what came. `Connection` is all of them over one `Endpoint`.
+`KeepingChat` keeps what came, `RetryingChat` asks again, `CachedChat` asks only what is not kept. `Connection` is all
+of them over one `Endpoint`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import BudgetedChat as BudgetedChat
     from kb.endpoints.budget import Meter as Meter
     from kb.endpoints.cache import CachedChat as CachedChat
+    from kb.endpoints.cache import KeepingChat as KeepingChat
     from kb.endpoints.cache import ReplyCache as ReplyCache
     from kb.endpoints.connection import Connection as Connection
     from kb.endpoints.endpoint import Endpoint as Endpoint
@@ -31,6 +33,7 @@ _HOMES = {
     "ChatWebSearch": "web_search",
     "Connection": "connection",
     "Endpoint": "endpoint",
+    "KeepingChat": "cache",
     "Meter": "budget",
     "OpenAIChat": "openai_chat",
     "Prices": "endpoint",
@@ -46,6 +49,7 @@ __all__ = [
     "ChatWebSearch",
     "Connection",
     "Endpoint",
+    "KeepingChat",
     "Meter",
     "OpenAIChat",
     "Prices",

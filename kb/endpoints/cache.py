@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from data.background import in_background
 from data.codec import dumps, loads
 from data.contracts import ChatModel
 from data.errors import NotCached, Refused, StoreError
@@ -213,10 +214,8 @@ def _as_cached(reply: ChatReply) -> ChatReply:
 class CachedChat:
     """Implements `ChatModel` by replies that are kept, and by another model for those that are not yet.
 
-    Refusals are kept too: asked again, the model would decline again, and charge again.
-
     Args:
-        inner: the model that is asked.
+        inner: the model that is asked; a `KeepingChat`, so that its replies are kept.
         cache: where replies are kept.
         offline: whether the cache alone may answer.
         meter: counts the replies that came from the cache.
@@ -236,7 +235,7 @@ class CachedChat:
         return self._inner.name
 
     async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the kept reply, else the model's, which is kept before it is returned.
+        """Return the kept reply, else the model's.
 
         Raises:
             NotCached: offline, if it is not kept.
@@ -254,10 +253,46 @@ class CachedChat:
             raise NotCached(
                 f"offline, and no reply of {self.name} to this request is kept", hint="run it once without --offline"
             )
-        try:
-            reply = await self._inner.reply(request)
-        except Refused as error:
-            await self._cache.keep(self.name, request, refusal=str(error))
-            raise
-        await self._cache.keep(self.name, request, reply=reply)
-        return reply
+        return await self._inner.reply(request)
+
+
+class KeepingChat:
+    """Implements `ChatModel` by another one, and keeps what it says before it is handed on.
+
+    At most `n_at_risk` requests are on their way at once, from being asked for until their reply is on the disk. So a
+    kill costs no more than these, however slow the disk is. Refusals are kept too: asked again, the model would decline
+    again, and charge again.
+
+    Args:
+        inner: the model that is asked, one try a reply.
+        cache: where replies are kept.
+        n_at_risk: at most so many at once.
+    """
+
+    def __init__(self, inner: ChatModel, cache: ReplyCache, *, n_at_risk: int) -> None:
+        self._inner = inner
+        self._cache = cache
+        self._n_at_risk = n_at_risk
+        self._slots: asyncio.Semaphore | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked."""
+        return self._inner.name
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Return the reply once it is kept."""
+        # In one event loop, whoever asks: a semaphore belongs to a loop.
+        return await in_background(self._reply(request))
+
+    async def _reply(self, request: ChatRequest) -> ChatReply:
+        if self._slots is None:
+            self._slots = asyncio.Semaphore(self._n_at_risk)
+        async with self._slots:
+            try:
+                reply = await self._inner.reply(request)
+            except Refused as error:
+                await self._cache.keep(self.name, request, refusal=str(error))
+                raise
+            await self._cache.keep(self.name, request, reply=reply)
+            return reply

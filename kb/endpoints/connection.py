@@ -1,4 +1,4 @@
-"""The whole stack over one endpoint: what is kept, else tried within the budget, and tried again."""
+"""The whole stack over one endpoint: what is kept, else tried within the budget, kept, and tried again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from data.contracts import ChatModel
 from data.errors import UsageError
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.budget import Budget, BudgetedChat
-from kb.endpoints.cache import CachedChat, ReplyCache
+from kb.endpoints.cache import CachedChat, KeepingChat, ReplyCache
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.openai_chat import OpenAIChat
 from kb.endpoints.retrying import ChatPatience, RetryingChat
@@ -44,8 +44,12 @@ class Connection:
         self.endpoint = endpoint
         self.budget = budget or Budget()
         self._bare = OpenAIChat(endpoint, key)
-        within = BudgetedChat(self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens)
-        self._retrying = RetryingChat(within, patience)
+        tried: ChatModel = BudgetedChat(
+            self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens
+        )
+        if cache is not None:
+            tried = KeepingChat(tried, cache, n_at_risk=endpoint.max_concurrent)
+        self._retrying = RetryingChat(tried, patience)
         self._cache = cache
         self._model: ChatModel = self._retrying
         if cache is not None:

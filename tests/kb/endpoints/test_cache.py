@@ -196,6 +196,33 @@ def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_no
     assert [reply.text if reply else None for reply in kept] == [str(i) for i in range(60)]
 
 
+def test_what_is_asked_and_not_yet_on_the_disk_never_exceeds_the_requests_at_a_time(tmp_path: Path) -> None:
+    """Another process holds the file, so no reply can be written: then none but the first two are asked for."""
+    path = tmp_path / "replies.sqlite"
+    requests = [replace(ASKED, seed=seed) for seed in range(6)]
+
+    async def ask_all(chat: Connection, server: OpenAIServer, blocker: sqlite3.Connection) -> int:
+        tasks = [asyncio.create_task(chat.reply(request)) for request in requests]
+        while sum(call.is_answered for call in server.calls) < 2:
+            await asyncio.sleep(0.01)
+        # Time in which a third would come, were there a way for it; on a slow machine too little to prove a fault.
+        await asyncio.sleep(0.3)
+        n_asked = server.n_calls
+        blocker.execute("ROLLBACK")
+        await asyncio.gather(*tasks)
+        return n_asked
+
+    ReplyCache(path).put("another", ASKED, reply=REPLY)
+    blocker = sqlite3.connect(path, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with OpenAIServer(Answer(text="Yes")) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, max_concurrent=2)
+        with Connection(endpoint, KEY, cache=ReplyCache(path)) as chat:
+            assert asyncio.run(ask_all(chat, server, blocker)) == 2
+        assert server.n_calls == 6
+    blocker.close()
+
+
 def test_offline_without_a_cache_would_ask_after_all_and_is_refused() -> None:
     with pytest.raises(UsageError, match="none is given"):
         Connection(Endpoint(model="m"), offline=True)
