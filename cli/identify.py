@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from cli import options, output, rows, wiring
-from cli.progress import counted
+from cli.parquet import ParquetTable
+from cli.progress import ProgressForm, counted
 from cli.resume import ResumableOutput
 from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
+    from data.records import Identification
     from kb.store import KnowledgeBase
     from recognize import Recognizer
 
@@ -80,6 +82,12 @@ ABSENT_SHARE = 0.2
     "--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Write there, and go on where an earlier run stopped.",
 )  # fmt: skip
+@click.option("--retry-failed", is_flag=True, help="Try photos again that an earlier run could not read.")
+@click.option("--no-resume", is_flag=True, help="Begin FILE anew, whatever an earlier run wrote.")
+@click.option(
+    "--progress", type=click.Choice(get_args(ProgressForm)), default="auto", show_default=True,
+    help="On stderr: bars or lines, or a line of JSON a second.",
+)  # fmt: skip
 @click.pass_context
 def identify(
     ctx: click.Context,
@@ -97,11 +105,15 @@ def identify(
     offline: bool,
     form: str | None,
     file: Path | None,
+    retry_failed: bool,
+    no_resume: bool,
+    progress: ProgressForm,
 ) -> None:
     """Name the species in photos: candidates with the score of each stage, best first.
 
     Folders are searched to the bottom; - reads paths from stdin. A photo that cannot be read is a row with an error and
-    the run goes on: exit code 7, or 5 if none could be read.
+    the run goes on: exit code 7, or 5 if none could be read. A run with --output that was stopped, or killed, goes on
+    when it is run again; rows that are there stay, but for those of photos that have changed since.
 
     Where the knowledge base is calibrated (the one that ships is), the answer has a confidence: how likely it is right,
     given that the bird is in the knowledge base. A species less sure than --min-confidence gives way to its genus, then
@@ -116,6 +128,8 @@ def identify(
     if not reader and (offline or max_cost is not None or reader_passes > 1):
         raise UsageError("--reader-passes, --max-cost and --offline go with --reader")
     settings = options.settings(kb=kb)
+    if file is None and (retry_failed or no_resume):
+        raise UsageError("--retry-failed and --no-resume go with --output")
     sink_form = _format(form, file)
     quiet = options.invocation().quiet
     found = _find(photos)
@@ -133,26 +147,31 @@ def identify(
                 wiring.reading(settings, n_passes=reader_passes, max_cost=max_cost, offline=offline)
             )
             parameters |= {"reader": settings.llm["vision"].name, "reader_passes": reader_passes}
-        sink = _sink(sink_form, file, settings.home, parameters)
+        sink = _sink(sink_form, file, settings.home, parameters, retry_failed=retry_failed, start_over=no_resume)
         stack.enter_context(sink)
         todo = [photo for photo in found if photo not in sink.done]
-        if sink.done and not quiet:
-            output.note(f"{output.plural(len(found) - len(todo), 'photo')} of {len(found):,} done before")
+        n_failed = len(sink.failed.intersection(found))
+        if len(todo) < len(found) and not quiet:
+            again = f", {n_failed:,} of them in vain (--retry-failed tries them again)" if n_failed else ""
+            output.note(f"{output.plural(len(found) - len(todo), 'photo')} of {len(found):,} done before{again}")
         # Bars and rows would tear each other up on one terminal.
-        is_shown = not quiet and len(todo) > 1 and (file is not None or not sys.stdout.isatty())
-        n_failed = 0
+        is_shown = progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
         made = reading(recognizer.identify(todo))
-        for row in counted(made, len(todo), "photos", quiet=not is_shown):
+        for row in counted(made, len(todo), "photos", quiet=quiet or not is_shown, form=progress, failed=_has_failed):
             why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and sink_form == "table" else ""
             if cards is not None:
                 wiring.write_card(store, row, cards)
-            sink.add(row.image, rows.lines(sink_form, row, why=why), ok=row.status == "ok")
-            n_failed += row.status == "error"
+            sink.add(row.image, rows.lines(sink_form, row, why=why), ok=not _has_failed(row))
+            n_failed += _has_failed(row)
     if n_failed == len(found):
         raise NothingReadable(f"none of {output.plural(n_failed, 'photo')} could be read")
     if n_failed:
         output.warn(f"{n_failed:,} of {output.plural(len(found), 'photo')} could not be read")
         ctx.exit(EXIT_PARTLY)
+
+
+def _has_failed(row: Identification) -> bool:
+    return row.status == "error"
 
 
 def leave_cores_to_the_encoder() -> None:
@@ -203,24 +222,39 @@ def _parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, objec
 
 
 def _sink(
-    form: rows.Form, file: Path | None, home: Path, parameters: dict[str, object]
+    form: rows.Form,
+    file: Path | None,
+    home: Path,
+    parameters: dict[str, object],
+    *,
+    retry_failed: bool,
+    start_over: bool,
 ) -> ResumableOutput | rows.Printed:
     if file is None:
         return rows.Printed(form)
+    is_parquet = form == "parquet"
     return ResumableOutput(
-        file,
+        file.with_name(f"{file.name}.part") if is_parquet else file,
         folder=home / "identify",
         parameters={**parameters, "format": form},
         header=rows.header(form),
         image_of=partial(rows.image_of, form),
+        retry_failed=retry_failed,
+        start_over=start_over,
+        table=ParquetTable(file, rows.COLUMNS) if is_parquet else None,
     )
 
 
 def _format(form: str | None, file: Path | None) -> rows.Form:
     """Return the format that was asked for, else the one that the file's name says."""
     if file is None:
+        if form == "parquet":
+            raise UsageError("--format parquet needs --output FILE", hint="a Parquet file is written as a whole")
         return rows.form_of(form or "table")
-    form = form or {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}.get(file.suffix.lower())
+    suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
+    form = form or suffixes.get(file.suffix.lower())
     if form is None or form == "table":
-        raise UsageError(f"--output {file} needs --format csv or jsonl", hint="or a name that ends in .csv or .jsonl")
+        raise UsageError(
+            f"--output {file} needs --format csv, jsonl or parquet", hint="or a name that ends in one of these"
+        )
     return rows.form_of(form)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from cli.output import note
 from data.records import Progress
@@ -14,7 +15,11 @@ from data.records import Progress
 if TYPE_CHECKING:
     import rich.progress
 
+ProgressForm = Literal["auto", "jsonl"]
+"""Bars or lines for people, whichever stderr can show; or lines of JSON for a program that reads stderr."""
+
 LINE_EVERY_S = 10.0  # where stderr is no terminal
+JSON_EVERY_S = 1.0
 
 ItemT = TypeVar("ItemT")
 
@@ -33,12 +38,22 @@ def stage_progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
         yield lambda progress: meter(progress.stage, progress.done, progress.total, progress.failed)
 
 
-def counted(items: Iterable[ItemT], total: int, noun: str, *, quiet: bool) -> Iterator[ItemT]:
-    """Yield the items and show how many of `total` have gone by."""
-    with _meter(quiet=quiet) as meter:
+def counted(
+    items: Iterable[ItemT],
+    total: int,
+    noun: str,
+    *,
+    quiet: bool,
+    form: ProgressForm = "auto",
+    failed: Callable[[ItemT], bool] = lambda _item: False,
+) -> Iterator[ItemT]:
+    """Yield the items and show how many of `total` have gone by, and how many of those `failed` says went wrong."""
+    n_failed = 0
+    with _meter(quiet=quiet, form=form) as meter:
         for done, item in enumerate(items, 1):
             yield item
-            meter(noun, done, total)
+            n_failed += failed(item)
+            meter(noun, done, total, n_failed)
 
 
 @contextmanager
@@ -64,15 +79,33 @@ def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds:
     return ", ".join(parts)
 
 
+def json_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
+    """Return the same as a line of JSON; `left_s` is null where nobody can tell.
+
+    Example:
+        >>> json_line("photos", 50, 150, 2, seconds=5)
+        '{"progress": "photos", "done": 50, "total": 150, "failed": 2, "seconds": 5, "left_s": 10.0}'
+    """
+    left = round(seconds / done * max(0, total - done), 1) if done and total else None
+    known: dict[str, object] = {"progress": name, "done": done, "total": total or None, "failed": failed}
+    return json.dumps({**known, "seconds": round(seconds, 1), "left_s": left})
+
+
 @contextmanager
-def _meter(*, quiet: bool) -> Iterator[Meter]:
+def _meter(*, quiet: bool, form: ProgressForm = "auto") -> Iterator[Meter]:
     if quiet:
         yield lambda name, done, total, failed=0: None
+    elif form == "jsonl":
+        told = _LineMeter(json_line, every_s=JSON_EVERY_S)
+        try:
+            yield told
+        finally:
+            told.close()
     elif sys.stderr.isatty():
         with _bars() as bars:
             yield _BarMeter(bars)
     else:
-        lines = _LineMeter()
+        lines = _LineMeter(progress_line, every_s=LINE_EVERY_S)
         try:
             yield lines
         finally:
@@ -80,9 +113,10 @@ def _meter(*, quiet: bool) -> Iterator[Meter]:
 
 
 class _LineMeter:
-    """A line when a run is over or the next one begins, and every ten seconds of a long one."""
+    """A line when a run is over or the next one begins, and now and then in a long one."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: Callable[..., str], *, every_s: float) -> None:
+        self._line, self._every_s = line, every_s
         self._last: tuple[str, int, int, int] | None = None
         self._began = self._told = 0.0
 
@@ -92,7 +126,7 @@ class _LineMeter:
             self.close()
             self._began = self._told = now
         self._last = (name, done, total, failed)
-        if now - self._told >= LINE_EVERY_S:
+        if now - self._told >= self._every_s:
             self._tell()
 
     def close(self) -> None:
@@ -104,7 +138,7 @@ class _LineMeter:
     def _tell(self) -> None:
         if self._last is not None:
             self._told = time.monotonic()
-            note(progress_line(*self._last, seconds=self._told - self._began))
+            note(self._line(*self._last, seconds=self._told - self._began))
 
 
 class _BarMeter:

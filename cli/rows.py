@@ -1,42 +1,41 @@
-"""Identifications as rows: tables for people, csv (a row a candidate) and jsonl (a line a photo) for programs."""
+"""Identifications as rows: tables for people; csv, parquet (a row a candidate), jsonl (a line a photo) for programs."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from cli.output import as_table, wrapped, write_rows
 from data.records import Answer, Candidate, Identification
 
-Form = Literal["table", "csv", "jsonl"]
+Form = Literal["table", "csv", "jsonl", "parquet"]
 FORMATS: tuple[Form, ...] = get_args(Form)
 
 # The stages whose scores have a csv column of their own; `--format jsonl` has every score of every preset.
 STAGES = ("text", "visual")
 # The stages of all presets in the order in which a table shows them; docs/identify.md says what they are.
-TABLE_STAGES = ("text", "visual", "known", "text_part", "visual_part", "known_part")
+TABLE_STAGES = ("list", "text", "visual", "known", "text_part", "visual_part", "known_part")
 WORTH_SAYING = 0.25  # of the chance that a bird is not in the knowledge base
-CSV_COLUMNS = (
-    "image",
-    "status",
-    "error",
-    "rank",
-    "taxon_id",
-    "scientific_name",
-    "common_name",
-    "score",
-    *(f"score_{stage}" for stage in STAGES),
-    "answer_rank",
-    "answer_name",
-    "confidence",
-    "absent",
-    "preset",
-    "kb",
-    "seconds",
-)
+COLUMNS: Mapping[str, str] = {
+    **dict.fromkeys(("image", "status", "error"), "text"),
+    "rank": "integer",
+    **dict.fromkeys(("taxon_id", "scientific_name", "common_name"), "text"),
+    **dict.fromkeys(("score", *(f"score_{stage}" for stage in STAGES)), "number"),
+    **dict.fromkeys(("answer_rank", "answer_name"), "text"),
+    **dict.fromkeys(("confidence", "absent"), "number"),
+    **dict.fromkeys(("preset", "kb"), "text"),
+    "seconds": "number",
+    "date": "text",
+    **dict.fromkeys(("latitude", "longitude", "score_list", "score_without_list"), "number"),
+    "answer_without_list": "text",
+    "confidence_without_list": "number",
+}
+"""Column of csv and parquet -> text, integer or number; new ones come at the end."""
+CSV_COLUMNS = tuple(COLUMNS)
 
 
 def header(form: Form) -> str:
@@ -55,13 +54,20 @@ def lines(form: Form, row: Identification, *, why: str = "") -> str:
         from data.codec import to_json
 
         return json.dumps(to_json(row), ensure_ascii=False) + "\n"
-    return _csv_lines(row) if form == "csv" else _text(row, why) + "\n\n"
+    if form == "csv":
+        return "".join(map(_csv_line, _flat(row)))
+    if form == "parquet":
+        return "".join(
+            json.dumps(dict(zip(CSV_COLUMNS, values, strict=True)), ensure_ascii=False) + "\n" for values in _flat(row)
+        )
+    return _text(row, why) + "\n\n"
 
 
 class Printed:
     """Rows that go to stdout as they come; has the methods of `ResumableOutput`."""
 
     done: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
 
     def __init__(self, form: Form) -> None:
         self._form = form
@@ -84,39 +90,33 @@ def image_of(form: Form, line: str) -> str:
     Raises:
         ValueError, KeyError, IndexError: if the row was cut off.
     """
-    if form == "jsonl":
+    if form in {"jsonl", "parquet"}:
         return str(json.loads(line)["image"])
     return next(csv.reader([line], strict=True))[0]
 
 
-def _csv_lines(row: Identification) -> str:
-    def line(rank: int | None, candidate: Candidate | None) -> str:
-        scores = candidate.scores if candidate else {}
-        answer = row.answer
-        return _csv_line(
-            (
-                row.image,
-                row.status,
-                row.error,
-                rank,
-                candidate and candidate.taxon_id,
-                candidate and candidate.scientific_name,
-                candidate and candidate.common_name,
-                candidate and candidate.score,
-                *(scores.get(stage) for stage in STAGES),
-                answer and answer.rank,
-                answer and answer.name,
-                answer and answer.confidence,
-                answer and answer.absent,
-                row.preset,
-                row.kb,
-                row.seconds,
-            )
-        )
-
+def _flat(row: Identification) -> list[tuple[object, ...]]:
+    """Return the values of `COLUMNS` for each candidate of a photo; one row where there is none."""
+    answer, without = row.answer, row.answer_without_list
+    photo = (row.image, row.status, row.error)
+    answered = (
+        *((answer.rank, answer.name, answer.confidence, answer.absent) if answer else (None,) * 4),
+        *(row.preset, row.kb, row.seconds, row.date, *(row.place or (None, None))),
+    )
+    unlisted = (without.name, without.confidence) if without else (None, None)
     if not row.candidates:
-        return line(None, None)
-    return "".join(line(rank, candidate) for rank, candidate in enumerate(row.candidates, 1))
+        return [(*photo, *(None,) * (5 + len(STAGES)), *answered, None, None, *unlisted)]
+    return [
+        (
+            *photo,
+            *(rank, candidate.taxon_id, candidate.scientific_name, candidate.common_name, candidate.score),
+            *map(candidate.scores.get, STAGES),
+            *answered,
+            *(candidate.scores.get("list"), candidate.score_without_list),
+            *unlisted,
+        )
+        for rank, candidate in enumerate(row.candidates, 1)
+    ]
 
 
 def _csv_line(values: tuple[object, ...]) -> str:
@@ -131,13 +131,19 @@ def _text(row: Identification, why: str) -> str:
     if row.status == "error":
         return f"{row.image}\n  error: {row.error}"
     stages = _table_stages(row.candidates)
-    columns = ["#", "common name", "scientific name", "score", *stages]
+    has_list = row.species_list is not None
+    numbers = ["score", *(["without list"] if has_list else []), *stages]
+    columns = ["#", "common name", "scientific name", *numbers]
     table = [
-        (rank, candidate.common_name, candidate.scientific_name, candidate.score, *map(candidate.scores.get, stages))
+        (
+            *(rank, candidate.common_name, candidate.scientific_name, candidate.score),
+            *([candidate.score_without_list] if has_list else []),
+            *map(candidate.scores.get, stages),
+        )
         for rank, candidate in enumerate(row.candidates, 1)
     ]
-    scores = as_table(columns, table, right=["#", "score", *stages])
-    shown = f"{row.image}\n  {answer_text(row)}{_reader_text(row)}\n{scores}"
+    scores = as_table(columns, table, right=["#", *numbers])
+    shown = f"{row.image}\n  {answer_text(row)}{_without_list_text(row)}{_reader_text(row)}\n{scores}"
     return f"{shown}\n{why}" if why else shown
 
 
@@ -150,6 +156,16 @@ def _table_stages(candidates: Sequence[Candidate]) -> list[str]:
     encoders = sorted(given.difference(TABLE_STAGES))
     several = [name for name in encoders if any(c.scores.get(name) != c.scores.get("text") for c in candidates)]
     return [stage for stage in TABLE_STAGES if stage in given] + several
+
+
+def _without_list_text(row: Identification) -> str:
+    """Return what the answer would be without the species list, on a line of its own; nothing where there is no list.
+
+    A reader's choice rests on the candidates, which come with the list.
+    """
+    if row.answer_without_list is None:
+        return ""
+    return f"\n  without the list: {answer_text(replace(row, answer=row.answer_without_list, reader=None))}"
 
 
 def _reader_text(row: Identification) -> str:

@@ -289,6 +289,8 @@ class Candidate:
     scores: Mapping[str, float | None] = field(default_factory=dict)
     anchors: tuple[AnchorMatch, ...] = ()
     summary: str | None = None
+    score_without_list: float | None = None
+    """With a species list: `score` less `scores["list"]`, what being listed gave."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,6 +337,28 @@ class Identification:
     kb: str = ""
     calibration: str | None = None
     seconds: float = 0.0
+    species_list: str | None = None
+    """What tells the species list and its odds from others, where one was given."""
+    answer_without_list: Answer | None = None
+    """What the answer is without it: as it was measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhotoProgress:
+    """How far a run over photos is: `done` of `total` (None: nobody knows), `failed` of them could not be read."""
+
+    done: int
+    failed: int
+    total: int | None
+    seconds: float
+    """Since the first photo was asked for."""
+
+    @property
+    def left_s(self) -> float | None:
+        """The seconds that the rest takes at the speed so far; None where that cannot be told."""
+        if self.total is None or not self.done:
+            return None
+        return self.seconds / self.done * max(0, self.total - self.done)
 
 
 # --- models behind endpoints -------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
@@ -24,6 +24,7 @@ from recognize.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.knowledge import read_knowledge
 from recognize.photos import Decoded, ImageSource, decode_in_batches
 from recognize.presets import Settings, find_preset
+from recognize.progress import OnPhoto, reported
 from recognize.stages import AnchorPooling, Queries, Ranking
 
 _MOST_ENTRIES: Final = 4_000  # species whose entries are kept in memory, some 10 MB
@@ -148,7 +149,7 @@ class Recognizer:
         if preset == "anchors-only" and not n_anchors:
             raise UsageError(f"the preset {preset} needs anchors, and {store.path} holds none", hint="--preset default")
 
-    def identify(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
+    def identify(self, images: Iterable[ImageSource], *, on_photo: OnPhoto | None = None) -> Iterator[Identification]:
         """Yield a row for each photo, in the order given; one that cannot be read is a row with an error.
 
         Photos are read as they are needed, a few batches ahead, so the stream may be endless. Without a calibration
@@ -156,7 +157,15 @@ class Recognizer:
 
         Args:
             images: paths, bytes of picture files, PIL pictures, or `data.images.Photo`s.
+            on_photo: is told after each row how many of them are done, and in vain; of how many, if `images` has a
+                length.
         """
+        rows = self._identified(images)
+        if on_photo is None:
+            return rows
+        return reported(rows, len(images) if isinstance(images, Sized) else None, on_photo)
+
+    def _identified(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
         for batch, rankings, queries, seconds in self._ranked(images):
             entries = self._entries_of({int(i) for ranking in rankings for i in ranking.species[: self.k]})
             at = 0

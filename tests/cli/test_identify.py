@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
+from PIL import Image
 
 CARDINAL = "cardinalis-cardinalis"
 
@@ -243,6 +245,89 @@ def test_a_run_that_was_killed_goes_on_and_ends_like_one_that_was_not(
     assert [float(row["score"]) for row in cut_rows] == pytest.approx(
         [float(row["score"]) for row in whole_rows], abs=1e-5
     )
+
+
+def test_a_photo_that_could_not_be_read_is_tried_again_when_asked_to(cli: Any, built_kb: Path, drawings: Path) -> None:
+    (drawings / "bad.png").write_bytes(b"no picture")
+    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
+    assert cli.call(*asked).exit_code == 7
+    again = cli.call(*asked)
+    assert again.exit_code == 7, "the row with the error is still there"
+    assert "5 photos of 5 done before, 1 of them in vain (--retry-failed tries them again)" in again.stderr
+    retried = cli.call(*asked, "--retry-failed", "--progress", "jsonl")
+    assert retried.exit_code == 7
+    last = json.loads(retried.stderr.splitlines()[-2])
+    assert (last["progress"], last["done"], last["total"], last["failed"]) == ("photos", 1, 1, 1)
+    rows = parsed(Path("out.jsonl").read_text())
+    assert sorted(row["status"] for row in rows) == ["error", "ok", "ok", "ok", "ok"]
+
+
+def test_no_resume_begins_the_file_anew(cli: Any, built_kb: Path, drawings: Path) -> None:
+    photo = drawings / f"{CARDINAL}.png"
+    cli.call("identify", drawings, "--kb", built_kb, "--output", "out.csv", check=True)
+    asked = ("identify", photo, "--kb", built_kb, "--output", "out.csv", "--preset", "vr-rag-v2")
+    cli.call(*asked, "--no-resume", check=True)
+    table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    assert {(row["image"], row["preset"]) for row in table} == {(str(photo), "vr-rag-v2")}
+
+
+@pytest.mark.parametrize("option", ["--retry-failed", "--no-resume"])
+def test_what_goes_with_a_file_needs_one(cli: Any, built_kb: Path, drawings: Path, option: str) -> None:
+    outcome = cli.call("identify", drawings, "--kb", built_kb, option)
+    assert outcome.exit_code == 2
+    assert "go with --output" in outcome.stderr
+
+
+def test_parquet_has_the_rows_of_csv_with_types(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--output")
+    cli.call(*asked, "names.csv", check=True)
+    cli.call(*asked, "names.parquet", check=True)
+    assert sorted(path.name for path in Path().iterdir() if path.name.startswith("names")) == [
+        "names.csv",
+        "names.parquet",
+    ]
+    wanted = pandas.read_csv("names.csv")
+    found = pandas.read_parquet("names.parquet")
+    assert list(found.columns) == list(wanted.columns)
+    named = ["image", "status", "rank", "taxon_id", "answer_name", "preset"]
+    assert found[named].equals(wanted[named])
+    assert str(found["score"].dtype) == "float64"
+    assert found["score"].to_list() == pytest.approx(wanted["score"].to_list(), abs=1e-5)
+
+
+def test_parquet_needs_a_file(cli: Any, built_kb: Path, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--format", "parquet")
+    assert outcome.exit_code == 2
+    assert "--format parquet needs --output FILE" in outcome.stderr
+
+
+def test_place_and_date_of_a_photo_are_in_every_format(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    photo = tmp_path / "here.jpg"
+    with Image.open(drawings / f"{CARDINAL}.png") as drawing:
+        exif = Image.Exif()
+        exif.get_ifd(0x8769)[0x9003] = "2026:05:01 06:30:00"
+        exif.get_ifd(0x8825).update({1: "N", 2: (40.0, 30.0, 0.0), 3: "W", 4: (74.0, 15.0, 0.0)})
+        drawing.convert("RGB").save(photo, exif=exif)
+    asked = ("identify", photo, "--kb", built_kb, "--top", "1", "--output")
+    for name in ("a.csv", "a.jsonl", "a.parquet"):
+        cli.call(*asked, name, check=True)
+    (line,) = csv.DictReader(Path("a.csv").read_text().splitlines())
+    (row,) = parsed(Path("a.jsonl").read_text())
+    (typed,) = pandas.read_parquet("a.parquet").to_dict("records")
+    assert (line["date"], line["latitude"], line["longitude"]) == ("2026-05-01T06:30:00", "40.5", "-74.25")
+    assert (row["date"], row["place"]) == ("2026-05-01T06:30:00", [40.5, -74.25])
+    assert (typed["date"], typed["latitude"], typed["longitude"]) == ("2026-05-01T06:30:00", 40.5, -74.25)
+
+
+def test_progress_as_json_is_on_stderr_and_rows_are_on_stdout(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    outcome = cli.call(*asked, "--progress", "jsonl", check=True)
+    told = parsed(outcome.stderr)
+    assert (told[-1]["done"], told[-1]["total"], told[-1]["failed"], told[-1]["left_s"]) == (4, 4, 0, 0)
+    assert len(parsed(outcome.stdout)) == 4
+    assert cli.call(*asked, "--progress", "jsonl", "--quiet", check=True).stderr == ""
 
 
 def test_output_made_with_another_preset_is_not_mixed(cli: Any, built_kb: Path, drawings: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cli import progress
@@ -48,3 +50,20 @@ def test_a_long_stage_says_where_it_is(capsys: pytest.CaptureFixture[str], monke
 def test_counting_passes_every_item_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(progress.counted(iter("abc"), 3, "photos", quiet=False)) == ["a", "b", "c"]
     assert capsys.readouterr().err == "photos 3 of 3, 0 s\n"
+
+
+def test_counting_says_how_many_were_in_vain(capsys: pytest.CaptureFixture[str]) -> None:
+    list(progress.counted([1, -1, 2, -2], 4, "photos", quiet=False, failed=lambda item: item < 0))
+    assert capsys.readouterr().err == "photos 4 of 4, 2 failed, 0 s\n"
+
+
+def test_a_program_is_told_at_most_once_a_second_and_at_the_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock) / 4)
+    list(progress.counted(range(10), 10, "photos", quiet=False, form="jsonl"))
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["done"] for line in told] == [5, 9, 10]
+    assert told[0].keys() == {"progress", "done", "total", "failed", "seconds", "left_s"}
+    assert told[-1]["left_s"] == 0

@@ -5,23 +5,48 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
+import pandas
+import pyarrow.parquet
 import pytest
 
+from cli.parquet import ParquetTable
 from cli.resume import ResumableOutput
-from data.errors import KnowledgeBaseLocked, UsageError
+from data.errors import BadInput, KnowledgeBaseLocked, UsageError
 
 PARAMETERS = {"preset": "default", "n": 5}
 
 
-def output(folder: Path, **changed: object) -> ResumableOutput:
+def output(folder: Path, *, retry_failed: bool = False, start_over: bool = False, **changed: object) -> ResumableOutput:
     return ResumableOutput(
         folder / "out.csv",
         folder=folder / "journals",
         parameters={**PARAMETERS, **changed},
         header="image,rank\n",
         image_of=lambda line: line.split(",")[0],
+        retry_failed=retry_failed,
+        start_over=start_over,
     )
+
+
+def packed(folder: Path, **columns: str) -> ResumableOutput:
+    return ResumableOutput(
+        folder / "out.parquet.part",
+        folder=folder / "journals",
+        parameters=PARAMETERS,
+        header="",
+        image_of=lambda line: json.loads(line)["image"],
+        table=ParquetTable(folder / "out.parquet", {"image": "text", "rank": "integer", "score": "number", **columns}),
+    )
+
+
+def row(image: str, rank: int, score: float | None = 0.5) -> str:
+    return json.dumps({"image": image, "rank": rank, "score": score}, ensure_ascii=False) + "\n"
+
+
+def table(folder: Path) -> list[dict[str, Any]]:
+    return pandas.read_parquet(folder / "out.parquet").to_dict("records")
 
 
 @pytest.fixture
@@ -41,14 +66,82 @@ def test_a_second_run_finds_the_rows_of_the_first_and_appends(tmp_path: Path, ph
     assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[0]},1\n{photos[0]},2\n{photos[1]},1\n"
 
 
-def test_a_photo_that_failed_is_tried_again_and_has_one_row_in_the_end(tmp_path: Path, photos: list[str]) -> None:
+def test_a_photo_that_failed_keeps_its_row_until_it_is_to_be_tried_again(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},error\n", ok=False)
         first.add(photos[1], f"{photos[1]},1\n", ok=True)
     with output(tmp_path) as second:
-        assert second.done == {photos[1]}
-        second.add(photos[0], f"{photos[0]},1\n", ok=True)
+        assert (second.done, second.failed) == ({photos[0], photos[1]}, {photos[0]})
+    with output(tmp_path, retry_failed=True) as third:
+        assert (third.done, third.failed) == ({photos[1]}, set())
+        third.add(photos[0], f"{photos[0]},1\n", ok=True)
+    with output(tmp_path, retry_failed=True) as fourth:
+        assert fourth.done == {photos[0], photos[1]}
     assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[1]},1\n{photos[0]},1\n"
+
+
+def test_a_photo_that_was_not_there_is_tried_when_it_has_come(tmp_path: Path) -> None:
+    late = tmp_path / "late.jpg"
+    with output(tmp_path) as first:
+        first.add(str(late), f"{late},error\n", ok=False)
+    with output(tmp_path) as second:
+        assert second.done == {str(late)}
+    late.write_bytes(b"a photo")
+    with output(tmp_path) as third:
+        assert third.done == frozenset()
+
+
+def test_the_row_of_a_photo_that_is_gone_stays(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    Path(photos[0]).unlink()
+    with output(tmp_path) as second:
+        assert second.done == {photos[0]}
+    assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[0]},1\n"
+
+
+def test_starting_over_drops_rows_of_other_parameters_but_no_file_of_somebody_else(
+    tmp_path: Path, photos: list[str]
+) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    with output(tmp_path, start_over=True, preset="vr-rag-v1") as second:
+        assert second.done == frozenset()
+    assert (tmp_path / "out.csv").read_text() == "image,rank\n"
+    second.journal.unlink()
+    (tmp_path / "out.csv").write_text("my notes\n")
+    with pytest.raises(UsageError, match="not from an earlier run"), output(tmp_path, start_over=True):
+        pass
+    assert (tmp_path / "out.csv").read_text() == "my notes\n"
+
+
+def test_a_photo_with_rows_missing_from_the_middle_of_the_file_is_made_again(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        for photo in photos:
+            first.add(photo, f"{photo},1\n{photo},2\n", ok=True)
+    file = tmp_path / "out.csv"
+    file.write_text(file.read_text().replace(f"{photos[1]},2\n", ""))
+    with output(tmp_path) as second:
+        assert second.done == {photos[0], photos[2]}
+    assert photos[1] not in file.read_text()
+
+
+def test_a_line_that_only_some_readers_take_for_two_is_one_row(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},a\u2028b\n", ok=True)
+    with output(tmp_path) as second:
+        assert second.done == {photos[0]}
+
+
+def test_a_journal_of_an_earlier_version_still_counts(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n{photos[0]},2\n", ok=True)
+    head, line = first.journal.read_text().splitlines()
+    entry = json.loads(line)
+    del entry["rows"]
+    first.journal.write_text(f"{head}\n{json.dumps(entry)}\n")
+    with output(tmp_path) as second:
+        assert second.done == {photos[0]}
 
 
 def test_a_file_name_that_is_no_utf8_keeps_its_bytes(tmp_path: Path) -> None:
@@ -105,6 +198,81 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not from an earlier run"), output(tmp_path):
         pass
     assert (tmp_path / "out.csv").read_text() == "my notes\n"
+
+
+def test_a_parquet_file_is_there_when_the_run_is_over_and_not_before(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1) + row(photos[0], 2, None), ok=True)
+        assert not (tmp_path / "out.parquet").exists()
+    found = pyarrow.parquet.read_table(tmp_path / "out.parquet")
+    assert [str(kind) for kind in found.schema.types] == ["string", "int64", "double"]
+    assert found.to_pylist() == [
+        {"image": photos[0], "rank": 1, "score": 0.5},
+        {"image": photos[0], "rank": 2, "score": None},
+    ]
+    assert json.loads(found.schema.metadata[b"fieldmark"]) == PARAMETERS
+    assert sorted(path.name for path in tmp_path.glob("*out*")) == ["out.parquet"]
+
+
+def test_a_parquet_file_is_gone_on_with(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1), ok=True)
+    before = (tmp_path / "out.parquet").stat()
+    with packed(tmp_path) as second:
+        assert second.done == {photos[0]}
+    assert (tmp_path / "out.parquet").stat().st_ino == before.st_ino, "nothing new, so it is left alone"
+    with packed(tmp_path) as third:
+        third.add(photos[1], row(photos[1], 1), ok=True)
+    assert [each["image"] for each in table(tmp_path)] == photos[:2]
+
+
+def test_the_rows_of_a_run_that_was_killed_get_into_the_parquet_file(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1), ok=True)
+    with pytest.raises(KeyboardInterrupt), packed(tmp_path) as killed:
+        killed.add(photos[1], row(photos[1], 1), ok=True)
+        raise KeyboardInterrupt
+    assert [each["image"] for each in table(tmp_path)] == photos[:1], "the file of the first run is whole meanwhile"
+    with (tmp_path / "out.parquet.part").open("a") as out:
+        out.write('{"image": "torn')
+    with packed(tmp_path) as third:
+        assert third.done == set(photos[:2])
+    assert [each["image"] for each in table(tmp_path)] == photos[:2]
+
+
+def test_a_photo_that_changed_is_out_of_the_parquet_file(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        for photo in photos:
+            first.add(photo, row(photo, 1), ok=True)
+    Path(photos[1]).write_bytes(b"quite another photo")
+    with packed(tmp_path) as second:
+        assert second.done == {photos[0], photos[2]}
+    assert [each["image"] for each in table(tmp_path)] == [photos[0], photos[2]]
+
+
+def test_a_file_name_that_is_no_utf8_is_spelt_out_in_parquet(tmp_path: Path) -> None:
+    photo = os.fsdecode(os.fsencode(tmp_path) + b"/\xc3\xa9 caf\xe9.jpg")
+    Path(photo).write_bytes(b"a photo")
+    with packed(tmp_path) as first:
+        first.add(photo, row(photo, 1), ok=True)
+    assert [each["image"] for each in table(tmp_path)] == [f"{tmp_path}/é caf\\xe9.jpg"]
+
+
+@pytest.mark.parametrize("content", [b"PAR1 not quite", b"notes"])
+def test_what_is_no_parquet_file_is_left_alone(tmp_path: Path, photos: list[str], content: bytes) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1), ok=True)
+    (tmp_path / "out.parquet").write_bytes(content)
+    with pytest.raises(BadInput, match="cannot be read as Parquet"), packed(tmp_path):
+        pass
+    assert (tmp_path / "out.parquet").read_bytes() == content
+
+
+def test_a_parquet_file_with_other_columns_is_left_alone(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1), ok=True)
+    with pytest.raises(BadInput, match="other columns"), packed(tmp_path, place="text"):
+        pass
 
 
 def test_two_runs_do_not_write_one_file_at_a_time(tmp_path: Path) -> None:
