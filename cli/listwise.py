@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from cli import output
 
 if TYPE_CHECKING:
-    from rerank.cotrr import CotrrReranker, CotrrSettings
+    from rerank.cotrr import CotrrReranker
+    from rerank.cotrr_presets import CotrrSettings
     from rerank.cotrr_tally import CotrrTally
 
 STAGES = ("full", "evaluation", "deconstruction", "ranking")
@@ -32,7 +33,7 @@ class ListwiseOrder:
         Raises:
             ValueError: if they make no sense.
         """
-        from rerank.cotrr import cotrr_settings
+        from rerank.cotrr_presets import cotrr_settings
 
         chosen = cotrr_settings("authors" if self.one_call and preset == "paper" else preset, self.stages)
         given: Mapping[str, object] = {"top_n": self.top, "window": self.window, "n_orders": self.orders}

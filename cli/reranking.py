@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from data.records import Job, RankedImage
     from kb.endpoints import Budget, Connection, ReplyCache
     from rerank.cotrr_tally import CotrrTally
-    from rerank.decompose import DecomposeSettings, Tally
+    from rerank.decompose import Tally
     from rerank.methods import Means
+    from rerank.modes import DecomposeSettings
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat
 
@@ -102,7 +103,7 @@ class RerankOrder:
 
     def settings(self, judge: str) -> DecomposeSettings:
         """The settings of decompose for one of the judges."""
-        from rerank.decompose import settings_of
+        from rerank.modes import settings_of
 
         asks = not self.direct
         mode: Literal["direct", "questions", "context", "full"]

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rerank.cotrr import CotrrReranker as CotrrReranker
-    from rerank.cotrr import CotrrSettings as CotrrSettings
-    from rerank.cotrr import cotrr_settings as cotrr_settings
+    from rerank.cotrr_presets import CotrrSettings as CotrrSettings
+    from rerank.cotrr_presets import cotrr_settings as cotrr_settings
     from rerank.decompose import DecomposeReranker as DecomposeReranker
-    from rerank.decompose import DecomposeSettings as DecomposeSettings
-    from rerank.decompose import settings_of as settings_of
     from rerank.evaluation import RunReport as RunReport
     from rerank.evaluation import evaluate as evaluate
     from rerank.evaluation import evaluate_runs as evaluate_runs
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from rerank.methods import Means as Means
     from rerank.methods import make_reranker as make_reranker
     from rerank.methods import rerank as rerank
+    from rerank.modes import DecomposeSettings as DecomposeSettings
+    from rerank.modes import settings_of as settings_of
     from rerank.order import first_stage as first_stage
     from rerank.running import run_jobs as run_jobs
     from rerank.scheduling import FairChat as FairChat
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "METHODS": "rerank.methods",
     "CotrrReranker": "rerank.cotrr",
-    "CotrrSettings": "rerank.cotrr",
+    "CotrrSettings": "rerank.cotrr_presets",
     "DecomposeReranker": "rerank.decompose",
-    "DecomposeSettings": "rerank.decompose",
+    "DecomposeSettings": "rerank.modes",
     "EncoderJudge": "rerank.judge_encoder",
     "FairChat": "rerank.scheduling",
     "KeptResults": "rerank.kept",
@@ -48,7 +48,7 @@ _HOMES: Final = {
     "SimilarityReranker": "rerank.similarity",
     "VisionJudge": "rerank.judge_vision",
     "VisionSettings": "rerank.judge_vision",
-    "cotrr_settings": "rerank.cotrr",
+    "cotrr_settings": "rerank.cotrr_presets",
     "evaluate": "rerank.evaluation",
     "evaluate_runs": "rerank.evaluation",
     "first_stage": "rerank.order",
@@ -57,7 +57,7 @@ _HOMES: Final = {
     "read_jobs": "rerank.job",
     "rerank": "rerank.methods",
     "run_jobs": "rerank.running",
-    "settings_of": "rerank.decompose",
+    "settings_of": "rerank.modes",
     "trec_lines": "rerank.job",
 }
 

@@ -11,18 +11,20 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from data.records import ChatReply, TokenLogprobs
+from rerank.thoughts import spoken, spoken_from
 
 Spelling = Literal["merged", "exact"]
 YesNo = Literal["yes", "no"]
 
+TOP_LOGPROBS: Final = 20  # the paper's, and the most that servers give
+ANSWER_TOKENS: Final = 5  # room for an answer of one word, where the model neither reasons nor thinks
+THINKING_TOKENS: Final = 4096  # room for thoughts before it
 LEAST_MASS: Final = 0.01  # of yes and no together: below it a token was about something else
 # What tokenizers put around a word: the marks of a leading blank, quotes, points, stars of Markdown.
 _AROUND: Final = " \t\r\n▁Ġ\"'“”‘’`*_.,;:!?()[]{}<>"
 _WORD: Final = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _FINAL: Final = re.compile(r"\banswer\b[\s*_\"'`]*[:=-][\s*_\"'`(]*(yes|no)\b", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"^[\s*_\"'`(-]*(\d+)\s*[.:)\]-]+[\s*_\"'`]*(yes|no)\b", re.IGNORECASE | re.MULTILINE)
-_THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(</\1>|\Z)", re.IGNORECASE | re.DOTALL)
-_THOUGHT_END: Final = re.compile(r"</(think|thinking|thought|reasoning)>", re.IGNORECASE)
 
 
 def word_of(token: str, spelling: Spelling = "merged") -> YesNo | None:
@@ -83,9 +85,9 @@ def answer_span(text: str, *, is_reasoned: bool) -> tuple[int, int] | None:
         >>> text[slice(*answer_span(text, is_reasoned=False))]
         'No'
     """
-    if _THOUGHT.search(text) and not _THOUGHT_END.search(text):
-        return None  # still thinking when it was cut off
-    begin = max((found.end() for found in _THOUGHT_END.finditer(text)), default=0)
+    begin = spoken_from(text)
+    if begin is None:
+        return None
     finals = list(_FINAL.finditer(text, begin))
     if finals:
         return finals[-1].span(1)
@@ -101,11 +103,6 @@ def answer_span(text: str, *, is_reasoned: bool) -> tuple[int, int] | None:
     return first.span(1) if first else None
 
 
-def is_thought(text: str) -> bool:
-    """Return whether a model thought aloud in a reply, by the marks around its thoughts."""
-    return bool(_THOUGHT.search(text) or _THOUGHT_END.search(text))
-
-
 def numbered_spans(text: str, n: int) -> list[tuple[int, int] | None]:
     r"""Return where the answers 1 to `n` of a reply such as `1. Yes` stand, None for each that is missing.
 
@@ -114,9 +111,9 @@ def numbered_spans(text: str, n: int) -> list[tuple[int, int] | None]:
         >>> [span and text[slice(*span)] for span in numbered_spans(text, 3)]
         ['Yes', None, 'no']
     """
-    if _THOUGHT.search(text) and not _THOUGHT_END.search(text):
+    begin = spoken_from(text)
+    if begin is None:
         return [None] * n
-    begin = max((found.end() for found in _THOUGHT_END.finditer(text)), default=0)
     spans: dict[int, tuple[int, int]] = {}
     for found in _NUMBERED.finditer(text[begin:]):  # cut, so that what follows a thought begins a line
         # The last of a number counts: it is the final one after reasoning.
@@ -141,6 +138,6 @@ def text_of(reply: ChatReply) -> str:
 
 def reason_of(text: str) -> str:
     """Return the reasoning of a reply, without what was thought aloud and without the final line."""
-    visible = _THOUGHT.sub("", text)
-    finals = list(_FINAL.finditer(visible))
-    return (visible[: finals[-1].start()] if finals else visible).strip()
+    said = spoken(text)
+    finals = list(_FINAL.finditer(said))
+    return (said[: finals[-1].start()] if finals else said).strip()

@@ -8,11 +8,8 @@ number. Each judgement says how it was obtained.
 from __future__ import annotations
 
 import asyncio
-import io
-import json
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,23 +17,22 @@ from data.contracts import ChatModel, SeenImage
 from data.errors import Refused
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
 from rerank import answers
-from rerank.answers import Spelling, YesNo
+from rerank.answers import ANSWER_TOKENS, THINKING_TOKENS, TOP_LOGPROBS, Spelling, YesNo
+from rerank.costs import total
+from rerank.judgements import answer_of, majority, refused, stated, unclear
 from rerank.pictures import MAX_SIDE, jpeg_of
+from rerank.probing import Abilities, probe
 from rerank.prompting import Prompts, fenced_context
 from rerank.scheduling import all_of
 
-TOP_LOGPROBS: Final = 20  # the paper's, and the most that servers give
 SAMPLING_TEMPERATURE: Final = 1.0  # votes of equal seeds and no temperature would be one vote
-ANSWER_TOKENS: Final = 5
 REASONED_TOKENS: Final = 400
-THINKING_TOKENS: Final = 4096
 _STATED: Final = {
     "type": "object",
     "properties": {"probability": {"type": "integer", "minimum": 0, "maximum": 100}},
     "required": ["probability"],
     "additionalProperties": False,
 }
-_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
 WithoutLogprobs = Literal["stated", "votes", "text"]
 
@@ -66,18 +62,6 @@ class VisionSettings:
             raise ValueError(f"expected an odd number of votes, got {self.n_votes}")
         if self.n_samples < 1 or self.max_side < 1:
             raise ValueError(f"expected n_samples and max_side >= 1, got {self.n_samples} and {self.max_side}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Abilities:
-    """What an endpoint really does, by two tiny pictures: one red, one blue, and the question whether it is red."""
-
-    gives_logprobs: bool
-    """Whether yes or no stood among the alternatives of a token."""
-    is_thinking: bool
-    """Whether it thinks aloud, or spends all its tokens on thoughts, before it answers."""
-    tells_colours: bool
-    """Whether it said yes to red and no to blue; if not, it may not see pictures at all."""
 
 
 class VisionJudge:
@@ -154,7 +138,7 @@ class VisionJudge:
         n_tokens = THINKING_TOKENS if abilities.is_thinking else 8 * len(questions) + 8
         reply = await self._reply(image, prompt, n_tokens=n_tokens)
         if isinstance(reply, Refused):
-            return [_refused(reply) for _ in questions]
+            return [refused(reply) for _ in questions]
         text, tokens = answers.text_of(reply), reply.logprobs or ()
         judged: list[Judgement | None] = []
         for span in answers.numbered_spans(text, len(questions)):
@@ -168,7 +152,7 @@ class VisionJudge:
                 Judgement(probability=probability, answer=said, obtained_by="logprobs; asked together", cost_usd=0.0)
             )
         found = await self._one_by_one(image, questions, judged, query, context)
-        found[0] = _with_cost(found[0], reply.cost_usd)
+        found[0] = replace(found[0], cost_usd=total((found[0].cost_usd, reply.cost_usd)))
         return found
 
     async def _one_by_one(
@@ -244,9 +228,9 @@ class VisionJudge:
 
     def _read(self, reply: ChatReply | Refused, kind: str) -> Judgement:
         if isinstance(reply, Refused):
-            return _refused(reply)
+            return refused(reply)
         if kind == "stated":
-            return _stated(reply)
+            return stated(reply)
         is_reasoned = self._settings.is_reasoned
         text = answers.text_of(reply)
         span = answers.answer_span(text, is_reasoned=is_reasoned)
@@ -270,154 +254,15 @@ class VisionJudge:
                         obtained_by=by, note=note, cost_usd=reply.cost_usd,
                     )  # fmt: skip
             if self._settings.spelling == "exact":
-                return _unclear(reply, "neither Yes nor No among the alternatives")
+                return unclear(reply, "neither Yes nor No among the alternatives")
         if said is None:
-            return _unclear(
-                reply, "no yes or no in the reply" if reply.finish == "stop" else "cut off before an answer"
-            )
+            return unclear(reply, "no yes or no in the reply" if reply.finish == "stop" else "cut off before an answer")
         word = "votes" if kind == "votes" else "text"
         return Judgement(
             probability=float(said == "yes"), answer=said, obtained_by=word, note=note, cost_usd=reply.cost_usd
         )
 
 
-async def probe(chat: ChatModel) -> Abilities:
-    """Return what an endpoint really does; two cheap calls, and two longer ones where these were cut off.
-
-    Source:
-        None; servers that drop `logprobs` without a word are why a 200 proves nothing.
-    """
-    replies = await _shown(chat, ANSWER_TOKENS)
-    is_thinking = any(_thinks(reply) for reply in replies)
-    if any(reply.finish == "length" and _said(reply) is None for reply in replies):
-        # Thoughts or many words. Templates that begin the thought themselves leave no mark before its end.
-        replies = await _shown(chat, THINKING_TOKENS)
-        is_thinking = is_thinking or any(_thinks(reply) for reply in replies)
-    return Abilities(
-        gives_logprobs=all(_is_scored(reply) for reply in replies),
-        is_thinking=is_thinking,
-        tells_colours=[_said(reply) for reply in replies] == ["yes", "no"],
-    )
-
-
-async def _shown(chat: ChatModel, n_tokens: int) -> list[ChatReply]:
-    question = "Is this picture red? Answer with the single word Yes or No and write nothing else."
-    return await all_of(
-        [
-            chat.reply(
-                ChatRequest(
-                    messages=(ChatMessage(role="user", text=question, images=(_plain(colour),)),),
-                    max_tokens=n_tokens,
-                    top_logprobs=TOP_LOGPROBS,
-                )
-            )
-            for colour in ("red", "blue")
-        ]
-    )
-
-
-def _said(reply: ChatReply) -> str | None:
-    text = answers.text_of(reply)
-    span = answers.answer_span(text, is_reasoned=False)
-    return text[slice(*span)].lower() if span else None
-
-
-def _thinks(reply: ChatReply) -> bool:
-    text = answers.text_of(reply)
-    return answers.is_thought(text) or (not text.strip() and reply.finish == "length")
-
-
-def _is_scored(reply: ChatReply) -> bool:
-    """Return whether the token of the answer has alternatives to read, or any token where there is no answer."""
-    tokens = reply.logprobs or ()
-    span = answers.answer_span(answers.text_of(reply), is_reasoned=False)
-    at = answers.token_at(tokens, span[0]) if span else None
-    return any(answers.probability_of_yes(token)[0] is not None for token in ((at,) if at is not None else tokens))
-
-
-def majority(judged: Sequence[Judgement], *, is_share: bool) -> Judgement:
-    """Return one judgement out of several: the answer of most, the mean of the probabilities.
-
-    Votes without an answer are left out; none with an answer means that it could not be told. A tie goes to no, as the
-    paper decides where it is in doubt.
-
-    Args:
-        judged: the votes.
-        is_share: whether each vote is a bare yes or no, so that the mean is the share of yes.
-
-    Source:
-        Divide and Conquer, section 6, the "3x" voting that is proposed there; the mean is ours.
-    """
-    known = [(vote.probability, vote.answer) for vote in judged if vote.probability is not None]
-    cost = _sum_costs([vote.cost_usd for vote in judged])
-    if not known:
-        return Judgement(
-            probability=None, answer=None, obtained_by=judged[0].obtained_by, note=judged[0].note, cost_usd=cost
-        )
-    n_yes = sum(answer == "yes" for _, answer in known)
-    answer: YesNo = "yes" if 2 * n_yes > len(known) else "no"
-    by = f"votes {n_yes}/{len(known)}" if is_share else f"{judged[0].obtained_by}; votes {n_yes}/{len(known)}"
-    mean = sum(probability for probability, _ in known) / len(known)
-    note = next((vote.note for vote in judged if vote.answer == answer and vote.note), "")
-    return Judgement(probability=mean, answer=answer, obtained_by=by, note=note, cost_usd=cost)
-
-
-def answer_of(question: Question, judgement: Judgement) -> QuestionAnswer:
-    """Return a judgement as the evidence that is shown and handed on to later questions."""
-    return QuestionAnswer(
-        question=question.question,
-        answer=judgement.answer,
-        probability=None if judgement.probability is None else round(judgement.probability, 6),
-        obtained_by=judgement.obtained_by,
-    )
-
-
 def is_direct(question: Question, query: str) -> bool:
     """Return whether a question is the query itself, which has a prompt of its own."""
     return question.statement == query.strip()
-
-
-def _plain(colour: str) -> bytes:
-    from PIL import Image
-
-    out = io.BytesIO()
-    Image.new("RGB", (64, 64), colour).save(out, "JPEG")
-    return out.getvalue()
-
-
-def _stated(reply: ChatReply) -> Judgement:
-    text = re.sub(r"<think.*?</think[a-z]*>", "", reply.text, flags=re.DOTALL | re.IGNORECASE)
-    try:
-        payload = json.loads(text)
-        number = float(payload["probability"] if isinstance(payload, dict) else payload)
-    except (ValueError, TypeError, KeyError):
-        found = _NUMBER.findall(text)
-        if len(found) != 1:  # of several numbers nobody knows which one is meant
-            return _unclear(reply, "no number in the reply")
-        number = float(found[0])
-    if not 0 <= number <= 100:
-        return _unclear(reply, f"{number:g} is not between 0 and 100")
-    probability = number / 100
-    return Judgement(
-        probability=probability, answer="yes" if probability > 0.5 else "no", obtained_by="stated",
-        cost_usd=reply.cost_usd,
-    )  # fmt: skip
-
-
-def _unclear(reply: ChatReply, why: str) -> Judgement:
-    return Judgement(probability=None, answer=None, obtained_by="unclear", note=why, cost_usd=reply.cost_usd)
-
-
-def _refused(error: Refused) -> Judgement:
-    return Judgement(probability=None, answer=None, obtained_by="refused", note=str(error))
-
-
-def _with_cost(judgement: Judgement, cost_usd: float | None) -> Judgement:
-    from dataclasses import replace
-
-    return replace(judgement, cost_usd=_sum_costs([judgement.cost_usd, cost_usd]))
-
-
-def _sum_costs(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None

@@ -14,10 +14,10 @@ from random import Random
 from typing import Final, Literal
 
 from data.errors import MalformedAnswer
+from rerank.thoughts import spoken
 
 Fusion = Literal["mean-rank", "rrf"]
 RRF_K: Final = 60  # Cormack et al. 2009; not tuned here
-_THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
 _BRACKETED: Final = re.compile(r"\[\s*(\d+)\s*\]")
 _LISTED: Final = re.compile(r"^\s*(?:\W*\d+(?!\.\d)\s*(?:[>,;\]]|\n|\Z))+", re.MULTILINE)
 
@@ -71,7 +71,7 @@ def json_in(text: str) -> tuple[Mapping[str, object], bool]:
         >>> json_in('Here it is:\n```json\n{"ranking": [2, 1]}\n```')
         ({'ranking': [2, 1]}, True)
     """
-    visible = _THOUGHT.sub("", text).strip()
+    visible = spoken(text).strip()
     try:
         found = json.loads(visible)
     except json.JSONDecodeError:
@@ -236,7 +236,7 @@ def _entries(text: str, field: str) -> tuple[Sequence[object], bool]:
     entries = payload.get(field)
     if isinstance(entries, list):
         return entries, is_loose
-    visible = _THOUGHT.sub("", text)
+    visible = spoken(text)
     bracketed = _BRACKETED.findall(visible)
     if bracketed and ">" in visible:
         return bracketed, True

@@ -13,9 +13,9 @@ from data.errors import ConfigError, UsageError
 from data.records import Context, Job, QueryPart, RankedImage
 
 if TYPE_CHECKING:
-    from rerank.cotrr import CotrrSettings
-    from rerank.decompose import DecomposeSettings
+    from rerank.cotrr_presets import CotrrSettings
     from rerank.kept import KeptResults
+    from rerank.modes import DecomposeSettings
     from rerank.prompting import Prompts
 
 
@@ -102,8 +102,8 @@ def rerank(
         ...     rerank(job, "decompose", encoder=encoder, root=folder)[0].questions[0].obtained_by
         'cosines'
     """
-    from rerank.cotrr import CotrrSettings
-    from rerank.decompose import DecomposeSettings
+    from rerank.cotrr_presets import CotrrSettings
+    from rerank.modes import DecomposeSettings
 
     wanted = {"decompose": DecomposeSettings, "cotrr": CotrrSettings}.get(method)
     if settings is not None and (wanted is None or not isinstance(settings, wanted)):
@@ -134,7 +134,8 @@ def _similarity(means: Means) -> QueryReranker:
 
 
 def _decompose(means: Means) -> QueryReranker:
-    from rerank.decompose import PRESETS, DecomposeReranker
+    from rerank.decompose import DecomposeReranker
+    from rerank.modes import PRESETS
     from rerank.questions import QuestionWriter
 
     judge = judge_of(means)

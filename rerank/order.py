@@ -34,6 +34,22 @@ def first_stage_ranks(job: Job) -> list[int]:
     return ranks
 
 
+def text_job_ranks(job: Job, *, method: str) -> list[int]:
+    """Return `first_stage_ranks` of a job that asks by its text alone.
+
+    Raises:
+        BadInput: if it asks by something else too, which the method cannot take yet, or by nothing.
+    """
+    ranks = first_stage_ranks(job)
+    if job.reference_image is not None:
+        raise BadInput(f"the job {job.query_id} has a reference image, which the method {method} does not take yet")
+    if job.dialogue:
+        raise BadInput(f"the job {job.query_id} has a dialogue, which the method {method} does not take yet")
+    if not job.text.strip():
+        raise BadInput(f"the job {job.query_id} has no text")
+    return ranks
+
+
 def first_stage(job: Job) -> list[RankedImage]:
     """Return the images as the first stage ranked them: what every re-ranking is measured against.
 

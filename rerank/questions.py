@@ -11,6 +11,7 @@ from data.contracts import ChatModel
 from data.errors import MalformedAnswer
 from data.records import ChatMessage, ChatRequest, Question
 from rerank.prompting import Prompts, fenced_context
+from rerank.thoughts import spoken
 
 MIN_QUESTIONS, MAX_QUESTIONS = 2, 3  # the paper's; more gave it little
 N_TRIES: Final = 2
@@ -113,11 +114,11 @@ def parse_questions(text: str) -> tuple[Question, ...]:
         ...
         ValueError: expected 2 or 3 questions, got 1
     """
-    text = re.sub(r"<think.*?</think[a-z]*>", "", text, flags=re.DOTALL | re.IGNORECASE)
+    said = spoken(text)
     try:
-        payload = json.loads(_FENCE.sub("", text))
+        payload = json.loads(_FENCE.sub("", said))
     except json.JSONDecodeError as error:
-        raise ValueError(f"expected JSON, got {text[:60]!r}") from error
+        raise ValueError(f"expected JSON, got {said[:60]!r}") from error
     listed = payload.get("questions") if isinstance(payload, dict) else payload
     if not isinstance(listed, list) or not MIN_QUESTIONS <= len(listed) <= MAX_QUESTIONS:
         n = len(listed) if isinstance(listed, list) else "none"

@@ -123,13 +123,20 @@ def test_a_reference_image_that_cannot_be_read_ends_the_job(folder):
         run("similarity", job, folder)
 
 
-def test_cotrr_takes_no_query_with_a_reference_image(folder):
-    job = job_of(COLOURS, [0.5] * 8, reference_image="red.png", modification="but with a red crown")
-    with pytest.raises(BadInput, match="has a reference image"):
-        run("cotrr", job, folder)
+@pytest.mark.parametrize("method", ["cotrr", "decompose"])
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"reference_image": "red.png", "modification": "larger"}, "reference image"),
+        ({"dialogue": ("Is it red?",)}, "dialogue"),
+    ],
+)
+def test_methods_for_texts_take_no_other_query(method, more, what, folder):
+    with pytest.raises(BadInput, match=f"has a {what}, which the method {method} does not take yet"):
+        run(method, job_of(COLOURS, [0.5] * 8, **more), folder)
 
 
-def test_decompose_takes_no_query_with_a_reference_image(folder):
-    job = job_of(COLOURS, [0.5] * 8, reference_image="red.png", modification="but with a red crown")
-    with pytest.raises(BadInput, match="only texts can be taken apart"):
-        run("decompose", job, folder)
+@pytest.mark.parametrize("method", ["cotrr", "decompose"])
+def test_a_query_without_a_text_is_refused(method, folder):
+    with pytest.raises(BadInput, match="the job q1 has no text"):
+        run(method, job_of(COLOURS, [0.5] * 8, text=" "), folder)

@@ -18,7 +18,8 @@ from data.errors import BadInput, CostStop
 from data.records import Job, JobImage
 from kb.endpoints import Budget, Connection, Endpoint, ReplyCache
 from rerank import first_stage
-from rerank.cotrr import CotrrReranker, CotrrSettings, cotrr_settings
+from rerank.cotrr import CotrrReranker
+from rerank.cotrr_presets import CotrrSettings, cotrr_settings
 from rerank.listwise import kendall_tau
 from rerank.prompting import Prompts
 from rerank.scheduling import FairChat

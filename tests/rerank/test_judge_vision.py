@@ -15,6 +15,7 @@ from data.errors import SourceUnavailable
 from data.records import Job, JobImage, Question, QuestionAnswer
 from kb.endpoints import ChatPatience, Connection, Endpoint, ReplyCache
 from rerank import DecomposeReranker, FairChat, KeptResults, VisionJudge, VisionSettings, settings_of
+from rerank.probing import picture_of
 from rerank.questions import QuestionWriter
 from tests.rerank.scripted import QUESTIONS, questions_reply
 from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status
@@ -37,13 +38,7 @@ def is_probe(call):
 
 
 def is_red(call):
-    return call.images[0] == _probe_picture("red")
-
-
-def _probe_picture(colour):
-    from rerank.judge_vision import _plain
-
-    return _plain(colour)
+    return call.images[0] == picture_of("red")
 
 
 def script(answer):
