@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli import output, wiring
-from data.errors import BadInput, NothingReadable, UsageError
+from cli import output, reader_evaluating, wiring
+from cli.reader_evaluating import ReaderOrder, p_text
+from cli.species_datasets import read_dataset
+from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
     from data.benchmarks.species import LabelledPhoto
     from data.metrics import Measured
     from kb.reconciling import UnmatchedName
     from kb.store import KnowledgeBase
+    from recognize.encoded import EncodedPhotos
+    from recognize.reader_evaluation import Asking, ReaderEvaluation
     from recognize.species_evaluation import Setup, SetupFigures, SpeciesEvaluation
 
 N_NAMED = 10  # of what did not match, in tables and warnings
-SHOWN = ("top-1", "top-5", "hit@30", "MRR@5", "MRR@10", "genus")
+KB = "kb"  # the anchors of the knowledge base
+SHOWN = ("top-1", "top-5", "hit@30", "MRR@1", "MRR@5", "MRR@10", "genus")
 CSV_COLUMNS = (
     *("vocabulary", "texts", "preset", "encoders", "measure", "n_photos", "n_species", "n_searched"),
     *("micro", "micro_low", "micro_high", "macro", "macro_low", "macro_high"),
     *("baseline", "difference", "difference_low", "difference_high", "p", "p_holm"),
+    *("anchors", "reader", "reader_context", "reader_k"),
 )
 CHUNKS = ("chunk MRR@1", "chunk MRR@5", "chunk MRR@10")
 
@@ -47,6 +54,10 @@ class Order:
     keep_leaks: bool
     n_resamples: int
     seed: int
+    anchors: tuple[str, ...]
+    """The anchor sets that stand side by side."""
+    train: Path | None
+    readers: ReaderOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +74,10 @@ class Asked:
     """Species that the labels stand for and the knowledge base does not hold."""
     n_unmatched: int
     n_absent: int
+    anchors: Mapping[str, tuple[tuple[LabelledPhoto, str], ...]]
+    """Name of an anchor set -> its photos, each with its taxon id."""
+    covered: tuple[str, ...]
+    """The taxon ids whose anchors the sets replace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +93,9 @@ class Report:
     leaks: dict[str, int]
     """Way of looking -> photos that it found to be anchors, or nearly; one photo may be found in several ways."""
     leaks_kept: bool
+    n_anchors: dict[str, int]
+    """Name of an anchor set -> its photos that could be read."""
+    readers: ReaderEvaluation | None = None
 
 
 def check(order: Order, *, has_presets: bool) -> None:
@@ -86,6 +104,13 @@ def check(order: Order, *, has_presets: bool) -> None:
         raise UsageError("--ablation has presets of its own", hint="leave out --preset")
     if order.photos is not None and order.dataset.suffix != ".json":
         raise UsageError(f"--photos goes with an iNaturalist list, not with {order.dataset}")
+    if order.train is not None and "train" not in order.anchors:
+        raise UsageError("--train names the photos of --anchors train, which is not asked for")
+    if order.readers.comparisons and (has_presets or order.ablation):
+        raise UsageError("--comparisons has presets of its own", hint="leave out --preset and --ablation")
+    if order.readers.is_asked and order.ablation:
+        raise UsageError("--ablation is about ranking alone", hint="--preset goes with --reader")
+    reader_evaluating.check(order.readers)
 
 
 def asked(order: Order, known: Sequence[str]) -> Asked:
@@ -95,9 +120,14 @@ def asked(order: Order, known: Sequence[str]) -> Asked:
         BadInput: if the dataset cannot be read.
         NothingReadable: if no photo is left.
     """
-    kind, found = _read(order)
+    dataset = read_dataset(
+        order.dataset, split=order.split, photos=order.photos, train=order.train, anchors=order.anchors
+    )
+    found = dataset.photos
     labels = list(dict.fromkeys(photo.label for photo in found))
     reconciled = wiring.reconciled(labels)
+    others = wiring.reconciled(list(dict.fromkeys(dataset.covered)))
+    covered = {match.name: match.taxon.taxon_id for match in others.matched}
     taxon_of = {match.name: match.taxon for match in reconciled.matched}
     held = frozenset(known)
     matched = [(photo, taxon_of[photo.label]) for photo in found if photo.label in taxon_of]
@@ -112,7 +142,7 @@ def asked(order: Order, known: Sequence[str]) -> Asked:
         kept = [kept[i * len(kept) // order.limit] for i in range(order.limit)]
     absent = {taxon.scientific_name for taxon in taxon_of.values() if taxon.taxon_id not in held}
     return Asked(
-        kind=kind,
+        kind=dataset.kind,
         n_photos=len(found),
         photos=tuple(photo for photo, _ in kept),
         labels=tuple(label for _, label in kept),
@@ -120,21 +150,52 @@ def asked(order: Order, known: Sequence[str]) -> Asked:
         absent=tuple(sorted(absent)),
         n_unmatched=len(found) - len(matched),
         n_absent=sum(taxon.taxon_id not in held for _, taxon in matched),
+        anchors={
+            name: tuple((photo, covered[photo.label]) for photo in dataset.anchors[name] if photo.label in covered)
+            for name in order.anchors
+            if name != KB
+        },
+        covered=tuple(dict.fromkeys(covered.values())),
     )
 
 
-def evaluated(order: Order, store: KnowledgeBase, given: Asked, progress: Callable[[int, int], None]) -> Report:
+def evaluated(
+    order: Order,
+    store: KnowledgeBase,
+    given: Asked,
+    counts: Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]],
+    asking: Asking | None = None,
+) -> Report:
     """Return the figures on the photos that can be read and do not leak.
 
+    Args:
+        order: what is asked for.
+        store: the knowledge base.
+        given: the photos.
+        counts: what is done and how often -> what shows how many are done, and in vain.
+        asking: the model, if readers are measured.
+
     Raises:
-        NothingReadable: if there are none.
+        NothingReadable: if there are no such photos.
+        CostStop: if the reader could cost more than it may; its replies are kept.
     """
-    from recognize.encoded import encode_photos, find_leaks
-    from recognize.species_evaluation import compare_setups
+    from recognize.encoded import encode_photos, find_leaks, find_leaks_among
+    from recognize.species_evaluation import AnchorSet, compare_setups
 
     encoders = wiring.load_encoders(store.info.profile)
     store.check_space(encoders.spaces)
-    photos = encode_photos(encoders, [photo.path for photo in given.photos], on_progress=lambda n: progress(n, 0))
+
+    def encode(name: str, photos: Sequence[LabelledPhoto]) -> EncodedPhotos:
+        with counts(name, len(photos)) as progress:
+            paths = [photo.path for photo in photos]
+            return encode_photos(encoders, paths, on_progress=lambda n: progress(n, 0))
+
+    photos = encode("photos", given.photos)
+    sets: dict[str, AnchorSet] = {}
+    for name, anchors in given.anchors.items():
+        read = encode(f"anchors {name}", [photo for photo, _ in anchors])
+        labels = tuple(anchors[at][1] for at in read.positions)
+        sets[name] = AnchorSet(covered=given.covered, photos=read, labels=labels)
     digests = sorted({a.sha256 for e in store.species(store.taxon_ids) for a in e.anchors if a.sha256 is not None})
     leaks = find_leaks(
         photos,
@@ -142,22 +203,49 @@ def evaluated(order: Order, store: KnowledgeBase, given: Asked, progress: Callab
         digests=digests,
         pictures=map(store.anchor_path, digests),
     )
+    for anchor_set in sets.values():
+        leaks |= find_leaks_among(photos, anchor_set.photos)
     measured = photos if order.keep_leaks else photos.only(~leaks.any)
     if not len(measured):
         raise NothingReadable(
             f"none of {output.plural(len(given.photos), 'photo')} is left: {len(photos.errors):,} cannot be read, "
-            f"{int(leaks.any.sum()):,} are anchors of the knowledge base or nearly",
+            f"{int(leaks.any.sum()):,} are anchors or nearly",
             hint=None if not leaks.any.any() else "--keep-leaks measures these too",
         )
+    labels_of = [given.labels[at] for at in measured.positions]
+    setups = _setups(order, len(encoders.text_image))
     evaluation = compare_setups(
         store,
         encoders,
         measured,
-        [given.labels[at] for at in measured.positions],
-        _setups(order, len(encoders.text_image)),
+        labels_of,
+        setups,
+        anchor_sets=sets,
         n_resamples=order.n_resamples,
         seed=order.seed,
     )
+    readers = None
+    if asking is not None:
+        from recognize.reader_evaluation import compare_readers
+
+        # Readers are asked in one vocabulary: a model costs, and the paper's is open.
+        vocabulary = "bounded" if order.vocabulary == "bounded" else "open"
+        read_setups = [setup for setup in setups if setup.vocabulary == vocabulary]
+        ways = reader_evaluating.ways_of(order.readers, read_setups, store, asking)
+        with counts("read", len(measured) * len(ways)) as progress:
+            readers = compare_readers(
+                store,
+                encoders,
+                measured,
+                [given.photos[at].path for at in measured.positions],
+                labels_of,
+                ways,
+                asking,
+                anchor_sets=sets,
+                n_resamples=order.n_resamples,
+                seed=order.seed,
+                on_progress=lambda n: progress(n, 0),
+            )
     return Report(
         kb=order.kb,
         asked=given,
@@ -170,6 +258,8 @@ def evaluated(order: Order, store: KnowledgeBase, given: Asked, progress: Callab
             "near by embedding": int(leaks.near_vector.sum()),
         },
         leaks_kept=order.keep_leaks,
+        n_anchors={name: len(anchor_set.photos) for name, anchor_set in sets.items()},
+        readers=readers,
     )
 
 
@@ -191,7 +281,8 @@ def warnings(report: Report) -> Iterator[str]:
         done = "measured all the same" if report.leaks_kept else "left out"
         ways = ", ".join(f"{n:,} {way}" for way, n in report.leaks.items())
         are = "photo is an anchor" if report.n_leaks == 1 else "photos are anchors"
-        yield f"{report.n_leaks:,} {are} of the knowledge base, or nearly ({ways}): {done}"
+        whose = "" if report.n_anchors else " of the knowledge base"
+        yield f"{report.n_leaks:,} {are}{whose}, or nearly ({ways}): {done}"
     if report.unreadable:
         first = next(iter(report.unreadable.items()))
         yield f"{output.plural(len(report.unreadable), 'photo')} could not be read; the first is {first[0]}: {first[1]}"
@@ -200,7 +291,6 @@ def warnings(report: Report) -> Iterator[str]:
 def payload(report: Report) -> dict[str, object]:
     """Return the report as JSON values, with the definition of each measure."""
     from data.codec import to_json
-    from recognize.species_evaluation import DEFINITIONS
 
     given = report.asked
     return {
@@ -213,11 +303,13 @@ def payload(report: Report) -> dict[str, object]:
             "asked": len(given.photos),
             "unreadable": report.unreadable,
             "leaks": {"n": report.n_leaks, "kept": report.leaks_kept, **report.leaks},
+            "anchors": report.n_anchors,
         },
         "unmatched": [to_json(name) for name in given.unmatched],
         "not_in_kb": list(given.absent),
         **to_json(report.evaluation),
-        "definitions": dict(DEFINITIONS),
+        "readers": None if report.readers is None else to_json(report.readers),
+        "definitions": _definitions(report),
     }
 
 
@@ -239,14 +331,26 @@ def as_csv(report: Report) -> str:
                 + [found.micro, *found.micro_interval, found.macro, *found.macro_interval]
                 + ([names[test.baseline], test.test.difference, *test.test.interval] if test else [""] * 4)
                 + ([test.test.p_value, test.p_corrected] if test else [""] * 2)
+                + [setup.anchors, "", "", ""]
             )
+    if report.readers is not None:
+        _write_readers(writer.writerow, report.readers)
     return out.getvalue()
+
+
+def _write_readers(write: Callable[[list[object]], object], readers: ReaderEvaluation) -> None:
+    for way, found, tested in reader_evaluating.csv_rows(readers):
+        setup = way.setup
+        place = ["", "", "no retrieval"] if setup is None else [setup.vocabulary, setup.texts, setup.preset]
+        told = ["", ""] if setup is None else [way.context, way.k]
+        figures = [found.micro, *found.micro_interval, found.macro, *found.macro_interval]
+        anchors = "" if setup is None else setup.anchors
+        counts = [readers.n, readers.n_species, ""]
+        write([*place, "", found.name, *counts, *figures, *tested, anchors, readers.model, *told])
 
 
 def as_text(report: Report) -> str:
     """Return the tables for people, in percent, and what the words in them mean."""
-    from recognize.species_evaluation import DEFINITIONS
-
     evaluation, given = report.evaluation, report.asked
     parts = [
         f"{given.kind}: {output.plural(evaluation.n, 'photo')} of "
@@ -259,30 +363,20 @@ def as_text(report: Report) -> str:
         parts.append(f"{head}; by species (macro), percent\n{_table(rows, 'macro')}")
         if tests := _tests_table(evaluation, vocabulary):
             parts.append(tests)
-    parts.append("\n".join(f"{word}: {meaning}" for word, meaning in DEFINITIONS.items()))
+    if report.readers is not None:
+        parts.append(reader_evaluating.as_text(report.readers))
+    parts.append("\n".join(f"{word}: {meaning}" for word, meaning in _definitions(report).items()))
     return "\n\n".join(parts)
 
 
-def _read(order: Order) -> tuple[str, list[LabelledPhoto]]:
-    from data.benchmarks.species import read_class_folders, read_cub, read_inaturalist
+def _definitions(report: Report) -> dict[str, str]:
+    from recognize.species_evaluation import DEFINITIONS
 
-    if order.dataset.suffix == ".json":
-        kind, found = "iNaturalist", read_inaturalist(order.dataset, root=order.photos)
-    elif (order.dataset / "images.txt").is_file():
-        kind, found = "CUB-200-2011", read_cub(order.dataset)
-    elif order.dataset.is_dir():
-        kind, found = "class folders", read_class_folders(order.dataset)
-    else:
-        raise BadInput(f"{order.dataset}: expected a folder, or a .json list of iNaturalist")
-    splits = Counter(photo.split for photo in found)
-    wanted = order.split or ("test" if splits["test"] else "all")
-    if wanted != "all":
-        found = [photo for photo in found if photo.split == wanted]
-        kind += f", {wanted}"
-    if not found:
-        there = ", ".join(sorted(split for split in splits if split)) or "no splits"
-        raise NothingReadable(f"{order.dataset} has no photo of the split {wanted!r}; there: {there}")
-    return kind, found
+    if report.readers is None:
+        return dict(DEFINITIONS)
+    from recognize.reader_evaluation import READER_DEFINITIONS
+
+    return {**DEFINITIONS, **READER_DEFINITIONS}
 
 
 def _setups(order: Order, n_encoders: int) -> list[Setup]:
@@ -290,18 +384,30 @@ def _setups(order: Order, n_encoders: int) -> list[Setup]:
 
     vocabularies: tuple[Vocabulary, ...] = ("open", "bounded")
     texts: tuple[Texts, ...] = ("descriptions", "names")
-    setups = []
-    for vocabulary in vocabularies:
-        for kind in texts:
-            if order.vocabulary not in {"both", vocabulary} or order.texts not in {"both", kind}:
-                continue
-            if order.ablation:
-                setups += ablation(n_encoders, vocabulary=vocabulary, texts=kind)
-            else:
-                # anchors-only reads no texts: beside its row with descriptions another one would be the same.
-                presets = [p for p in order.presets if p != "anchors-only" or (order.texts, kind) != ("both", "names")]
-                setups += [Setup(preset=preset, vocabulary=vocabulary, texts=kind) for preset in presets]
+    setups: list[Setup] = []
+    for vocabulary, kind, anchors in product(vocabularies, texts, order.anchors):
+        if order.vocabulary not in {"both", vocabulary} or order.texts not in {"both", kind}:
+            continue
+        if order.ablation:
+            setups += [
+                replace(setup, anchors=anchors)
+                for setup in ablation(n_encoders, vocabulary=vocabulary, texts=kind)
+                if _differs(setup.preset, order, kind, anchors)
+            ]
+        else:
+            setups += [
+                Setup(preset=preset, vocabulary=vocabulary, texts=kind, anchors=anchors)
+                for preset in order.presets
+                if _differs(preset, order, kind, anchors)
+            ]
     return setups
+
+
+def _differs(preset: str, order: Order, texts: str, anchors: str) -> bool:
+    """Return whether a row is another than those before it: `anchors-only` reads no texts, and others no anchors."""
+    if preset == "anchors-only":
+        return (order.texts, texts) != ("both", "names")
+    return preset not in ("text-only", "direct-rag") or anchors == order.anchors[0]
 
 
 def _table(rows: Sequence[SetupFigures], mean: str) -> str:
@@ -324,7 +430,7 @@ def _tests_table(evaluation: SpeciesEvaluation, vocabulary: str) -> str:
         found = test.test
         low, high = (f"{100 * bound:+.1f}" for bound in found.interval)
         figures = [f"{100 * found.difference:+.1f}", f"{low} to {high}", f"{found.n_better}/{found.n_worse}"]
-        rows.append([names[test.setup], test.measure, *figures, _p(found.p_value), _p(test.p_corrected)])
+        rows.append([names[test.setup], test.measure, *figures, p_text(found.p_value), p_text(test.p_corrected)])
     head = f"{vocabulary}, less {names[tests[0].baseline]!r}, species by species"
     return head + "\n" + output.as_table(["", *columns], rows, right=columns[1:])
 
@@ -339,7 +445,8 @@ def _name(figures: SetupFigures) -> str:
     name = setup.preset
     if setup.encoders is not None:
         name = "+".join(figures.encoder_names) + (", re-ranked" if setup.preset == "vr-rag-v1" else "")
-    return f"{name}, names" if setup.texts == "names" else name
+    name += ", names" if setup.texts == "names" else ""
+    return name if setup.anchors == KB else f"{name}, anchors {setup.anchors}"
 
 
 def _has_chunks(figures: SetupFigures) -> bool:
@@ -362,7 +469,3 @@ def _named(name: UnmatchedName) -> str:
 def _few(names: Sequence[str]) -> str:
     rest = len(names) - N_NAMED
     return "; ".join(names[:N_NAMED]) + (f"; and {rest:,} more (--format json has all)" if rest > 0 else "")
-
-
-def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")

@@ -135,6 +135,16 @@ def find_leaks(
     )
 
 
+def find_leaks_among(photos: EncodedPhotos, anchors: EncodedPhotos) -> Leaks:
+    """Return which photos are among some others that serve as anchors, or nearly."""
+    known = frozenset(anchors.digests)
+    return Leaks(
+        same_file=np.array([digest in known for digest in photos.digests], dtype=np.bool_),
+        near_hash=near_duplicates(photos.hashes, anchors.hashes),
+        near_vector=near_vectors(photos.queries.visual, anchors.queries.visual),
+    )
+
+
 def _pictures(batch: Sequence[Decoded]) -> list[Image]:
     return [decoded.photo.image for decoded in batch if decoded.photo is not None]
 

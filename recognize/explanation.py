@@ -17,6 +17,7 @@ _SHARES: Final[dict[str, dict[str, float]]] = {
     "vr-rag-v1": {"text": 1.0, "visual": 1.0},
     "vr-rag-v2": {"text": 0.7, "visual": 0.3},
     "text-only": {"text": 1.0},
+    "direct-rag": {"text": 1.0},
     "anchors-only": {"visual": 1.0},
 }
 _STAGE_NAMES: Final = {"text": "the description", "visual": "the anchor pictures", "known": "the trained model"}

@@ -43,6 +43,14 @@ class Leaks:
         found: Flags = self.same_file | self.near_hash | self.near_vector
         return found
 
+    def __or__(self, other: Leaks) -> Leaks:
+        """Return what either of two searches found, for the same photos."""
+        return Leaks(
+            same_file=self.same_file | other.same_file,
+            near_hash=self.near_hash | other.near_hash,
+            near_vector=self.near_vector | other.near_vector,
+        )
+
 
 def picture_hash(image: Image.Image) -> int:
     """Return 64 bits that survive scaling and compression: which low cosine coefficients are above average."""

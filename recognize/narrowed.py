@@ -1,4 +1,4 @@
-"""The same knowledge base with less or other things in it: fewer species, fewer encoders, names for descriptions."""
+"""The same knowledge base with less or other things in it: fewer species or encoders, names, other anchors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from data.arrays import IntArray
+from data.arrays import FloatArray, IntArray
 from data.contracts import Encoders, VectorTable
 from recognize.knowledge import Knowledge
 from recognize.stages import Queries
@@ -70,5 +70,38 @@ def with_names(knowledge: Knowledge, names: Sequence[str], encoders: Encoders) -
         knowledge,
         chunks=tuple(
             VectorTable(ids=ids, owners=owners, vectors=encoder.encode_texts(texts)) for encoder in encoders.text_image
+        ),
+    )
+
+
+def with_anchors(knowledge: Knowledge, replaced: IntArray, owners: IntArray, photos: Queries) -> Knowledge:
+    """Return the knowledge with photos as the anchors of some species, whatever anchors these had.
+
+    Args:
+        knowledge: the anchors of all other species stay.
+        replaced: the species whose anchors go, whether a photo takes their place or not.
+        owners: the species of each photo, in any order.
+        photos: their vectors in the spaces of the knowledge.
+    """
+    is_replaced = np.zeros(knowledge.n_species, dtype=np.bool_)
+    is_replaced[replaced] = True
+    new_ids = tuple(f"photo {number}" for number in range(len(owners)))
+
+    def merged(table: VectorTable, vectors: FloatArray) -> VectorTable:
+        kept = np.flatnonzero(~is_replaced[table.owners])
+        ids = (*(table.ids[row] for row in kept), *new_ids)
+        all_owners = np.concatenate([table.owners[kept], owners])
+        order = np.argsort(all_owners, kind="stable")
+        return VectorTable(
+            ids=tuple(ids[row] for row in order),
+            owners=all_owners[order],
+            vectors=np.concatenate([table.vectors[kept], vectors])[order],
+        )
+
+    return replace(
+        knowledge,
+        anchors=merged(knowledge.anchors, photos.visual),
+        images=tuple(
+            merged(table, vectors) for table, vectors in zip(knowledge.images, photos.text_image, strict=True)
         ),
     )

@@ -9,6 +9,7 @@ from typing import Final
 from data.errors import ConfigError, UsageError
 from recognize.fusion import WEIGHTS, FusionWeights, anchor_mode, default
 from recognize.knowledge import Knowledge
+from recognize.narrowed import queries_of_encoders, with_encoders
 from recognize.retrieve import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from recognize.stages import N_SHOWN, AnchorPooling, Queries, Ranking
 
@@ -49,6 +50,12 @@ def _text(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ra
     return text_only(knowledge, queries, m=settings.m or 100, n_shown=settings.n_shown)
 
 
+def _direct_rag(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
+    """Rank by the text of the first text-image encoder alone: table 3's direct RAG, whose encoder is CLIP."""
+    first = with_encoders(knowledge, (0,))
+    return text_only(first, queries_of_encoders(queries, (0,)), m=settings.m or 30, n_shown=settings.n_shown)
+
+
 def _anchors(knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
     m, pooling = settings.m or 100, settings.anchor_pooling or "max"
     return anchors_only(knowledge, queries, m=m, anchor_pooling=pooling, n_shown=settings.n_shown)
@@ -57,11 +64,16 @@ def _anchors(knowledge: Knowledge, queries: Queries, settings: Settings) -> list
 PRESETS: Final[dict[str, Preset]] = {
     "anchors-only": _anchors,
     "default": _default,
+    "direct-rag": _direct_rag,
     "text-only": _text,
     "vr-rag-v1": _v1,
     "vr-rag-v2": _v2,
 }
-"""Name -> how photos are scored. `anchors-only` and `text-only` are the stages alone, to measure the others against."""
+"""Name -> how photos are scored. `anchors-only` and `text-only` are the stages alone, to measure the others against;
+`direct-rag` is the paper's retrieval by one encoder without re-ranking."""
+
+STARTS_FROM_TEXTS: Final = frozenset({"direct-rag", "text-only", "vr-rag-v1"})
+"""The presets that rank chunks of texts."""
 
 _POOLINGS: Final[dict[str, tuple[AnchorPooling, ...]]] = {
     "anchors-only": ("mean", "max", "centre"),

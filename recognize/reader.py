@@ -3,47 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from string import ascii_uppercase
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from data.contracts import ChatModel
 from data.errors import UsageError
 from data.prompts import Prompts
-from data.records import Candidate, ChatMessage, ChatReply, ChatRequest, Reading
+from data.records import Candidate, ChatMessage, ChatRequest, Reading
+from recognize.votes import NONE, ReadCounts, Vote, read_vote
 
-NONE: Final = "none"
 MAX_CANDIDATES: Final = len(ascii_uppercase)
-PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {"read_photo": ("candidates", "labels", "none")}
-
-HowRead = Literal["json", "label", "name", "none", "unread"]
-"""From the JSON asked for, from a label alone, from the one candidate that is named, from words for none; or not."""
-
-_NONE_WORDS = re.compile(r"\bnone\b|\bno candidate\b|\bnot (?:any|one) of\b", re.IGNORECASE)
-_LABEL_AT_END = re.compile(r"(?:answer|label|choice|option)?\W*\b([A-Z])\b\W*$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
-    """What one pass chose: the position of a candidate in the list given, or None for none of these."""
-
-    choice: int | None
-    how: HowRead
-    reason: str = ""
-    margin: float | None = None
-
-
-@dataclass(slots=True)
-class ReadCounts:
-    """How the replies of a reader were read, over all photos."""
-
-    by_rule: Counter[HowRead] = field(default_factory=Counter)
+_FENCE: Final = re.compile(r"</?\s*candidates\s*>", re.IGNORECASE)
+PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
+    "name_photo": ("none",),
+    "read_photo": ("candidates", "labels", "none"),
+}
 
 
 class Reader:
@@ -86,7 +65,14 @@ class Reader:
         self._prompts = prompts or Prompts("recognize", PLACEHOLDERS)
         self.counts = ReadCounts()
 
-    async def read(self, picture: bytes, candidates: Sequence[Candidate]) -> Reading:
+    @property
+    def prompt_hash(self) -> str:
+        """A hash of the prompt that is in force."""
+        return self._prompts.digest("read_photo")
+
+    async def read(
+        self, picture: bytes, candidates: Sequence[Candidate], texts: Sequence[str | None] | None = None
+    ) -> Reading:
         """Return what the model chose: a taxon id, or None for none of these or where no reply could be read.
 
         `agreement` is the share of all passes that voted for it; `margin` the mean over these passes of how much more
@@ -94,7 +80,8 @@ class Reader:
 
         Args:
             picture: a JPEG or PNG file.
-            candidates: those with a summary and those without, best first.
+            candidates: best first.
+            texts: what the model is told of each of them, None for the name alone; by default their summaries.
 
         Raises:
             UsageError: for no candidates, or more than there are labels.
@@ -102,24 +89,29 @@ class Reader:
         """
         if not 1 <= len(candidates) <= MAX_CANDIDATES:
             raise UsageError(f"expected 1 to {MAX_CANDIDATES} candidates for the reader, got {len(candidates)}")
-        votes = await asyncio.gather(*(self._pass(number, picture, candidates) for number in range(self._n_passes)))
+        told = [candidate.summary or "" for candidate in candidates] if texts is None else texts
+        if len(told) != len(candidates):
+            raise UsageError(f"expected a text for each of {len(candidates)} candidates, got {len(told)}")
+        lines = [_described(each, text) for each, text in zip(candidates, told, strict=True)]
+        passes = (self._pass(number, picture, candidates, lines) for number in range(self._n_passes))
+        votes = await asyncio.gather(*passes)
         return _settled(votes, candidates)
 
-    async def _pass(self, number: int, picture: bytes, candidates: Sequence[Candidate]) -> Vote:
+    async def _pass(self, number: int, picture: bytes, candidates: Sequence[Candidate], lines: Sequence[str]) -> Vote:
         n = len(candidates)
         order = list(range(n)) if number == 0 else np.random.default_rng([self._seed, number]).permutation(n).tolist()
         shown = [candidates[i] for i in order]
-        reply = await self._chat.reply(self._request(picture, shown))
+        reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
         vote = read_vote(reply, shown)
-        self.counts.by_rule[vote.how] += 1
+        self.counts.add(reply, vote.how)
         choice = None if vote.choice is None else order[vote.choice]
         return Vote(choice=choice, how=vote.how, reason=vote.reason, margin=vote.margin)
 
-    def _request(self, picture: bytes, shown: Sequence[Candidate]) -> ChatRequest:
-        labels = ascii_uppercase[: len(shown)]
+    def _request(self, picture: bytes, lines: Sequence[str]) -> ChatRequest:
+        labels = ascii_uppercase[: len(lines)]
         text = self._prompts.fill(
             "read_photo",
-            candidates="\n".join(f"{label}. {_described(each)}" for label, each in zip(labels, shown, strict=True)),
+            candidates="\n".join(f"{label}. {line}" for label, line in zip(labels, lines, strict=True)),
             labels=", ".join(labels),
             none=NONE,
         )
@@ -129,36 +121,6 @@ class Reader:
             max_tokens=self._max_tokens,
             top_logprobs=self._top_logprobs,
         )
-
-
-def read_vote(reply: ChatReply, shown: Sequence[Candidate]) -> Vote:
-    """Return the vote that a reply holds, by the first rule that fits.
-
-    The rules: the key `answer` of a JSON object; a label at the very end; the one candidate whose name stands in the
-    reply; words for none of these. `choice` is a position in `shown`.
-    """
-    labels = ascii_uppercase[: len(shown)]
-    parsed = _json_object(reply.text)
-    if parsed is not None:
-        answer = str(parsed.get("answer", "")).strip().rstrip(".").strip()
-        reason = str(parsed.get("reason", "")).strip()
-        if answer.lower() == NONE:
-            return Vote(choice=None, how="json", reason=reason, margin=_margin(reply, NONE, labels))
-        if answer.upper() in tuple(labels):
-            label = answer.upper()
-            return Vote(choice=labels.index(label), how="json", reason=reason, margin=_margin(reply, label, labels))
-    text = reply.text.strip()
-    ending = _LABEL_AT_END.search(text)
-    if ending and ending.group(1) in labels:  # a capital: "a" is an article
-        label = ending.group(1)
-        return Vote(choice=labels.index(label), how="label", reason=text, margin=_margin(reply, label, labels))
-    lowered = text.lower()
-    named = [i for i, each in enumerate(shown) if any(name.lower() in lowered for name in _names(each))]
-    if len(named) == 1:
-        return Vote(choice=named[0], how="name", reason=text)
-    if not named and _NONE_WORDS.search(text):
-        return Vote(choice=None, how="none", reason=text)
-    return Vote(choice=None, how="unread", reason=text)
 
 
 def _settled(votes: Sequence[Vote], candidates: Sequence[Candidate]) -> Reading:
@@ -183,14 +145,13 @@ def _settled(votes: Sequence[Vote], candidates: Sequence[Candidate]) -> Reading:
     )
 
 
-def _described(candidate: Candidate) -> str:
-    name = f"{candidate.common_name} ({candidate.scientific_name})"
-    text = " ".join((candidate.summary or "").replace("</candidates>", "").split())
-    return f"{name}: {text or 'no description.'}"
-
-
-def _names(candidate: Candidate) -> tuple[str, ...]:
-    return tuple(name for name in (candidate.common_name, candidate.scientific_name) if name)
+def _described(candidate: Candidate, text: str | None) -> str:
+    """Return a candidate as one line; what was fetched cannot close the block that it stands in."""
+    same = candidate.common_name in ("", candidate.scientific_name)
+    name = candidate.scientific_name if same else f"{candidate.common_name} ({candidate.scientific_name})"
+    if text is None:
+        return name
+    return f"{name}: {' '.join(_FENCE.sub(' ', text).split()) or 'no description.'}"
 
 
 def _schema(labels: str) -> dict[str, object]:
@@ -200,31 +161,3 @@ def _schema(labels: str) -> dict[str, object]:
         "required": ["reason", "answer"],
         "additionalProperties": False,
     }
-
-
-def _json_object(text: str) -> dict[str, object] | None:
-    first, last = text.find("{"), text.rfind("}")
-    if not 0 <= first < last:
-        return None
-    try:
-        parsed = json.loads(text[first : last + 1])
-    except ValueError:
-        return None
-    return parsed if isinstance(parsed, dict) else None
-
-
-def _margin(reply: ChatReply, chosen: str, labels: str) -> float | None:
-    """Return how much more likely the chosen label was than the next; at least so much if the server lists no other."""
-    others = {label.lower() for label in (*labels, NONE)} - {chosen.lower()}
-    for token in reversed(reply.logprobs or ()):
-        if _bare(token.token) != chosen.lower():
-            continue
-        ranked = [logprob for text, logprob in token.top if _bare(text) in others]
-        if ranked:
-            return token.logprob - max(ranked)
-        return token.logprob - min((logprob for _, logprob in token.top), default=token.logprob)
-    return None
-
-
-def _bare(token: str) -> str:
-    return token.strip(" \n\"'.").lower()

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from data.arrays import IntArray
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import UsageError
 from data.metrics import Measured, measure_all
@@ -16,9 +17,10 @@ from data.significance import PairedTest, holm, paired_test
 from recognize.encoded import EncodedPhotos
 from recognize.evaluation import values_of
 from recognize.knowledge import Knowledge, read_knowledge
-from recognize.narrowed import queries_of_encoders, with_encoders, with_names, with_species
+from recognize.narrowed import queries_of_encoders, with_anchors, with_encoders, with_names, with_species
 from recognize.predict import PhotoRanking
-from recognize.presets import Settings, find_preset
+from recognize.presets import STARTS_FROM_TEXTS, Settings, find_preset
+from recognize.stages import Ranking
 
 Vocabulary = Literal["open", "bounded"]
 Texts = Literal["descriptions", "names"]
@@ -35,11 +37,15 @@ DEFINITIONS: Final[Mapping[str, str]] = {
     "interval": "95 %, bootstrap over species: whole species are drawn, since photos of one species are alike",
     "difference": "of two rows, species by species, with its interval; p by flipping signs of species at random, "
     "corrected for the number of tests (Holm)",
+    "anchors": "kb: those of the knowledge base, which come from its wiki where it was built of one; train: up to "
+    "three training photos a species of the dataset, in place of what the knowledge base has of these; wiki: the lead "
+    "image of the species' article alone, where the dataset tells it",
     "open": "all species of the knowledge base can be the answer",
     "bounded": "only species of the photos measured can be the answer: as in a knowledge base of these alone",
 }
 """What each word of the tables means, as reports print it."""
 
+KB_ANCHORS: Final = "kb"
 TESTED: Final = ("top-1", "MRR@10")
 _ABLATION_POOL: Final = 30  # of the paper; equal with and without re-ranker, so that it permutes the same chunks
 
@@ -51,10 +57,23 @@ class Setup:
     preset: str
     vocabulary: Vocabulary = "open"
     texts: Texts = "descriptions"
+    anchors: str = KB_ANCHORS
+    """Whose anchors: those of the knowledge base, or a set of photos by its name."""
     encoders: tuple[int, ...] | None = None
     """Positions of the text-image encoders that take part; None for all."""
     m: int | None = None
     """The size of the pool, if not the preset's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorSet:
+    """Photos that take the place of a knowledge base's anchors: training photos of a dataset, or those of its wiki."""
+
+    covered: tuple[str, ...]
+    """The species (taxon ids) whose anchors of the knowledge base go, whether a photo takes their place or not."""
+    photos: EncodedPhotos
+    labels: tuple[str, ...]
+    """The taxon id of each photo that could be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +135,7 @@ def compare_setups(
     labels: Sequence[str],
     setups: Sequence[Setup],
     *,
+    anchor_sets: Mapping[str, AnchorSet] | None = None,
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> SpeciesEvaluation:
@@ -127,6 +147,7 @@ def compare_setups(
         photos: at least one.
         labels: the taxon id of each photo; one that is not in the store counts as not found.
         setups: the ways, each once.
+        anchor_sets: the sets that setups name beside the anchors of the knowledge base.
         n_resamples: of bootstrap and randomisation.
         seed: of both.
 
@@ -135,15 +156,13 @@ def compare_setups(
     """
     if not len(photos) or len(labels) != len(photos):
         raise UsageError(f"expected a label for each of at least one photo, got {len(labels)} for {len(photos)}")
-    genus_of = _genera(store)
-    at = {taxon_id: i for i, taxon_id in enumerate(store.taxon_ids)}
-    asked = np.array(sorted({at[label] for label in labels if label in at}), dtype=np.intp)
-    knowledge = _Variants(store, encoders)
+    genus_of = genera(store)
+    knowledge = Variants(store, encoders, labels, anchor_sets)
     figures: list[SetupFigures] = []
     values: list[dict[str, list[float]]] = []
     for setup in setups:
-        known = knowledge.of(setup, asked)
-        rankings = _rank(store.taxon_ids, known, photos, setup, encoders.profile)
+        known = knowledge.of(setup)
+        rankings = _named(store.taxon_ids, known, photos, rank_setup(known, photos, setup, encoders.profile))
         of_photos = values_of(rankings, labels)
         of_photos["genus"] = [
             float(bool(ranking.taxon_ids) and genus_of[ranking.taxon_ids[0]] == genus_of.get(label, label))
@@ -154,7 +173,7 @@ def compare_setups(
             SetupFigures(
                 setup=setup,
                 encoder_names=known.names,
-                n_searched=len(asked) if setup.vocabulary == "bounded" else known.n_species,
+                n_searched=len(knowledge.asked) if setup.vocabulary == "bounded" else known.n_species,
                 n_without_anchors=sum(ranking.n_without_anchors for ranking in rankings) / len(rankings),
                 measures=measure_all(of_photos, labels, n_resamples=n_resamples, seed=seed),
             )
@@ -167,35 +186,78 @@ def compare_setups(
     )
 
 
-class _Variants:
+class Variants:
     """The knowledge of a store as each setup sees it; names are encoded once."""
 
-    def __init__(self, store: KnowledgeStore, encoders: Encoders) -> None:
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        encoders: Encoders,
+        labels: Sequence[str],
+        anchor_sets: Mapping[str, AnchorSet] | None = None,
+    ) -> None:
+        """Read the store; `labels` are the taxon ids of the photos, which bound the bounded vocabulary."""
         self._store, self._encoders = store, encoders
-        self._whole: dict[Texts, Knowledge] = {"descriptions": read_knowledge(store, encoders)}
-        self._bounded: dict[Texts, Knowledge] = {}
+        self._at = {taxon_id: i for i, taxon_id in enumerate(store.taxon_ids)}
+        self.asked: IntArray = self._positions(labels)
+        self._anchor_sets = anchor_sets or {}
+        self._stored = read_knowledge(store, encoders)
+        self._whole: dict[tuple[Texts, str], Knowledge] = {("descriptions", KB_ANCHORS): self._stored}
+        self._bounded: dict[tuple[Texts, str], Knowledge] = {}
 
-    def of(self, setup: Setup, asked: np.ndarray) -> Knowledge:
-        if setup.texts not in self._whole:
-            names = [entry.taxon.common_name for entry in self._store.species(self._store.taxon_ids)]
-            self._whole[setup.texts] = with_names(self._whole["descriptions"], names, self._encoders)
-        known = self._whole[setup.texts]
-        if setup.preset in {"text-only", "vr-rag-v1"} and not len(known.chunk_owners):
+    def of(self, setup: Setup) -> Knowledge:
+        """Return what a setup scores photos against.
+
+        Raises:
+            UsageError: if its preset starts from what the knowledge base does not hold, or it names no anchor set.
+        """
+        key = setup.texts, setup.anchors
+        known = self._texts(setup.texts) if setup.anchors == KB_ANCHORS else self._with_set(setup)
+        if setup.preset in STARTS_FROM_TEXTS and not len(known.chunk_owners):
             raise UsageError(f"the preset {setup.preset} starts from texts, and {self._store.path} holds none")
         if setup.preset == "anchors-only" and not len(known.anchors.owners):
             raise UsageError(f"the preset anchors-only needs anchors, and {self._store.path} holds none")
         if setup.vocabulary == "bounded":
-            if setup.texts not in self._bounded:
-                self._bounded[setup.texts] = with_species(known, asked)
-            known = self._bounded[setup.texts]
+            if key not in self._bounded:
+                self._bounded[key] = with_species(known, self.asked)
+            known = self._bounded[key]
         return known if setup.encoders is None else with_encoders(known, setup.encoders)
 
+    def _texts(self, texts: Texts) -> Knowledge:
+        key = texts, KB_ANCHORS
+        if key not in self._whole:
+            names = [entry.taxon.common_name for entry in self._store.species(self._store.taxon_ids)]
+            self._whole[key] = with_names(self._stored, names, self._encoders)
+        return self._whole[key]
 
-def _rank(
-    ids: Sequence[str], known: Knowledge, photos: EncodedPhotos, setup: Setup, profile: str
-) -> list[PhotoRanking]:
+    def _with_set(self, setup: Setup) -> Knowledge:
+        key = setup.texts, setup.anchors
+        if key not in self._whole:
+            given = self._anchor_sets.get(setup.anchors)
+            if given is None:
+                raise UsageError(f"expected an anchor set ({', '.join(self._anchor_sets)}), got {setup.anchors!r}")
+            owners = np.array([self._at.get(label, -1) for label in given.labels], dtype=np.intp)
+            photos = given.photos.only(owners >= 0).queries
+            self._whole[key] = with_anchors(
+                self._texts(setup.texts), self._positions(given.covered), owners[owners >= 0], photos
+            )
+        return self._whole[key]
+
+    def _positions(self, taxon_ids: Iterable[str]) -> IntArray:
+        """Return the positions of those of the species that the store holds, ascending, each once."""
+        return np.array(sorted({self._at[each] for each in taxon_ids if each in self._at}), dtype=np.intp)
+
+
+def rank_setup(known: Knowledge, photos: EncodedPhotos, setup: Setup, profile: str) -> list[Ranking]:
+    """Return the ranking of each photo against what `Variants.of` gave for the setup."""
     settings = Settings(m=setup.m, profile=profile)
     queries = photos.queries if setup.encoders is None else queries_of_encoders(photos.queries, setup.encoders)
+    return find_preset(setup.preset, settings)(known, queries, settings)
+
+
+def _named(
+    ids: Sequence[str], known: Knowledge, photos: EncodedPhotos, rankings: Sequence[Ranking]
+) -> list[PhotoRanking]:
     owners = known.chunk_owners
     return [
         PhotoRanking(
@@ -204,13 +266,11 @@ def _rank(
             chunk_taxon_ids=tuple(ids[i] for i in owners[ranking.chunks]),
             n_without_anchors=ranking.n_without_anchors,
         )
-        for position, ranking in zip(
-            photos.positions, find_preset(setup.preset, settings)(known, queries, settings), strict=True
-        )
+        for position, ranking in zip(photos.positions, rankings, strict=True)
     ]
 
 
-def _genera(store: KnowledgeStore) -> dict[str, str]:
+def genera(store: KnowledgeStore) -> dict[str, str]:
     """Return the genus of each species of the store."""
     taxa = [entry.taxon for entry in store.species(store.taxon_ids)]
     return {taxon.taxon_id: taxon.lineage.get("genus") or taxon.scientific_name.split()[0] for taxon in taxa}
@@ -230,7 +290,7 @@ def _tests(
         for measure in TESTED:
             tests = [
                 paired_test(
-                    _by_species(np.subtract(values[i][measure], values[first][measure]).tolist(), labels),
+                    by_species(np.subtract(values[i][measure], values[first][measure]).tolist(), labels),
                     n_resamples=n_resamples,
                     seed=seed,
                 )
@@ -240,7 +300,8 @@ def _tests(
                 yield SetupTest(setup=setups[i], baseline=setups[first], measure=measure, test=test, p_corrected=p)
 
 
-def _by_species(values: Iterable[float], labels: Sequence[str]) -> list[float]:
+def by_species(values: Iterable[float], labels: Sequence[str]) -> list[float]:
+    """Return the mean of the values of each species' photos, in the order in which the species come."""
     groups: dict[str, list[float]] = {}
     for value, label in zip(values, labels, strict=True):
         groups.setdefault(label, []).append(value)

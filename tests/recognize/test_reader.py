@@ -10,7 +10,8 @@ from data.errors import ConfigError, Refused, UsageError
 from data.prompts import Prompts
 from data.records import Candidate, ChatReply, TokenLogprobs
 from kb.endpoints import Endpoint, OpenAIChat
-from recognize.reader import PLACEHOLDERS, Reader, read_vote
+from recognize.reader import PLACEHOLDERS, Reader
+from recognize.votes import read_vote
 from tests.servers.openai_server import Answer, OpenAIServer
 
 JPEG = b"\xff\xd8\xff made up"
