@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,10 @@ from data.errors import BadInput
 if TYPE_CHECKING:
     from kb.reconciling import Reconciled
 
-COLUMNS = ("name", "scientific_name", "common_name", "taxon_id", "how", "why", "suggestions")
+COLUMNS = (
+    "name", "scientific_name", "common_name", "taxon_id", "rule", "met", "elsewhere", "why", "suggestions"
+)  # fmt: skip
+LISTS = ("elsewhere", "suggestions")
 
 
 def read_lines(file: Path) -> list[str]:
@@ -40,11 +44,16 @@ def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:
     listed: list[dict[str, object]] = []
     for name in names:
         row: dict[str, object] = dict.fromkeys(COLUMNS)
-        row["name"], row["suggestions"] = name, []
+        row |= {"name": name, "elsewhere": [], "suggestions": []}
         if name in matched:
-            taxon = matched[name].taxon
+            match, taxon = matched[name], matched[name].taxon
             row |= {"scientific_name": taxon.scientific_name, "common_name": taxon.common_name}
-            row |= {"taxon_id": taxon.taxon_id, "how": matched[name].how}
+            row |= {
+                "taxon_id": taxon.taxon_id,
+                "rule": match.rule,
+                "met": match.met,
+                "elsewhere": list(match.elsewhere),
+            }
         else:
             row |= {"why": missed[name].why, "suggestions": list(missed[name].suggestions)}
         listed.append(row)
@@ -52,37 +61,40 @@ def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:
 
 
 def as_csv(listed: Sequence[dict[str, object]]) -> str:
-    """Return the rows as CSV with a line of columns; suggestions are parted by `; `."""
+    """Return the rows as CSV with a line of columns; the names of a list are parted by `; `."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({**row, "suggestions": _joined(row)} for row in listed)
+    writer.writerows({**row, **{column: _joined(row, column) for column in LISTS}} for row in listed)
     return out.getvalue()
 
 
 def table(listed: Sequence[dict[str, object]]) -> str:
     """Return the rows for people: those matched, then those that no species was found for."""
-    found = [
-        [row[column] for column in ("name", "scientific_name", "common_name", "how")] for row in listed if row["how"]
-    ]
-    missed = [(row["name"], row["why"], _joined(row)) for row in listed if not row["how"]]
+    shown = ("name", "scientific_name", "common_name", "rule", "met")
+    found = [[row[column] for column in shown] for row in listed if row["rule"]]
+    doubted = [(row["name"], row["scientific_name"], _joined(row, "elsewhere")) for row in listed if row["elsewhere"]]
+    missed = [(row["name"], row["why"], _joined(row, "suggestions")) for row in listed if not row["rule"]]
     tables = []
     if found:
-        tables.append(as_table(["name", "scientific name", "common name", "by"], found))
+        tables.append(as_table(["name", "scientific name", "common name", "by", "the name met"], found))
+    if doubted:
+        tables.append(as_table(["name", "taken for", "another list means"], doubted))
     if missed:
         tables.append(as_table(["no species for", "because", "perhaps"], missed))
     return "\n\n".join(tables)
 
 
 def summary(found: Reconciled) -> str:
-    """Return in one line how many names were matched."""
+    """Return in one line how many names were matched, and how many by each rule."""
     n = len(found.matched) + len(found.unmatched)
-    return f"{len(found.matched):,} of {n:,} names are species" + (
-        f"; {len(found.shared):,} species have several of them" if found.shared else ""
-    )
+    rules = Counter(match.rule for match in found.matched)
+    by = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
+    several = f"; {len(found.shared):,} species have several of them" if found.shared else ""
+    return f"{len(found.matched):,} of {n:,} names are species{several}" + (f"\nby {by}" if by else "")
 
 
-def _joined(row: dict[str, object]) -> str:
-    suggestions = row["suggestions"]
-    assert isinstance(suggestions, list)
-    return "; ".join(suggestions)
+def _joined(row: dict[str, object], column: str) -> str:
+    names = row[column]
+    assert isinstance(names, list)
+    return "; ".join(names)

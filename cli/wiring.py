@@ -238,11 +238,18 @@ def told_apart(store: KnowledgeBase, row: Identification) -> str:
 
 def reconciled(names: Sequence[str]) -> Reconciled:
     """Return which species of the checklist the names of a list or the labels of a data set stand for."""
-    from data.benchmarks.cub_names import CUB_NAMES
-    from kb.reconciling import Reconciler
-    from kb.taxa import load_checklist
+    return reconciled_rows([(name,) for name in names])
 
-    return Reconciler(load_checklist()).reconcile(names, given=CUB_NAMES)
+
+def reconciled_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
+    """Return the same for a list whose rows give a species several names: binomial, English name, code of eBird.
+
+    The first that is known decides, so the order is that; a row goes by its first name that is not empty.
+    """
+    from data.benchmarks.cub_names import CUB_NAMES
+    from kb.reconciling import load_reconciler
+
+    return load_reconciler().reconcile_rows(rows, given=CUB_NAMES)
 
 
 def context_look_up(store: KnowledgeBase, helpers: ContextHelpers) -> Callable[[str], Context]:

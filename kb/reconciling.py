@@ -7,27 +7,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Final, Literal, Protocol
 
+from data.contracts import TaxonSource
 from data.records import Taxon
-from kb.taxa import fold
+from kb.taxa import epithet_stem, fold, load_checklist
 
-if TYPE_CHECKING:
-    from data.contracts import TaxonSource
-
-How = Literal["given", "name", "spelling", "binomial", "subspecies"]
-"""By the caller's table, by a name of the checklist, by a name spelt another way, by the binomial inside a longer
-label, or by the species of a subspecies."""
+How = Literal["given", "scientific name", "English name", "synonym", "other English name", "eBird code", "subspecies"]
+"""By the caller's table; by which of the names that the checklist knows of the species; or by one of its subspecies'.
+Synonyms and other English names are those of eBird and BirdLife."""
+Variant = Literal["spelling", "possessive", "ending", "inside"]
+"""How the name differs from that one: in hyphens, blanks, apostrophes, accents or `gray` for `grey`; by a missing
+possessive; by the ending of the epithet; or it stands among other words."""
 Why = Literal["several species", "not a species", "unknown"]
 
-N_SUGGESTED = 3
+N_SUGGESTED: Final = 3
 _NUMBER = re.compile(r"^\d+[._ -]+")  # `001.Black_footed_Albatross`, `03111_Animalia_Chordata_...`
 _SEPARATORS = re.compile(r"[_;|]+")
-_SEVERAL = re.compile(r"/|\s[x×]\s|\bhybrid\b|\bsp\.?$|\bspp\.?$", re.IGNORECASE)
+_HYBRID = re.compile(r"\s[x×]\s|\([x×]\s|\bhybrid\b", re.IGNORECASE)
+_SEVERAL = re.compile(r"/|\bsp\.?$|\bspp\.?$|\bsp\.\s", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
 _BINOMIAL = re.compile(r"\b([A-Z][a-z]+) ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?\b")
 _POSSESSIVE = re.compile(r"(?:['’]s|s['’]?)\b", re.IGNORECASE)
+_WORDS_ABOUT_ONE_BIRD: Final = re.compile(
+    r"^(?:an?|the|this|it|is|bird|species|adult|immature|subadult|juvenile|young|chick|fledgling|female|male|hen"
+    r"|breeding|nonbreeding|eclipse|summer|winter|dark|light|morph|form|plumage)[,:]?$",
+    re.IGNORECASE,
+)
+
+
+class NameSource(TaxonSource, Protocol):
+    """A checklist that also knows codes, subspecies, and what other lists mean by a name; `AviList` is one."""
+
+    def with_code(self, code: str) -> Taxon | None:
+        """Return the species with that code."""
+
+    def others_called(self, name: str) -> list[Taxon]:
+        """Return the species that another list calls so, although the name leads to another one, or to none."""
+
+    def subspecies(self, name: str) -> tuple[str, Taxon] | None:
+        """Return the one subspecies that the name stands for, as trinomial, with its species."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +58,17 @@ class MatchedName:
     name: str
     taxon: Taxon
     how: How
+    variant: Variant | None = None
+    """None where the name is written as the checklist has it, but for capitals, numbers and underscores."""
+    met: str = ""
+    """The name, code or trinomial of the checklist that it met."""
+    elsewhere: tuple[str, ...] = ()
+    """Other species, by binomial, that another list calls so, or that another name of the same row stands for."""
+
+    @property
+    def rule(self) -> str:
+        """`how` and `variant` in words: `synonym, inside`."""
+        return self.how if self.variant is None else f"{self.how}, {self.variant}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,78 +100,165 @@ class Reconciler:
     """Brings names to species; made once for many names.
 
     Example:
-        >>> from kb.taxa import load_checklist
-        >>> found = Reconciler(load_checklist()).reconcile(
-        ...     ["067.Anna_Hummingbird", "Cyanistes caeruleus_Blue Tit", "Turdus sp."]
+        >>> found = load_reconciler().reconcile(
+        ...     ["067.Anna_Hummingbird", "Accipiter badius_Shikra", "Gray Heron", "Turdus sp."]
         ... )
-        >>> [(match.taxon.scientific_name, match.how) for match in found.matched]
-        [('Calypte anna', 'spelling'), ('Cyanistes caeruleus', 'binomial')]
+        >>> [(match.taxon.scientific_name, match.rule, match.met) for match in found.matched]
+        [('Calypte anna', 'English name, possessive', "Anna's Hummingbird"), \
+('Tachyspiza badia', 'synonym, inside', 'Accipiter badius'), ('Ardea cinerea', 'English name, spelling', 'Grey Heron')]
         >>> [(name.name, name.why) for name in found.unmatched]
         [('Turdus sp.', 'several species')]
     """
 
-    def __init__(self, checklist: TaxonSource, *, within: Iterable[Taxon] | None = None) -> None:
+    def __init__(self, checklist: NameSource, *, within: Iterable[Taxon] | None = None) -> None:
         """Keep the checklist.
 
         Args:
             checklist: whose species the names are brought to.
-            within: without the possessive, a name may fit two birds of the world and only one of these; by default all.
+            within: without the possessive or with another ending, a name may fit two birds of the world and only one of
+                these; by default all.
         """
         self._checklist = checklist
-        self._spellings = _spellings(_all_species(checklist) if within is None else within)
+        taxa = list(_all_species(checklist) if within is None else within)
+        self._without_possessives = _by_key(
+            (_without_possessives(name), name, taxon) for taxon in taxa for name in taxon.common_names
+        )
+        self._stems = _by_key(
+            (_stem(name), name, taxon) for taxon in taxa for name in (taxon.scientific_name, *taxon.synonyms)
+        )
 
     def reconcile(self, names: Sequence[str], *, given: Mapping[str, str] | None = None) -> Reconciled:
         """Return what each name stands for.
 
-        The rules, in order: the table `given`; a name of the checklist (scientific, English, synonym; without case,
-        hyphens, apostrophes and accents, `gray` as `grey`); a binomial inside the name; a subspecies' species; the name
-        without possessives (`Brewer Blackbird`) where only one species fits.
+        The rules, in order: the table `given`; a name of the checklist, with any hyphens, apostrophes, accents and
+        `gray` for `grey`; a code of eBird; a subspecies, or a species elsewhere that is one here; a binomial inside the
+        name; the name without brackets and words of age, sex and plumage; without possessives (`Brewer Blackbird`), or
+        with another ending of the epithet in the same genus, where only one species fits.
 
         Args:
             names: binomials, English names, or class labels of benchmarks with numbers and underscores.
             given: name -> name of the checklist, for those that no rule knows.
         """
+        return self.reconcile_rows([(name,) for name in names], given=given)
+
+    def reconcile_rows(self, rows: Iterable[Sequence[str]], *, given: Mapping[str, str] | None = None) -> Reconciled:
+        """Return what each row of a list stands for, where a row gives several names of a species.
+
+        The first name of a row that any rule knows decides, so binomials belong before English names, and codes after.
+        Where a later one stands for another species, `elsewhere` says so. A row goes by its first name that is not
+        empty; one with a name that says it is several species (a slash, `sp.`, a hybrid) is left open.
+        """
         matched: list[MatchedName] = []
         unmatched: list[UnmatchedName] = []
-        for name in names:
-            result = self._match(name, given or {})
+        for row in rows:
+            result = self._row([name for name in row if name.strip()] or [""], given or {})
             if isinstance(result, MatchedName):
                 matched.append(result)
             else:
                 unmatched.append(result)
         return Reconciled(matched=tuple(matched), unmatched=tuple(unmatched))
 
+    def _row(self, names: Sequence[str], given: Mapping[str, str]) -> MatchedName | UnmatchedName:
+        results = [self._match(name, given) for name in names]
+        for result in results:
+            if isinstance(result, UnmatchedName) and result.why == "several species" and not result.suggestions:
+                return replace(result, name=names[0])
+        matches = [result for result in results if isinstance(result, MatchedName)]
+        if not matches:
+            first = results[0]
+            assert isinstance(first, UnmatchedName)
+            return first if first.suggestions else replace(first, suggestions=self._suggestions(names, first))
+        first_match, *others = matches
+        species = first_match.taxon.scientific_name
+        elsewhere = [*first_match.elsewhere, *(other.taxon.scientific_name for other in others)]
+        return replace(
+            first_match,
+            name=names[0],
+            elsewhere=tuple(dict.fromkeys(name for name in elsewhere if name != species)),
+        )
+
     def _match(self, name: str, given: Mapping[str, str]) -> MatchedName | UnmatchedName:
         if name in given:
             taxon = self._species(given[name])
-            return MatchedName(name=name, taxon=taxon, how="given") if taxon else self._unknown(name, given[name])
+            if taxon is not None:
+                return MatchedName(name=name, taxon=taxon, how="given", met=given[name])
+            return UnmatchedName(name=name, why="unknown")
         label = _plain(name)
-        if _SEVERAL.search(label):
+        if _HYBRID.search(label) or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
             return UnmatchedName(name=name, why="several species")
-        if taxon := self._species(label):
-            return MatchedName(name=name, taxon=taxon, how="name")
-        for genus, epithet, subspecies in _BINOMIAL.findall(label):
-            if taxon := self._species(f"{genus} {epithet}"):
-                return MatchedName(name=name, taxon=taxon, how="subspecies" if subspecies else "binomial")
-        near = self._spellings.get(_without_possessives(label), ())
-        if len(near) == 1:
-            return MatchedName(name=name, taxon=near[0], how="spelling")
-        if near:
-            names = tuple(taxon.scientific_name for taxon in near)
-            return UnmatchedName(name=name, why="several species", suggestions=names)
-        return self._unknown(name, label)
+        found = self._named(name, label) or self._coded(name) or self._inside(name, label)
+        return found or self._altered(name, label)
 
-    def _unknown(self, name: str, label: str) -> UnmatchedName:
-        taxon = self._checklist.find(label)
+    def _named(self, name: str, label: str) -> MatchedName | None:
+        """Match a label that is a name of the checklist, or of one of its subspecies."""
+        taxon = self._species(label)
         if taxon is not None:
-            species = tuple(found.scientific_name for found in self._checklist.species_of(taxon)[: N_SUGGESTED + 1])
-            few = species if len(species) <= N_SUGGESTED else ()
-            return UnmatchedName(name=name, why="not a species", suggestions=few)
-        return UnmatchedName(name=name, why="unknown", suggestions=tuple(self._checklist.suggest(label, N_SUGGESTED)))
+            how, met = _name_met(label, taxon)
+            variant: Variant | None = None if met.casefold() == label.casefold() else "spelling"
+            others = tuple(other.scientific_name for other in self._checklist.others_called(label))
+            return MatchedName(name=name, taxon=taxon, how=how, variant=variant, met=met, elsewhere=others)
+        lumped = self._checklist.subspecies(label)
+        if lumped is None:
+            return None
+        return MatchedName(name=name, taxon=lumped[1], how="subspecies", met=lumped[0])
+
+    def _coded(self, name: str) -> MatchedName | None:
+        taxon = self._checklist.with_code(name.strip())
+        return MatchedName(name=name, taxon=taxon, how="eBird code", met=name.strip()) if taxon else None
+
+    def _inside(self, name: str, label: str) -> MatchedName | None:
+        """Match a label that holds a binomial, or an English name beside words that say no species."""
+        for genus, epithet, third in _BINOMIAL.findall(label):
+            for words in (f"{genus} {epithet} {third}", f"{genus} {epithet}"):
+                if not words.endswith(" ") and (found := self._named(name, words)):
+                    return replace(found, variant=found.variant if words == label else "inside")
+        bare = " ".join(_IN_BRACKETS.sub("", label).split()).strip(' .,:!*"')
+        if bare and bare != label and (found := self._named(name, bare)):
+            return replace(found, variant="inside")
+        words_left = [word for word in bare.split() if not _WORDS_ABOUT_ONE_BIRD.match(word)]
+        kept = " ".join(words_left)
+        if kept and kept != bare and (found := self._named(name, kept)):
+            return replace(found, variant="inside")
+        return None
+
+    def _altered(self, name: str, label: str) -> MatchedName | UnmatchedName:
+        """Match a label without possessives or with another ending, where that fits one species."""
+        hows: tuple[tuple[Variant, dict[str, tuple[str, Taxon]]], ...]
+        near = self._without_possessives.get(_without_possessives(label), {})
+        stems = self._stems.get(_stem(label), {}) if _BINOMIAL.fullmatch(label) else {}
+        hows = (("possessive", near), ("ending", stems))
+        for variant, fitting in hows:
+            if len(fitting) == 1:
+                ((met, taxon),) = fitting.values()
+                return MatchedName(name=name, taxon=taxon, how=_name_met(met, taxon)[0], variant=variant, met=met)
+        if near:
+            names = tuple(taxon.scientific_name for _, taxon in near.values())
+            return UnmatchedName(name=name, why="several species", suggestions=names)
+        if self._checklist.find(label) is not None:
+            return UnmatchedName(name=name, why="not a species")
+        return UnmatchedName(name=name, why="unknown")
+
+    def _suggestions(self, names: Sequence[str], missed: UnmatchedName) -> tuple[str, ...]:
+        label = _plain(names[0])
+        if missed.why == "not a species":
+            taxon = self._checklist.find(label)
+            species = self._checklist.species_of(taxon) if taxon is not None else []
+            return tuple(found.scientific_name for found in species) if len(species) <= N_SUGGESTED else ()
+        return tuple(self._checklist.suggest(label, N_SUGGESTED))
 
     def _species(self, name: str) -> Taxon | None:
         taxon = self._checklist.find(name)
         return taxon if taxon is not None and taxon.rank == "species" else None
+
+
+@cache
+def load_reconciler() -> Reconciler:
+    """Return what brings names to the species of AviList 2025.
+
+    Raises:
+        MissingRequirement: if its tables are not there.
+    """
+    return Reconciler(load_checklist())
 
 
 def _all_species(checklist: TaxonSource) -> Iterator[Taxon]:
@@ -147,13 +266,23 @@ def _all_species(checklist: TaxonSource) -> Iterator[Taxon]:
     return iter(checklist.species_of(everything) if everything else ())
 
 
-def _spellings(taxa: Iterable[Taxon]) -> dict[str, tuple[Taxon, ...]]:
-    """Return English name without possessives -> the species that it may stand for."""
-    found: dict[str, dict[str, Taxon]] = {}
-    for taxon in taxa:
-        for name in taxon.common_names:
-            found.setdefault(_without_possessives(name), {}).setdefault(taxon.taxon_id, taxon)
-    return {name: tuple(species.values()) for name, species in found.items()}
+def _name_met(label: str, taxon: Taxon) -> tuple[How, str]:
+    """Return which of a species' names a label is, as the checklist writes it, with the kind of name."""
+    named: list[tuple[How, str]] = [("scientific name", taxon.scientific_name)]
+    named += [("English name", name) for name in taxon.common_names[:1]]
+    named += [("synonym", name) for name in taxon.synonyms]
+    named += [("other English name", name) for name in taxon.common_names[1:]]
+    same = [(how, name) for how, name in named if fold(name) == fold(label)]
+    exact = [(how, name) for how, name in same if name.casefold() == label.casefold()]
+    return next(iter((*exact, *same)), ("other English name", label))
+
+
+def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, dict[str, tuple[str, Taxon]]]:
+    """Return key -> taxon id -> the name that has the key, and its taxon."""
+    found: dict[str, dict[str, tuple[str, Taxon]]] = {}
+    for key, name, taxon in keyed:
+        found.setdefault(key, {}).setdefault(taxon.taxon_id, (name, taxon))
+    return found
 
 
 def _plain(name: str) -> str:
@@ -161,6 +290,11 @@ def _plain(name: str) -> str:
     words = _SEPARATORS.sub(" ", _NUMBER.sub("", name.strip()))
     last, comma, first = words.partition(",")
     return " ".join((f"{first} {last}" if comma else words).split())
+
+
+def _stem(binomial: str) -> str:
+    """Return a binomial without the ending of its epithet."""
+    return f"{binomial.split()[0].lower()} {epithet_stem(binomial)}" if binomial.split() else ""
 
 
 @lru_cache(maxsize=1 << 15)

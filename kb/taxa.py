@@ -2,7 +2,8 @@
 
 The tables come with the package `birdnames`, whose CSV files are read without importing it. AviList says what a species
 is and what it is called; eBird and BirdLife add codes, further English names and the scientific names that other lists
-use for the same bird. Subspecies are left out: a knowledge base is about species.
+use for the same bird. Subspecies are no taxa here, since a knowledge base is about species; their names only help to
+find the species that another list has split (`subspecies`).
 """
 
 from __future__ import annotations
@@ -14,25 +15,21 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from data.errors import MissingRequirement
 from data.records import Taxon
 from data.taxon_ids import taxon_id
 from kb.bird_groups import GROUP_NAMES
-
-if TYPE_CHECKING:
-    from data.contracts import TaxonSource
+from kb.near_names import NearNames
+from kb.subspecies import SubspeciesNames, species_of
 
 CLASS_NAME = "Aves"
 RANKS = ("class", "order", "family", "genus", "species")
 AVILIST = "avilist_2025"
 # Newest first: where two tables disagree on whose name it is, the newer one is believed.
 OTHER_TABLES = ("ebird_2024", "birdlife_2024", "ebird_2023", "ebird_2022", "ebird_2021")
-N_NEAREST = 200  # names that are compared letter by letter, after a coarse count of shared letter pairs
 
 _FOLDED_LETTERS = str.maketrans(
     {"ø": "o", "ð": "d", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "đ": "d", "ı": "i"}
@@ -86,7 +83,12 @@ class AviList:
     def __init__(self, folder: Path) -> None:
         self._by_name: dict[str, _Entry] = {}
         self._spellings: dict[str, str] = {}  # folded -> as written
-        self._pairs: list[tuple[str, Counter[str]]] = []
+        self._folder = folder
+        self._by_code: dict[str, _Entry] = {}
+        self._elsewhere: dict[str, list[_Entry]] = {}  # folded -> species that another list calls so
+        self._strangers: dict[str, str] = {}  # folded English name -> binomial of a species that AviList lacks
+        self._subspecies: SubspeciesNames | None = None
+        self._near: NearNames | None = None
         self._class = _Entry(CLASS_NAME, "class", (), ["Birds"])
         self._species = list(self._read_avilist(folder))
         self._class.species = self._species
@@ -114,23 +116,32 @@ class AviList:
         wanted = fold(name)
         if not wanted or n <= 0:
             return []
-        if not self._pairs:
-            self._pairs = [(folded, Counter(_letter_pairs(folded))) for folded in self._by_name]
-        pairs = Counter(_letter_pairs(wanted))
-        total = sum(pairs.values())
-        coarse: list[tuple[float, str]] = []
-        for folded, others in self._pairs:
-            shared = sum(min(count, others[pair]) for pair, count in pairs.items() if pair in others)
-            if shared:
-                coarse.append((2 * shared / (total + len(folded) - 1), folded))
-        coarse.sort(key=lambda item: (-item[0], item[1]))
-        scored = [(_likeness(wanted, folded), folded) for _, folded in coarse[:N_NEAREST]]
-        scored.sort(key=lambda item: (-item[0], len(item[1]), item[1]))
+        if self._near is None:
+            self._near = NearNames(self._by_name)
         nearest: dict[str, str] = {}
-        for score, folded in scored:
-            if score >= 0.6:
-                nearest.setdefault(self._by_name[folded].scientific_name, self._spellings[folded])
+        for folded in self._near.to(wanted):
+            nearest.setdefault(self._by_name[folded].scientific_name, self._spellings[folded])
         return list(nearest.values())[:n]
+
+    def with_code(self, code: str) -> Taxon | None:
+        """Return the species with that code of eBird, as eBird writes it: `norcar`."""
+        entry = self._by_code.get(code)
+        return _taxon(entry) if entry else None
+
+    def others_called(self, name: str) -> list[Taxon]:
+        """Return the species that another list calls so, although the name leads to another one here, or to none."""
+        return [_taxon(entry) for entry in self._elsewhere.get(fold(name), ())]
+
+    def subspecies(self, name: str) -> tuple[str, Taxon] | None:
+        """Return the subspecies that the name stands for, as trinomial, with its species; None if none or several.
+
+        The name is a trinomial, or the binomial or English name of a species in another list that is a subspecies here.
+        """
+        if self._subspecies is None:
+            self._subspecies = SubspeciesNames(_rows(self._folder, AVILIST), fold)
+        trinomial = self._subspecies.find(self._strangers.get(fold(name), name))
+        entry = self._by_name.get(fold(species_of(trinomial))) if trinomial else None
+        return (trinomial, _taxon(entry)) if trinomial and entry else None
 
     def _claim(self, entry: _Entry, name: str) -> bool:
         """Let `name` lead to `entry` unless it leads elsewhere, and say whether it leads there now."""
@@ -138,6 +149,8 @@ class AviList:
         holder = self._by_name.setdefault(folded, entry)
         if holder is entry:
             self._spellings.setdefault(folded, name)
+        elif entry.rank == "species" == holder.rank and entry not in self._elsewhere.setdefault(folded, []):
+            self._elsewhere[folded].append(entry)
         return holder is entry
 
     def _read_avilist(self, folder: Path) -> Iterator[_Entry]:
@@ -175,7 +188,7 @@ class AviList:
     def _add_other_tables(self, folder: Path) -> None:
         own = {entry.scientific_name: entry for entry in self._species}
         by_common = {fold(entry.common_names[0]): entry for entry in self._species if entry.common_names}
-        by_code: dict[str, _Entry] = {}
+        by_code = self._by_code
         for table in OTHER_TABLES:
             strangers: list[tuple[str, str, str, str]] = []
             listed: set[str] = set()
@@ -200,6 +213,8 @@ class AviList:
                 if found is None and stems[key] == 1:
                     found = by_stem.get(key)
                 if found is None or found.scientific_name in listed or not self._claim(found, scientific):
+                    if common:
+                        self._strangers.setdefault(fold(common), scientific)
                     continue
                 if scientific not in found.synonyms:
                     found.synonyms.append(scientific)
@@ -215,7 +230,7 @@ class AviList:
 
 
 @cache
-def load_checklist() -> TaxonSource:
+def load_checklist() -> AviList:
     """Return AviList 2025, read from the tables of the package `birdnames`.
 
     Example:
@@ -265,15 +280,3 @@ def _unique(by_key: dict[tuple[str, str], _Entry], entries: list[_Entry]) -> dic
     """Return `by_key` without the keys that several of the entries have."""
     counts = Counter(_stem_key(entry.parents[2], entry.scientific_name) for entry in entries)
     return {key: entry for key, entry in by_key.items() if counts[key] == 1}
-
-
-def _letter_pairs(folded: str) -> Iterator[str]:
-    return (folded[i : i + 2] for i in range(len(folded) - 1))
-
-
-def _likeness(wanted: str, folded: str) -> float:
-    """Return how much two folded names look alike, in [0, 1]; a name that contains the other whole counts as near."""
-    ratio = SequenceMatcher(None, wanted, folded, autojunk=False).ratio()
-    if len(wanted) >= 4 and (folded.startswith(wanted) or folded.endswith(wanted)):
-        return max(ratio, 0.8)
-    return ratio

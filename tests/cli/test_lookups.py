@@ -169,22 +169,28 @@ def test_taxa_reports_each_name_of_a_file_in_its_order(cli: Any, tmp_path: Path)
     (tmp_path / "names.txt").write_text("009.Brewer_Blackbird\n\nTurdus sp.\n017.Cardinal\nArtic Tern\n")
     outcome = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "json", check=True)
     rows = json.loads(outcome.stdout)
-    assert [(row["name"], row["scientific_name"], row["how"], row["why"]) for row in rows] == [
-        ("009.Brewer_Blackbird", "Euphagus cyanocephalus", "spelling", None),
+    assert [(row["name"], row["scientific_name"], row["rule"], row["why"]) for row in rows] == [
+        ("009.Brewer_Blackbird", "Euphagus cyanocephalus", "English name, possessive", None),
         ("Turdus sp.", None, None, "several species"),
         ("017.Cardinal", "Cardinalis cardinalis", "given", None),
         ("Artic Tern", None, None, "unknown"),
     ]
     assert rows[3]["suggestions"][0] == "Arctic Tern"
-    assert "2 of 4 names are species" in outcome.stderr
+    assert "2 of 4 names are species\nby English name, possessive 1, given 1\n" in outcome.stderr
+
+
+def test_the_table_of_names_tells_which_other_species_a_name_means_elsewhere(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("Grey-headed Woodpecker\n")
+    text = " ".join(cli.call("taxa", "--file", tmp_path / "names.txt", check=True).stdout.split())
+    assert "Grey-headed Woodpecker Picus canus Dendropicos spodocephalus" in text
 
 
 def test_the_report_of_names_is_csv_for_a_spreadsheet(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("Mallard\nTurdus\n")
     lines = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "csv", check=True).stdout.splitlines()
-    assert lines[0] == "name,scientific_name,common_name,taxon_id,how,why,suggestions"
-    assert lines[1] == "Mallard,Anas platyrhynchos,Mallard,anas-platyrhynchos,name,,"
-    assert lines[2] == "Turdus,,,,,not a species,"
+    assert lines[0] == "name,scientific_name,common_name,taxon_id,rule,met,elsewhere,why,suggestions"
+    assert lines[1] == "Mallard,Anas platyrhynchos,Mallard,anas-platyrhynchos,English name,Mallard,,,"
+    assert lines[2] == "Turdus,,,,,,,not a species,"
 
 
 @pytest.mark.parametrize("arguments", [(), ("Mallard", "--file", "names.txt"), ("Mallard", "--format", "csv")])

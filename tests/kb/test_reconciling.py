@@ -3,39 +3,92 @@ import pytest
 from data.benchmarks.cub_names import CUB_NAMES
 from data.records import Taxon
 from data.taxon_ids import taxon_id
-from kb.reconciling import Reconciler
+from kb.reconciling import Reconciler, load_reconciler
 from kb.taxa import load_checklist
 
 
 @pytest.fixture(scope="module")
 def reconciler():
-    return Reconciler(load_checklist())
+    return load_reconciler()
 
 
 @pytest.mark.parametrize(
-    ("name", "species", "how"),
+    ("name", "species", "rule"),
     [
-        ("Parus major", "Parus major", "name"),
-        ("gray catbird", "Dumetella carolinensis", "name"),
-        ("Grey Catbird", "Dumetella carolinensis", "name"),
-        ("Black-Crowned Night Heron", "Nycticorax nycticorax", "name"),
-        ("Accipiter badius", "Tachyspiza badia", "name"),  # eBird's name until 2024, a synonym in AviList
-        ("Bank Swallow", "Riparia riparia", "name"),  # eBird's English name
-        ("019.Gray_Catbird", "Dumetella carolinensis", "name"),
-        ("Warbler, Wilson's", "Cardellina pusilla", "name"),
-        ("180.Wilson_Warbler", "Cardellina pusilla", "spelling"),
-        ("Wilsons warbler", "Cardellina pusilla", "name"),
-        ("Harris Sparrow", "Zonotrichia querula", "spelling"),
-        ("022.Chuck_will_Widow", "Antrostomus carolinensis", "spelling"),
-        ("Cyanistes caeruleus_Eurasian Blue Tit", "Cyanistes caeruleus", "binomial"),
-        ("Mallard (Anas platyrhynchos)", "Anas platyrhynchos", "binomial"),
-        ("03111_Animalia_Chordata_Aves_Accipitriformes_Accipitridae_Accipiter_badius", "Tachyspiza badia", "binomial"),
-        ("Cardinalis cardinalis cardinalis", "Cardinalis cardinalis", "subspecies"),
+        ("Parus major", "Parus major", "scientific name"),
+        ("parus_major", "Parus major", "scientific name"),
+        ("grey catbird", "Dumetella carolinensis", "English name"),
+        ("Gray Catbird", "Dumetella carolinensis", "English name, spelling"),
+        ("Black-Crowned Night Heron", "Nycticorax nycticorax", "English name"),
+        ("Black-crowned Night-Heron", "Nycticorax nycticorax", "English name, spelling"),
+        ("Accipiter badius", "Tachyspiza badia", "synonym"),  # eBird's name until 2024
+        ("Bank Swallow", "Riparia riparia", "other English name"),  # eBird's
+        ("norcar", "Cardinalis cardinalis", "eBird code"),
+        ("019.Gray_Catbird", "Dumetella carolinensis", "English name, spelling"),
+        ("Warbler, Wilson's", "Cardellina pusilla", "English name"),
+        ("Wilson’s Warbler", "Cardellina pusilla", "English name, spelling"),
+        ("180.Wilson_Warbler", "Cardellina pusilla", "English name, possessive"),
+        ("Wilsons warbler", "Cardellina pusilla", "English name, spelling"),
+        ("Harris Sparrow", "Zonotrichia querula", "English name, possessive"),
+        ("022.Chuck_will_Widow", "Antrostomus carolinensis", "English name, possessive"),
+        ("Cyanistes caeruleus_Eurasian Blue Tit", "Cyanistes caeruleus", "scientific name, inside"),
+        ("Mallard (Anas platyrhynchos)", "Anas platyrhynchos", "scientific name, inside"),
+        ("Mallard (Female/Eclipse male)", "Anas platyrhynchos", "English name, inside"),
+        ("an adult male Northern Cardinal", "Cardinalis cardinalis", "English name, inside"),
+        ("**Northern Cardinal**.", "Cardinalis cardinalis", "English name, spelling"),
+        ("03111_Animalia_Chordata_Aves_Accipitriformes_Accipitridae_Accipiter_badius", "Tachyspiza badia",
+         "synonym, inside"),
+        ("Cardinalis cardinalis floridanus", "Cardinalis cardinalis", "subspecies"),
+        ("Cardinalis cardinalis nonsensus", "Cardinalis cardinalis", "scientific name, inside"),
+        ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies"),  # eBird's Andean Duck is no species of AviList
+        ("Andean Duck", "Oxyura jamaicensis", "subspecies"),
+        ("Cardellina pusillus", "Cardellina pusilla", "scientific name, ending"),
+    ],
+)  # fmt: skip
+def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(reconciler, name, species, rule):
+    (match,) = reconciler.reconcile([name]).matched
+    assert (match.taxon.scientific_name, match.rule, match.name) == (species, rule, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "met"),
+    [
+        ("180.Wilson_Warbler", "Wilson's Warbler"),
+        ("Accipiter_badius", "Accipiter badius"),
+        ("Andean Duck", "Oxyura jamaicensis ferruginea"),
+        ("Cardellina pusillus", "Cardellina pusilla"),
     ],
 )
-def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(reconciler, name, species, how):
+def test_the_name_of_the_checklist_that_was_met_is_told(reconciler, name, met):
     (match,) = reconciler.reconcile([name]).matched
-    assert (match.taxon.scientific_name, match.how, match.name) == (species, how, name)
+    assert match.met == met
+
+
+def test_a_name_that_another_list_gives_to_another_species_says_so(reconciler):
+    """AviList's Grey-headed Woodpecker is of Eurasia, BirdLife's of Africa."""
+    (match,) = reconciler.reconcile(["Grey-headed Woodpecker"]).matched
+    assert (match.taxon.scientific_name, match.elsewhere) == ("Picus canus", ("Dendropicos spodocephalus",))
+
+
+def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler):
+    result = reconciler.reconcile_rows(
+        [
+            ("Nonsense nonsense", "Mallard", "norcar"),
+            ("", "", "mallar3"),
+            ("Cardinalis cardinalis", "Northern Cardinal", "norcar"),
+            ("Aechmophorus occidentalis/clarkii", "Western/Clark's Grebe", "wcgreb1"),
+            ("", " "),
+        ]
+    )
+    assert [(m.name, m.taxon.scientific_name, m.how, m.elsewhere) for m in result.matched] == [
+        ("Nonsense nonsense", "Anas platyrhynchos", "English name", ("Cardinalis cardinalis",)),
+        ("mallar3", "Anas platyrhynchos", "eBird code", ()),
+        ("Cardinalis cardinalis", "Cardinalis cardinalis", "scientific name", ()),
+    ]
+    assert [(missed.name, missed.why) for missed in result.unmatched] == [
+        ("Aechmophorus occidentalis/clarkii", "several species"),
+        ("", "unknown"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -44,6 +97,8 @@ def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(reconciler, na
         ("Turdus sp.", "several species"),
         ("Western/Clark's Grebe", "several species"),
         ("Mallard x Gadwall", "several species"),
+        ("Mallard (x Gadwall)", "several species"),
+        ("Picus sp. (green)", "several species"),
         ("Turdus", "not a species"),
         ("Strigidae", "not a species"),
         ("Parus majro", "unknown"),
@@ -60,6 +115,12 @@ def test_what_is_no_one_species_is_reported_with_the_reason(reconciler, name, wh
 def test_likeness_is_a_suggestion_and_never_a_match(reconciler):
     (missed,) = reconciler.reconcile(["Artic Tern"]).unmatched
     assert missed.suggestions[0] == "Arctic Tern"
+
+
+def test_an_english_name_inside_another_bird_s_name_is_no_match(reconciler):
+    """Only words of age, sex and plumage may stand beside it."""
+    (missed,) = reconciler.reconcile(["Imaginary Northern Cardinal"]).unmatched
+    assert missed.why == "unknown"
 
 
 def test_a_table_of_the_caller_s_goes_before_all_rules(reconciler):

@@ -1,0 +1,49 @@
+"""Names that look like a name, for suggestions: a coarse count of shared letter pairs, then letter by letter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from typing import Final
+
+N_COMPARED: Final = 200  # names that are compared letter by letter
+MIN_LIKENESS: Final = 0.6
+
+
+class NearNames:
+    """Finds the nearest of many folded names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Count the letter pairs of each name."""
+        self._names = list(names)
+        self._holders: dict[str, list[tuple[int, int]]] = {}  # letter pair -> (name, how often it has the pair)
+        for number, name in enumerate(self._names):
+            for pair, count in Counter(_letter_pairs(name)).items():
+                self._holders.setdefault(pair, []).append((number, count))
+
+    def to(self, wanted: str) -> list[str]:
+        """Return the names that are at least `MIN_LIKENESS` alike, nearest first."""
+        pairs = Counter(_letter_pairs(wanted))
+        total = sum(pairs.values())
+        shared: dict[int, int] = {}
+        for pair, count in pairs.items():
+            for number, others in self._holders.get(pair, ()):
+                shared[number] = shared.get(number, 0) + (count if count < others else others)
+        coarse = [(-2 * n / (total + len(self._names[i]) - 1), self._names[i]) for i, n in shared.items()]
+        coarse.sort()
+        scored = [(_likeness(wanted, name), name) for _, name in coarse[:N_COMPARED]]
+        scored.sort(key=lambda item: (-item[0], len(item[1]), item[1]))
+        return [name for score, name in scored if score >= MIN_LIKENESS]
+
+
+def _letter_pairs(folded: str) -> Iterator[str]:
+    return (folded[i : i + 2] for i in range(len(folded) - 1))
+
+
+def _likeness(wanted: str, folded: str) -> float:
+    """Return how much two folded names look alike, in [0, 1]; a name that contains the other whole counts as near."""
+    ratio = SequenceMatcher(None, wanted, folded, autojunk=False).ratio()
+    if len(wanted) >= 4 and (folded.startswith(wanted) or folded.endswith(wanted)):
+        return max(ratio, 0.8)
+    return ratio

@@ -1,0 +1,42 @@
+"""Subspecies of the checklist: what another list calls a species of its own may be one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+Row = list[str]
+
+
+class SubspeciesNames:
+    """Finds the subspecies that a trinomial, or the binomial of a species that was lumped, stands for."""
+
+    def __init__(self, rows: Iterable[Row], fold: Callable[[str], str]) -> None:
+        """Read the rows of AviList's table whose rank is subspecies.
+
+        Args:
+            rows: scientific name first, rank third.
+            fold: brings a name to the form in which names are compared.
+        """
+        self._fold = fold
+        self._by_name: dict[str, set[str]] = {}
+        for trinomial in _trinomials(rows):
+            genus, epithet, last = trinomial.split()
+            if epithet != last:  # the nominate one has the name of the species already
+                for name in (trinomial, f"{genus} {last}"):
+                    self._by_name.setdefault(fold(name), set()).add(trinomial)
+            else:
+                self._by_name.setdefault(fold(trinomial), set()).add(trinomial)
+
+    def find(self, name: str) -> str | None:
+        """Return the trinomial of the one subspecies that the name stands for, None if there is none or several."""
+        found = self._by_name.get(self._fold(name), ())
+        return next(iter(found)) if len(found) == 1 else None
+
+
+def species_of(trinomial: str) -> str:
+    """Return the binomial that a trinomial begins with."""
+    return " ".join(trinomial.split()[:2])
+
+
+def _trinomials(rows: Iterable[Row]) -> Iterator[str]:
+    return (row[0] for row in rows if row[2] == "subspecies" and len(row[0].split()) == 3)
