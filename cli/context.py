@@ -14,7 +14,6 @@ from data.errors import UsageError
 
 if TYPE_CHECKING:
     from cli.queries import AskedQuery
-    from data.records import Context
 
 
 @click.command()
@@ -30,7 +29,11 @@ if TYPE_CHECKING:
 @click.option("--api-url", metavar="URL", help="The wiki's api.php, which is then asked; --wiki alone asks Wikipedia.")
 @click.option("--contact", metavar="TEXT", help="Who asks, for the User-Agent; Wikimedia's wikis want to know.")
 @click.option("--web/--no-web", default=None, help="Search the web ([llm.search]) where nothing else is found.")
-@click.option("--model/--no-model", default=None, help="Let a model ([llm.text]) write the passage from what is found.")
+@click.option(
+    "--model/--no-model",
+    default=None,
+    help="Let a model ([llm.text]) write the passage from what is found; with --model its failure is an error.",
+)
 @click.option(
     "--prompts",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -68,7 +71,8 @@ def context(
 
     The knowledge base answers, offline. For words that it does not know a wiki is asked where one is named (--wiki,
     --api-url, or api_url in the settings), then the web where [llm.search] is set; where [llm.text] is set, that model
-    writes the passage, out of what was found alone. What search and model cost is said on stderr.
+    writes the passage, out of what was found alone; where it cannot be asked, the passage is put together without it,
+    and says so. What search and model cost is said on stderr.
 
     Example: kb context "Two frogs in amplexus"
     """
@@ -100,7 +104,8 @@ def context(
                 if form == "jsonl":
                     output.write(json.dumps(_row(query, to_json(answer)), ensure_ascii=False))
                 else:
-                    output.write(_text(query, answer, is_first=i == 0, is_one=file is None))
+                    text = reports.context_text(answer, is_model_asked=helpers.chat is not None)
+                    output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
         finally:
             # Also where it was stopped: somebody pays for this, and may not know that a model is set.
             if spent := _spent(helpers):
@@ -124,9 +129,3 @@ def _spent(helpers: wiring.ContextHelpers) -> str:
 
 def _row(query: AskedQuery, answer: object) -> object:
     return {"query_id": query.query_id, **answer} if query.query_id and isinstance(answer, dict) else answer
-
-
-def _text(query: AskedQuery, answer: Context, *, is_first: bool, is_one: bool) -> str:
-    if is_one:
-        return reports.context_text(answer)
-    return ("" if is_first else "\n") + f"# {query.text}\n{reports.context_text(answer)}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -34,6 +36,22 @@ def note(text: str) -> None:
 def warn(text: str) -> None:
     """Write a warning to stderr."""
     note("warning: " + _STEERING.sub("", text))  # it may hold names of files and labels of other people's data
+
+
+@contextmanager
+def logged_warnings(logger: str) -> Iterator[None]:
+    """Write what a logger of this name, or one below it, warns of to stderr meanwhile."""
+
+    class Said(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            warn(record.getMessage())
+
+    said = Said(logging.WARNING)
+    logging.getLogger(logger).addHandler(said)
+    try:
+        yield
+    finally:
+        logging.getLogger(logger).removeHandler(said)
 
 
 def as_json(payload: object) -> str:

@@ -72,11 +72,15 @@ def plan_text(plan: Plan) -> str:
     return as_fields(fields) + "\nnothing was written"
 
 
-def context_text(context: Context) -> str:
-    """Return the passage with its sources, or that nothing was found."""
+def context_text(context: Context, *, is_model_asked: bool = False) -> str:
+    """Return the passage with its sources, or that nothing was found; and who wrote it, where a model was asked to."""
     if not context.found:
         return "nothing found"
     lines = [wrapped(paragraph) for paragraph in context.passage.split("\n")]
+    if is_model_asked and context.written_by is None:
+        lines += ["(put together from the texts; no model wrote it)"]
+    elif context.written_by is not None:
+        lines += [f"(written by {context.written_by} out of the texts below)"]
     if context.sources:
         lines += ["", "Sources"]
     for source in context.sources:

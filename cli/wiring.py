@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.config import Settings
-from cli.output import note
+from cli.output import logged_warnings, note
 from cli.starter import calibration_file, starter_knowledge
 from data.errors import MissingRequirement, UnknownTaxon
 from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, Verification
@@ -79,6 +79,8 @@ class ContextHelpers:
     wiki: Explainer | None = None
     search: WebSearch | None = None
     chat: ChatModel | None = None
+    is_chat_a_must: bool = False
+    """Its failure is an error; else passages are put together without it."""
     prompts: Path | None = None
     budget: Budget | None = None
     """Of search and model together."""
@@ -102,7 +104,7 @@ def helpers_of_context(
         settings: `api_url` names the wiki, `[llm.search]` what searches the web, `[llm.text]` the model that writes.
         wiki: None asks a wiki that is named, True Wikipedia too.
         web: None searches where that is set, True must.
-        model: None has a model write the passage where one is set, True must.
+        model: None has a model write the passage where one is set and can be asked, True must.
         max_cost: US dollars, for search and model together.
         offline: nothing is asked: replies come from those that are kept.
 
@@ -111,6 +113,7 @@ def helpers_of_context(
         UsageError: if the cost is limited and a price is not known.
     """
     with ExitStack() as stack:
+        stack.enter_context(logged_warnings("kb.lookups"))
         helpers = ContextHelpers(wiki=_wiki_terms(settings, stack, wiki=False if offline else wiki))
         asks_web, asks_model = (
             kind in settings.llm if flag is None else flag for kind, flag in (("search", web), ("text", model))
@@ -126,7 +129,8 @@ def helpers_of_context(
                 helpers = replace(helpers, search=ChatWebSearch(search), models=(search.name,))
             if asks_model:
                 chat = stack.enter_context(connected(settings, "text", budget=budget, offline=offline))
-                helpers = replace(helpers, chat=chat, models=(*helpers.models, chat.name))
+                models = (*helpers.models, chat.name)
+                helpers = replace(helpers, chat=chat, is_chat_a_must=model is True, models=models)
         yield helpers
 
 
@@ -155,6 +159,7 @@ def contexts_of(
         wiki=helpers.wiki,
         search=helpers.search,
         chat=helpers.chat,
+        is_chat_a_must=helpers.is_chat_a_must,
         prompts=helpers.prompts,
         keep=keep,
     )

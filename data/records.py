@@ -455,6 +455,8 @@ class Context:
     terms: tuple[TermNote, ...] = ()
     sources: tuple[Source, ...] = ()
     found: bool = False
+    written_by: str | None = None
+    """The model that wrote the passage; None where it is put together from the texts as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from kb.additions import additions
 from kb.chroma import Collections
 from kb.layout import KnowledgeBaseInfo, Layout
 from kb.ledger import Ledger, Step
+from kb.lookups.glossary import shipped_terms
 from kb.stages.anchor import anchors_of
 from kb.stages.distil import DistilOutput
 from kb.stages.fetch import FetchOutput
@@ -129,6 +130,8 @@ def _found(ledger: Ledger, names: Sequence[str]) -> list[_Subject]:
         chosen = exact or list(matches.values())
         if not chosen and fold(name) in gone:
             continue
+        if not chosen and (term := _shipped(name)) is not None:
+            chosen = [term]  # it is not held here, but look-ups would go on explaining it
         if not chosen:
             known = [known for subject in subjects for known in subject.names]
             raise UnknownTaxon(name, suggestions=get_close_matches(name, known, n=3), where="the knowledge base")
@@ -148,6 +151,14 @@ def _subjects(ledger: Ledger) -> Iterator[_Subject]:
     for key, name in ledger.subject_names("term").items():
         reason = f"term: {reasons.REMOVED}"
         yield _Subject(key=key, name=name, reason=reason, names=(name, *aliases.get(key, ())))
+
+
+def _shipped(name: str) -> _Subject | None:
+    """Return the term of the glossary that goes by a name, or None."""
+    for term in shipped_terms():
+        if fold(name) in map(fold, (term.name, *term.aliases)):
+            return _Subject(key=term.term_id, name=term.name, reason=f"term: {reasons.REMOVED}", names=(term.name,))
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,10 +61,17 @@ _LEARNT: WeakKeyDictionary[LookupStore, dict[str, Term]] = WeakKeyDictionary()
 
 
 def index_of(store: LookupStore) -> LookupIndex:
-    """Return the index of a store; it is made once and lives as long, but for terms that are learnt."""
+    """Return the index of a store; it is made once and lives as long, but for terms that are learnt.
+
+    Terms of the glossary that ships are among its terms, after those of the store, which win where they share a name.
+    """
+    from kb.lookups.glossary import glossary_of
+
     index = _INDICES.get(store)
     if index is None:
-        taxa, terms = store.taxa(), held_terms(store)
+        taxa, held = store.taxa(), held_terms(store)
+        known = {term.term_id for term in held}
+        terms = [*held, *(term for term in glossary_of(store) if term.term_id not in known)]
         questions: dict[str, list[str]] = {}
         for term in terms:
             if is_question(term):

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from data.contracts import ChatModel, TextEncoder, WebSearch
-from data.errors import KnowledgeBaseLocked, MissingRequirement
+from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, SourceError
 from data.records import Context, TaxonMatch, Term
 from kb.lookups.bm25 import tokens
 from kb.lookups.findings import Findings, look_up, vector_of
@@ -56,6 +56,7 @@ def context(
     wiki: Explainer | None = None,
     search: WebSearch | None = None,
     chat: ChatModel | None = None,
+    is_chat_a_must: bool = False,
     prompts: Path | None = None,
     keep: bool = True,
 ) -> Context:
@@ -65,7 +66,8 @@ def context(
     sentence) are described by their summaries; of a genus, family or order, or of all birds that are called so, it says
     which species are known. A query that names nothing is compared to terms and summaries as a whole, and answered only
     where the match is clear. Words that the knowledge base does not explain are looked up in the wiki; where neither
-    finds anything, the web is searched. What was learnt is kept, so that the same words need no wiki the next time.
+    finds anything, the web is searched. What was learnt is kept, so that the same words need no wiki the next time. The
+    glossary that ships answers like the knowledge base, for the terms that a knowledge base on disk lacks.
 
     Args:
         store: an open knowledge base.
@@ -75,14 +77,16 @@ def context(
         search: asked where nothing else was found.
         chat: writes the passage out of the texts found, and of nothing else; without it they are put together as they
             are. A sentence that its sources do not bear out is dropped.
+        is_chat_a_must: raise where the chat model fails; else the passage is put together, and a warning is logged.
         prompts: a folder whose `context.md` replaces our prompt for the model.
         keep: write what was learnt into the knowledge base. Where it is locked or cannot be written, the answer is
             given all the same, and a warning is logged.
 
     Raises:
         ConfigError: for prompts that cannot be filled.
-        SourceError: if wiki, search or chat model fail for good; a model that declines is no failure.
-        CostStop, NotCached: from the chat model or the search.
+        SourceError: if wiki or search fail for good, or the chat model where it is a must; to decline is no failure.
+        CostStop: from the chat model or the search.
+        NotCached: from the search, or the chat model where it is a must.
 
     Example:
         >>> import kb, recognize
@@ -99,7 +103,19 @@ def context(
         before the web; the passage is composed from what they hold unless there is a model; each sentence of a model is
         checked against the texts that it was given.
     """
-    return next(contexts(store, [query], encoder, wiki=wiki, search=search, chat=chat, prompts=prompts, keep=keep))
+    return next(
+        contexts(
+            store,
+            [query],
+            encoder,
+            wiki=wiki,
+            search=search,
+            chat=chat,
+            is_chat_a_must=is_chat_a_must,
+            prompts=prompts,
+            keep=keep,
+        )
+    )
 
 
 def contexts(
@@ -110,10 +126,14 @@ def contexts(
     wiki: Explainer | None = None,
     search: WebSearch | None = None,
     chat: ChatModel | None = None,
+    is_chat_a_must: bool = False,
     prompts: Path | None = None,
     keep: bool = True,
 ) -> Iterator[Context]:
-    """Yield the context of each query in order, as `context` gives it; the model writes several passages at a time."""
+    """Yield the context of each query in order, as `context` gives it; the model writes several passages at a time.
+
+    A model that fails is not asked for the queries after that.
+    """
     from kb.distilling.prompts import DistilPrompts
     from kb.lookups.writing import written
 
@@ -133,7 +153,16 @@ def contexts(
             for answer, found in answers:
                 if answer.query not in pending:  # asked twice at once, it would be paid for twice
                     pending[answer.query] = pool.submit(written, answer, found, store, chat, prompts=loaded)
-            yield from (pending[answer.query].result() for answer, _ in answers)
+            for answer, _ in answers:
+                try:
+                    yield pending[answer.query].result()
+                except (SourceError, NotCached) as error:
+                    if is_chat_a_must:
+                        raise
+                    if chat is not None:
+                        _log.warning("no model writes the passages, they are put together from the texts: %s", error)
+                    chat = None
+                    yield answer
 
 
 def gathered(

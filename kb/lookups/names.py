@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -109,15 +109,18 @@ class NameFinder:
         words = list(_WORD.finditer(query))
         found: list[Mention] = []
         taken = [False] * len(words)
+        of_terms: set[int] = set()  # words of terms that were found: they speak of looks, whatever they mean alone
         living = self._living_in(query, words)
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
                 run = words[first : first + length]
                 if any(taken[first : first + length]) or not _is_phrase(query, run):
                     continue
-                mention = self._mention(query, words, first, length, living)
+                mention = self._mention(query, words, first, length, living, of_terms)
                 if mention is not None:
                     found.append(mention)
+                    if mention.kind == "term":
+                        of_terms.update(range(first, first + length))
                     taken[first : first + length] = [True] * length
         return sorted(found, key=lambda mention: mention.start)
 
@@ -133,14 +136,27 @@ class NameFinder:
         return frozenset(found)
 
     def _mention(
-        self, query: str, words: Sequence[re.Match[str]], first: int, length: int, living: frozenset[str]
+        self,
+        query: str,
+        words: Sequence[re.Match[str]],
+        first: int,
+        length: int,
+        living: frozenset[str],
+        of_terms: Collection[int],
     ) -> Mention | None:
         run = words[first : first + length]
         start, end = run[0].start(), run[-1].end()
         text = query[start:end]
         before = [match[0] for match in words[:first]]
         after = [match[0] for match in words[first + length :]]
-        is_meant = is_trade_sense(text, before=before, after=after, named=living)
+        others = {place: match[0] for place, match in enumerate(words) if place not in of_terms}
+        is_meant = is_trade_sense(
+            text,
+            before=[word for place, word in others.items() if place < first],
+            after=[word for place, word in others.items() if place >= first + length],
+            named=living,
+            following=after[0] if after else "",
+        )
         forms = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
         keys = [key for key in forms if length == 1 or key not in self._one_word]
         for key in keys:

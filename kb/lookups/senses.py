@@ -131,7 +131,9 @@ def senses_of(word: str) -> frozenset[str] | None:
     return next((everyday[form] for form in forms if form in everyday), None)
 
 
-def is_trade_sense(word: str, *, before: Sequence[str], after: Sequence[str], named: Collection[str]) -> bool:
+def is_trade_sense(
+    word: str, *, before: Sequence[str], after: Sequence[str], named: Collection[str], following: str | None = None
+) -> bool:
     """Return whether words found as a name are meant as one where they stand.
 
     Words that mean nothing else always are. An everyday word is where the query speaks of a group that has such a
@@ -140,16 +142,17 @@ def is_trade_sense(word: str, *, before: Sequence[str], after: Sequence[str], na
 
     Args:
         word: as it stands in the query, or several.
-        before: the words before it.
-        after: the words after it.
+        before: the words before it, but for those of terms that were found: these tell nothing of its sense.
+        after: the words after it, likewise.
         named: groups of the species that the query names.
+        following: the very next word, where that is not the first of `after`.
     """
     lists = sense_lists()
     key = _bare(word)
     senses = senses_of(key)
     if senses is None:
         return True
-    following = after[0].lower() if after else ""
+    following = (after[0] if after and following is None else following or "").lower()
     if key == "displaying" and following and following not in lists.after_displaying:
         return False
     if following and " " not in key and not key.endswith(("ed", "ing", "y")) and group_of_noun(following) is not None:

@@ -91,6 +91,7 @@ def written(
     return replace(
         answer,
         passage=" ".join([*parts, *group_passages(store, found)]),
+        written_by=chat.name,
         sources=tuple(texts[number - 1].source for number in numbers),
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.servers.faulty_wiki import FaultyWiki
-from tests.servers.openai_server import Answer, Call, OpenAIServer
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Status
 
 ZORB = "<p>A <b>zorblin</b> is a gland of frogs that swells in spring.</p><h2>Description</h2><p>It is a red knob.</p>"
 
@@ -145,6 +145,24 @@ def test_a_model_writes_from_what_was_found_and_what_it_makes_up_is_dropped(
         assert server.n_calls == 1
         again = cli.call("context", "frogs in amplexus", "--kb", built_kb, "--offline", check=True).stdout
         assert (again, server.n_calls) == (found, 1)
+
+
+def test_a_model_that_cannot_be_asked_is_no_reason_to_say_nothing_unless_it_is_a_must(
+    cli: Any, built_kb: Path, tmp_path: Path
+) -> None:
+    with OpenAIServer(Status(status=404)) as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "text"))
+        asked = ("context", "frogs in amplexus", "--kb", built_kb)
+        fallen_back = cli.call(*asked, check=True)
+        assert server.n_calls == 1
+        strict = cli.call(*asked, "--model")
+        alone = cli.call(*asked, "--no-model", check=True)
+    label = "(put together from the texts; no model wrote it)\n"
+    assert label in fallen_back.stdout
+    assert fallen_back.stdout.replace(label, "") == alone.stdout
+    assert fallen_back.stderr.startswith("warning: no model writes the passages, they are put together from the texts")
+    assert strict.exit_code == 6
+    assert strict.stdout == ""
 
 
 def test_what_search_and_model_cost_is_said_on_stderr_and_nothing_is_where_nobody_was_asked(

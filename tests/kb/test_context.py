@@ -12,12 +12,12 @@ import pytest
 
 import kb
 import recognize
-from data.errors import CostStop, Refused
+from data.errors import CostStop, NotCached, RateLimited, Refused, SourceError, SourceUnavailable
 from data.files import writer_lock
 from data.records import ChatReply, ChatRequest, Context, Source, Term, WebPassage
 from kb.lookups.findings import look_up
 from kb.lookups.learning import remember, shortened
-from kb.lookups.lookup import contexts
+from kb.lookups.lookup import AT_ONCE, contexts
 from kb.lookups.writing import FENCE, is_borne_out, parse_reply, request_for, supported, texts_of
 from kb.starter_source import StarterSource
 from tests.memory_store import BagOfWords, ShelfStore
@@ -30,6 +30,12 @@ AMPLEXUS = Term(
     definition="The mating embrace of frogs: the male clasps the female from behind.",
     look_for="A small frog on the back of a larger one.",
     source=WIKI_SOURCE,
+)
+ZORBLIN = Term(
+    term_id="term:zorblin",
+    name="zorblin",
+    definition="A gland of frogs that swells in spring.",
+    source=Source(title="Zorblin", url="https://wiki.example/zorblin", revision=4, licence="CC BY-SA 4.0"),
 )
 CERE = Term(
     term_id="term:cere", name="cere", definition="Bare skin at the base of the bill.", source=Source(title="Cere")
@@ -189,6 +195,43 @@ def test_where_the_model_gives_nothing_of_use_the_composed_passage_stays(reply: 
     assert kb.context(store(AMPLEXUS), "frogs in amplexus", ENCODER, chat=Writer(reply)) == composed
 
 
+FAILURES = [
+    SourceUnavailable("nobody there"),
+    RateLimited("too many"),
+    SourceError("no such model"),
+    NotCached("offline"),
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=repr)
+def test_a_model_that_cannot_be_asked_leaves_the_composed_passage_with_a_warning(
+    failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        found = kb.context(store(), "a cere", ENCODER, chat=Writer(failure))
+    assert found == kb.context(store(), "a cere", ENCODER)
+    assert found.written_by is None
+    [said] = caplog.messages
+    assert str(failure) in said
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=repr)
+def test_a_model_that_is_a_must_ends_the_look_up_where_it_cannot_be_asked(failure: Exception) -> None:
+    with pytest.raises(type(failure), match=str(failure)):
+        kb.context(store(), "a cere", ENCODER, chat=Writer(failure), is_chat_a_must=True)
+
+
+def test_a_model_that_failed_is_not_asked_for_the_queries_after_that(caplog: pytest.LogCaptureFixture) -> None:
+    writer = Writer(SourceUnavailable("nobody there"))
+    queries = [f"cere of bird {i}" for i in range(5 * AT_ONCE)]
+    with caplog.at_level(logging.WARNING):
+        found = list(contexts(store(), queries, ENCODER, chat=writer))
+    assert [answer.query for answer in found] == queries
+    assert all(answer.found for answer in found)
+    assert len(writer.requests) == AT_ONCE
+    assert len(caplog.messages) == 1
+
+
 def test_the_limit_of_cost_is_no_reason_to_answer_otherwise() -> None:
     with pytest.raises(CostStop):
         kb.context(store(AMPLEXUS), "amplexus", ENCODER, chat=Writer(CostStop("enough")))
@@ -257,28 +300,28 @@ def on_disk(built: Path, tmp_path: Path) -> Path:
 def test_what_was_learnt_is_in_the_knowledge_base_as_if_it_had_been_built_with_it(on_disk: Path) -> None:
     encoder = recognize.load_encoders("plain").sentence
     with kb.open(on_disk) as opened:
-        first = kb.context(opened, "frogs in amplexus", encoder, wiki=Glossary(AMPLEXUS))
-        assert kb.context(opened, "frogs in amplexus", encoder) == first
+        first = kb.context(opened, "a frog's zorblin", encoder, wiki=Glossary(ZORBLIN))
+        assert kb.context(opened, "a frog's zorblin", encoder) == first
     with kb.open(on_disk) as opened:
-        assert [term.name for term in opened.terms()] == ["amplexus", "cere"]
-        assert kb.context(opened, "frogs in amplexus", encoder) == first
-        assert opened.query_terms(encoder.encode_texts(["a frog"])[0], 5)[0][0] == "term:amplexus"
+        assert [term.name for term in opened.terms()] == ["cere", "zorblin"]
+        assert kb.context(opened, "a frog's zorblin", encoder) == first
+        assert opened.query_terms(encoder.encode_texts(["a frog"])[0], 5)[0][0] == "term:zorblin"
     learnt = kb.verify(on_disk)
     assert (learnt.ok, learnt.problems) == (True, ())
     source = StarterSource(with_vectors=False)
     other = on_disk.with_name("b.kb")
-    kb.build(other, source.drawn_taxa()[:1], source, recognize.load_encoders("plain"), terms=[CERE, AMPLEXUS])
+    kb.build(other, source.drawn_taxa()[:1], source, recognize.load_encoders("plain"), terms=[CERE, ZORBLIN])
     assert kb.verify(other).digest == learnt.digest
 
 
 def test_the_next_build_keeps_what_was_learnt(on_disk: Path) -> None:
     encoders = recognize.load_encoders("plain")
     with kb.open(on_disk) as opened:
-        remember(opened, [AMPLEXUS], encoders.sentence)
+        remember(opened, [ZORBLIN], encoders.sentence)
     source = StarterSource(with_vectors=False)
     kb.build(on_disk, source.drawn_taxa()[:2], source, encoders)
     with kb.open(on_disk) as opened:
-        assert [term.name for term in opened.terms()] == ["amplexus", "cere"]
+        assert [term.name for term in opened.terms()] == ["cere", "zorblin"]
         assert len(opened.taxon_ids) == 2
 
 
@@ -291,7 +334,7 @@ def test_a_knowledge_base_that_is_being_written_gives_its_answer_all_the_same(
         writer_lock(opened.layout.lock),
         caplog.at_level(logging.WARNING),
     ):
-        assert kb.context(opened, "frogs in amplexus", encoder, wiki=Glossary(AMPLEXUS)).found
+        assert kb.context(opened, "a frog's zorblin", encoder, wiki=Glossary(ZORBLIN)).found
     assert "not kept" in caplog.text
     with kb.open(on_disk) as opened:
         assert [term.name for term in opened.terms()] == ["cere"]

@@ -44,6 +44,8 @@ def found(query: str) -> list[str]:
         ("preened and preening", ["term:preening", "term:preening"]),
         ("maned wolf", ["term:mane"]),
         ("Octopus Stinkhorn fungus", ["term:stinkhorn"]),
+        ("a ruff in breeding plumage", ["calidris-pugnax", "term:breeding-plumage"]),
+        ("a merlin with a supercilium", ["falco-columbarius", "term:supercilium"]),
     ],
 )
 def test_a_word_of_the_trade_is_found_where_it_is_meant(query: str, expected: list[str]) -> None:
@@ -69,6 +71,8 @@ def test_a_word_of_the_trade_is_found_where_it_is_meant(query: str, expected: li
         "nail polish",
         "the crown of a king",
         "a lion's nail",
+        "a merlin on a post",
+        "a merlin spell book",
     ],
 )
 def test_the_same_word_in_another_sense_is_not(query: str) -> None:
@@ -83,6 +87,7 @@ def test_a_bird_whose_name_is_one_word_is_not_found_in_two(query: str) -> None:
 
 def test_displaying_something_is_no_display() -> None:
     assert found("a squirrel displaying melanistic pelage") == ["term:melanism", "term:pelage"]
+    assert found("a squirrel displaying breeding plumage") == ["term:breeding-plumage"]
 
 
 @pytest.mark.parametrize(
