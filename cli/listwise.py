@@ -41,16 +41,6 @@ class ListwiseOrder:
         form: Literal["one-call", "staged"] = "one-call" if self.one_call else "staged"
         return replace(chosen, form=form, **changes)  # type: ignore[arg-type]  # as declared above
 
-    def n_calls(self, preset: str, n_photos: int) -> int:
-        """Return the calls for one query, without those that are asked again."""
-        from rerank.windows import windows
-
-        settings = self.settings(preset)
-        n_rankings = len(windows(n_photos, settings.size, settings.stride)) * settings.n_orders
-        if settings.form == "one-call":
-            return n_rankings
-        return int(settings.deconstructs) + settings.evaluates * n_photos + n_rankings
-
 
 def tally_of(reranker: object) -> CotrrTally | None:
     """Return what happened, where the method is cotrr."""

@@ -8,7 +8,8 @@ import click
 
 from cli import options
 from cli.listwise import STAGES, ListwiseOrder
-from cli.reranking import JUDGES, METHODS, PRESETS, RerankOrder, rerank_all
+from cli.rerank_order import JUDGES, METHODS, PRESETS, RerankOrder
+from cli.reranking import rerank_all
 
 EXIT_PARTLY = 7
 
@@ -26,6 +27,11 @@ EXIT_PARTLY = 7
 @click.option(
     "--context/--no-context", "uses_context", default=True,
     help="decompose: with or without what the knowledge base knows of the query's words.  [default: with]",
+)  # fmt: skip
+@click.option(
+    "--web/--no-web", "asks_web", default=None,
+    help="decompose: search the web for words that nothing else explains.  [default: where [llm.search] is set and a "
+    "vision model judges]",
 )  # fmt: skip
 @click.option("--direct", is_flag=True, help="decompose: ask the query as it is, as one question.")
 @click.option(

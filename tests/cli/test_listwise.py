@@ -1,6 +1,7 @@
 """`kb rerank --method cotrr` from a job to a measured run, against a scripted server: mechanics, no model's quality."""
 
 import json
+import re
 
 import pytest
 from PIL import Image
@@ -52,8 +53,19 @@ def test_one_call_asks_once_for_a_list(cli, folder, server):
 
 
 def test_a_dry_run_counts_the_calls_and_makes_none(cli, folder, server):
-    given = ("rerank", "jobs.jsonl", "--method", "cotrr", "--dry-run")
-    assert "calls, without those asked again  9" in cli.call(*given, check=True).stdout
+    def told(*more):
+        shown = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--dry-run", *more, check=True).stdout
+        n_calls = int(re.search(r"calls, without those asked again +(\d+)", shown)[1])
+        return n_calls, float(re.search(r"cost about, at most +\$([\d.]+)", shown)[1])
+
+    n_calls, most_usd = told()
+    assert n_calls == 9
+    # Six photos of 2,000 tokens each at a dollar a million, and what is said of them.
+    assert 0.012 < most_usd < 0.04
+    assert told("--one-call")[0] == 2 and told("--one-call", "--orders", "1")[0] == 1
+    assert told("--stages", "ranking")[0] == 2 and told("--stages", "evaluation")[0] == 8
+    # Windows of four, two apart: two rankings, each in two orders, and not a photo more is evaluated.
+    assert told("--window", "4")[0] == 1 + 6 + 4
     assert server.n_calls == 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import signal
 import subprocess
 import time
@@ -61,10 +62,10 @@ def photos(tmp_path):
 
 @pytest.fixture
 def endpoint(monkeypatch):
-    def connect(server, **more):
+    def connect(server, *, kind="vision", **more):
         values = {"model": "m", "base_url": server.base_url, "price_in": 1, "price_out": 1} | more
         for name, value in values.items():
-            monkeypatch.setenv(f"FIELDMARK_LLM_VISION_{name.upper()}", str(value))
+            monkeypatch.setenv(f"FIELDMARK_LLM_{kind.upper()}_{name.upper()}", str(value))
 
     return connect
 
@@ -121,6 +122,116 @@ def test_a_job_goes_through_a_vision_model_into_two_files_and_a_second_run_asks_
     # The server is gone.
     again = cli.call(*command, "--offline", "--again", check=True)
     assert "0 calls, 40 from the cache" in again.stderr
+
+
+# --- context beyond the knowledge base -----------------------------------------------------------------------------
+
+ZORBLIN = Answer(
+    text="A zorblin is a red gland of frogs [1].",
+    more={"citations": ["https://web.example/zorblin"]},
+    input_tokens=30,
+    output_tokens=10,
+)
+
+
+@pytest.fixture
+def zorblins(birds, photos, tmp_path):
+    """A knowledge base that does not know the word, and may learn it; and a job that asks for it."""
+    file = jobs_file(photos)
+    file.write_text(file.read_text().replace("a red bird, 0", "a frog with a zorblin"))
+    return shutil.copytree(birds, tmp_path / "own.kb"), file
+
+
+def test_the_web_explains_what_nothing_else_does_once_and_on_the_same_bill(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
+        endpoint(vision)
+        endpoint(web, kind="search")
+        told = cli.call("rerank", file, "--kb", knowledge, "--dry-run", check=True).stdout
+        assert "of these for context" in told and (vision.n_calls, web.n_calls) == (0, 0)
+        run = cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--output", "run", check=True)
+        assert web.n_calls == 1 and "zorblin" in web.calls[0].text
+        asked = [call.text for call in vision.calls if "frog with a zorblin" in call.text]
+        assert len(asked) == 1 + 18 and all("A zorblin is a red gland of frogs" in text for text in asked)
+        n_calls = vision.n_calls + web.n_calls
+        spent = 40 + 401 * (vision.n_calls - 1) + questions_tokens(vision)
+        assert f"{n_calls} calls" in run.stderr and f"${spent / 1e6:.4f}" in run.stderr
+        cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--again", check=True)
+        assert (vision.n_calls + web.n_calls, web.n_calls) == (n_calls, 1)
+
+
+def questions_tokens(server):
+    (written,) = (call for call in server.calls if not call.images)
+    return len(written.text.split()) + len(questions_reply().split())
+
+
+@pytest.mark.parametrize("more", [("--no-web",), ("--no-context",), ("--judge", "encoder")])
+def test_nobody_searches_the_web_where_that_is_not_wanted_or_nothing_else_costs(cli, zorblins, endpoint, more):
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
+        endpoint(vision)
+        endpoint(web, kind="search")
+        cli.call("rerank", file, "--kb", knowledge, *more, check=True)
+        assert web.n_calls == 0
+
+
+def test_the_encoders_get_the_webs_words_where_they_are_asked_for(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    with OpenAIServer(ZORBLIN) as web:
+        endpoint(web, kind="search")
+        run = cli.call("rerank", file, "--kb", knowledge, "--judge", "encoder", "--direct", "--web", check=True)
+        assert web.n_calls == 1 and "1 call, 0 from the cache" in run.stderr
+
+
+def test_the_model_of_texts_writes_the_passage_as_in_kb_context(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    said = json.dumps({"sentences": [{"text": "A zorblin is a red gland.", "sources": [1]}]})
+    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web, OpenAIServer(
+        lambda call: questions_reply() if "Write two or three questions" in call.text else said
+    ) as text:  # fmt: skip
+        endpoint(vision)
+        endpoint(web, kind="search")
+        endpoint(text, kind="text")
+        cli.call("rerank", file, "--kb", knowledge, check=True)
+        assert text.n_calls == 2
+        assert "A zorblin is a red gland. [1]" in vision.calls[-1].text
+
+
+def test_a_search_that_fails_fails_the_query_and_not_in_silence(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision, OpenAIServer(Status(status=404, error={"message": "no sonar here"})) as web:
+        endpoint(vision)
+        endpoint(web, kind="search")
+        run = cli.call("rerank", file, "--kb", knowledge)
+    assert run.exit_code == 6 and "no sonar here" in run.stderr
+
+
+def test_one_limit_of_cost_holds_for_search_and_judge(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
+        endpoint(vision, image_tokens=6_000)
+        endpoint(web, kind="search", price_per_request=0.03)
+        # Enough for the search and for writing the questions, and for no photo beside them.
+        run = cli.call("rerank", file, "--kb", knowledge, "--max-cost", "0.035")
+        assert run.exit_code == 7 and "limit" in run.stderr
+        assert web.n_calls == 1 and not [call for call in vision.calls if call.images]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--web", "--no-context"), "--no-context wants none"),
+        (("--web", "--method", "cotrr"), "belongs to decompose"),
+        (("--web", "--judge", "encoder"), "no [llm.search]"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(cli, zorblins, more, message):
+    knowledge, file = zorblins
+    run = cli.call("rerank", file, "--kb", knowledge, *more)
+    assert run.exit_code in (2, 3) and message in run.stderr
+
+
+# --- what goes wrong -------------------------------------------------------------------------------------------------
 
 
 def test_a_photo_that_cannot_be_read_makes_the_run_partial(cli, birds, photos):
