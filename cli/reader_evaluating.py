@@ -118,7 +118,11 @@ def name_of(way: Way) -> str:
     setup = way.setup
     parts = [setup.preset, way.context, f"k={way.k}"]
     parts += ["names"] if setup.texts == "names" else []
-    parts += [f"anchors {setup.anchors}"] if setup.anchors != "kb" else []
+    parts += (
+        [f"anchors {setup.anchors}"]
+        if setup.anchors != "kb" and setup.preset not in ("text-only", "direct-rag")
+        else []
+    )
     return ", ".join(parts)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from recognize.species_evaluation import Setup, SetupFigures, SpeciesEvaluation
 
 N_NAMED = 10  # of what did not match, in tables and warnings
+WITHOUT_ANCHORS = ("text-only", "direct-rag")
 KB = "kb"  # the anchors of the knowledge base
 SHOWN = ("top-1", "top-5", "hit@30", "MRR@1", "MRR@5", "MRR@10", "genus")
 CSV_COLUMNS = (
@@ -407,7 +408,7 @@ def _differs(preset: str, order: Order, texts: str, anchors: str) -> bool:
     """Return whether a row is another than those before it: `anchors-only` reads no texts, and others no anchors."""
     if preset == "anchors-only":
         return (order.texts, texts) != ("both", "names")
-    return preset not in ("text-only", "direct-rag") or anchors == order.anchors[0]
+    return preset not in WITHOUT_ANCHORS or anchors == order.anchors[0]
 
 
 def _table(rows: Sequence[SetupFigures], mean: str) -> str:
@@ -446,7 +447,7 @@ def _name(figures: SetupFigures) -> str:
     if setup.encoders is not None:
         name = "+".join(figures.encoder_names) + (", re-ranked" if setup.preset == "vr-rag-v1" else "")
     name += ", names" if setup.texts == "names" else ""
-    return name if setup.anchors == KB else f"{name}, anchors {setup.anchors}"
+    return name if setup.anchors == KB or setup.preset in WITHOUT_ANCHORS else f"{name}, anchors {setup.anchors}"
 
 
 def _has_chunks(figures: SetupFigures) -> bool:

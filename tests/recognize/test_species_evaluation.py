@@ -14,7 +14,7 @@ from data.errors import UsageError
 from data.memory import MemoryStore, Sketch
 from recognize.encoded import EncodedPhotos, encode_pictures
 from recognize.encoders.plain_words import PlainWords
-from recognize.species_evaluation import Setup, ablation, compare_setups
+from recognize.species_evaluation import AnchorSet, Setup, ablation, compare_setups
 
 _spec = importlib.util.spec_from_file_location("vr_rag_reference", Path(__file__).with_name("vr_rag_reference.py"))
 assert _spec is not None and _spec.loader is not None
@@ -200,3 +200,82 @@ def test_a_preset_that_starts_from_what_is_not_there_is_refused():
         compare_setups(told, ENCODERS, PHOTOS, LABELS, [Setup(preset="anchors-only")])
     with pytest.raises(UsageError, match="a label for each"):
         compare_setups(told, ENCODERS, PHOTOS, LABELS[1:], [Setup(preset="text-only")])
+
+
+def test_photos_as_anchors_are_a_knowledge_base_built_with_these_pictures():
+    """A third of the species is covered: two get photos, the others of the third are left without an anchor."""
+    covered = STORE.taxon_ids[::3]
+    given = [(covered[0], picture(5001)), (covered[2], picture(5002)), (covered[0], picture(5003))]
+    anchors = EncodedPhotos(
+        positions=np.arange(3),
+        queries=encode_pictures(ENCODERS, [shown for _, shown in given]),
+        hashes=np.zeros(3, dtype=np.uint64),
+        digests=("",) * 3,
+        errors={},
+    )
+    anchor_set = AnchorSet(covered=(*covered, "rara-avis"), photos=anchors, labels=tuple(each for each, _ in given))
+
+    def pictures_of(taxon_id, number):
+        if taxon_id not in covered:
+            return sketch(number).pictures
+        return [shown for each, shown in given if each == taxon_id]
+
+    rebuilt = MemoryStore(
+        {
+            name: Sketch(texts=sketch(i).texts, pictures=pictures_of(name.lower().replace(" ", "-"), i))
+            for i, name in enumerate(NAMES)
+        },
+        ENCODERS,
+    )
+    presets = ("anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
+    setups = [Setup(preset=p, vocabulary=v, anchors="train") for p in presets for v in ("open", "bounded")]
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, anchor_sets={"train": anchor_set}, n_resamples=100)
+    plain = [Setup(preset=setup.preset, vocabulary=setup.vocabulary) for setup in setups]
+    expected = compare_setups(rebuilt, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
+    assert [figures.measures for figures in found.figures] == [figures.measures for figures in expected.figures]
+    assert [f.n_without_anchors for f in found.figures] == [f.n_without_anchors for f in expected.figures]
+    untouched = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
+    assert [figures.measures for figures in found.figures] != [figures.measures for figures in untouched.figures]
+    with pytest.raises(UsageError, match="got 'wiki'"):
+        compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1", anchors="wiki")])
+
+
+def test_the_figures_of_rankings_are_those_of_ir_measures_and_scikit_learn():
+    """Independent code: hit@30 is its success, MRR@k its reciprocal rank; top-1 and genus its accuracy."""
+    ir_measures = pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
+    from sklearn.metrics import accuracy_score, top_k_accuracy_score
+
+    setup = Setup(preset="vr-rag-v1")
+    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=100).figures
+    rankings = [ranked_by_loops(STORE, (0, 1, 2), "vr-rag-v1", photo)[0] for photo in range(len(LABELS))]
+    run = {str(q): {s: 100.0 - rank for rank, s in enumerate(ranking)} for q, ranking in enumerate(rankings)}
+    qrels = {str(q): {label: 1} for q, label in enumerate(LABELS)}
+    names = {f"MRR@{k}": ir_measures.RR @ k for k in (1, 5, 10)} | {"hit@30": ir_measures.Success @ 30}
+    found = ir_measures.calc_aggregate(list(names.values()), qrels, run)
+    assert {name: figures[name].micro for name in names} == pytest.approx(
+        {name: found[measure] for name, measure in names.items()}
+    )
+    firsts = [ranking[0] for ranking in rankings]
+    genera = [[each.split("-")[0] for each in side] for side in (LABELS, firsts)]
+    assert figures["top-1"].micro == pytest.approx(accuracy_score(LABELS, firsts))
+    assert figures["genus"].micro == pytest.approx(accuracy_score(*genera))
+    scores = [[run[str(q)].get(s, 0.0) for s in STORE.taxon_ids] for q in range(len(LABELS))]
+    expected = top_k_accuracy_score(LABELS, scores, k=5, labels=list(STORE.taxon_ids))
+    assert figures["top-5"].micro == pytest.approx(expected)
+
+
+def test_an_interval_is_that_of_drawing_species_one_by_one():
+    """A bootstrap in plain loops, its own draws: the two agree to a few thousandths."""
+    setup = Setup(preset="vr-rag-v1")
+    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=4_000).figures
+    ranked = [ranked_by_loops(STORE, (0, 1, 2), "vr-rag-v1", photo)[0] for photo in range(len(LABELS))]
+    values: dict[str, list[float]] = {}
+    for ranking, label in zip(ranked, LABELS, strict=True):
+        values.setdefault(label, []).append(float(label in ranking[:30]))
+    species = sorted(values)
+    rng = np.random.default_rng(99)
+    means = []
+    for _ in range(4_000):
+        drawn = [value for i in rng.integers(len(species), size=len(species)) for value in values[species[i]]]
+        means.append(sum(drawn) / len(drawn))
+    assert figures["hit@30"].micro_interval == pytest.approx(np.percentile(means, [2.5, 97.5]).tolist(), abs=0.03)
