@@ -25,13 +25,13 @@ def asking(
         UsageError: if the cost is limited and the price is not known.
     """
     from cli.distilling import connected
+    from data.jpegs import jpeg_of
     from data.prompts import Prompts
     from kb.reconciling import Reconciler
     from kb.taxa import load_checklist
     from recognize.naming import Namer
     from recognize.reader import PLACEHOLDERS, Reader
     from recognize.reader_evaluation import Asking
-    from rerank.pictures import jpeg_of
 
     reconciler = Reconciler(load_checklist())
 

@@ -315,9 +315,9 @@ def reading(settings: Settings, *, n_passes: int, max_cost: float | None, offlin
         UsageError: if the cost is limited and the price is not known.
     """
     from cli.distilling import connected
+    from data.jpegs import jpeg_of
     from recognize.reader import Reader
     from recognize.reading import read_over
-    from rerank.pictures import jpeg_of
 
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
         reader = Reader(chat, n_passes=n_passes)

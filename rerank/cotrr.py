@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from data.contracts import ChatModel
 from data.errors import BadInput, CostStop, MalformedAnswer, NotCached, Refused, SourceError
+from data.jpegs import jpeg_of
 from data.records import ChatRequest, Job, RankedImage
 from rerank import cotrr_replies as replies
 from rerank.asking import ask_twice
@@ -22,7 +23,6 @@ from rerank.cotrr_requests import CotrrRequests, asked_parts
 from rerank.cotrr_tally import CotrrTally
 from rerank.listwise import Ranking, fused, input_orders, json_in, parse_ranking, position_bias, ranks_of
 from rerank.order import UNREADABLE_SCORE, text_job_ranks
-from rerank.pictures import jpeg_of
 from rerank.prompting import Prompts
 from rerank.scheduling import FairChat, all_of, current_query
 from rerank.windows import rank_in_windows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from data.jpegs import MAX_SIDE
 from rerank.listwise import Fusion
-from rerank.pictures import MAX_SIDE
 
 Form = Literal["staged", "one-call"]
 Ablation = Literal["ranking", "evaluation", "deconstruction", "full"]

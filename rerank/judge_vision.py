@@ -15,12 +15,12 @@ from typing import Final, Literal
 
 from data.contracts import ChatModel, SeenImage
 from data.errors import Refused
+from data.jpegs import MAX_SIDE, jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
 from rerank import answers
 from rerank.answers import ANSWER_TOKENS, THINKING_TOKENS, TOP_LOGPROBS, Spelling, YesNo
 from rerank.costs import total
 from rerank.judgements import answer_of, majority, refused, stated, unclear
-from rerank.pictures import MAX_SIDE, jpeg_of
 from rerank.probing import Abilities, probe
 from rerank.prompting import Prompts, fenced_context
 from rerank.scheduling import all_of

@@ -1,4 +1,7 @@
-"""Photos as they go to a model: small enough, upright, and without what the camera wrote into them."""
+"""Photos as they go to a model: JPEGs that are small enough, upright, and without what the camera wrote into them.
+
+Judges of re-ranking and the reader of recognition send the same ones.
+"""
 
 from __future__ import annotations
 

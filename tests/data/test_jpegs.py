@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from data.errors import BadImage
-from rerank.pictures import jpeg_of
+from data.jpegs import jpeg_of
 
 
 def noise(width, height):
