@@ -18,16 +18,17 @@ from kb.taxa import epithet_stem, fold, load_checklist
 How = Literal["given", "scientific name", "English name", "synonym", "other English name", "eBird code", "subspecies"]
 """By the caller's table; by which of the names that the checklist knows of the species; or by one of its subspecies'.
 Synonyms and other English names are those of eBird and BirdLife."""
-Variant = Literal["spelling", "possessive", "ending", "inside"]
+Variant = Literal["spelling", "possessive", "ending", "genus", "inside"]
 """How the name differs from that one: in hyphens, blanks, apostrophes, accents or `gray` for `grey`; by a missing
-possessive; by the ending of the epithet; or it stands among other words."""
+possessive; by the ending of the epithet; by the genus, in one family; or it stands among other words."""
 Why = Literal["several species", "not a species", "unknown"]
 
 N_SUGGESTED: Final = 3
 _NUMBER = re.compile(r"^\d+[._ -]+")  # `001.Black_footed_Albatross`, `03111_Animalia_Chordata_...`
 _SEPARATORS = re.compile(r"[_;|]+")
 _HYBRID = re.compile(r"\s[x×]\s|\([x×]\s|\bhybrid\b", re.IGNORECASE)
-_SEVERAL = re.compile(r"/|\bsp\.?$|\bspp\.?$|\bsp\.\s", re.IGNORECASE)
+_SEVERAL = re.compile(r"/|\bsp\.?$|\bspp\.?$|\bsp\.\s|^un(?:identified|specified)\b", re.IGNORECASE)
+_SEVERAL_IN_BRACKETS = re.compile(r"\((?:gen[.,]* )?spp?\.?\)", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
 _BINOMIAL = re.compile(r"\b([A-Z][a-z]+) ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?\b")
 _POSSESSIVE = re.compile(r"(?:['’]s|s['’]?)\b", re.IGNORECASE)
@@ -36,6 +37,10 @@ _WORDS_ABOUT_ONE_BIRD: Final = re.compile(
     r"|breeding|nonbreeding|eclipse|summer|winter|dark|light|morph|form|plumage)[,:]?$",
     re.IGNORECASE,
 )
+
+
+_Fitting = dict[str, tuple[str, Taxon]]
+"""Taxon id -> the name that fits, and its taxon."""
 
 
 class NameSource(TaxonSource, Protocol):
@@ -115,8 +120,8 @@ class Reconciler:
 
         Args:
             checklist: whose species the names are brought to.
-            within: without the possessive or with another ending, a name may fit two birds of the world and only one of
-                these; by default all.
+            within: without the possessive, or with another ending or genus, a name may fit two birds of the world and
+                only one of these; by default all.
         """
         self._checklist = checklist
         taxa = list(_all_species(checklist) if within is None else within)
@@ -126,14 +131,19 @@ class Reconciler:
         self._stems = _by_key(
             (_stem(name), name, taxon) for taxon in taxa for name in (taxon.scientific_name, *taxon.synonyms)
         )
+        self._in_families = _by_key(
+            (_stem(f"{taxon.lineage.get('family', '')} {name.split()[-1]}"), name, taxon)
+            for taxon in taxa
+            for name in (taxon.scientific_name, *taxon.synonyms)
+        )
 
     def reconcile(self, names: Sequence[str], *, given: Mapping[str, str] | None = None) -> Reconciled:
         """Return what each name stands for.
 
         The rules, in order: the table `given`; a name of the checklist, with any hyphens, apostrophes, accents and
         `gray` for `grey`; a code of eBird; a subspecies, or a species elsewhere that is one here; a binomial inside the
-        name; the name without brackets and words of age, sex and plumage; without possessives (`Brewer Blackbird`), or
-        with another ending of the epithet in the same genus, where only one species fits.
+        name; the name without brackets and words of age, sex and plumage; without possessives (`Brewer Blackbird`),
+        with another ending of the epithet, or in another genus of the family, where only one species fits.
 
         Args:
             names: binomials, English names, or class labels of benchmarks with numbers and underscores.
@@ -184,7 +194,8 @@ class Reconciler:
                 return MatchedName(name=name, taxon=taxon, how="given", met=given[name])
             return UnmatchedName(name=name, why="unknown")
         label = _plain(name)
-        if _HYBRID.search(label) or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
+        is_several = _HYBRID.search(label) or _SEVERAL_IN_BRACKETS.search(name)
+        if is_several or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
             return UnmatchedName(name=name, why="several species")
         found = self._named(name, label) or self._coded(name) or self._inside(name, label)
         return found or self._altered(name, label)
@@ -222,12 +233,13 @@ class Reconciler:
         return None
 
     def _altered(self, name: str, label: str) -> MatchedName | UnmatchedName:
-        """Match a label without possessives or with another ending, where that fits one species."""
-        hows: tuple[tuple[Variant, dict[str, tuple[str, Taxon]]], ...]
+        """Match a label without possessives, with another ending or in another genus, where that fits one species."""
         near = self._without_possessives.get(_without_possessives(label), {})
-        stems = self._stems.get(_stem(label), {}) if _BINOMIAL.fullmatch(label) else {}
-        hows = (("possessive", near), ("ending", stems))
-        for variant, fitting in hows:
+        tried: list[tuple[Variant, _Fitting]] = [("possessive", near)]
+        for genus, epithet, _ in _BINOMIAL.findall(label):
+            tried += [("ending", self._stems.get(_stem(f"{genus} {epithet}"), {}))]
+            tried += [("genus", self._in_families.get(_stem(f"{self._family(genus)} {epithet}"), {}))]
+        for variant, fitting in tried:
             if len(fitting) == 1:
                 ((met, taxon),) = fitting.values()
                 return MatchedName(name=name, taxon=taxon, how=_name_met(met, taxon)[0], variant=variant, met=met)
@@ -245,6 +257,11 @@ class Reconciler:
             species = self._checklist.species_of(taxon) if taxon is not None else []
             return tuple(found.scientific_name for found in species) if len(species) <= N_SUGGESTED else ()
         return tuple(self._checklist.suggest(label, N_SUGGESTED))
+
+    def _family(self, genus: str) -> str:
+        """Return the family of a genus, and the genus itself, which is no family, where the checklist has none."""
+        taxon = self._checklist.find(genus)
+        return taxon.lineage.get("family", genus) if taxon is not None and taxon.rank == "genus" else genus
 
     def _species(self, name: str) -> Taxon | None:
         taxon = self._checklist.find(name)
@@ -277,9 +294,9 @@ def _name_met(label: str, taxon: Taxon) -> tuple[How, str]:
     return next(iter((*exact, *same)), ("other English name", label))
 
 
-def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, dict[str, tuple[str, Taxon]]]:
-    """Return key -> taxon id -> the name that has the key, and its taxon."""
-    found: dict[str, dict[str, tuple[str, Taxon]]] = {}
+def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, _Fitting]:
+    """Return key -> the taxa with a name that has the key."""
+    found: dict[str, _Fitting] = {}
     for key, name, taxon in keyed:
         found.setdefault(key, {}).setdefault(taxon.taxon_id, (name, taxon))
     return found

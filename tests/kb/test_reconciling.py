@@ -1,5 +1,6 @@
 import pytest
 
+from data.benchmarks.cub_classes import CUB_CLASSES
 from data.benchmarks.cub_names import CUB_NAMES
 from data.records import Taxon
 from data.taxon_ids import taxon_id
@@ -43,6 +44,9 @@ def reconciler():
         ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies"),  # eBird's Andean Duck is no species of AviList
         ("Andean Duck", "Oxyura jamaicensis", "subspecies"),
         ("Cardellina pusillus", "Cardellina pusilla", "scientific name, ending"),
+        ("Phalacrocorax aristotelis", "Gulosus aristotelis", "scientific name, genus"),
+        ("03639_Animalia_Chordata_Aves_Galliformes_Phasianidae_Tetrao_tetrix", "Lyrurus tetrix",
+         "scientific name, genus"),
     ],
 )  # fmt: skip
 def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(reconciler, name, species, rule):
@@ -99,6 +103,10 @@ def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler):
         ("Mallard x Gadwall", "several species"),
         ("Mallard (x Gadwall)", "several species"),
         ("Picus sp. (green)", "several species"),
+        ("Accipiter (sp)", "several species"),
+        ("Strigidae (gen, sp)", "several species"),
+        ("Unidentified Hawk", "several species"),
+        ("Strix spilocephala", "unknown"),  # a Ninox or an Otus: two owls have the epithet
         ("Turdus", "not a species"),
         ("Strigidae", "not a species"),
         ("Parus majro", "unknown"),
@@ -157,3 +165,10 @@ def test_names_that_share_a_species_are_listed_together(reconciler):
 def test_every_class_of_cub_in_our_table_is_a_species_of_the_checklist(reconciler):
     result = reconciler.reconcile(list(CUB_NAMES), given=CUB_NAMES)
     assert [match.taxon.scientific_name for match in result.matched] == list(CUB_NAMES.values())
+
+
+def test_of_the_200_classes_of_cub_all_but_the_genus_sayornis_are_species(reconciler):
+    result = reconciler.reconcile(CUB_CLASSES, given=CUB_NAMES)
+    assert [missed.name for missed in result.unmatched] == ["103.Sayornis"]
+    assert len({match.taxon.taxon_id for match in result.matched}) == 199
+    assert set(CUB_NAMES) < set(CUB_CLASSES)

@@ -1,0 +1,131 @@
+"""How many names of other people's lists meet a species of AviList, and by which rule.
+
+    python -m benchmarks.names [--shared ../shared] [--missed]
+
+Lists: the tables that come with the package `birdnames` (eBird and BirdLife, which `kb.taxa` reads, and two of North
+American banders, which it does not), the classes of CUB-200-2011, and of the shared data the labels of the photos, the
+list of species, and those birds of iNaturalist that the benchmarks name. Where a list gives a bird a binomial and an
+English name, each is brought to a species by itself, and how often the two are the same species is counted: it is the
+only check of being right that lists afford, and no proof, since lists differ in what a species is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import importlib.util
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.benchmarks.cub_classes import CUB_CLASSES
+from data.benchmarks.cub_names import CUB_NAMES
+from kb.reconciling import Reconciled, load_reconciler
+
+TABLES = ("ebird_2024", "ebird_2023", "ebird_2022", "ebird_2021", "birdlife_2024", "ibp_2024", "bbl_2025")
+INAT_LISTS = ("inquire_rerank_hard.json", "visual_rag_me.jsonl")
+INAT_BIRD = re.compile(r"\d{5}_Animalia_Chordata_Aves_[A-Za-z_-]+")
+HEADINGS = ("list", "n", "matched", "as it is", "spelling", "synonym", "elsewhere", "subspecies", "other", "not")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedList:
+    """The names of a list; `partners` are the other names of the same birds, in the same order."""
+
+    title: str
+    names: tuple[str, ...]
+    partners: tuple[str, ...] = ()
+
+
+def lists(shared: Path | None) -> Iterator[NamedList]:
+    """Yield the lists, those of the shared data where it is there."""
+    yield NamedList(title="CUB-200-2011, classes", names=CUB_CLASSES)
+    if shared is not None:
+        texts = "".join((shared / "benchmarks" / name).read_text(encoding="utf-8") for name in INAT_LISTS)
+        yield NamedList(title="iNaturalist 2021, classes", names=tuple(sorted(set(INAT_BIRD.findall(texts)))))
+        yield from _both("birds/photos.csv", _rows(shared / "birds" / "photos.csv"), "common_name")
+        yield from _both("birds/species.csv", _rows(shared / "birds" / "species.csv"), "common_name")
+    spec = importlib.util.find_spec("birdnames")
+    (location,) = (spec.submodule_search_locations or ()) if spec else ()
+    for table in TABLES:
+        rows = _rows(Path(location) / "data" / "processed" / f"{table}_taxonomy.csv")
+        source = table.split("_")[0]
+        yield from _both(table, rows, f"{source}_common_name")
+        codes = [code for row in rows if (code := row.get("ebird_ebird_code"))]
+        if codes:
+            yield NamedList(title=f"{table}, codes", names=tuple(codes))
+
+
+def row_of(listed: NamedList, found: Reconciled) -> list[str]:
+    """Return the figures of a list, as strings."""
+    counts: Counter[str] = Counter()
+    for match in found.matched:
+        is_plain = match.how in ("scientific name", "English name", "eBird code") and match.variant in (None, "inside")
+        if match.how == "subspecies":
+            counts["subspecies"] += 1
+        elif match.how in ("synonym", "other English name"):
+            counts["synonym" if match.how == "synonym" else "elsewhere"] += 1
+        elif is_plain or match.variant == "spelling":
+            counts["as it is" if is_plain else "spelling"] += 1
+        else:
+            counts["other"] += 1
+    n = len(listed.names)
+    share = f"{len(found.matched):,} ({100 * len(found.matched) / n:.1f} %)"
+    kinds = [f"{counts[kind]:,}" for kind in HEADINGS[3:-1]]
+    return [listed.title, f"{n:,}", share, *kinds, f"{len(found.unmatched):,}"]
+
+
+def agreement(listed: NamedList) -> str:
+    """Return how often the two names of a bird are brought to one species, and examples where not."""
+    by_name, by_partner = (
+        {match.name: match for match in load_reconciler().reconcile(names).matched}
+        for names in (listed.names, listed.partners)
+    )
+    pairs = list(dict.fromkeys(zip(listed.names, listed.partners, strict=True)))
+    both = [(by_name[a], by_partner[b]) for a, b in pairs if a in by_name and b in by_partner]
+    differing = [(a, b) for a, b in both if a.taxon.taxon_id != b.taxon.taxon_id]
+    text = f"{listed.title}: {len(both) - len(differing):,} of {len(both):,} the same species"
+    if not differing:
+        return text
+    told = sum(b.taxon.scientific_name in a.elsewhere for a, b in differing)
+    examples = "; ".join(f"{a.name} = {b.name}" for a, b in differing[:3])
+    return f"{text}, {told} of the other {len(differing)} told of as another bird elsewhere ({examples})"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--shared", type=Path, help="the shared data; without it only what comes with packages")
+    parser.add_argument("--missed", action="store_true", help="also print the names that no rule knew")
+    options = parser.parse_args(arguments)
+    out, missed, agreed = [" | ".join(HEADINGS), "|".join(["---"] * len(HEADINGS))], [], []
+    for listed in lists(options.shared):
+        found = load_reconciler().reconcile(listed.names, given=CUB_NAMES)
+        out.append(" | ".join(row_of(listed, found)))
+        missed += [f"{listed.title}: {name.name} ({name.why})" for name in found.unmatched]
+        if listed.partners:
+            agreed.append(agreement(listed))
+    sys.stdout.write("\n".join(f"| {line} |" for line in out) + "\n\n" + "\n".join(agreed) + "\n")
+    if options.missed:
+        sys.stdout.write("\n" + "\n".join(missed) + "\n")
+    return 0
+
+
+def _both(title: str, rows: Sequence[dict[str, str]], common: str) -> Iterator[NamedList]:
+    named = [(row["scientific_name"], row[common]) for row in rows if row["scientific_name"] and row[common]]
+    named = list(dict.fromkeys(named))
+    binomials, english = zip(*named, strict=True)
+    yield NamedList(title=f"{title}, binomials", names=tuple(dict.fromkeys(binomials)))
+    yield NamedList(title=f"{title}, English", names=english, partners=binomials)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
