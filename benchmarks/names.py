@@ -49,7 +49,7 @@ def lists(shared: Path | None) -> Iterator[NamedList]:
         yield from _both("birds/photos.csv", _rows(shared / "birds" / "photos.csv"), "common_name")
         yield from _both("birds/species.csv", _rows(shared / "birds" / "species.csv"), "common_name")
     spec = importlib.util.find_spec("birdnames")
-    (location,) = (spec.submodule_search_locations or ()) if spec else ()
+    location = next(iter((spec.submodule_search_locations or ()) if spec else ()))
     for table in TABLES:
         rows = _rows(Path(location) / "data" / "processed" / f"{table}_taxonomy.csv")
         source = table.split("_")[0]
