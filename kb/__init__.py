@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kb.linting import lint as lint
     from kb.lookups.lookup import context as context
     from kb.lookups.lookup import search as search
+    from kb.profiles import add_profile as add_profile
     from kb.removing import remove as remove
     from kb.store import KnowledgeBase as KnowledgeBase
     from kb.store import open_store as open
@@ -30,6 +31,7 @@ _HOMES = {
     "OwnPhoto": ("kb.adding", "OwnPhoto"),
     "OwnText": ("kb.adding", "OwnText"),
     "add": ("kb.adding", "add"),
+    "add_profile": ("kb.profiles", "add_profile"),
     "build": ("kb.builder", "build"),
     "collect_credits": ("kb.crediting", "collect_credits"),
     "context": ("kb.lookups.lookup", "context"),
@@ -48,6 +50,7 @@ __all__ = [  # noqa: A001, RUF100  # kb.open is the API
     "OwnPhoto",
     "OwnText",
     "add",
+    "add_profile",
     "build",
     "collect_credits",
     "context",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from data.arrays import FloatArray
 from data.codec import dumps, loads
@@ -19,12 +19,13 @@ from kb.additions import STAGE as ADD
 from kb.additions import Addition
 from kb.chroma import Collections
 from kb.layout import CollectionKind
-from kb.ledger import Entry, Ledger, fingerprint
-from kb.rows import items_of, row_id, subject_of, vectors_mark
+from kb.ledger import Entry, Ledger, Step, fingerprint
+from kb.rows import Subject, encode_mark, items_of, row_id, subject_id, subject_of, vectors_mark
 from kb.stages.anchor import AnchorOutput
 from kb.stages.distil import DistilOutput
-from kb.stages.encode import encode_mark
 from kb.stages.fetch import FetchOutput
+from kb.views import STAGE as CUT
+from kb.views import Cut, Views
 
 AGAIN = "run kb build again"
 KINDS: tuple[SubjectKind, ...] = ("taxon", "term")
@@ -132,7 +133,35 @@ def _missing_steps(ledger: Ledger) -> Iterator[str]:
                 yield f"{key}: the ledger lost the row of the stage {', '.join(lost)}; {AGAIN}"
 
 
-def audit_vectors(ledger: Ledger, collections: Collections, audit: Audit) -> None:
+def audit_cuts(ledger: Ledger, views: Views, audit: Audit) -> None:
+    """Check how summaries are cut for added profiles; what does not fit its rows any more is no longer shown.
+
+    The profile is behind by such a species then, and is brought up to date as always.
+    """
+    for profile in views.added:
+        for key, step in ledger.steps(CUT, profile).items():
+            try:
+                if step.output is not None:
+                    loads(Cut, step.output)
+            except StoreError:
+                ledger.drop_steps([key], [CUT], space=profile)
+        collections = views.collections(profile)
+        chunks = [name for name, (kind, _) in collections.items() if kind == "chunks"]
+        for entry in ledger.entries("taxon"):
+            view = views.of_profile(profile, subject_of(entry))
+            items = [item for item, _ in items_of(view, "chunks")]
+            if all(entry.rows.get(name, items) == items for name in chunks):
+                continue
+            rest = replace(entry, rows={name: rows for name, rows in entry.rows.items() if name not in collections})
+            with ledger.transaction():
+                ledger.put_entries([rest])
+                mark = fingerprint(rest.record, rest.rows)
+                ledger.record([Step(subject_id=entry.subject_id, stage="index", fingerprint=mark)])
+                ledger.set_fact("generation", secrets.token_hex(8))
+            audit.problems.append(f"{entry.subject_id}: how its summary is cut for {profile} was lost")
+
+
+def audit_vectors(ledger: Ledger, collections: Collections, views: Views, audit: Audit) -> None:
     """Check the ledger's vectors against the hash that was kept when they were made; take lost ones from Chroma.
 
     Chroma's are taken where they have that hash. Else the next build encodes again, and Chroma's rows stay till then.
@@ -146,7 +175,7 @@ def audit_vectors(ledger: Ledger, collections: Collections, audit: Audit) -> Non
             if name not in entry.rows:
                 continue
             step = encoded.get(entry.subject_id)
-            subject = subject_of(entry)
+            subject = views.of(name, subject_of(entry))
             items = [item for item, _ in items_of(subject, kind)]
             held = _vectors(ledger, name, entry.subject_id)
             is_whole = all(item in held for item in items)
@@ -156,7 +185,7 @@ def audit_vectors(ledger: Ledger, collections: Collections, audit: Audit) -> Non
             if step is not None and is_whole and step.fingerprint != encode_mark(subject, name, kind):
                 continue
             mark = step.output if step is not None else None
-            if mark is not None and _restore(ledger, collections, name, kind, entry, mark):
+            if mark is not None and _restore(ledger, collections, name, kind, subject, mark):
                 restored.append(entry.subject_id)
             else:
                 lost.append(entry)
@@ -165,7 +194,8 @@ def audit_vectors(ledger: Ledger, collections: Collections, audit: Audit) -> Non
         for entry in lost:
             audit.spared.add((name, entry.subject_id))
             _forget(ledger, name, kind, entry)
-            audit.problems.append(f"{entry.subject_id}: the ledger lost its vectors of {name}; {AGAIN}")
+            what = AGAIN if views.is_first(name) else f"run kb build --only encode --profile {views.owner(name)}"
+            audit.problems.append(f"{entry.subject_id}: the ledger lost its vectors of {name}; {what}")
 
 
 def _vectors(ledger: Ledger, name: str, key: str) -> dict[str, FloatArray]:
@@ -176,17 +206,17 @@ def _vectors(ledger: Ledger, name: str, key: str) -> dict[str, FloatArray]:
 
 
 def _restore(
-    ledger: Ledger, collections: Collections, name: str, kind: CollectionKind, entry: Entry, mark: str
+    ledger: Ledger, collections: Collections, name: str, kind: CollectionKind, subject: Subject, mark: str
 ) -> bool:
-    subject = subject_of(entry)
+    key = subject_id(subject)
     items = [item for item, _ in items_of(subject, kind)]
     item_of = {row_id(subject, kind, item): item for item in items}
     found = {item_of[row.id]: row.vector for page in collections.read(name, list(item_of)) for row in page}
     if len(found) < len(items) or vectors_mark(found, items) != mark:
         return False
     with ledger.transaction():
-        ledger.drop_vectors(name, entry.subject_id)
-        ledger.put_vectors(name, [(entry.subject_id, item, found[item]) for item in items])
+        ledger.drop_vectors(name, key)
+        ledger.put_vectors(name, [(key, item, found[item]) for item in items])
     return True
 
 

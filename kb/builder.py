@@ -23,6 +23,7 @@ from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_i
 from kb.ledger import Ledger, fingerprint
 from kb.moving import collections_at
 from kb.origins import note_origin
+from kb.publishing import publishing
 from kb.stages.anchor import anchor
 from kb.stages.distil import FACT, distil
 from kb.stages.encode import encode
@@ -31,8 +32,7 @@ from kb.stages.finish import finished
 from kb.stages.index import index
 from kb.stages.resolve import Located, resolve_taxa, resolve_terms
 from kb.stages.run import AnyDistiller, BuildRun
-from kb.store import KnowledgeBase, warm_cache
-from kb.verifying import keep_info, mend_chroma, open_or_rebuild
+from kb.store import KnowledgeBase
 
 ANCHORS_PER_SPECIES = 3  # VR-RAG section 5.2: "up to three images of that species"
 
@@ -64,7 +64,8 @@ def build(
         path: the folder; made if need be.
         taxa: the species to look up in the source.
         source: where articles and photos come from.
-        encoders: what makes the vectors; a knowledge base keeps to those it was begun with.
+        encoders: what makes the vectors; a knowledge base keeps to those it was begun with. Profiles that were added to
+            it (`kb.add_profile`) keep what did not change, and are brought up to date by `kb.add_profile`.
         terms: words of the trade: whole `Term`s, or names with an optional page title to look up.
         located: the pages of the taxa where they are known already (a list page, a category); `taxa` is then not asked.
         selection: a name for `located`, since an iterable cannot say what is in it; a resumed build goes by it.
@@ -173,18 +174,8 @@ def _publish(run: BuildRun, stages: Sequence[Stage]) -> None:
     if "encode" in stages:
         encode(run, work)
     if "index" in stages:
-        mended: list[str] = []
-        keep_info(run.ledger, run.info)
-        collections = open_or_rebuild(run.layout, run.info, mended)
-        try:
-            # A ledger that was lost and begun anew knows nothing of the rows that are there.
-            is_new = run.ledger.fact("generation") is None
-            if mended or is_new or run.ledger.fact("indexing") is not None:
-                mend_chroma(run.info, run.ledger, collections)
+        with publishing(run) as collections:
             index(run, collections, work)
-            warm_cache(run.layout, run.ledger, collections)
-        finally:
-            collections.close()
 
 
 def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:
@@ -237,8 +228,8 @@ def write_manifest(layout: Layout, run: BuildRun, status: Status, *, seconds: fl
         "parser": run.source.parser,
         "distiller": run.distiller.name,
         "model": run.distiller.account() if isinstance(run.distiller, ModelDistiller) else None,
-        "profile": run.info.profile,
-        "spaces": list(run.info.spaces),
+        "profile": run.profile or run.info.profile,
+        "spaces": list(run.encoders.spaces),
         "anchors_per_species": run.anchors_per_species,
         "counts": counts,
         "failures": len(status.failures),

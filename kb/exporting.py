@@ -42,7 +42,7 @@ from kb.stages.distil import DistilOutput
 from kb.stages.fetch import FetchOutput
 from kb.verifying import verify
 
-MADE_ANEW = ("encode", "index")  # stages that say nothing without the vectors
+MADE_ANEW = ("cut", "encode", "index")  # stages that say nothing without the vectors
 
 
 def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = True) -> Exported:
@@ -55,7 +55,8 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
     Args:
         path: the knowledge base.
         out: a folder that does not exist yet, or an empty one.
-        with_vectors: without them whoever imports it must encode all texts and photos again.
+        with_vectors: of all its profiles; without them whoever imports it must encode all texts and photos again, and
+            add profiles again.
 
     Raises:
         MissingKnowledgeBase: if there is none.
@@ -143,6 +144,7 @@ def _export(
         visual=info.visual,
         sentence=info.sentence,
         has_vectors=with_vectors,
+        added=info.added if with_vectors else (),
         species=len(species),
         terms=len(terms),
         # The path of a folder on this machine is nobody else's business.

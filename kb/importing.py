@@ -9,7 +9,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
@@ -33,17 +33,19 @@ from kb.distilling.distill import ExtractiveDistiller
 from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
 from kb.ledger import Ledger, Step, StepStatus
 from kb.origins import PREFIX
-from kb.rows import Subject, entry_of
+from kb.rows import Subject
 from kb.stages.anchor import AnchorOutput
 from kb.stages.distil import DistilOutput
 from kb.stages.fetch import FetchOutput
 from kb.stages.run import BuildRun, grouped
 from kb.store import warm_cache
 from kb.verifying import mend_chroma, verify
+from kb.views import STAGE as CUT
+from kb.views import Cut, Views
 
 # What the output of a stage is; that of `encode` is a hash, `index` has none.
 OUTPUTS: Mapping[str, type[Any]] = {
-    "resolve": PageRef, "fetch": FetchOutput, "distil": DistilOutput, "anchor": AnchorOutput, STAGE: Addition,
+    "resolve": PageRef, "fetch": FetchOutput, "distil": DistilOutput, "anchor": AnchorOutput, STAGE: Addition, CUT: Cut,
 }  # fmt: skip
 MADE_ANEW: tuple[Stage, ...] = ("encode", "index")
 _HASH = re.compile(r"[0-9a-f]{32,64}")
@@ -69,8 +71,10 @@ def import_bundle(
     Args:
         folder: the bundle.
         path: where the knowledge base goes; a folder that is new or empty.
-        encoders: those to ask it with.
-        re_encode: take a bundle of other encoder spaces too, and encode its texts and photos with these.
+        encoders: those to ask it with: of the profile that it was built with, or of one that was added to it. All its
+            profiles come along.
+        re_encode: take a bundle of other encoder spaces too, and encode its texts and photos with these; its own
+            profiles do not come along then.
         progress: called at every step where texts and photos are encoded.
 
     Raises:
@@ -83,7 +87,7 @@ def import_bundle(
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise UsageError(f"{target} is there already", hint="name a folder that is new or empty")
     manifest = read_manifest(source)
-    is_same = manifest.spaces == encoders.spaces
+    is_same = encoders.spaces in (manifest.spaces, *(added.spaces for added in manifest.added))
     if not is_same and not re_encode:
         raise SpaceMismatch(expected=manifest.spaces, given=encoders.spaces)
     work = target.parent / f".{target.name}.importing"
@@ -118,18 +122,9 @@ def _import(
     takes_vectors: bool,
     progress: Callable[[Progress], None] | None,
 ) -> Imported:
-    info = KnowledgeBaseInfo(
-        id=new_id(),
-        schema=SCHEMA_VERSION,
-        profile=encoders.profile,
-        source=manifest.source,
-        languages=manifest.languages,
-        text_image=tuple(encoder.space for encoder in encoders.text_image),
-        visual=encoders.visual.space,
-        sentence=encoders.sentence.space,
-    )
-    write_info(layout.toml, info)
     try:
+        info = _info_of(manifest, encoders, takes_vectors=takes_vectors)
+        write_info(layout.toml, info)
         _copy_contents(source, manifest, layout)
         with closing(Ledger(layout.ledger)) as ledger:
             _copy_ledger(source, manifest, info, ledger, takes_vectors=takes_vectors)
@@ -164,6 +159,30 @@ def _import(
     return Imported(digest=found.digest, species=held[0], terms=held[1], anchors=anchors, encoded=not takes_vectors)
 
 
+def _info_of(manifest: Manifest, encoders: Encoders, *, takes_vectors: bool) -> KnowledgeBaseInfo:
+    own = KnowledgeBaseInfo(
+        id=new_id(),
+        schema=SCHEMA_VERSION,
+        profile=encoders.profile,
+        source=manifest.source,
+        languages=manifest.languages,
+        text_image=tuple(encoder.space for encoder in encoders.text_image),
+        visual=encoders.visual.space,
+        sentence=encoders.sentence.space,
+    )
+    if not takes_vectors:
+        return own
+    if own.spaces != manifest.spaces:  # the encoders are those of a profile that was added
+        own = replace(
+            own,
+            profile=manifest.profile,
+            text_image=manifest.text_image,
+            visual=manifest.visual,
+            sentence=manifest.sentence,
+        )
+    return replace(own, added=manifest.added)
+
+
 def _copy_contents(source: Path, manifest: Manifest, layout: Layout) -> None:
     for row in read_rows(source, bundle.ARTICLES, ("sha256", "text")):
         content = str(row["text"]).encode()
@@ -192,15 +211,19 @@ def _copy_ledger(
             ledger.set_left_out((str(row["name"]), str(row["reason"]), str(row["detail"])) for row in rows)
         collections = collection_names(info)
         for rows in grouped(read_rows(source, bundle.STEPS, tuple(STEPS)), N_AT_A_TIME):
-            steps = [_step(row) for row in rows if takes_vectors or row["stage"] not in MADE_ANEW]
-            if strange := [step for step in steps if step.space and step.space not in collections]:
+            steps = [_step(row) for row in rows if takes_vectors or row["stage"] not in (*MADE_ANEW, CUT)]
+            known = {CUT: set(info.profiles[1:])}
+            if strange := [
+                step for step in steps if step.space and step.space not in known.get(step.stage, collections)
+            ]:
                 raise BadInput(f"{source}: a step of an unknown collection {strange[0].space!r}")
             ledger.record(steps)
         for name, origin in manifest.sources.items():
             if _is_public(origin):
                 ledger.set_fact(PREFIX + name, json.dumps(dict(origin), sort_keys=True))
         if takes_vectors:
-            ledger.put_entries(entry_of(subject, info) for subject in _subjects(source))
+            views = Views(info, ledger)
+            ledger.put_entries([views.entry_of(subject) for subject in _subjects(source)])
         ledger.set_fact("generation", secrets.token_hex(8))
 
 
@@ -234,13 +257,15 @@ def _step(row: Mapping[str, Any]) -> Step:
 
 
 def _copy_vectors(source: Path, encoders: Encoders, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
+    # The encoders say how long a vector is; those of profiles that are not at hand must be of one length at least.
     dims = {e.space: e.dim for e in (*encoders.text_image, encoders.visual, encoders.sentence)}
     for name, (_, space) in collection_names(info).items():
         rows = read_rows(source, f"{bundle.VECTORS}{name}.parquet", ("subject_id", "item_id", "vector"))
         with ledger.transaction():
             for batch in grouped(rows, N_AT_A_TIME):
+                dim = dims.setdefault(space, len(batch[0]["vector"]))
                 ledger.put_vectors(
-                    name, [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dims[space])) for r in batch]
+                    name, [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dim)) for r in batch]
                 )
 
 

@@ -12,8 +12,8 @@ from data.codec import dumps, loads
 from data.errors import StoreError
 from data.records import Anchor, Source, SpeciesEntry, Term
 from kb.chroma import Metadata, Row
-from kb.layout import CollectionKind, KnowledgeBaseInfo, collection_names
-from kb.ledger import Entry, Ledger
+from kb.layout import CollectionKind, KnowledgeBaseInfo, owned_collections
+from kb.ledger import Entry, Ledger, fingerprint
 
 Subject = SpeciesEntry | Term
 Item = tuple[str, str | Anchor]
@@ -40,16 +40,22 @@ def items_of(subject: Subject, kind: CollectionKind) -> list[Item]:
     return []
 
 
+def encode_mark(subject: Subject, collection: str, kind: CollectionKind) -> str:
+    """Return the fingerprint of what a collection holds of a subject."""
+    items = [[item, content if isinstance(content, str) else None] for item, content in items_of(subject, kind)]
+    return fingerprint(collection, items)
+
+
 def row_id(subject: Subject, kind: CollectionKind, item_id: str) -> str:
     """Return the id of a row in Chroma; two species may share a photo, so an anchor's id names the species too."""
     return f"{subject_id(subject)}/{item_id}" if kind == "anchors" else item_id
 
 
 def entry_of(subject: Subject, info: KnowledgeBaseInfo) -> Entry:
-    """Return the subject as readers get it."""
+    """Return the subject as readers get it, with its rows in the collections of the profile it was built with."""
     rows = {
         name: [row_id(subject, kind, item) for item, _ in items]
-        for name, (kind, _) in collection_names(info).items()
+        for name, (kind, _) in owned_collections(info, info.profile).items()
         if (items := items_of(subject, kind))
     }
     if isinstance(subject, Term):

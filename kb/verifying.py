@@ -20,7 +20,7 @@ from data.files import write_atomic, writer_lock
 from data.records import SpeciesEntry, Verification
 from data.vectors import read_table
 from kb.additions import additions
-from kb.auditing import Audit, audit_rows, audit_vectors
+from kb.auditing import Audit, audit_cuts, audit_rows, audit_vectors
 from kb.calibrations import mend_calibrations
 from kb.chroma import Collections, Row, damaged_index
 from kb.layout import KnowledgeBaseInfo, Layout, info_text
@@ -30,6 +30,7 @@ from kb.stages.distil import DistilOutput
 from kb.stages.fetch import FetchOutput
 from kb.storage import is_full, storage_error
 from kb.store import matrix_names, tables_from_chroma, warm_cache
+from kb.views import Views
 
 INFO = "kb.toml"
 """The fact of the ledger that holds the text of `kb.toml`."""
@@ -96,7 +97,10 @@ def _verify(layout: Layout, ledger: Ledger) -> Verification:
     problems += [*_unfinished(ledger), *_lost_files(layout, ledger), *mend_calibrations(layout, ledger)]
     collections = open_or_rebuild(layout, info, mended)
     try:
-        audit_vectors(ledger, collections, audit)
+        views = Views(info, ledger)
+        audit_cuts(ledger, views, audit)
+        audit_vectors(ledger, collections, views, audit)
+        problems += _behind(info, ledger)
         mended += mend_chroma(info, ledger, collections, spared=audit.spared)
         mended += _mend_cache(layout, ledger, collections)
         digest = _digest(ledger, collections)
@@ -114,6 +118,13 @@ def _unfinished(ledger: Ledger) -> Iterator[str]:
         yield "the last update did not end; run it again"
     for failure in ledger.failures():
         yield f"{failure.taxon}: {failure.stage} failed: {failure.reason}"
+
+
+def _behind(info: KnowledgeBaseInfo, ledger: Ledger) -> Iterator[str]:
+    entries = [*ledger.entries("taxon"), *ledger.entries("term")]
+    for profile, n in Views(info, ledger).behind(entries).items():
+        if n:
+            yield f"{profile}: {n:,} entries have no vectors of it; run kb build --only encode --profile {profile}"
 
 
 def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
@@ -189,6 +200,7 @@ def mend_chroma(
     The rows of `spared` `(collection, subject id)` stay what they are.
     """
     entries = [*ledger.entries("taxon"), *ledger.entries("term")]
+    views = Views(info, ledger)
     notes = []
     for name, (kind, _) in collections.names.items():
         owners = {row: entry for entry in entries for row in entry.rows.get(name, ())}
@@ -202,7 +214,7 @@ def mend_chroma(
                 for entry in {
                     owners[r.id].subject_id: owners[r.id] for r in page if r.id in owners and r.id not in kept
                 }.values()
-                for row in rows_of(subject_of(entry), ledger, name, kind)
+                for row in rows_of(views.of(name, subject_of(entry)), ledger, name, kind)
             }
             seen |= {row.id for row in page}
             strangers += [row.id for row in page if row.id not in expected and row.id not in kept]
@@ -218,10 +230,8 @@ def mend_chroma(
         again = {**wrong, **lost}
         # Chroma would keep what metadata a row had and has no more.
         collections.delete(name, [row for entry in wrong.values() for row in entry.rows[name]])
-        if again:
-            collections.upsert(
-                name, [row for entry in again.values() for row in rows_of(subject_of(entry), ledger, name, kind)]
-            )
+        subjects = [views.of(name, subject_of(entry)) for entry in again.values()]
+        collections.upsert(name, [row for subject in subjects for row in rows_of(subject, ledger, name, kind)])
         if lost:
             notes.append(f"{name}: rows of {len(lost)} entries were missing, written again")
         if wrong:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from data.contracts import TextEncoder
 from data.records import Chunk, Span, Summary
@@ -48,6 +48,11 @@ def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncode
     if run is not None:
         chunks.append(_chunk(subject_id, text, run))
     return chunks
+
+
+def chunks_of_spans(subject_id: str, text: str, spans: Iterable[Span]) -> list[Chunk]:
+    """Return the chunks that `pack_chunks` made of a summary's text, by where they begin and end."""
+    return [_chunk(subject_id, text, span) for span in spans]
 
 
 def _chunk(subject_id: str, text: str, span: Span) -> Chunk:

@@ -14,9 +14,8 @@ from data.records import Term, WebPassage
 from kb.distilling.sentences import split_sentences
 from kb.ledger import Ledger, Step, fingerprint
 from kb.lookups.index import QUESTION_ID
-from kb.rows import entry_of, items_of, rows_of
+from kb.rows import encode_mark, entry_of, items_of, rows_of
 from kb.stages.distil import DistilOutput
-from kb.stages.encode import encode_mark
 from kb.store import KnowledgeBase
 from kb.terms import term_id
 
@@ -26,7 +25,8 @@ MAX_PASSAGE_WORDS = 90  # of one passage of a web search
 def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) -> None:
     """Write terms into an open knowledge base, ledger and Chroma, as a build with these terms would have.
 
-    A term of the same id is replaced. What is open keeps to the state in which it was opened.
+    A term of the same id is replaced. What is open keeps to the state in which it was opened. Of a knowledge base that
+    is open in a profile which was added to it nothing is kept: only the first one may write.
 
     Raises:
         SpaceMismatch: if the encoder is not the one of its terms.
@@ -36,7 +36,7 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
     from kb.chroma import Collections
     from kb.layout import collection_name
 
-    if not terms:
+    if not terms or store.info.profile != store.profiles[0]:
         return
     if encoder.space != store.info.sentence:
         raise SpaceMismatch(expected=(store.info.sentence,), given=(encoder.space,))

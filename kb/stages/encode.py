@@ -17,9 +17,9 @@ from data.contracts import Encoders, GivesTextVectors, ImageEncoder, TextEncoder
 from data.errors import BadImage, StoreError
 from data.images import read_image
 from data.records import Anchor
-from kb.layout import CollectionKind, collection_names
-from kb.ledger import Step, fingerprint
-from kb.rows import Subject, items_of, subject_id, vectors_mark
+from kb.layout import CollectionKind
+from kb.ledger import Step
+from kb.rows import Subject, encode_mark, items_of, subject_id, vectors_mark
 from kb.stages.run import BuildRun, grouped
 
 if TYPE_CHECKING:
@@ -30,9 +30,14 @@ DECODERS = 2
 
 
 def encode(run: BuildRun, work: Sequence[Subject]) -> None:
-    """Encode what is new, collection by collection; a subject whose picture cannot be read fails alone."""
+    """Encode what is new, collection by collection; a subject whose picture cannot be read fails alone.
+
+    Args:
+        run: its encoders fill the collections of their own profile, and no others.
+        work: the subjects as that profile sees them.
+    """
     pending: dict[str, list[Subject]] = {}
-    for collection, (kind, _) in collection_names(run.info).items():
+    for collection, (kind, _) in run.collections.items():
         done = run.ledger.steps("encode", collection)
         pending[collection] = [
             subject
@@ -45,7 +50,7 @@ def encode(run: BuildRun, work: Sequence[Subject]) -> None:
             )
         ]
     tracker = run.track("encode", sum(map(len, pending.values())))
-    for collection, (kind, space) in collection_names(run.info).items():
+    for collection, (kind, space) in run.collections.items():
         for group in grouped(pending[collection], GROUP):
             if kind == "anchors":
                 failed = _encode_anchors(run, collection, image_encoder(run.encoders, space), group)
@@ -53,12 +58,6 @@ def encode(run: BuildRun, work: Sequence[Subject]) -> None:
                 _encode_texts(run, collection, kind, text_encoder(run.encoders, kind, space), group)
                 failed = 0
             tracker.add(len(group), failed=failed)
-
-
-def encode_mark(subject: Subject, collection: str, kind: CollectionKind) -> str:
-    """Return the fingerprint of what a collection holds of a subject."""
-    items = [[item, content if isinstance(content, str) else None] for item, content in items_of(subject, kind)]
-    return fingerprint(collection, items)
 
 
 def text_encoder(encoders: Encoders, kind: CollectionKind, space: str) -> TextEncoder:
