@@ -227,3 +227,88 @@ def test_a_warning_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str])
 
     output.warn("label \x1b[31mred\x07")
     assert capsys.readouterr().err == "warning: label [31mred\n"
+
+
+def rows_of(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(figures["setup"]["preset"], figures["setup"]["anchors"]) for figures in found["figures"]]
+
+
+def test_anchors_of_the_knowledge_base_and_of_training_photos_are_rows_of_their_own(
+    cli: Any, built_kb: Path, cub: Path
+) -> None:
+    asked = ("--kb", built_kb, "--vocabulary", "open", "--preset", "text-only", "--preset", "vr-rag-v1")
+    found = measured(cli, cub, *asked, "--anchors", "kb", "--anchors", "train", "--keep-leaks")
+    assert rows_of(found) == [("text-only", "kb"), ("vr-rag-v1", "kb"), ("vr-rag-v1", "train")]
+    assert found["photos"]["anchors"] == {"train": 1}
+    only = measured(cli, cub, *asked[:4], "--preset", "anchors-only", "--anchors", "train", "--keep-leaks")
+    assert rows_of(only) == [("anchors-only", "train")]
+    assert {test["measure"] for test in found["tests"]} == {"top-1", "MRR@10"}
+
+
+def test_a_test_photo_that_is_a_training_photo_too_is_left_out(cli: Any, built_kb: Path, cub: Path) -> None:
+    copied = cub / "images" / "073.Blue_Jay" / "Blue_Jay_0002.png"
+    copied.write_bytes((cub / "images" / "073.Blue_Jay" / "Blue_Jay_0003.png").read_bytes())
+    asked = (cub, "--kb", built_kb, "--vocabulary", "open", "--preset", "anchors-only", "--anchors", "train")
+    leaks = measured(cli, *asked, "--keep-leaks")["photos"]["leaks"]
+    assert leaks["same file"] == 1
+    assert leaks["n"] >= 1
+
+
+def test_training_photos_may_be_a_list_of_their_own(cli: Any, built_kb: Path, inaturalist: Path) -> None:
+    asked = (inaturalist, "--kb", built_kb, "--vocabulary", "open", "--preset", "anchors-only", "--keep-leaks")
+    without = cli.call("eval", "species", *asked, "--anchors", "train", *FAST)
+    assert (without.exit_code, "--train names the training photos" in without.stderr) == (2, True)
+    training = inaturalist.with_name("train_mini.json")
+    training.write_bytes(inaturalist.read_bytes())
+    found = measured(cli, *asked, "--anchors", "train", "--train", training)
+    assert found["photos"]["anchors"] == {"train": 2}
+    assert micro(found["figures"][0])["top-1"] == 1.0  # each photo is its own anchor
+    needless = cli.call("eval", "species", *asked, "--train", training, *FAST)
+    assert needless.exit_code == 2
+
+
+def test_at_most_three_training_photos_a_species_evenly_spread(tmp_path: Path) -> None:
+    from cli.species_datasets import read_dataset
+
+    for number in range(7):
+        draw(JAY, tmp_path / "birds" / "train" / "Cyanocitta cristata" / f"{number}.png", number)
+    draw(JAY, tmp_path / "birds" / "test" / "Cyanocitta cristata" / "9.png", 9)
+    dataset = read_dataset(tmp_path / "birds", split=None, photos=None, train=None, anchors=("train",))
+    assert [photo.path.stem for photo in dataset.anchors["train"]] == ["0", "2", "4"]
+    assert [photo.path.stem for photo in dataset.photos] == ["9"]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """Ten photos of two birds, laid out as the shared collection is."""
+    root = tmp_path / "collection"
+    rows = []
+    for name, taxon_id in (("Cardinalis cardinalis", CARDINAL), ("Cyanocitta cristata", JAY)):
+        for number in range(5):
+            path = f"photos/{taxon_id}-{number}.png"
+            draw(taxon_id, root / path, number)
+            rows.append((path, name, "", "", "wikipedia_lead_na" if number == 4 else "other"))
+    with (root / "photos.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("path", "scientific_name", "common_name", "ebird_code", "source"), *rows])
+    described = [{"scientific_name": row[1], "source": "us", "sentences": ["It is."]} for row in rows]
+    (root / "descriptions.jsonl").write_text("\n".join(map(json.dumps, described)) + "\n")
+    return root
+
+
+def test_a_collection_is_asked_by_its_protocol(cli: Any, built_kb: Path, collection: Path) -> None:
+    """Of the four photos that three anchors a species leave over, the hidden half; anchors of both modes apart."""
+    from recognize.starter.protocol import read_collection
+
+    expected = read_collection(collection)
+    sets = ("--anchors", "train", "--anchors", "wiki")
+    asked = (collection, "--kb", built_kb, "--vocabulary", "open", "--preset", "anchors-only", "--keep-leaks")
+    found = measured(cli, *asked, *sets)
+    assert found["n"] == len(expected.hidden) == 2
+    assert found["photos"]["anchors"] == {"train": 6, "wiki": 2}
+    assert rows_of(found) == [("anchors-only", "train"), ("anchors-only", "wiki")]
+    assert measured(cli, *asked, "--split", "all")["n"] == 10
+
+
+def test_anchors_of_the_wiki_are_told_by_a_collection_alone(cli: Any, built_kb: Path, folders: Path) -> None:
+    outcome = cli.call("eval", "species", folders, "--kb", built_kb, "--anchors", "wiki", *FAST)
+    assert (outcome.exit_code, "only a collection tells which those are" in outcome.stderr) == (2, True)

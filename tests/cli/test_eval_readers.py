@@ -1,0 +1,233 @@
+"""`kb eval species --reader` against a real server whose model is a script: mechanics alone, no figure says more."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.reader_evaluating import CONTEXTS
+from data.starter.plates.catalogue import plates_of
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
+
+BIRDS = {
+    "Cardinalis cardinalis": "It is red, with a black mask and a tall crest. The bill is orange.",
+    "Cyanocitta cristata": "It is blue above and white below. There is a black necklace.",
+    "Bubo scandiacus": "It is white with black bars. The eyes are yellow.",
+}
+FAST = ("--resamples", "100", "-q", "--keep-leaks", "--vocabulary", "open")
+LINE = re.compile(r"^([A-Z])\. .*\((\w+ \w+)\)(?:: (.*))?$", re.MULTILINE)
+
+
+def distil(call: Call) -> Reaction:
+    """Distil as a model of two passes: the first keeps all sentences on looks, the second the first of these."""
+    found = [each for each in re.findall(r"^\[(\d+)\] (.+)$", call.text, re.MULTILINE) if "sings" not in each[1]]
+    kept = found[:1] if "<<<summary" in call.text else found
+    return json.dumps({"statements": [{"text": text, "sentences": [int(number)]} for number, text in kept]})
+
+
+def script(call: Call) -> Reaction:
+    """Read a photo by taking label A, with a margin; name every photo without candidates a cardinal."""
+    if not call.images:
+        return distil(call)
+    tokens = {"input_tokens": 1000, "output_tokens": 100}
+    if not LINE.search(call.text):
+        return Answer(text='{"reason": "red", "species": "Northern Cardinal (Cardinalis cardinalis)"}', **tokens)
+    text = json.dumps({"reason": "first", "answer": "A"})
+    return Answer(text=text, logprobs=(("A", -0.1, (("A", -0.1), ("B", -2.1))),), **tokens)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    with OpenAIServer(script) as running:
+        tables = [
+            f'[llm.{kind}]\nmodel = "scripted"\nbase_url = "{running.base_url}"\nprice_in = 1.0\nprice_out = 10.0\n'
+            for kind in ("text", "vision")
+        ]
+        (tmp_path / "fieldmark.toml").write_text("".join(tables))
+        monkeypatch.chdir(tmp_path)
+        yield running
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Path:
+    for name in BIRDS:
+        taxon_id = name.lower().replace(" ", "-")
+        for seed in (1, 2):
+            path = tmp_path / "birds" / name / f"{seed}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(plates_of(taxon_id)[0].png("query", seed))
+    return tmp_path / "birds"
+
+
+@pytest.fixture
+def two_pass_kb(cli: Any, tmp_path: Path, server: OpenAIServer) -> Path:
+    """Three birds with an article, a first summary, a refined one and an anchor each."""
+    for name, text in BIRDS.items():
+        page = tmp_path / "pages" / name / "article.txt"
+        page.parent.mkdir(parents=True)
+        page.write_text(f"## Description\n{text}\n## Behaviour\nIt sings at dawn.\n")
+        (page.parent / "anchor.png").write_bytes(plates_of(name.lower().replace(" ", "-"))[0].png("anchor", 1))
+    (tmp_path / "names.csv").write_text("name\n" + "\n".join(BIRDS) + "\n")
+    build = ("build", "--source", "folder:pages", "--names", "names.csv", "--kb", "birds.kb")
+    cli.call(*build, "--distiller", "model-two-pass", check=True)
+    server.calls.clear()
+    return tmp_path / "birds.kb"
+
+
+def measured(cli: Any, *arguments: str | Path) -> dict[str, Any]:
+    outcome = cli.call("eval", "species", *arguments, "--format", "json", *FAST, check=True)
+    found: dict[str, Any] = json.loads(outcome.stdout)["readers"]
+    return found
+
+
+def micro(figures: dict[str, Any]) -> dict[str, float]:
+    return {measure["name"]: measure["micro"] for measure in figures["measures"]}
+
+
+def test_the_choices_are_those_of_the_library() -> None:
+    from recognize.told import CONTEXTS as LIBRARY
+
+    assert CONTEXTS == LIBRARY
+
+
+def test_a_reader_that_takes_the_first_is_as_right_as_the_ranking(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    found = measured(cli, folders, "--kb", built_kb, "--reader", "--preset", "default", "--preset", "vr-rag-v2")
+    assert [figures["way"]["k"] for figures in found["figures"]] == [10, 5]
+    for figures in found["figures"]:
+        assert micro(figures)["accuracy"] == micro(figures)["first alone"]
+        assert micro(figures)["gain"] == 0
+        assert (figures["margin"], figures["n_with_margin"]) == (pytest.approx(2.0), 6)
+        assert figures["replies"]["cost_usd"] == pytest.approx(6 * (1000 + 10 * 100) / 1e6)
+    assert server.n_calls == 12
+    assert found["n_passes"] == 1
+
+
+def test_the_paper_s_comparisons_are_told_what_the_knowledge_base_keeps(
+    cli: Any, two_pass_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    found = measured(cli, folders, "--kb", two_pass_kb, "--comparisons")
+    ways = [(f["way"]["setup"] and f["way"]["setup"]["preset"], f["way"]["context"], f["way"]["k"])
+            for f in found["figures"]]  # fmt: skip
+    assert ways == [
+        ("vr-rag-v1", "refined", 10),
+        (None, "refined", 10),
+        ("direct-rag", "refined", 10),
+        ("vr-rag-v1", "summary", 10),
+        ("vr-rag-v1", "chunks", 10),
+        ("vr-rag-v1", "article", 10),
+        ("vr-rag-v1", "refined", 5),
+        ("vr-rag-v1", "refined", 15),
+    ]
+    told = {text for call in server.calls for _, name, text in LINE.findall(call.text) if name == "Bubo scandiacus"}
+    assert told == {
+        "It is white with black bars.",
+        BIRDS["Bubo scandiacus"],
+        f"{BIRDS['Bubo scandiacus']} It sings at dawn.",
+    }
+    alone = found["figures"][1]
+    assert alone["replies"]["by_rule"] == {"json": 6}
+    assert micro(alone)["accuracy"] == pytest.approx(2 / 6)
+    # The same questions as before cost nothing: with three birds, k of 5 and 15 show the same as 10.
+    assert [f["replies"]["cached"] for f in found["figures"][-2:]] == [6, 6]
+
+
+def test_the_table_names_each_way_its_rules_and_its_cost_and_defines_its_words(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    asked = ("--kb", built_kb, "--reader", "--reader-context", "names", "--reader-k", "3", "--reader-alone")
+    done = cli.call("eval", "species", folders, *asked, "--reader-passes", "2", *FAST, check=True)
+    lines = done.stdout.splitlines()
+    assert any(re.match(r"reader scripted@\S+, 2 passes a photo; 6 photos; by photo", line) for line in lines)
+    row = next(line for line in lines if re.match(r"vr-rag-v1, names, k=3 +12 ", line))
+    assert row.endswith("$0.0240")
+    assert sum(line.startswith("no retrieval") for line in lines) == 4
+    assert any(line.startswith("accuracy of the reader, less 'vr-rag-v1, names, k=3'") for line in lines)
+    assert any(line.startswith("none of these: share of photos") for line in lines)
+    assert all(": " not in call.text.split("A. ")[1].splitlines()[0] for call in server.calls if "A. " in call.text)
+
+
+def test_a_second_run_asks_nobody_and_prints_the_same_figures(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    asked = (folders, "--kb", built_kb, "--reader", "--reader-passes", "2")
+    first = measured(cli, *asked)
+    n_calls = server.n_calls
+    again = measured(cli, *asked, "--offline")
+    assert server.n_calls == n_calls == 12
+    assert again["figures"][0]["measures"] == first["figures"][0]["measures"]
+    assert (again["figures"][0]["replies"]["cached"], again["figures"][0]["replies"]["cost_usd"]) == (12, 0)
+
+
+def test_csv_has_rows_of_readers_after_those_of_rankings(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    asked = ("--kb", built_kb, "--reader", "--reader-alone", "--format", "csv")
+    done = cli.call("eval", "species", folders, *asked, *FAST, check=True)
+    rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["reader"]]
+    assert {row["preset"] for row in rows} == {"vr-rag-v1", "no retrieval"}
+    (accuracy,) = [row for row in rows if (row["preset"], row["measure"]) == ("vr-rag-v1", "accuracy")]
+    assert (accuracy["reader_context"], accuracy["reader_k"], accuracy["anchors"]) == ("refined", "10", "kb")
+    assert float(accuracy["micro_low"]) <= float(accuracy["micro"]) <= float(accuracy["micro_high"])
+    (tested,) = [row for row in rows if row["baseline"]]
+    assert (tested["preset"], tested["baseline"]) == ("no retrieval", "vr-rag-v1, refined, k=10")
+
+
+def test_a_limit_of_cost_ends_with_7_and_a_higher_one_goes_on(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    asked = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
+    stopped = cli.call(*asked, "--max-cost", "0.011")
+    assert (stopped.exit_code, stopped.stdout) == (7, "")
+    n_calls = server.n_calls
+    assert 0 < n_calls < 6
+    cli.call(*asked, check=True)
+    assert server.n_calls == 6
+
+
+def test_one_s_own_prompt_is_asked(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "read_photo.md").write_text("Which bird?\n$candidates\n")
+    measured(cli, folders, "--kb", built_kb, "--reader", "--prompts", tmp_path / "mine")
+    assert all(call.text.startswith("Which bird?\nA. ") for call in server.calls)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--reader-k", "5"),
+        ("--reader-alone",),
+        ("--offline",),
+        ("--max-cost", "1"),
+        ("--comparisons", "--reader-k", "5"),
+        ("--comparisons", "--preset", "default"),
+        ("--reader", "--ablation"),
+    ],
+)
+def test_options_that_contradict_each_other_end_with_2(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, options: tuple[str, ...]
+) -> None:
+    assert cli.call("eval", "species", folders, "--kb", built_kb, *options, *FAST).exit_code == 2
+    assert server.n_calls == 0
+
+
+def test_without_a_model_or_without_the_texts_it_ends_with_3(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, tmp_path: Path
+) -> None:
+    asked = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
+    lacking = cli.call(*asked, "--reader-context", "summary")
+    assert (lacking.exit_code, "model-two-pass" in lacking.stderr) == (3, True)
+    (tmp_path / "fieldmark.toml").write_text("")
+    unset = cli.call(*asked)
+    assert (unset.exit_code, "[llm.vision]" in unset.stderr) == (3, True)
+    assert server.n_calls == 0
