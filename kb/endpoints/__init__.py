@@ -1,8 +1,8 @@
 """Models behind OpenAI-compatible servers, and the wrappers that keep replies, ask again, and limit the cost.
 
 A stack is put together from the inside: `OpenAIChat` asks once, `BudgetedChat` keeps each try within a limit,
-`KeepingChat` keeps what came, `RetryingChat` asks again, `CachedChat` asks only what is not kept. `Connection` is all
-of them over one `Endpoint`.
+`KeepingChat` keeps what came and never asks the same twice at once, `RetryingChat` asks again, `CachedChat` asks only
+what is not kept. `Connection` is all of them over one `Endpoint`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import Budget as Budget
     from kb.endpoints.budget import BudgetedChat as BudgetedChat
     from kb.endpoints.budget import Meter as Meter
-    from kb.endpoints.cache import CachedChat as CachedChat
-    from kb.endpoints.cache import KeepingChat as KeepingChat
     from kb.endpoints.cache import ReplyCache as ReplyCache
     from kb.endpoints.connection import Connection as Connection
     from kb.endpoints.endpoint import Endpoint as Endpoint
     from kb.endpoints.endpoint import Prices as Prices
+    from kb.endpoints.keeping import CachedChat as CachedChat
+    from kb.endpoints.keeping import KeepingChat as KeepingChat
     from kb.endpoints.openai_chat import OpenAIChat as OpenAIChat
     from kb.endpoints.retrying import ChatPatience as ChatPatience
     from kb.endpoints.retrying import RetryingChat as RetryingChat
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "Budget": "budget",
     "BudgetedChat": "budget",
-    "CachedChat": "cache",
+    "CachedChat": "keeping",
     "ChatPatience": "retrying",
     "ChatWebSearch": "web_search",
     "Connection": "connection",
     "Endpoint": "endpoint",
-    "KeepingChat": "cache",
+    "KeepingChat": "keeping",
     "Meter": "budget",
     "OpenAIChat": "openai_chat",
     "Prices": "endpoint",

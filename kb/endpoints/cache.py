@@ -8,16 +8,13 @@ import sqlite3
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from data.background import in_background
 from data.codec import dumps, loads
-from data.contracts import ChatModel
-from data.errors import NotCached, Refused, StoreError
+from data.errors import Refused, StoreError
 from data.files import sha256_hex
 from data.records import ChatReply, ChatRequest
-from kb.endpoints.budget import Meter
 from kb.storage import storage_errors
 
 _SCHEMA = """
@@ -82,7 +79,7 @@ class ReplyCache:
             return None
         if row[1] is not None:
             raise Refused(str(row[1]))
-        return _as_cached(loads(ChatReply, row[0]))
+        return as_cached(loads(ChatReply, row[0]))
 
     def put(self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = "") -> None:
         """Keep a reply, or a refusal; the first one that is kept for a request stays."""
@@ -205,94 +202,6 @@ class _Waiting:
             self.loop.call_soon_threadsafe(settle)
 
 
-def _as_cached(reply: ChatReply) -> ChatReply:
-    from dataclasses import replace
-
+def as_cached(reply: ChatReply) -> ChatReply:
+    """Return a reply marked as one that was paid for before."""
     return replace(reply, cost_usd=0.0, cached=True)
-
-
-class CachedChat:
-    """Implements `ChatModel` by replies that are kept, and by another model for those that are not yet.
-
-    Args:
-        inner: the model that is asked; a `KeepingChat`, so that its replies are kept.
-        cache: where replies are kept.
-        offline: whether the cache alone may answer.
-        meter: counts the replies that came from the cache.
-    """
-
-    def __init__(
-        self, inner: ChatModel, cache: ReplyCache, *, offline: bool = False, meter: Meter | None = None
-    ) -> None:
-        self._inner = inner
-        self._cache = cache
-        self._offline = offline
-        self._meter = meter or Meter()
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is asked."""
-        return self._inner.name
-
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the kept reply, else the model's.
-
-        Raises:
-            NotCached: offline, if it is not kept.
-            Refused: if the model declines, or did before.
-        """
-        try:
-            kept = self._cache.get(self.name, request)
-        except Refused:
-            self._meter.cached += 1
-            raise
-        if kept is not None:
-            self._meter.cached += 1
-            return kept
-        if self._offline:
-            raise NotCached(
-                f"offline, and no reply of {self.name} to this request is kept", hint="run it once without --offline"
-            )
-        return await self._inner.reply(request)
-
-
-class KeepingChat:
-    """Implements `ChatModel` by another one, and keeps what it says before it is handed on.
-
-    At most `n_at_risk` requests are on their way at once, from being asked for until their reply is on the disk. So a
-    kill costs no more than these, however slow the disk is. Refusals are kept too: asked again, the model would decline
-    again, and charge again.
-
-    Args:
-        inner: the model that is asked, one try a reply.
-        cache: where replies are kept.
-        n_at_risk: at most so many at once.
-    """
-
-    def __init__(self, inner: ChatModel, cache: ReplyCache, *, n_at_risk: int) -> None:
-        self._inner = inner
-        self._cache = cache
-        self._n_at_risk = n_at_risk
-        self._slots: asyncio.Semaphore | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is asked."""
-        return self._inner.name
-
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the reply once it is kept."""
-        # In one event loop, whoever asks: a semaphore belongs to a loop.
-        return await in_background(self._reply(request))
-
-    async def _reply(self, request: ChatRequest) -> ChatReply:
-        if self._slots is None:
-            self._slots = asyncio.Semaphore(self._n_at_risk)
-        async with self._slots:
-            try:
-                reply = await self._inner.reply(request)
-            except Refused as error:
-                await self._cache.keep(self.name, request, refusal=str(error))
-                raise
-            await self._cache.keep(self.name, request, reply=reply)
-            return reply

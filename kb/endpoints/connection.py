@@ -8,8 +8,9 @@ from data.contracts import ChatModel
 from data.errors import UsageError
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.budget import Budget, BudgetedChat
-from kb.endpoints.cache import CachedChat, KeepingChat, ReplyCache
+from kb.endpoints.cache import ReplyCache
 from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.keeping import CachedChat, KeepingChat
 from kb.endpoints.openai_chat import OpenAIChat
 from kb.endpoints.retrying import ChatPatience, RetryingChat
 
@@ -48,7 +49,7 @@ class Connection:
             self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens
         )
         if cache is not None:
-            tried = KeepingChat(tried, cache, n_at_risk=endpoint.max_concurrent)
+            tried = KeepingChat(tried, cache, n_at_risk=endpoint.max_concurrent, meter=self.budget.meter)
         self._retrying = RetryingChat(tried, patience)
         self._cache = cache
         self._model: ChatModel = self._retrying

@@ -63,7 +63,8 @@ class RetryingChat:
                 n_failed += 1
                 wait_s = self._wait_s(error, n_failed)
                 if wait_s is None:
-                    if n_failed > 1 and error.args:
+                    # One failure may be told to many, who asked the same at once.
+                    if n_failed > 1 and error.args and not str(error.args[0]).endswith(" times)"):
                         error.args = (f"{error.args[0]} (tried {n_failed} times)", *error.args[1:])
                     raise
                 self.n_retries += 1
