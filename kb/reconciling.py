@@ -52,6 +52,9 @@ class NameSource(TaxonSource, Protocol):
     def others_called(self, name: str) -> list[Taxon]:
         """Return the species that another list calls so, although the name leads to another one, or to none."""
 
+    def lacks(self, name: str) -> bool:
+        """Return whether another list has a species of that name which is no species here."""
+
     def subspecies(self, name: str) -> tuple[str, Taxon] | None:
         """Return the one subspecies that the name stands for, as trinomial, with its species."""
 
@@ -237,6 +240,8 @@ class Reconciler:
         near = self._without_possessives.get(_without_possessives(label), {})
         tried: list[tuple[Variant, _Fitting]] = [("possessive", near)]
         for genus, epithet, _ in _BINOMIAL.findall(label):
+            if self._checklist.lacks(f"{genus} {epithet}"):
+                continue
             tried += [("ending", self._stems.get(_stem(f"{genus} {epithet}"), {}))]
             tried += [("genus", self._in_families.get(_stem(f"{self._family(genus)} {epithet}"), {}))]
         for variant, fitting in tried:

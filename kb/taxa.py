@@ -86,7 +86,7 @@ class AviList:
         self._folder = folder
         self._by_code: dict[str, _Entry] = {}
         self._elsewhere: dict[str, list[_Entry]] = {}  # folded -> species that another list calls so
-        self._strangers: dict[str, str] = {}  # folded English name -> binomial of a species that AviList lacks
+        self._strangers: dict[str, str] = {}  # folded name -> binomial of a species that AviList lacks
         self._subspecies: SubspeciesNames | None = None
         self._near: NearNames | None = None
         self._class = _Entry(CLASS_NAME, "class", (), ["Birds"])
@@ -131,6 +131,10 @@ class AviList:
     def others_called(self, name: str) -> list[Taxon]:
         """Return the species that another list calls so, although the name leads to another one here, or to none."""
         return [_taxon(entry) for entry in self._elsewhere.get(fold(name), ())]
+
+    def lacks(self, name: str) -> bool:
+        """Return whether another list has a species of that name which is no species here: a subspecies, or nothing."""
+        return fold(name) in self._strangers
 
     def subspecies(self, name: str) -> tuple[str, Taxon] | None:
         """Return the subspecies that the name stands for, as trinomial, with its species; None if none or several.
@@ -213,8 +217,8 @@ class AviList:
                 if found is None and stems[key] == 1:
                     found = by_stem.get(key)
                 if found is None or found.scientific_name in listed or not self._claim(found, scientific):
-                    if common:
-                        self._strangers.setdefault(fold(common), scientific)
+                    for name in (scientific, common):
+                        self._strangers.setdefault(fold(name), scientific)
                     continue
                 if scientific not in found.synonyms:
                     found.synonyms.append(scientific)

@@ -9,7 +9,7 @@ from typing import Final
 from data.contracts import KnowledgeStore
 from data.errors import UsageError
 from data.records import Candidate, Identification, SpeciesEntry
-from recognize.marks import Mark, find_marks
+from recognize.contrast import Contrast, contrast
 
 _MOST_MARKS: Final = 6  # of a species in a sentence; more is no longer read
 # How the stages enter the final score, where a candidate does not carry its own parts.
@@ -20,7 +20,12 @@ _SHARES: Final[dict[str, dict[str, float]]] = {
     "direct-rag": {"text": 1.0},
     "anchors-only": {"visual": 1.0},
 }
-_STAGE_NAMES: Final = {"text": "the description", "visual": "the anchor pictures", "known": "the trained model"}
+STAGE_NAMES: Final = {
+    "text": "the description",
+    "visual": "the anchor pictures",
+    "known": "the trained model",
+    "list": "the species list",
+}
 # Cosine, 1.000 in print: the anchor's own file. (Of 150 photos of birds no two came nearer than .93 in the plain visual
 # space; a copy in three quarters of the size .989 to .999: that may also be the next picture of a series.)
 _SAME_PICTURE: Final = 0.9995
@@ -37,7 +42,7 @@ class Explanation:
     lead: float = 0.0
     """By how much the first is ahead."""
     lead_by_stage: Mapping[str, float] = field(default_factory=dict)
-    """How much of the lead is due to `text`, to `visual`, and to `known` where the preset has such a stage."""
+    """How much of the lead is due to `text` and `visual`, and to `known` and `list` where there are such stages."""
     deciding_stage: str | None = None
     """The stage without which the second would be first or nearer; None without a second, or in a tie."""
     only_first: tuple[str, ...] = ()
@@ -46,6 +51,8 @@ class Explanation:
     same_genus: bool = False
     is_anchor_of: str | None = None
     """The candidate that has this very photo, or its double, among its anchors: it was looked up, not recognised."""
+    by_scores: str = ""
+    """By how much the first is ahead and through what, in a sentence."""
     told_apart: str = ""
     """All that in a few sentences."""
 
@@ -90,11 +97,12 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         )
     second = others[0]
     entries = store.species([first.taxon_id, second.taxon_id])
-    marks = [find_marks(entry.summary.text) if entry.summary else () for entry in entries]
-    only_first, only_second = _without(marks[0], marks[1]), _without(marks[1], marks[0])
+    texts = [entry.summary.text if entry.summary else "" for entry in entries]
+    found = contrast(*texts)
     lead_by_stage = _lead_by_stage(identification.preset, first, second)
     lead = first.score - second.score
     deciding = max(lead_by_stage, key=lambda stage: lead_by_stage[stage]) if lead > 0 and lead_by_stage else None
+    by_scores = _about_scores(first, second, lead, lead_by_stage, deciding)
     return Explanation(
         image=identification.image,
         first=first,
@@ -102,17 +110,12 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         lead=round(lead, 6),
         lead_by_stage=lead_by_stage,
         deciding_stage=deciding,
-        only_first=only_first,
-        only_second=only_second,
+        only_first=tuple(map(str, found.only_ours)),
+        only_second=tuple(map(str, found.only_theirs)),
         same_genus=first.scientific_name.split()[0] == second.scientific_name.split()[0],
         is_anchor_of=owner.taxon_id if owner else None,
-        told_apart=" ".join(
-            [
-                _about_scores(first, second, lead, lead_by_stage, deciding),
-                *_about_anchor(owner),
-                *_about_marks(first, second, entries, marks),
-            ]
-        ),
+        by_scores=by_scores,
+        told_apart=" ".join([by_scores, *_about_anchor(owner), *_about_marks(first, second, entries, found)]),
     )
 
 
@@ -130,16 +133,21 @@ def _about_anchor(owner: Candidate | None) -> list[str]:
     ]
 
 
+def parts_of_score(preset: str, candidate: Candidate) -> dict[str, float]:
+    """Return what each stage gave to the score of a candidate: stage -> part; their sum is the score."""
+    parts = {}
+    for stage in STAGE_NAMES:
+        share = 1.0 if stage == "list" else _SHARES.get(preset, {}).get(stage)
+        name = stage if share is not None else f"{stage}_part"
+        if name in candidate.scores:
+            parts[stage] = (candidate.scores[name] or 0.0) * (share if share is not None else 1.0)
+    return parts
+
+
 def _lead_by_stage(preset: str, first: Candidate, second: Candidate) -> dict[str, float]:
     """Return how much of the lead each stage gave; the sum is the lead."""
-    leads = {}
-    for stage in _STAGE_NAMES:
-        share = _SHARES.get(preset, {}).get(stage)
-        name = stage if share is not None else f"{stage}_part"
-        if name in first.scores and name in second.scores:
-            difference = (first.scores[name] or 0.0) - (second.scores[name] or 0.0)
-            leads[stage] = round(difference * (share if share is not None else 1.0), 6)
-    return leads
+    ours, theirs = parts_of_score(preset, first), parts_of_score(preset, second)
+    return {stage: round(part - theirs[stage], 6) for stage, part in ours.items() if stage in theirs}
 
 
 def _about_scores(
@@ -147,59 +155,35 @@ def _about_scores(
 ) -> str:
     if deciding is None:
         return f"{_name(first)} and {_name(second)} score the same; the order of the knowledge base decided."
-    text = f"{_name(first)} is ahead of {_name(second)} by {lead:.3f}, through {_STAGE_NAMES[deciding]}"
-    against = [_STAGE_NAMES[stage] for stage, difference in lead_by_stage.items() if difference < 0]
+    text = f"{_name(first)} is ahead of {_name(second)} by {lead:.3f}, through {STAGE_NAMES[deciding]}"
+    against = [STAGE_NAMES[stage] for stage, difference in lead_by_stage.items() if difference < 0]
     if against:
         return f"{text}, against {_listed(against)}."
-    others = [
-        _STAGE_NAMES[stage] for stage, difference in lead_by_stage.items() if stage != deciding and difference > 0
-    ]
+    others = [STAGE_NAMES[stage] for stage, difference in lead_by_stage.items() if stage != deciding and difference > 0]
     return f"{text} more than {_listed(others)}." if others else f"{text} alone."
 
 
-def _about_marks(
-    first: Candidate,
-    second: Candidate,
-    entries: list[SpeciesEntry],
-    marks: list[tuple[Mark, ...]],
-) -> list[str]:
+def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry], found: Contrast) -> list[str]:
     """Return sentences on the parts that differ, then on the marks that only one of the two has."""
     without = [_name(c) for c, entry in zip((first, second), entries, strict=True) if entry.summary is None]
     if without:
         return [f"There is no description of {' or '.join(without)} to compare."]
-    looks = [_looks_by_part(found) for found in marks]
     sentences = []
-    differing = [part for part in looks[0] if part in looks[1] and not looks[0][part] & looks[1][part]]
-    for part in differing[:_MOST_MARKS]:
-        ours, theirs = (_listed(sorted(found[part])) for found in looks)
-        verb = "are" if part.endswith("s") else "is"
-        sentences.append(f"The {part} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
-    for candidate, mine, other in ((first, marks[0], marks[1]), (second, marks[1], marks[0])):
-        alone = [mark for mark in _marks_without(mine, other) if mark.part not in differing][:_MOST_MARKS]
+    for each in found.differing[:_MOST_MARKS]:
+        verb = "are" if each.part.endswith("s") else "is"
+        ours, theirs = _listed(each.ours), _listed(each.theirs)
+        sentences.append(f"The {each.part} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
+    told = {each.part for each in found.differing[:_MOST_MARKS]}
+    for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):
+        alone = [str(mark) for mark in marks if mark.part not in told][:_MOST_MARKS]
         if alone:
-            sentences.append(f"Only for {_name(candidate)} the text names {_listed([str(mark) for mark in alone])}.")
+            sentences.append(f"Only for {_name(candidate)} the text names {_listed(alone)}.")
     return sentences or ["Their descriptions name the same marks."]
-
-
-def _looks_by_part(marks: tuple[Mark, ...]) -> dict[str, set[str]]:
-    looks: dict[str, set[str]] = {}
-    for mark in marks:
-        if mark.part:
-            looks.setdefault(mark.part, set()).add(mark.look)
-    return looks
-
-
-def _marks_without(mine: tuple[Mark, ...], other: tuple[Mark, ...]) -> list[Mark]:
-    return [mark for mark in mine if mark not in other]
-
-
-def _without(mine: tuple[Mark, ...], other: tuple[Mark, ...]) -> tuple[str, ...]:
-    return tuple(str(mark) for mark in _marks_without(mine, other))
 
 
 def _name(candidate: Candidate) -> str:
     return candidate.common_name or candidate.scientific_name
 
 
-def _listed(words: list[str]) -> str:
+def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

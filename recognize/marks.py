@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +34,8 @@ _REACH: Final = 4  # words between a look and its part
 _PLACING: Final = frozenset(
     ("over", "above", "behind", "below", "under", "beneath", "through", "around", "across", "between", "near", "beside")
 )
+_SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)  # all of a text, sentence by sentence
+_WORD: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
 _ARTICLES: Final = frozenset(("the", "its", "each", "a", "an"))
 
 
@@ -62,6 +66,25 @@ def find_marks(text: str) -> tuple[Mark, ...]:
                 found[Mark(look=look, part=_part_near(words, position))] = None
     named = {mark.look for mark in found if mark.part}
     return tuple(mark for mark in found if mark.part or mark.look not in named)
+
+
+def mark_words(text: str, marks: Collection[Mark]) -> tuple[tuple[str, bool], ...]:
+    """Return the text in pieces, each with whether it is a word that names one of the marks; joined they are the text.
+
+    Example:
+        >>> mark_words("Red cap, white rump.", [Mark(look="red", part="crown")])
+        (('Red', True), (' cap, white rump.', False))
+    """
+    pieces: list[tuple[str, bool]] = []
+    for sentence in _SENTENCE.findall(text):
+        looks = {mark.look for mark in find_marks(sentence) if mark in marks}
+        for token in _WORD.findall(sentence):
+            is_named = bool(looks) and any(mark.look in looks for mark in find_marks(token))
+            if pieces and pieces[-1][1] == is_named and not is_named:
+                pieces[-1] = (pieces[-1][0] + token, False)
+            else:
+                pieces.append((token, is_named))
+    return tuple(pieces)
 
 
 def _colour_name(word: str) -> str | None:

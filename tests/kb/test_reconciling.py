@@ -106,6 +106,7 @@ def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler):
         ("Accipiter (sp)", "several species"),
         ("Strigidae (gen, sp)", "several species"),
         ("Unidentified Hawk", "several species"),
+        ("Porphyrio caerulescens", "unknown"),  # eBird's, extinct; Rallus caerulescens is another rail
         ("Strix spilocephala", "unknown"),  # a Ninox or an Otus: two owls have the epithet
         ("Turdus", "not a species"),
         ("Strigidae", "not a species"),

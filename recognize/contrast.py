@@ -1,0 +1,63 @@
+"""What the descriptions of two species name differently: the marks that tell one from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recognize.marks import Mark, find_marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartContrast:
+    """A part of the body that both descriptions name, with no look in common."""
+
+    part: str
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """What sets one description apart from another; it says nothing of what the texts leave out."""
+
+    differing: tuple[PartContrast, ...] = ()
+    only_ours: tuple[Mark, ...] = ()
+    """All marks that the other does not name, in the order of the text; those of differing parts too."""
+    only_theirs: tuple[Mark, ...] = ()
+
+    def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
+        """Return those of the marks that are of no differing part."""
+        parts = {each.part for each in self.differing}
+        return [mark for mark in marks if mark.part not in parts]
+
+
+def contrast(ours: str, theirs: str) -> Contrast:
+    """Return what sets one description apart from another.
+
+    Example:
+        >>> found = contrast("Red crown, long tail.", "Blue crown, long tail and a white rump.")
+        >>> [(each.part, each.ours, each.theirs) for each in found.differing]
+        [('crown', ('red',), ('blue',))]
+        >>> [str(mark) for mark in found.elsewhere(found.only_theirs)]
+        ['white rump']
+    """
+    mine, other = find_marks(ours), find_marks(theirs)
+    looks, other_looks = _looks_by_part(mine), _looks_by_part(other)
+    return Contrast(
+        differing=tuple(
+            PartContrast(part=part, ours=tuple(sorted(found)), theirs=tuple(sorted(other_looks[part])))
+            for part, found in looks.items()
+            if part in other_looks and not found & other_looks[part]
+        ),
+        only_ours=tuple(mark for mark in mine if mark not in other),
+        only_theirs=tuple(mark for mark in other if mark not in mine),
+    )
+
+
+def _looks_by_part(marks: Sequence[Mark]) -> dict[str, set[str]]:
+    looks: dict[str, set[str]] = {}
+    for mark in marks:
+        if mark.part:
+            looks.setdefault(mark.part, set()).add(mark.look)
+    return looks
