@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Final
 
 import numpy as np
@@ -176,14 +177,16 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
     else:
         path, name = Path(source), str(source)
         try:
-            if path.is_dir():
+            state = path.stat()
+            if S_ISDIR(state.st_mode):
                 raise BadImage(f"{name} is a folder, {EXPECTED}")
-            if not path.exists():
-                raise BadImage(f"{name} does not exist", hint="check the path")
-            if not path.is_file():
+            if not S_ISREG(state.st_mode):
                 raise BadImage(f"{name} is not a regular file, {EXPECTED}")
             with path.open("rb") as file:
-                content = file.read(max_bytes + 1)
+                # No more than there is: memory for all that is asked for is set aside before it is read.
+                content = file.read(min(state.st_size, max_bytes) + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            raise BadImage(f"{name} does not exist", hint="check the path") from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             raise BadImage(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if not content:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, log
 from pathlib import Path
 from typing import Final, Literal
 
@@ -19,7 +20,7 @@ from data.arrays import IntArray
 from data.codec import dumps, loads, to_json
 from data.errors import StoreError
 from data.files import sha256_hex, write_atomic
-from recognize.exact import Scores, or_zero
+from recognize.exact import or_zero
 from recognize.fusion import AnchorMode, FusionWeights
 from recognize.stages import N_SHOWN, Ranking
 
@@ -60,14 +61,12 @@ class Evidence:
     """The best among the first ten species."""
     best_visual: float
 
-    def row(self, rank: JudgedRank) -> Scores:
+    def row(self, rank: JudgedRank) -> tuple[float, ...]:
         """Return the numbers of `FEATURES` for the chance of a rank; the mass as a logit."""
         mass = min(max(self.masses[rank], _CERTAIN), 1 - _CERTAIN)
-        return np.array(
-            [
-                1.0, np.log(mass / (1 - mass)), self.level, self.trained_mass, float(self.is_trained),
-                self.known, self.visual, self.best_known, self.best_visual, self.text,
-            ]
+        return (
+            1.0, log(mass / (1 - mass)), self.level, self.trained_mass, float(self.is_trained),
+            self.known, self.visual, self.best_known, self.best_visual, self.text,
         )  # fmt: skip
 
 
@@ -92,9 +91,10 @@ class Parameters:
         if not self.temperature > 0:
             raise StoreError(f"expected a temperature above 0, got {self.temperature}")
 
-    def chance(self, model: Mapping[str, float], row: Scores) -> float:
+    def chance(self, model: Mapping[str, float], row: Sequence[float]) -> float:
         """Return the logistic function of a row of features."""
-        return _logistic(float(row @ np.array([model[name] for name in FEATURES])))
+        # Four of these for each photo: ten numbers are added sooner than handed to NumPy.
+        return _logistic(sum(model[name] * value for name, value in zip(FEATURES, row, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +192,7 @@ def find_evidence(
 
     Args:
         ranking: of the default preset, with the stages of the first `N_JUDGED` species.
-        known: `Knowledge.known` of what was ranked.
+        known: `Knowledge.known` of what was ranked, ascending.
         lineages: gives the lineages of some species.
         temperature: what scores are divided by.
     """
@@ -200,19 +200,20 @@ def find_evidence(
     scores = ranking.scores[:N_JUDGED] / temperature
     level = float(np.logaddexp.reduce(scores))
     chances = np.exp(scores - level)
-    is_trained = np.isin(species, known)
+    is_trained = np.searchsorted(known, species, side="right") > np.searchsorted(known, species)
     found = lineages(species)
-    masses: dict[JudgedRank, float] = {"species": float(chances[0])}
+    shares: list[float] = chances.tolist()
+    masses: dict[JudgedRank, float] = {"species": shares[0]}
     for rank in RANKS[1:]:
         name = found[0].get(rank)
-        same = np.array([lineage.get(rank) == name for lineage in found]) if name else np.arange(len(species)) == 0
-        masses[rank] = float(chances[same].sum())
-    nothing = np.full(len(species), np.nan)
+        same = (share for share, lineage in zip(shares, found, strict=True) if lineage.get(rank) == name)
+        masses[rank] = sum(same) if name else shares[0]
+    nothing = np.zeros(len(species))
     learnt, visual, text = (or_zero(ranking.stages.get(stage, nothing)) for stage in ("known", "visual", "text"))
     return Evidence(
         masses=masses,
         level=level,
-        trained_mass=float(chances[is_trained].sum()),
+        trained_mass=float(chances @ is_trained),
         is_trained=bool(is_trained[0]),
         known=float(learnt[0]),
         visual=float(visual[0]),
@@ -252,4 +253,4 @@ def chances_of(evidence: Evidence, parameters: Parameters, *, absent_share: floa
 
 
 def _logistic(x: float) -> float:
-    return float(1 / (1 + np.exp(-np.clip(x, -50, 50))))
+    return 1 / (1 + exp(-min(max(x, -50.0), 50.0)))

@@ -65,7 +65,7 @@ def fit_parameters(weights: FusionWeights, lesson: Lesson) -> Parameters:
 
 def rows_of(found: Sequence[Evidence], rank: JudgedRank) -> Scores:
     """Return the features of photos for the chance of a rank, `(n, n_features)`."""
-    return np.stack([evidence.row(rank) for evidence in found])
+    return np.array([evidence.row(rank) for evidence in found])
 
 
 def is_right(cases: Sequence[Case], rank: JudgedRank) -> NDArray[np.bool_]:
