@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
-from cli import options, output, rows, wiring
-from cli.parquet import ParquetTable
+from cli import identifying, options, output, rows, species_lists, wiring
 from cli.progress import ProgressForm, counted
-from cli.resume import ResumableOutput
 from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
     from data.records import Identification
-    from kb.store import KnowledgeBase
-    from recognize import Recognizer
 
 EXIT_PARTLY = 7
 PRESETS = ("default", "vr-rag-v1", "vr-rag-v2")
 # Those of `recognize.answers`, which `kb --help` does not load; a test compares them.
 MIN_CONFIDENCE = 0.5
 ABSENT_SHARE = 0.2
+OFF_LIST_SHARE = 0.05  # of `recognize.species_lists`, likewise
 
 
 @click.command()
@@ -52,6 +47,20 @@ ABSENT_SHARE = 0.2
     show_default=True,
     metavar="SHARE",
     help="How many of these photos may show a species that is not in it.",
+)
+@click.option(
+    "--species-list",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Species to be expected: a download of eBird (bar chart, life list, own data), a CSV, a name a line.",
+)
+@click.option(
+    "--off-list-share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=OFF_LIST_SHARE,
+    show_default=True,
+    metavar="SHARE",
+    help="How many of these photos may show a species that is not on that list.",
 )
 @click.option(
     "--explain",
@@ -97,6 +106,8 @@ def identify(
     n: int,
     min_confidence: float,
     absent_share: float,
+    species_list: Path | None,
+    off_list_share: float,
     explain: bool,
     cards: Path | None,
     reader: bool,
@@ -120,6 +131,9 @@ def identify(
     its family; else it cannot be told. Where it is likelier than not that the bird is none of those in it, the answer
     is "not in this knowledge base". With --reader the answer is the model's choice, without a confidence.
 
+    With --species-list the listed species get a boost, and no species is ruled out. Scores and answer are shown with
+    the list and without it.
+
     Higher scores are better; none is a probability. text: how well the photo fits the description. visual: how much it
     looks like the species' anchors, its pictures in the knowledge base; at most 1. text_part, visual_part:
     what each of the two gave to the score of the default preset. A blank: there is nothing to compare with.
@@ -130,24 +144,34 @@ def identify(
     settings = options.settings(kb=kb)
     if file is None and (retry_failed or no_resume):
         raise UsageError("--retry-failed and --no-resume go with --output")
-    sink_form = _format(form, file)
+    sink_form = identifying.form_for(form, file)
     quiet = options.invocation().quiet
-    found = _find(photos)
+    found = identifying.find_photos(photos)
     if explain and sink_form != "table":
         output.warn(f"--explain goes with the table; {sink_form} rows are the same without it")
     with ExitStack() as stack:
         store = stack.enter_context(wiring.opened_or_starter(settings))
+        expected = species_lists.expected(store, species_list, off_list_share) if species_list is not None else None
         recognizer = wiring.recognizer(
-            store, preset=preset, n=n, min_confidence=min_confidence, absent_share=absent_share
+            store,
+            preset=preset,
+            n=n,
+            min_confidence=min_confidence,
+            absent_share=absent_share,
+            species_list=expected,
         )
+        if recognizer.prior is not None and not quiet:
+            output.note(species_lists.boost_text(recognizer.prior))
         reading: wiring.Reading = wiring.no_reading
-        parameters = _parameters(store, recognizer)
+        parameters = identifying.parameters_of(store, recognizer)
         if reader:
             reading = stack.enter_context(
                 wiring.reading(settings, n_passes=reader_passes, max_cost=max_cost, offline=offline)
             )
             parameters |= {"reader": settings.llm["vision"].name, "reader_passes": reader_passes}
-        sink = _sink(sink_form, file, settings.home, parameters, retry_failed=retry_failed, start_over=no_resume)
+        sink = identifying.sink_for(
+            sink_form, file, settings.home, parameters, retry_failed=retry_failed, start_over=no_resume
+        )
         stack.enter_context(sink)
         todo = [photo for photo in found if photo not in sink.done]
         n_failed = len(sink.failed.intersection(found))
@@ -181,80 +205,3 @@ def leave_cores_to_the_encoder() -> None:
     cost a quarter of the throughput.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-def _find(arguments: Sequence[str]) -> list[str]:
-    """Return the photos that the arguments mean, each once; `-` stands for the paths on stdin, one a line.
-
-    Raises:
-        NothingReadable: if there are none.
-        UsageError: if an argument is empty, as `"$PHOTO"` is where no such variable is set: it would be this folder.
-    """
-    from data.images import find_images
-
-    if not all(argument.strip() for argument in arguments):
-        raise UsageError("an empty argument names no photo", hint="for this folder, say .")
-
-    named: list[str] = []
-    for argument in arguments:
-        if argument == "-":
-            named += [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
-        else:
-            named.append(argument)
-    found = [str(path) for path in find_images(named)]
-    if not found:
-        raise NothingReadable(f"no photo in {', '.join(named) or 'what stdin named'}")
-    return found
-
-
-def _parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
-    """Return all that makes the rows what they are, for a later run to compare."""
-    return {
-        "kb": store.info.id,
-        "generation": store.ledger.fact("generation"),
-        "spaces": list(store.spaces),
-        "preset": recognizer.preset,
-        "top": recognizer.k,
-        "calibration": recognizer.calibration_id,
-        "min_confidence": recognizer.min_confidence,
-        "absent_share": recognizer.absent_share,
-    }
-
-
-def _sink(
-    form: rows.Form,
-    file: Path | None,
-    home: Path,
-    parameters: dict[str, object],
-    *,
-    retry_failed: bool,
-    start_over: bool,
-) -> ResumableOutput | rows.Printed:
-    if file is None:
-        return rows.Printed(form)
-    is_parquet = form == "parquet"
-    return ResumableOutput(
-        file.with_name(f"{file.name}.part") if is_parquet else file,
-        folder=home / "identify",
-        parameters={**parameters, "format": form},
-        header=rows.header(form),
-        image_of=partial(rows.image_of, form),
-        retry_failed=retry_failed,
-        start_over=start_over,
-        table=ParquetTable(file, rows.COLUMNS) if is_parquet else None,
-    )
-
-
-def _format(form: str | None, file: Path | None) -> rows.Form:
-    """Return the format that was asked for, else the one that the file's name says."""
-    if file is None:
-        if form == "parquet":
-            raise UsageError("--format parquet needs --output FILE", hint="a Parquet file is written as a whole")
-        return rows.form_of(form or "table")
-    suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
-    form = form or suffixes.get(file.suffix.lower())
-    if form is None or form == "table":
-        raise UsageError(
-            f"--output {file} needs --format csv, jsonl or parquet", hint="or a name that ends in one of these"
-        )
-    return rows.form_of(form)

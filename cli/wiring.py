@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kb.lookups.lookup import Explainer
     from kb.reconciling import Reconciled
     from kb.store import KnowledgeBase
-    from recognize import Recognizer
+    from recognize import Recognizer, SpeciesList
 
 
 @contextmanager
@@ -210,7 +210,15 @@ def find_taxa(settings: Settings, name: str) -> list[FoundTaxon]:
     return [FoundTaxon(match=match, taxon=taxon, n_species=len(species), n_in_kb=n_in_kb)]
 
 
-def recognizer(store: KnowledgeBase, *, preset: str, n: int, min_confidence: float, absent_share: float) -> Recognizer:
+def recognizer(
+    store: KnowledgeBase,
+    *,
+    preset: str,
+    n: int,
+    min_confidence: float,
+    absent_share: float,
+    species_list: SpeciesList | None = None,
+) -> Recognizer:
     """Return what names the species in photos, with `n` candidates each and the store's calibration where it fits.
 
     Raises:
@@ -228,6 +236,7 @@ def recognizer(store: KnowledgeBase, *, preset: str, n: int, min_confidence: flo
         calibration=recognize.read_calibration(file) if file.is_file() else None,
         min_confidence=min_confidence,
         absent_share=absent_share,
+        species_list=species_list,
     )
     if made.misfit:
         note(f"answers have no confidence: the calibration of this knowledge base {made.misfit}")

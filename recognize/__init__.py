@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recognize.predict import PhotoRanking as PhotoRanking
     from recognize.predict import Recognizer as Recognizer
     from recognize.presets import PRESETS as PRESETS
+    from recognize.species_lists import SpeciesList as SpeciesList
 
 _HOMES: Final = {
     "Calibration": "recognize.calibration",
@@ -29,6 +30,7 @@ _HOMES: Final = {
     "PRESETS": "recognize.presets",
     "PhotoRanking": "recognize.predict",
     "Recognizer": "recognize.predict",
+    "SpeciesList": "recognize.species_lists",
     "SpeciesReport": "recognize.evaluation",
     "evaluate": "recognize.evaluation",
     "evaluate_rankings": "recognize.evaluation",
@@ -44,6 +46,7 @@ __all__ = [
     "FusionWeights",
     "PhotoRanking",
     "Recognizer",
+    "SpeciesList",
     "SpeciesReport",
     "evaluate",
     "evaluate_rankings",

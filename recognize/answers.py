@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from data.records import Answer, Candidate
+from data.records import Answer, Taxon
 from recognize.calibration import RANKS, Chances, Lineage
 
 MIN_CONFIDENCE: Final = 0.5
@@ -13,7 +13,7 @@ ABSENT_SHARE: Final = 0.2
 """How many of the photos that one has show a bird that is not in the knowledge base: a guess, to be changed."""
 
 
-def answer_of(first: Candidate | None, chances: Chances | None, lineage: Lineage, *, min_confidence: float) -> Answer:
+def answer_of(first: Taxon | None, chances: Chances | None, lineage: Lineage, *, min_confidence: float) -> Answer:
     """Return the answer.
 
     Without chances it is the first species, its confidence null. With them it is `none`, *not in this knowledge base*,
@@ -21,7 +21,7 @@ def answer_of(first: Candidate | None, chances: Chances | None, lineage: Lineage
     the lowest of them that is likely enough; else `none` without a confidence: it cannot be told.
 
     Args:
-        first: the best candidate, if there is any.
+        first: the best species, if there is any.
         chances: of the photo, if its knowledge base is calibrated.
         lineage: of the first species.
         min_confidence: what an answer needs.

@@ -19,12 +19,13 @@ from data.records import AnchorMatch, Answer, Candidate, Identification, Species
 from recognize.answers import ABSENT_SHARE, MIN_CONFIDENCE, answer_of
 from recognize.calibration import N_JUDGED, Calibration, Chances, Lineage, Parameters, chances_of, find_evidence
 from recognize.encoded import encode_pictures
-from recognize.exact import dot_rows
+from recognize.exact import Scores, dot_rows
 from recognize.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.knowledge import read_knowledge
 from recognize.photos import Decoded, ImageSource, decode_in_batches
 from recognize.presets import Settings, find_preset
 from recognize.progress import OnPhoto, reported
+from recognize.species_lists import ListPrior, SpeciesList, judged, temperature_of
 from recognize.stages import AnchorPooling, Queries, Ranking
 
 _MOST_ENTRIES: Final = 4_000  # species whose entries are kept in memory, some 10 MB
@@ -81,6 +82,7 @@ class Recognizer:
         calibration: Calibration | None = None,
         min_confidence: float = MIN_CONFIDENCE,
         absent_share: float = ABSENT_SHARE,
+        species_list: SpeciesList | None = None,
         batch_size: int = 32,
         n_decoders: int = 2,
     ) -> None:
@@ -98,6 +100,7 @@ class Recognizer:
                 as it is set here is not used, and `calibration_id` is None then.
             min_confidence: an answer less sure than this rolls up to genus, then family, then none.
             absent_share: the share of photos whose bird is not in the store, as far as one can tell beforehand.
+            species_list: species to be expected, which get a boost; rows then say what the answer is without it.
             batch_size: how many photos are encoded at once.
             n_decoders: how many threads decode pictures meanwhile.
 
@@ -105,7 +108,8 @@ class Recognizer:
             SpaceMismatch: if the store was built with other encoders.
             MissingKnowledgeBase: if the store holds no species, or nothing that the preset could rank.
             ConfigError: if there is no such preset, or no weights of `default` for the encoders' profile.
-            UsageError: if a setting does not belong to the preset, or is out of range.
+            UsageError: if a setting does not belong to the preset, or is out of range; if no species of the list is in
+                the store.
         """
         if k < 1 or batch_size < 1 or n_decoders < 1:
             raise UsageError(f"expected k, batch_size, n_decoders >= 1, got {k}, {batch_size}, {n_decoders}")
@@ -135,6 +139,10 @@ class Recognizer:
             self._take(calibration)
         elif calibration is not None:
             self.misfit = "was made with other settings"
+        self.species_list = species_list
+        self.prior = self._prior(species_list)
+        """What the species list does to scores, if there is one."""
+        self._list_id = species_list.id if species_list is not None else None
         self._batch_size = batch_size
         self._n_decoders = n_decoders
         if not store.taxon_ids:
@@ -167,14 +175,18 @@ class Recognizer:
 
     def _identified(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
         for batch, rankings, queries, seconds in self._ranked(images):
-            entries = self._entries_of({int(i) for ranking in rankings for i in ranking.species[: self.k]})
+            dates = [decoded.photo.date for decoded in batch if decoded.photo is not None]
+            shown = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
+            needed = {int(i) for ranking in shown for i in ranking.species[: self.k]}
+            entries = self._entries_of(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
             at = 0
             for decoded in batch:
                 if decoded.photo is None:
                     yield self._error_row(decoded)
                     continue
-                candidates = self._candidates(rankings[at], queries.visual[at], entries)
-                yield self._row(decoded, self._answer(rankings[at], candidates), candidates, seconds)
+                candidates = self._candidates(shown[at], queries.visual[at], entries)
+                answer, without = self._answers(rankings[at], shown[at], dates[at], entries)
+                yield self._row(decoded, answer, without, candidates, seconds)
                 at += 1
 
     def rank(self, images: Iterable[ImageSource]) -> Iterator[PhotoRanking]:
@@ -186,7 +198,7 @@ class Recognizer:
                 if decoded.photo is None:
                     yield PhotoRanking(image=decoded.name, error=decoded.error)
                     continue
-                ranking = next(ranked)
+                ranking = self._with_list(next(ranked), decoded.photo.date)
                 yield PhotoRanking(
                     image=decoded.name,
                     taxon_ids=tuple(ids[i] for i in ranking.species),
@@ -243,6 +255,7 @@ class Recognizer:
                 common_name=entries[int(species)].taxon.common_name,
                 score=round(float(ranking.scores[rank]), _DIGITS),
                 scores={stage: _shown(scores[rank]) for stage, scores in ranking.stages.items()},
+                score_without_list=_without(float(ranking.scores[rank]), ranking.stages.get("list"), rank),
                 anchors=self._anchor_matches(int(species), query, entries[int(species)]),
                 summary=_summary_text(entries[int(species)]),
             )
@@ -274,16 +287,44 @@ class Recognizer:
             self._parameters = calibration.parameters[mode]
             self._settings = replace(self._settings, n_shown=max(self.k, N_JUDGED))
 
-    def _answer(self, ranking: Ranking, candidates: Sequence[Candidate]) -> Answer:
-        chances: Chances | None = None
-        lineage: Lineage = {}
-        if candidates and self._parameters is not None:
-            evidence = find_evidence(
-                ranking, self._knowledge.known, self._lineages_of, temperature=self._parameters.temperature
-            )
-            chances = chances_of(evidence, self._parameters, absent_share=self.absent_share)
-            [lineage] = self._lineages_of(ranking.species[:1])
-        first = candidates[0] if candidates else None
+    def _prior(self, species_list: SpeciesList | None) -> ListPrior | None:
+        if species_list is None:
+            return None
+        # The list may bring up any species of the pool, and all that is shown is exact.
+        self._settings = replace(self._settings, n_shown=max(1, len(self._store.taxon_ids)))
+        temperature, is_fitted = temperature_of(self._encoders.profile, self.preset, anchor_mode(self._knowledge))
+        if self._parameters is not None:
+            temperature = self._parameters.temperature
+        return ListPrior(species_list, self._store.taxon_ids, temperature=temperature, is_fitted=is_fitted)
+
+    def _with_list(self, ranking: Ranking, date: str | None) -> Ranking:
+        return ranking if self.prior is None else self.prior.apply(ranking, date)
+
+    def _answers(
+        self, plain: Ranking, listed: Ranking, date: str | None, entries: dict[int, SpeciesEntry]
+    ) -> tuple[Answer, Answer | None]:
+        """Return the answer, and what it is without the species list, where there is one."""
+        chances = self._chances(plain)
+        without = self._answer(plain, chances, entries)
+        if self.prior is None:
+            return without, None
+        if chances is not None:
+            lineages = self._lineages_of(judged(plain, listed))
+            chances = self.prior.chances(plain, listed, chances, lineages, date)
+        return self._answer(listed, chances, entries), without
+
+    def _chances(self, ranking: Ranking) -> Chances | None:
+        """Return what the calibration says of the first species; None without one."""
+        if not len(ranking.species) or self._parameters is None:
+            return None
+        evidence = find_evidence(
+            ranking, self._knowledge.known, self._lineages_of, temperature=self._parameters.temperature
+        )
+        return chances_of(evidence, self._parameters, absent_share=self.absent_share)
+
+    def _answer(self, ranking: Ranking, chances: Chances | None, entries: dict[int, SpeciesEntry]) -> Answer:
+        first = entries[int(ranking.species[0])].taxon if len(ranking.species) else None
+        lineage = first.lineage if first is not None else {}
         return answer_of(first, chances, lineage, min_confidence=self.min_confidence)
 
     def _lineages_of(self, species: IntArray) -> list[Lineage]:
@@ -296,7 +337,12 @@ class Recognizer:
         return [self._lineages[i] for i in wanted]
 
     def _row(
-        self, decoded: Decoded, answer: Answer, candidates: tuple[Candidate, ...], seconds: float
+        self,
+        decoded: Decoded,
+        answer: Answer,
+        without_list: Answer | None,
+        candidates: tuple[Candidate, ...],
+        seconds: float,
     ) -> Identification:
         photo = decoded.photo
         return Identification(
@@ -309,6 +355,8 @@ class Recognizer:
             kb=str(self._store.path),
             calibration=self.calibration_id,
             seconds=round(decoded.seconds + seconds, 4),
+            species_list=self._list_id,
+            answer_without_list=without_list,
         )
 
     def _error_row(self, decoded: Decoded) -> Identification:
@@ -319,11 +367,16 @@ class Recognizer:
             preset=self.preset,
             kb=str(self._store.path),
             seconds=round(decoded.seconds, 4),
+            species_list=self._list_id,
         )
 
 
 def _shown(score: float) -> float | None:
     return None if np.isnan(score) else round(float(score), _DIGITS)
+
+
+def _without(score: float, boost: Scores | None, rank: int) -> float | None:
+    return None if boost is None else round(score - float(boost[rank]), _DIGITS)
 
 
 def _summary_text(entry: SpeciesEntry) -> str | None:

@@ -165,9 +165,10 @@ def test_a_calibration_of_other_species_is_not_used_and_a_damaged_one_is_named(
 
 def test_the_options_have_the_defaults_of_the_library() -> None:
     from cli import identify
-    from recognize import answers
+    from recognize import answers, species_lists
 
     assert (identify.MIN_CONFIDENCE, identify.ABSENT_SHARE) == (answers.MIN_CONFIDENCE, answers.ABSENT_SHARE)
+    assert identify.OFF_LIST_SHARE == species_lists.OFF_LIST_SHARE
 
 
 @pytest.mark.parametrize("option", [("--min-confidence", "1.5"), ("--absent-share", "0"), ("--absent-share", "1")])
@@ -328,6 +329,65 @@ def test_progress_as_json_is_on_stderr_and_rows_are_on_stdout(cli: Any, built_kb
     assert (told[-1]["done"], told[-1]["total"], told[-1]["failed"], told[-1]["left_s"]) == (4, 4, 0, 0)
     assert len(parsed(outcome.stdout)) == 4
     assert cli.call(*asked, "--progress", "jsonl", "--quiet", check=True).stderr == ""
+
+
+def test_a_species_list_is_a_boost_shown_with_and_without(cli: Any, built_kb: Path, drawings: Path) -> None:
+    Path("list.csv").write_text("common_name\nSnowy Owl\nGreat Auk\nSnowy Owll\ngull sp.\n")
+    asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--top", "30", "--species-list", "list.csv")
+    outcome = cli.call(*asked, "--format", "jsonl", check=True)
+    (row,) = parsed(outcome.stdout)
+    by_id = {each["taxon_id"]: each for each in row["candidates"]}
+    boost = by_id["bubo-scandiacus"]["scores"]["list"]
+    assert boost > 0
+    assert {each["scores"]["list"] for key, each in by_id.items() if key != "bubo-scandiacus"} == {0.0}
+    for each in row["candidates"]:
+        assert each["score"] - each["scores"]["list"] == pytest.approx(each["score_without_list"], abs=2e-6)
+    plain = parsed(cli.call(*asked[:6], "--format", "jsonl", check=True).stdout)[0]
+    assert len(row["candidates"]) == len(plain["candidates"]) > 10, "no species is ruled out"
+    assert row["answer_without_list"] == plain["answer"]
+    assert "list.csv (table): 2 species, 1 of them in this knowledge base; 1 line for several" in outcome.stderr
+    assert "1 name of list.csv matches no species: Snowy Owll (unknown, like Snowy Owl" in outcome.stderr
+    assert f"+{boost:.3f} to their scores" in outcome.stderr
+    table = cli.call(*asked, check=True).stdout
+    assert "\n  without the list: Northern Cardinal (Cardinalis cardinalis)" in table
+    header = next(line for line in table.splitlines() if "common name" in line)
+    assert header.split()[5:9] == ["score", "without", "list", "list"]
+
+
+def test_a_list_goes_into_csv_and_the_parameters_of_the_file(cli: Any, built_kb: Path, drawings: Path) -> None:
+    Path("list.txt").write_text("Snowy Owl\n")
+    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.csv", "--species-list", "list.txt")
+    cli.call(*asked, check=True)
+    table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    for line in table:
+        assert float(line["score"]) - float(line["score_list"]) == pytest.approx(
+            float(line["score_without_list"]), abs=2e-6
+        )
+        assert line["answer_without_list"]
+    assert "4 photos of 4 done before" in cli.call(*asked, check=True).stderr
+    for changed in (("--off-list-share", "0.2"), ("--species-list", "other.txt")):
+        Path("other.txt").write_text("Snowy Owl\nBlue Jay\n")
+        outcome = cli.call(*asked, *changed)
+        assert outcome.exit_code == 2
+        assert "species_list" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("Great Auk\n", "no species of list.txt is in the knowledge base"),
+        ("", "found none"),
+        (None, "no file list.txt"),
+    ],
+)
+def test_a_list_that_is_no_use_ends_with_5(
+    cli: Any, built_kb: Path, drawings: Path, content: str | None, told: str
+) -> None:
+    if content is not None:
+        Path("list.txt").write_text(content)
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--species-list", "list.txt")
+    assert outcome.exit_code == 5
+    assert told in outcome.stderr
 
 
 def test_output_made_with_another_preset_is_not_mixed(cli: Any, built_kb: Path, drawings: Path) -> None:

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from data.errors import StoreError, UsageError
 from data.memory import MemoryStore, Sketch
-from data.records import Answer, Candidate
+from data.records import Answer, Taxon
 from recognize import Recognizer, load_encoders
 from recognize.answers import answer_of
 from recognize.calibration import (
@@ -187,7 +187,9 @@ def test_it_fits_what_it_was_made_for_and_says_why_nothing_else(change, why):
 
 # --- the answer --------------------------------------------------------------------------------------------------
 
-FIRST = Candidate(taxon_id="setophaga-pinus", scientific_name="Setophaga pinus", common_name="Pine Warbler", score=1.0)
+FIRST = Taxon(
+    taxon_id="setophaga-pinus", scientific_name="Setophaga pinus", rank="species", common_names=("Pine Warbler",)
+)
 LINEAGE = {"genus": "Setophaga", "family": "Parulidae"}
 
 

@@ -1,0 +1,99 @@
+"""What `kb identify` is asked for, and where its rows go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli import rows
+from cli.parquet import ParquetTable
+from cli.resume import ResumableOutput
+from data.errors import NothingReadable, UsageError
+
+if TYPE_CHECKING:
+    from kb.store import KnowledgeBase
+    from recognize import Recognizer
+
+
+def find_photos(arguments: Sequence[str]) -> list[str]:
+    """Return the photos that the arguments mean, each once; `-` stands for the paths on stdin, one a line.
+
+    Raises:
+        NothingReadable: if there are none.
+        UsageError: if an argument is empty, as `"$PHOTO"` is where no such variable is set: it would be this folder.
+    """
+    from data.images import find_images
+
+    if not all(argument.strip() for argument in arguments):
+        raise UsageError("an empty argument names no photo", hint="for this folder, say .")
+
+    named: list[str] = []
+    for argument in arguments:
+        if argument == "-":
+            named += [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
+        else:
+            named.append(argument)
+    found = [str(path) for path in find_images(named)]
+    if not found:
+        raise NothingReadable(f"no photo in {', '.join(named) or 'what stdin named'}")
+    return found
+
+
+def parameters_of(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
+    """Return all that makes the rows what they are, for a later run to compare."""
+    parameters: dict[str, object] = {
+        "kb": store.info.id,
+        "generation": store.ledger.fact("generation"),
+        "spaces": list(store.spaces),
+        "preset": recognizer.preset,
+        "top": recognizer.k,
+        "calibration": recognizer.calibration_id,
+        "min_confidence": recognizer.min_confidence,
+        "absent_share": recognizer.absent_share,
+    }
+    if recognizer.species_list is not None:
+        parameters["species_list"] = recognizer.species_list.id
+    return parameters
+
+
+def sink_for(
+    form: rows.Form,
+    file: Path | None,
+    home: Path,
+    parameters: dict[str, object],
+    *,
+    retry_failed: bool,
+    start_over: bool,
+) -> ResumableOutput | rows.Printed:
+    """Return where the rows go: into a file that can be gone on with, or to stdout as they come."""
+    if file is None:
+        return rows.Printed(form)
+    is_parquet = form == "parquet"
+    return ResumableOutput(
+        file.with_name(f"{file.name}.part") if is_parquet else file,
+        folder=home / "identify",
+        parameters={**parameters, "format": form},
+        header=rows.header(form),
+        image_of=partial(rows.image_of, form),
+        retry_failed=retry_failed,
+        start_over=start_over,
+        table=ParquetTable(file, rows.COLUMNS) if is_parquet else None,
+    )
+
+
+def form_for(form: str | None, file: Path | None) -> rows.Form:
+    """Return the format that was asked for, else the one that the file's name says."""
+    if file is None:
+        if form == "parquet":
+            raise UsageError("--format parquet needs --output FILE", hint="a Parquet file is written as a whole")
+        return rows.form_of(form or "table")
+    suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
+    form = form or suffixes.get(file.suffix.lower())
+    if form is None or form == "table":
+        raise UsageError(
+            f"--output {file} needs --format csv, jsonl or parquet", hint="or a name that ends in one of these"
+        )
+    return rows.form_of(form)
