@@ -50,7 +50,11 @@ EXIT_PARTLY = 7
     help="Add terms: one a line, optionally a tab and the title of its page.",
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop at so many species.")
-@click.option("--profile", type=click.Choice(PROFILES), help="The models to build with.  [default: starter]")
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    help="The models to build with; on a knowledge base of other ones, to add.  [default: its own, else starter]",
+)
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
 @click.option(
     "--chroma",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cli.config import Settings
 from cli.distilling import Distilling, chosen_distiller, estimate_fields, usage_fields
 from cli.order import BuildOrder
+from cli.profiles import add_profile, bring_up_to_date, profiles_of
 from cli.starter import anchor_spaces
 from cli.wiring import load_encoders
 from data.errors import BadInput, CostStop, FieldmarkError, SourceError
@@ -66,13 +67,22 @@ class Plan:
 def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[[Progress], None]) -> Built:
     """Build what was ordered, and return what is there now.
 
+    A knowledge base that is there is built on with the profile that it was begun with; another one that is asked for is
+    added to it, and those that were added before are brought up to date.
+
     Raises:
         SourceError: if the wiki gave nothing at all.
         BadInput: if the folder did.
     """
     import kb
 
-    encoders = load_encoders(settings.profile)
+    held = profiles_of(path)
+    is_added = bool(held) and settings.profile not in (None, held[0])
+    if is_added and order.only in ("encode", "index"):
+        add_profile(path, settings.profile or "", progress)
+        with kb.open(path) as store:
+            return Built(path=path, status=store.status())
+    encoders = load_encoders(held[0] if held else settings.profile)
     with ExitStack() as stack:
         distilling = stack.enter_context(
             chosen_distiller(settings, path, max_cost=order.max_cost, offline=order.is_offline)
@@ -99,6 +109,12 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
             with kb.open(path) as store:
                 status = store.status()
         model = usage_fields(distilling)
+    if order.only is None and (is_added or len(held) > 1):
+        if is_added:
+            add_profile(path, settings.profile or "", progress)
+        bring_up_to_date(path, progress)
+        with kb.open(path) as store:
+            status = store.status()
     if not status.species and order.only is None and stopped is None:
         raise _nothing(order, choice.source.name, status)
     return Built(path=path, status=status, n_requests=_requests(choice.source), model=model, stopped=stopped)

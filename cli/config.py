@@ -21,7 +21,7 @@ NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_")
 PATHS = ("kb", "home", "prompts")
 
 Licences = Literal["free", "any"]
-PROFILES = ("starter", "paper", "best")
+PROFILES = ("starter", "plain", "paper", "best")
 DISTILLERS = ("extractive", "model", "model-two-pass", "model-summary", "article", "chunks")
 
 
@@ -44,7 +44,8 @@ class Settings:
     """The wiki's api.php; None is Wikipedia."""
     contact: str | None = None
     """An address for the User-Agent, which Wikimedia asks for."""
-    profile: str = "starter"
+    profile: str | None = None
+    """The models to build with; None goes on with those that a knowledge base has, and begins with `starter`."""
     home: Path = field(default_factory=lambda: Path("~/.local/share/fieldmark").expanduser())
     """Where Fieldmark keeps files of its own: the unpacked starter knowledge, journals of long runs."""
     language: str = "en"

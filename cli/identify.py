@@ -28,6 +28,7 @@ OFF_LIST_SHARE = 0.05  # of `recognize.species_lists`, likewise
 @click.command()
 @click.argument("photos", nargs=-1, required=True, metavar="PHOTO|FOLDER|GLOB|-...")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
+@options.profile_option()
 @click.option(
     "--preset", type=click.Choice(PRESETS), default="default", show_default=True, help="How photos are scored."
 )
@@ -102,6 +103,7 @@ def identify(
     ctx: click.Context,
     photos: tuple[str, ...],
     kb: Path | None,
+    profile: str | None,
     preset: str,
     n: int,
     min_confidence: float,
@@ -150,7 +152,7 @@ def identify(
     if explain and sink_form != "table":
         output.warn(f"--explain goes with the table; {sink_form} rows are the same without it")
     with ExitStack() as stack:
-        store = stack.enter_context(wiring.opened_or_starter(settings))
+        store = stack.enter_context(wiring.opened_or_starter(settings, profile=profile))
         expected = species_lists.expected(store, species_list, off_list_share) if species_list is not None else None
         recognizer = wiring.recognizer(
             store,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cli import wiring
 from cli.config import Settings
 from cli.distilling import chosen_distiller, usage_fields
+from cli.profiles import bring_up_to_date
 from data.errors import BadInput, UsageError
 from data.records import Added, Exported, Imported, Progress, Removed, Taxon, Update
 
@@ -55,6 +56,7 @@ def updated(
         distilling = stack.enter_context(chosen_distiller(own, path, max_cost=order.max_cost, offline=order.is_offline))
         sources = [_opened_again(origin, settings, order.api_url, encoders.spaces, stack) for origin in chosen]
         found = kb.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
+        bring_up_to_date(path, progress)
         return found, usage_fields(distilling)
 
 
@@ -113,7 +115,9 @@ def added(settings: Settings, addendum: Addendum) -> Added:
     texts = [kb.OwnText(text=_read(file), title=file.name, **credit) for file in addendum.texts]
     photos = [kb.OwnPhoto(path=file, author=addendum.author, **credit) for file in addendum.photos]
     subject = addendum.term if addendum.term is not None else _taxon(addendum)
-    return kb.add(path, subject, _encoders(path, settings), texts=texts, photos=photos, as_is=addendum.as_is)
+    added = kb.add(path, subject, _encoders(path, settings), texts=texts, photos=photos, as_is=addendum.as_is)
+    bring_up_to_date(path)
+    return added
 
 
 def removed(settings: Settings, names: Sequence[str]) -> Removed:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.config import Settings
-from cli.output import logged_warnings, note
+from cli.output import logged_warnings, note, plural, warn
 from cli.starter import calibration_file, starter_knowledge
 from data.errors import MissingRequirement, UnknownTaxon
 from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, Verification
@@ -27,31 +27,34 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[KnowledgeBase]:
-    """Open the knowledge base that the settings name."""
+def opened(settings: Settings, *, profile: str | None = None) -> Iterator[KnowledgeBase]:
+    """Open the knowledge base that the settings name, in one of its profiles, else in the one it was built with."""
     import kb
 
-    store = kb.open(named(settings))
+    store = kb.open(named(settings), profile=profile)
     try:
+        if n := store.n_behind():
+            what = f"{plural(n, 'species or term', 'species and terms')} have no vectors of the profile {profile}"
+            warn(f"{what}; kb build --only encode --profile {profile} --kb {store.path} makes them")
         yield store
     finally:
         store.close()
 
 
 @contextmanager
-def opened_or_starter(settings: Settings) -> Iterator[KnowledgeBase]:
+def opened_or_starter(settings: Settings, *, profile: str | None = None) -> Iterator[KnowledgeBase]:
     """Open the knowledge base that the settings name, else the one that ships with Fieldmark."""
     if settings.kb is None:
         settings = replace(settings, kb=starter_knowledge(settings.home, load_encoders("starter")))
-    with opened(settings) as store:
+    with opened(settings, profile=profile) as store:
         yield store
 
 
-def load_encoders(profile: str) -> Encoders:
-    """Return the encoders of a profile."""
+def load_encoders(profile: str | None) -> Encoders:
+    """Return the encoders of a profile; without one, the starter's."""
     import recognize
 
-    return recognize.load_encoders(profile)
+    return recognize.load_encoders(profile or "starter")
 
 
 def verified(settings: Settings) -> Verification:
