@@ -119,6 +119,7 @@ def species(
     Example: kb eval species CUB_200_2011 --preset text-only --preset vr-rag-v1
     """
     from cli import species_evaluating as evaluating
+    from cli import species_tables as tables
 
     settings = options.settings(kb=kb, prompts=prompts)
     order = evaluating.Order(
@@ -162,11 +163,11 @@ def species(
     for line in evaluating.warnings(report):
         output.warn(line)
     if form == "json":
-        output.write(output.as_json(evaluating.payload(report)))
+        output.write(output.as_json(tables.payload(report)))
     elif form == "csv":
-        output.write_rows(evaluating.as_csv(report))
+        output.write_rows(tables.as_csv(report))
     else:
-        output.write(evaluating.as_text(report))
+        output.write(tables.as_text(report))
     if report.unreadable:
         ctx.exit(EXIT_PARTLY)
 

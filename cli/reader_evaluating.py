@@ -13,13 +13,15 @@ from data.errors import MissingRequirement, UsageError
 if TYPE_CHECKING:
     from data.metrics import Measured
     from kb.store import KnowledgeBase
-    from recognize.reader_evaluation import Asking, ReaderEvaluation, Way, WayFigures
+    from recognize.reader_evaluation import Asking, ReaderEvaluation, WayFigures
+    from recognize.reader_ways import Way
     from recognize.species_evaluation import Setup
 
 # recognize.told.CONTEXTS, which loads late; a test compares them.
 CONTEXTS = ("refined", "summary", "chunks", "article", "names")
 K_OF_PRESET = {"vr-rag-v2": 5}  # the constants of the authors' code; all others take the paper's 10
 K = 10
+WITHOUT_ANCHORS = ("text-only", "direct-rag")
 RULES = ("json", "label", "name", "text", "none", "no species", "unread")
 
 
@@ -59,7 +61,7 @@ def ways_of(order: ReaderOrder, setups: Sequence[Setup], store: KnowledgeBase, a
 
     The paper's contexts that the knowledge base has not are left out with a warning.
     """
-    from recognize.reader_evaluation import Way, comparisons
+    from recognize.reader_ways import Way, comparisons
     from recognize.told import CONTEXTS as CHOICES
     from recognize.told import Told
 
@@ -118,11 +120,7 @@ def name_of(way: Way) -> str:
     setup = way.setup
     parts = [setup.preset, way.context, f"k={way.k}"]
     parts += ["names"] if setup.texts == "names" else []
-    parts += (
-        [f"anchors {setup.anchors}"]
-        if setup.anchors != "kb" and setup.preset not in ("text-only", "direct-rag")
-        else []
-    )
+    parts += [f"anchors {setup.anchors}"] if setup.anchors != "kb" and setup.preset not in WITHOUT_ANCHORS else []
     return ", ".join(parts)
 
 

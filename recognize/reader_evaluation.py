@@ -17,16 +17,15 @@ import numpy as np
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import UsageError
 from data.metrics import Measured, measure_all
-from data.records import Candidate, Reading
+from data.records import Reading
 from data.significance import holm, paired_test
 from recognize.encoded import EncodedPhotos
-from recognize.knowledge import Knowledge
 from recognize.naming import Namer
 from recognize.reader import Reader
+from recognize.reader_ways import Question, Way, questions_of
 from recognize.reading import FAILED, read_ahead
-from recognize.species_evaluation import AnchorSet, Setup, Variants, by_species, genera, rank_setup
-from recognize.stages import Ranking
-from recognize.told import Context, EarlierTexts, Told
+from recognize.species_evaluation import AnchorSet, Variants, by_species, genera
+from recognize.told import EarlierTexts, Told
 from recognize.votes import ReadCounts
 
 READER_DEFINITIONS: Final[Mapping[str, str]] = {
@@ -44,19 +43,6 @@ READER_DEFINITIONS: Final[Mapping[str, str]] = {
     "paper",
 }
 """What each word of a reader's tables means."""
-
-K_PAPER: Final = 10
-K_COMPARED: Final = (5, 10, 15)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """One way of having photos read."""
-
-    setup: Setup | None
-    """How candidates are found; None for no retrieval: the model names the species by itself."""
-    context: Context = "refined"
-    k: int = K_PAPER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,28 +102,6 @@ class Asking:
     earlier: EarlierTexts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """A photo with what the reader is shown beside it."""
-
-    path: Path
-    candidates: tuple[Candidate, ...] = ()
-    texts: tuple[str | None, ...] = ()
-
-
-def comparisons() -> list[Way]:
-    """Return the paper's comparisons: its own way, without retrieval, direct RAG, other texts, and other k."""
-    best = Setup(preset="vr-rag-v1")
-    contexts: tuple[Context, ...] = ("summary", "chunks", "article")
-    return [
-        Way(setup=best),
-        Way(setup=None),
-        Way(setup=Setup(preset="direct-rag")),
-        *(Way(setup=best, context=context) for context in contexts),
-        *(Way(setup=best, k=k) for k in K_COMPARED if k != K_PAPER),
-    ]
-
-
 def compare_readers(
     store: KnowledgeStore,
     encoders: Encoders,
@@ -182,7 +146,7 @@ def compare_readers(
     n_done = 0
     for way in ways:
         known = None if way.setup is None else variants.of(way.setup)
-        questions, firsts = _questions(store, encoders, photos, paths, way, known, told)
+        questions, firsts = questions_of(store, encoders, photos, paths, way, known, told)
         readings: list[Reading] = []
         asked, counts = _asked(asking, way)
         for _, reading in read_ahead(questions, asked):
@@ -215,7 +179,7 @@ def compare_readers(
     )
 
 
-Ask = Callable[["_Question"], Coroutine[object, object, Reading] | None]
+Ask = Callable[[Question], Coroutine[object, object, Reading] | None]
 
 
 def _asked(asking: Asking, way: Way) -> tuple[Ask, ReadCounts]:
@@ -223,73 +187,22 @@ def _asked(asking: Asking, way: Way) -> tuple[Ask, ReadCounts]:
     if way.setup is None:
         namer = asking.namer()
 
-        async def name(question: _Question) -> Reading:
+        async def name(question: Question) -> Reading:
             return await namer.read(await asyncio.to_thread(asking.picture_of, question.path))
 
         return name, namer.counts
     reader = asking.reader()
 
-    async def choose(question: _Question) -> Reading:
+    async def choose(question: Question) -> Reading:
         picture = await asyncio.to_thread(asking.picture_of, question.path)
         return await reader.read(picture, question.candidates, question.texts)
 
     return (lambda question: choose(question) if question.candidates else None), reader.counts
 
 
-def _questions(
-    store: KnowledgeStore,
-    encoders: Encoders,
-    photos: EncodedPhotos,
-    paths: Sequence[Path],
-    way: Way,
-    known: Knowledge | None,
-    told: Mapping[Context, Told],
-) -> tuple[list[_Question], list[str | None]]:
-    """Return what is shown with each photo, and the re-ranked first species of each."""
-    if way.setup is None or known is None:
-        return [_Question(path=path) for path in paths], [None] * len(paths)
-    ids = store.taxon_ids
-    questions, firsts = [], []
-    for path, ranking in zip(paths, rank_setup(known, photos, way.setup, encoders.profile), strict=True):
-        species, chunks = shown_species(known, ranking, way.k)
-        taxon_ids = [ids[i] for i in species]
-        taxa = [entry.taxon for entry in store.species(taxon_ids)]
-        candidates = tuple(
-            Candidate(
-                taxon_id=taxon.taxon_id,
-                scientific_name=taxon.scientific_name,
-                common_name=taxon.common_name,
-                score=float(score),
-            )
-            for taxon, score in zip(taxa, ranking.scores, strict=False)
-        )
-        chunk_ids = [[known.chunks[0].ids[row] for row in rows] for rows in chunks]
-        texts = told[way.context].texts(taxon_ids, chunk_ids)
-        questions.append(_Question(path=path, candidates=candidates, texts=tuple(texts)))
-        firsts.append(ids[ranking.species[0]] if len(ranking.species) else None)
-    return questions, firsts
-
-
-def shown_species(knowledge: Knowledge, ranking: Ranking, k: int) -> tuple[list[int], list[list[int]]]:
-    """Return the species that a reader is shown, best first, and the rows of each one's chunks among the k best.
-
-    Where a preset ranks chunks, these are the species of the k best chunks, each once; else the k best species, and no
-    chunks.
-
-    Source: VR-RAG, section 5.3.
-    """
-    if not len(ranking.chunks):
-        species = [int(i) for i in ranking.species[:k]]
-        return species, [[] for _ in species]
-    found: dict[int, list[int]] = {}
-    for row in ranking.chunks[:k]:
-        found.setdefault(int(knowledge.chunk_owners[row]), []).append(int(row))
-    return list(found), list(found.values())
-
-
 def _values(
     readings: Sequence[Reading],
-    questions: Sequence[_Question],
+    questions: Sequence[Question],
     firsts: Sequence[str | None],
     labels: Sequence[str],
     genus_of: Mapping[str, str],

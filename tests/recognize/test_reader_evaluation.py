@@ -16,7 +16,8 @@ from data.errors import CostStop, MissingRequirement, Refused, UsageError
 from kb.endpoints import Budget, Connection, Endpoint
 from recognize.naming import Namer
 from recognize.reader import Reader
-from recognize.reader_evaluation import Asking, Way, compare_readers, comparisons
+from recognize.reader_evaluation import Asking, compare_readers
+from recognize.reader_ways import Way, comparisons
 from recognize.species_evaluation import Setup
 from recognize.told import EarlierTexts
 from tests.servers.openai_server import Answer, OpenAIServer
