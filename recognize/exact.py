@@ -4,11 +4,15 @@ A matrix product rounds a score differently in a batch of one and of a thousand,
 must not decide between two species, least of all between two with the same text. So scores that float32 cannot tell
 apart are summed again in float64, and so are the scores that are shown. Equal scores, to twelve digits, keep the order
 of their rows.
+
+Many photos are ranked at once, as flat arrays of pairs: a call of NumPy costs more than what it does for one photo.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -17,19 +21,83 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray, IntArray
 
 Scores = NDArray[np.float64]
-Rescore = Callable[[IntArray], Scores]
-"""Positions -> exact scores."""
 
 # Two scores closer than this may be in the wrong order. A product of unit vectors in float32 is off by some 5e-7 at
 # worst (768 roundings of 6e-8, of either sign, where all partial sums are near 1).
 DOUBT: Final = 4e-6
 _DIGITS: Final = 12  # of exact scores; what differs beyond is rounding of float64, and a tie
+_AT_ONCE: Final = 128  # rows in float64: 0.8 MB of 768 numbers, which the cache of a core can hold
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Photos paired with rows of a table or with species, `(n,)` each; the photos ascend."""
+
+    photos: IntArray
+    items: IntArray
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, at: IntArray | NDArray[np.bool_]) -> Pairs:
+        return Pairs(self.photos[at], self.items[at])
+
+    def starts(self, n_photos: int) -> IntArray:
+        """Return where each photo's pairs start, and where the last one's end: `(n_photos + 1,)`."""
+        return np.searchsorted(self.photos, np.arange(n_photos + 1))
+
+    def is_new(self) -> NDArray[np.bool_]:
+        """Return which pairs differ from the one before: where items ascend within a photo, the first of each."""
+        new = np.ones(len(self), dtype=bool)
+        new[1:] = (self.items[1:] != self.items[:-1]) | (self.photos[1:] != self.photos[:-1])
+        return new
+
+
+Rescore = Callable[[Pairs], Scores]
+"""Photos and rows -> exact scores."""
 
 
 def dot_rows(rows: FloatArray, query: FloatArray) -> Scores:
     """Return the products of each row with the query in float64: to fifteen digits the same wherever the row stands."""
     products: Scores = rows.astype(np.float64) @ query.astype(np.float64)
     return products
+
+
+def dot_pairs(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Scores:
+    """Return the product of each photo's query with the row that it is paired with, in float64.
+
+    Not by BLAS, which may add up a row in another order where it stands elsewhere.
+    """
+    products = np.empty(len(pairs))
+    exact_queries = queries.astype(np.float64)
+    buffer = np.empty((_AT_ONCE, matrix.shape[1]))
+    for photo, part, rows in _gathered(matrix, pairs, len(queries)):
+        exact = buffer[: len(rows)]
+        exact[:] = rows
+        np.einsum("ij,j->i", exact, exact_queries[photo], out=products[part])
+    return products
+
+
+def rough_products(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> FloatArray:
+    """Return the same to float32 precision."""
+    products = np.empty(len(pairs), dtype=np.float32)
+    for photo, part, rows in _gathered(matrix, pairs, len(queries)):
+        np.dot(rows, queries[photo], out=products[part])
+    return products
+
+
+def _gathered(matrix: FloatArray, pairs: Pairs, n_photos: int) -> Iterator[tuple[int, slice, FloatArray]]:
+    """Yield photo by photo which pairs are its own, and the rows of the matrix, good until the next.
+
+    All use one piece of memory: to ask the system for new memory takes longer than to fill it.
+    """
+    buffer = np.empty((_AT_ONCE, matrix.shape[1]), dtype=np.float32)
+    for photo, (start, end) in enumerate(pairwise(pairs.starts(n_photos).tolist())):
+        for first in range(start, end, _AT_ONCE):
+            part = slice(first, min(first + _AT_ONCE, end))
+            rows = buffer[: part.stop - first]
+            matrix.take(pairs.items[part], axis=0, out=rows, mode="clip")  # without a mode NumPy copies twice
+            yield photo, part, rows
 
 
 def rounded(scores: Scores) -> Scores:
@@ -42,70 +110,98 @@ def or_zero(scores: Scores) -> Scores:
     return np.where(np.isnan(scores), 0.0, scores)  # `nan_to_num` looks for infinities too, and takes ten times as long
 
 
-def find_pool(scores: FloatArray, m: int, rescore: Rescore) -> IntArray:
-    """Return the positions of the `m` highest scores by exact score, in ascending order of position.
+def find_pools(scores: FloatArray, m: int, rescore: Rescore) -> Pairs:
+    """Return for each photo the rows of the `m` highest scores by exact score, in ascending order.
 
     Where equal scores compete for the last places the first rows win.
-    """
-    n = len(scores)
-    if m >= n:
-        return np.arange(n)
-    if m <= 0:
-        return np.empty(0, dtype=np.intp)
-    pool = np.flatnonzero(scores >= _lower_bound_of_top(scores, m) - DOUBT)
-    if len(pool) > m:
-        order, _ = settle(scores[pool], lambda members: rescore(pool[members]), n_needed=m)
-        pool = np.sort(pool[order[:m]])
-    return pool
-
-
-def _lower_bound_of_top(scores: FloatArray, m: int) -> float:
-    """Return a value not above the `m`-th highest score, and seldom much below it.
-
-    Sorting is what costs, so the scores are folded to their pairwise maxima first: of the `m` best of these, each is a
-    score of its own.
-    """
-    folded = scores
-    for _ in range(2):
-        half = len(folded) // 2
-        if half < 8 * m:
-            break
-        folded = np.maximum(folded[:half], folded[half : 2 * half])
-    return float(np.partition(folded, len(folded) - m)[len(folded) - m])
-
-
-def settle(scores: NDArray[np.floating], rescore: Rescore, *, n_needed: int | None = None) -> tuple[IntArray, Scores]:
-    """Return the positions in descending order of exact score, ties in input order, and the scores in that order.
 
     Args:
-        scores: `(n,)`, good to `DOUBT` / 2.
-        rescore: gives the exact scores of some positions; asked only for those that others come too close to.
-        n_needed: if given, only which are the first `n_needed` must be right, not their order.
+        scores: `(n_photos, n_rows)`, good to `DOUBT` / 2.
+        m: how many, of each photo; all rows where there are no more.
+        rescore: gives the exact scores of some rows; asked only for those that compete for the last places.
     """
-    order = np.argsort(-scores, kind="stable")
+    n_photos, n_rows = scores.shape
+    if m >= n_rows or m <= 0:
+        size = min(max(m, 0), n_rows)
+        return Pairs(np.repeat(np.arange(n_photos), size), np.tile(np.arange(size), n_photos))
+    flat = np.flatnonzero(scores >= _lower_bounds_of_top(scores, m)[:, None] - np.float32(DOUBT))
+    photos, rows = np.divmod(flat, n_rows)
+    found = scores.ravel()[flat]
+    counts = np.bincount(photos, minlength=n_photos)
+    if (counts == m).all():
+        return Pairs(photos, rows)
+    padded = _padded(photos, found, counts)
+    cuts = np.partition(padded, padded.shape[1] - m, axis=1)[:, padded.shape[1] - m][photos]
+    # Whatever is so much better than the m-th is among the first m by exact score too, whatever so much worse is not.
+    sure = found > cuts + np.float32(DOUBT)
+    open_ = ~sure & (found >= cuts - np.float32(DOUBT))
+    n_free = m - np.bincount(photos[sure], minlength=n_photos)
+    contested = np.flatnonzero(open_ & (np.bincount(photos[open_], minlength=n_photos) > n_free)[photos])
+    kept = sure | open_
+    if len(contested):
+        kept[contested] = False
+        pairs = Pairs(photos[contested], rows[contested])
+        order = np.lexsort((pairs.items, -rounded(rescore(pairs)), pairs.photos))
+        starts = pairs.starts(n_photos)
+        place = np.arange(len(order)) - starts[pairs.photos]
+        kept[contested[order[place < n_free[pairs.photos]]]] = True
+    return Pairs(photos[kept], rows[kept])
+
+
+def _lower_bounds_of_top(scores: FloatArray, m: int) -> FloatArray:
+    """Return for each photo a value not above its `m`-th highest score, and seldom much below it.
+
+    Sorting is what costs, so the scores are folded to maxima first: of the `m` best of these, each is a score of its
+    own.
+    """
+    n_photos, n_rows = scores.shape
+    fold = max(1, min(16, n_rows // (8 * m)))
+    folded = scores[:, : n_rows // fold * fold].reshape(n_photos, fold, -1).max(axis=1)
+    at = folded.shape[1] - m
+    return np.partition(folded, at, axis=1)[:, at]
+
+
+def settle(
+    pairs: Pairs, scores: NDArray[np.floating], rescore: Callable[[IntArray], Scores], *, doubts: Scores | None = None
+) -> tuple[IntArray, Scores]:
+    """Return where the pairs stand that rank first, second, ..., photo by photo, and their scores in that order.
+
+    They rank by exact score, equal ones in input order.
+
+    Args:
+        pairs: their photos ascend; their items do not matter.
+        scores: one for each, good to half of what is in doubt.
+        rescore: gives the exact scores of the pairs at some positions; asked only for those that others come too close
+            to.
+        doubts: for each photo how close that is, if not `DOUBT`.
+    """
+    photos = pairs.photos
+    if not len(photos):
+        return np.empty(0, dtype=np.intp), np.empty(0)
+    counts = np.bincount(photos)
+    starts = np.cumsum(counts) - counts
+    within = np.argsort(-_padded(photos, scores, counts), axis=1)
+    order = (within + starts[:, None])[np.arange(within.shape[1]) < counts[:, None]]
     ranked = scores[order].astype(np.float64)
-    near = ranked[:-1] - ranked[1:] <= DOUBT
-    if n_needed is not None:
-        if not near[n_needed - 1]:
-            return order, ranked
-        near &= _run_around(near, n_needed - 1)
-    if not near.any():
+    near = np.zeros(len(order) + 1, dtype=bool)  # to the one before
+    closeness = DOUBT if doubts is None else doubts[photos[1:]]
+    near[1:-1] = (ranked[:-1] - ranked[1:] <= closeness) & (photos[1:] == photos[:-1])
+    doubtful = near[:-1] | near[1:]
+    if not doubtful.any():
         return order, ranked
-    group = np.concatenate([[0], np.cumsum(~near)])  # of scores that cannot be told apart, by rank
-    doubtful = np.zeros(len(order), dtype=bool)
-    doubtful[:-1] |= near
-    doubtful[1:] |= near
-    ranked[doubtful] = rounded(rescore(order[doubtful]))
-    again = np.lexsort((order, -ranked, group))
-    return order[again], ranked[again]
+    at = order[doubtful]
+    exact = rounded(rescore(at))
+    group = np.cumsum(~near[:-1])[doubtful]  # of scores that cannot be told apart; each has its places to itself
+    again = np.lexsort((at, -exact, group))
+    order[doubtful], ranked[doubtful] = at[again], exact[again]
+    return order, ranked
 
 
-def _run_around(near: NDArray[np.bool_], at: int) -> NDArray[np.bool_]:
-    """Return which of `near` belong to the unbroken run of true values that holds `at`."""
-    run = np.zeros(len(near), dtype=bool)
-    breaks = np.flatnonzero(~near)
-    where = int(np.searchsorted(breaks, at))
-    first = breaks[where - 1] + 1 if where else 0
-    end = breaks[where] if where < len(breaks) else len(near)
-    run[first:end] = True
-    return run
+def _padded(photos: IntArray, scores: NDArray[np.floating], counts: IntArray) -> NDArray[np.floating]:
+    """Return each photo's scores as a row, `(n_photos, n)`, filled up with minus infinity."""
+    width = int(counts.max())
+    if len(scores) == len(counts) * width:
+        return scores.reshape(len(counts), width)
+    padded = np.full((len(counts), width), -np.inf, dtype=scores.dtype)
+    padded[photos, np.arange(len(photos)) - (np.cumsum(counts) - counts)[photos]] = scores
+    return padded

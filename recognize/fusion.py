@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import DOUBT, Rescore, Scores, dot_rows, find_pool, or_zero, rounded, settle
+from recognize.exact import DOUBT, Pairs, Rescore, Scores, dot_pairs, find_pools, or_zero, rounded, settle
 from recognize.knowledge import Knowledge, check_queries
 from recognize.stages import (
     N_SHOWN,
     AnchorPooling,
-    Product,
+    AnchorStage,
     Queries,
+    Ranked,
     Ranking,
     TextStage,
     anchor_product,
-    anchor_stage,
     check_choice,
     named_encoders,
     rank_photos,
+    rows_of,
     text_product,
     text_stage,
 )
@@ -104,58 +105,77 @@ def default(
     """
     check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centre"))
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
-    owners = knowledge.chunk_owners
-    anchor_matrix = knowledge.anchors.vectors
-    trained = _Trained(knowledge, queries, weights)
-    text_scales = _scales(queries.text_image, knowledge.chunk_sample)
-    visual_scales = _scales((queries.visual,), (knowledge.anchor_sample,))
+    chunk_owners, anchor_owners = knowledge.chunk_owners, knowledge.anchors.owners
 
-    def rank(photo: int, rows: list[FloatArray]) -> Ranking:
-        chunk_scores, anchor_scores, *known_rows = rows
-        text = text_stage(knowledge, queries, photo)
-        anchors = anchor_stage(knowledge, queries, photo, anchor_pooling)
-        chunks = find_pool(chunk_scores, m, text.mean)
-        seen = find_pool(anchor_scores, m, lambda at: dot_rows(anchor_matrix[at], anchors.query))
-        species = np.union1d(owners[chunks], knowledge.anchors.owners[seen])
-        if known_rows:
-            species = np.union1d(species, trained.pool(photo, known_rows[0], m))
-        text_weights, visual_weights = trained.weights_of(species)
+    text_scales = _scale(queries.text_image, knowledge.chunk_sample)
+    visual_scales = _scale((queries.visual,), (knowledge.anchor_sample,))
+    known_scales = _scale((queries.visual,), (knowledge.prototype_sample,)) if len(knowledge.known) else None
+
+    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
+        chunk_scores, anchor_scores, *known_scores = scores
+        asked = queries[photos]
+        text = text_stage(knowledge, asked)
+        anchors = AnchorStage(knowledge, asked.visual, anchor_pooling)
+        trained = _Trained(knowledge, asked.visual, weights, known_scales[photos] if known_scales else None)
+        text_scale, visual_scale = text_scales[photos], visual_scales[photos]
+        chunks = find_pools(chunk_scores, m, text.mean)
+        seen = find_pools(anchor_scores, m, anchors.cosines)
+        proposed = [Pairs(chunks.photos, chunk_owners[chunks.items]), Pairs(seen.photos, anchor_owners[seen.items])]
+        if known_scores:
+            proposed.append(trained.pool(known_scores[0], m))
+        species = _each_once(proposed, knowledge.n_species)
+        text_weights, visual_weights = trained.weights_of(species.items)
         best_chunk = _best_chunks(knowledge, chunk_scores, species, text.mean)
 
-        def fuse(at: IntArray, by_encoder: Scores, s_i: Scores, s_k: Scores) -> tuple[Scores, Scores, Scores]:
-            s_c = by_encoder.mean(axis=0)
+        def fuse(at: IntArray, s_c: Scores, s_i: Scores, s_k: Scores) -> tuple[Scores, Scores, Scores]:
+            photos = species.photos[at]
             return (
-                text_weights[at] * text_scales[photo].apply(s_c),
-                visual_weights[at] * visual_scales[photo].apply(s_i),
-                trained.part(photo, species[at], s_k),
+                text_weights[at] * text_scale.apply(photos, s_c),
+                visual_weights[at] * visual_scale.apply(photos, s_i),
+                trained.part(species[at], s_k),
             )
 
-        def exact_parts(at: IntArray) -> tuple[Scores, Scores, Scores]:
-            return _text_of(text, best_chunk[at]), anchors.exactly(species[at]), trained.exactly(photo, species[at])
+        def exactly(at: IntArray) -> tuple[Scores, Scores, Scores]:
+            by_encoder = _text_of(text, Pairs(species.photos[at], best_chunk[at]))
+            return by_encoder, anchors.exactly(species[at]), trained.exactly(species[at])
 
-        rough_text = np.where(best_chunk >= 0, chunk_scores[best_chunk] if len(chunk_scores) else np.nan, np.nan)
-        everything = np.arange(len(species))
-        rough_visual = anchors.pooled(species, lambda at: anchor_scores[at])
-        rough = fuse(everything, rough_text[None, :], rough_visual, trained.roughly(species, known_rows))
-        order, scores = settle(sum(rough[1:], start=rough[0]), lambda at: _total(fuse(at, *exact_parts(at))))
-        by_encoder, s_i, s_k = exact_parts(order[:n_shown])
-        parts = fuse(order[:n_shown], by_encoder, s_i, s_k)
-        scores[:n_shown] = rounded(_total(parts))
-        return Ranking(
-            species=species[order],
-            scores=scores,
-            stages={
-                "text": by_encoder.mean(axis=0),
+        def exact_total(at: IntArray) -> Scores:
+            by_encoder, s_i, s_k = exactly(at)
+            return _total(fuse(at, by_encoder.mean(axis=0), s_i, s_k))
+
+        said = np.full(len(species), np.nan)
+        has_text = best_chunk >= 0
+        said[has_text] = chunk_scores[species.photos[has_text], best_chunk[has_text]]
+        shown_alike = anchors.pooled(species, lambda rows: anchor_scores[rows.photos, rows.items])
+        rough = fuse(np.arange(len(species)), said, shown_alike, trained.roughly(species, known_scores))
+        # A score is off by as much more as its stage is stretched.
+        doubts = DOUBT * (
+            max(abs(weights.text), abs(weights.known_text)) * text_scale.stretch
+            + max(abs(weights.visual), abs(weights.known_visual)) * visual_scale.stretch
+            + abs(weights.known) * trained.stretch
+        )
+        order, totals = settle(species, _total(rough), exact_total, doubts=doubts)
+        ranked = Ranked(species=species[order], scores=totals, n_photos=len(asked), n_shown=n_shown)
+        shown = ranked.shown
+        by_encoder, s_i, s_k = exactly(order[shown])
+        s_c = by_encoder.mean(axis=0)
+        parts = fuse(order[shown], s_c, s_i, s_k)
+        ranked.scores[shown] = rounded(_total(parts))
+        return ranked.rankings(
+            {
+                "text": s_c,
                 "visual": s_i,
                 "text_part": parts[0],
                 "visual_part": parts[1],
-                **({"known": s_k, "known_part": parts[2]} if known_rows else {}),
+                **({"known": s_k, "known_part": parts[2]} if known_scores else {}),
                 **named_encoders(knowledge, by_encoder),
             },
-            n_without_anchors=int((anchors.counts(species) == 0).sum()),
+            n_without=np.bincount(species.photos[anchors.counts(species.items) == 0], minlength=len(asked)),
         )
 
-    products = [text_product(knowledge, queries), anchor_product(knowledge, queries), *trained.products()]
+    products = [text_product(knowledge, queries), anchor_product(knowledge, queries)]
+    if len(knowledge.known):
+        products.append(((queries.visual,), (knowledge.prototypes,)))
     return rank_photos(len(queries), products, rank)
 
 
@@ -163,99 +183,114 @@ def _total(parts: tuple[Scores, ...]) -> Scores:
     return sum(parts[1:], start=parts[0])
 
 
+def _each_once(proposed: Sequence[Pairs], n_species: int) -> Pairs:
+    """Return all pairs of photo and species, each once, in order."""
+    keys = np.unique(np.concatenate([pairs.photos * n_species + pairs.items for pairs in proposed]))
+    return Pairs(*np.divmod(keys, n_species))
+
+
 class _Trained:
-    """What the visual encoder knows from its training: prototypes of species, for a block of photos."""
+    """What the visual encoder knows from its training: prototypes of species, for some photos."""
 
-    def __init__(self, knowledge: Knowledge, queries: Queries, weights: FusionWeights) -> None:
-        self._matrix, self._queries, self._weights = knowledge.prototypes, queries.visual, weights
-        self._known = knowledge.known
-        self._row_of = np.full(knowledge.n_species, -1, dtype=np.intp)
-        self._row_of[knowledge.known] = np.arange(len(knowledge.known))
-        self._scales = _scales((queries.visual,), (knowledge.prototype_sample,)) if len(knowledge.known) else []
+    def __init__(self, knowledge: Knowledge, queries: FloatArray, weights: FusionWeights, scale: _Scale | None) -> None:
+        self._matrix, self._queries, self._weights, self._scale = knowledge.prototypes, queries, weights, scale
+        self._known, self._row_of = knowledge.known, knowledge.known_rows
 
-    def products(self) -> list[Product]:
-        """Return what scores all prototypes; nothing where there are none."""
-        return [((self._queries,), (self._matrix,))] if len(self._known) else []
+    @property
+    def stretch(self) -> Scores:
+        """How much the stage stretches differences, for each photo."""
+        return np.zeros(len(self._queries)) if self._scale is None else self._scale.stretch
 
-    def pool(self, photo: int, scores: FloatArray, m: int) -> IntArray:
+    def pool(self, scores: FloatArray, m: int) -> Pairs:
         """Return the species of the `m` best prototypes."""
-        return self._known[find_pool(scores, m, lambda at: dot_rows(self._matrix[at], self._queries[photo]))]
+        rows = find_pools(scores, m, lambda rows: dot_pairs(self._matrix, self._queries, rows))
+        return Pairs(rows.photos, self._known[rows.items])
 
     def weights_of(self, species: IntArray) -> tuple[Scores, Scores]:
         """Return what text and anchors of each species count."""
         known, weights = self._row_of[species] >= 0, self._weights
         return np.where(known, weights.known_text, weights.text), np.where(known, weights.known_visual, weights.visual)
 
-    def roughly(self, species: IntArray, rows: list[FloatArray]) -> Scores:
+    def roughly(self, species: Pairs, scores: list[FloatArray]) -> Scores:
         """Return the prototypes' scores from the product, NaN for a species without."""
-        at = self._row_of[species]
-        return np.where(at >= 0, rows[0][at], np.nan) if rows else np.full(len(species), np.nan)
+        found, at = np.full(len(species), np.nan), self._row_of[species.items]
+        if scores:
+            found[at >= 0] = scores[0][species.photos[at >= 0], at[at >= 0]]
+        return found
 
-    def exactly(self, photo: int, species: IntArray) -> Scores:
+    def exactly(self, species: Pairs) -> Scores:
         """Return the same in float64."""
-        at, scores = self._row_of[species], np.full(len(species), np.nan)
+        found, at = np.full(len(species), np.nan), self._row_of[species.items]
         if (at >= 0).any():
-            scores[at >= 0] = dot_rows(self._matrix[at[at >= 0]], self._queries[photo])
-        return scores
+            found[at >= 0] = dot_pairs(self._matrix, self._queries, Pairs(species.photos, at)[at >= 0])
+        return found
 
-    def part(self, photo: int, species: IntArray, scores: Scores) -> Scores:
+    def part(self, species: Pairs, scores: Scores) -> Scores:
         """Return what the third stage gives to the final score: a bonus for a species that is not of the training."""
-        if not self._scales:
+        if self._scale is None:
             return np.zeros(len(species))
-        scaled = self._weights.known * self._scales[photo].apply(scores)
-        return np.where(self._row_of[species] >= 0, scaled, self._weights.new_species)
+        scaled = self._weights.known * self._scale.apply(species.photos, scores)
+        return np.where(self._row_of[species.items] >= 0, scaled, self._weights.new_species)
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Mean and standard deviation of what a photo scores over the chunks or the anchors."""
+    """Mean and standard deviation of what photos score over the chunks or the anchors, `(n_photos,)` each."""
 
-    mean: float
-    deviation: float
+    means: Scores
+    deviations: Scores
 
-    def apply(self, scores: Scores) -> Scores:
-        """Return the scores in deviations from the mean; 0 where there is none, or where all are alike."""
-        if self.deviation < _ALIKE:
-            return np.zeros(len(scores))
-        return or_zero((scores - self.mean) / self.deviation)
+    def __getitem__(self, photos: slice) -> _Scale:
+        return _Scale(self.means[photos], self.deviations[photos])
+
+    @property
+    def stretch(self) -> Scores:
+        """What differences are multiplied by, for each photo; 0 where all are alike."""
+        return np.divide(1.0, self.deviations, out=np.zeros_like(self.deviations), where=self.deviations >= _ALIKE)
+
+    def apply(self, photos: IntArray, scores: Scores) -> Scores:
+        """Return the scores in deviations from the photo's mean; 0 where there is none, or where all are alike."""
+        return or_zero((scores - self.means[photos]) * self.stretch[photos])
 
 
-def _scales(queries: tuple[FloatArray, ...], samples: tuple[Scores, ...]) -> list[_Scale]:
+def _scale(queries: tuple[FloatArray, ...], samples: tuple[Scores, ...]) -> _Scale:
     """Return the scale of each photo, from the sampled rows of each encoder.
 
     In float64, so that a photo has the same scale in every batch, to more digits than anyone is shown.
     """
     if not samples or not len(samples[0]):
-        return [_Scale(0.0, 0.0)] * (len(queries[0]) if queries else 0)
+        n_photos = len(queries[0]) if queries else 0
+        return _Scale(np.zeros(n_photos), np.zeros(n_photos))
     products = [query.astype(np.float64) @ sample.T for query, sample in zip(queries, samples, strict=True)]
     scores = sum(products[1:], start=products[0]) / len(products)
-    return [_Scale(float(mean), float(spread)) for mean, spread in zip(scores.mean(1), scores.std(1), strict=True)]
+    return _Scale(scores.mean(axis=1), scores.std(axis=1))
 
 
-def _text_of(text: TextStage, rows: IntArray) -> Scores:
+def _text_of(text: TextStage, rows: Pairs) -> Scores:
     """Return the cosines of chunks, `(n_encoders, n)`; NaN for row -1, which stands for no chunk."""
     cosines = np.full((len(text.matrices), len(rows)), np.nan)
-    cosines[:, rows >= 0] = text.by_encoder(rows[rows >= 0])
+    has = rows.items >= 0
+    cosines[:, has] = text.by_encoder(rows[has])
     return cosines
 
 
-def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: IntArray, rescore: Rescore) -> IntArray:
+def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: Pairs, rescore: Rescore) -> IntArray:
     """Return the row of each species' best chunk, the first of equal ones; -1 for a species without text."""
-    starts = knowledge.chunk_starts[species]
-    counts = knowledge.chunk_starts[species + 1] - starts
+    counts = knowledge.chunk_starts[species.items + 1] - knowledge.chunk_starts[species.items]
     best = np.full(len(species), -1, dtype=np.intp)
-    if not counts.any():
-        return best
     has = counts > 0
-    firsts = np.cumsum(counts[has]) - counts[has]
-    rows = np.repeat(starts[has] - firsts, counts[has]) + np.arange(counts.sum())
-    of_species = np.repeat(np.arange(len(firsts)), counts[has])
-    found = scores[rows].astype(np.float64)
+    if not has.any():
+        return best
+    counts = counts[has]
+    rows, firsts = rows_of(knowledge.chunk_starts, species[has], counts)
+    found = scores[rows.photos, rows.items].astype(np.float64)
+    of_species = np.repeat(np.arange(len(counts)), counts)
     close = found >= np.maximum.reduceat(found, firsts)[of_species] - DOUBT
     doubtful = close & (np.bincount(of_species[close])[of_species] > 1)
-    if doubtful.any():
-        found[doubtful] = rescore(rows[doubtful])
     found[~close] = -np.inf
-    order = np.lexsort((rows, -found, of_species))
-    best[has] = rows[order[firsts]]
+    if doubtful.any():
+        found[doubtful] = rounded(rescore(rows[doubtful]))
+    # The first of those that reach their species' best score.
+    winners = np.flatnonzero(found == np.maximum.reduceat(found, firsts)[of_species])
+    best[has] = rows.items[winners[np.unique(of_species[winners], return_index=True)[1]]]
     return best

@@ -90,12 +90,26 @@ class Knowledge:
         return _sample_rows(self.prototypes)
 
     @cached_property
+    def known_rows(self) -> IntArray:
+        """The row of `prototypes` of each species, -1 where there is none."""
+        rows = np.full(self.n_species, -1, dtype=np.intp)
+        rows[self.known] = np.arange(len(self.known))
+        return rows
+
+    @cached_property
     def blends(self) -> tuple[FloatArray, ...]:
-        """For each text-image encoder `(n_species, dim)`: (text + image) / 2, each a species' mean, else zero."""
-        return tuple(
+        """For each text-image encoder, of `blended` species: (text + image) / 2, each a species' mean, else zero."""
+        blends = (
             (_species_means(text, self.n_species) + _species_means(image, self.n_species)) * np.float32(0.5)
             for text, image in zip(self.chunks, self.images, strict=True)
         )
+        everything = len(self.blended) == self.n_species
+        return tuple(blend if everything else blend[self.blended] for blend in blends)
+
+    @cached_property
+    def blended(self) -> IntArray:
+        """The species that have text or anchors, ascending."""
+        return np.flatnonzero((np.diff(self.chunk_starts) > 0) | (np.diff(self.anchor_starts) > 0))
 
     def mean_anchors(self, limit: int | None = None) -> FloatArray:
         """Return one visual vector a species: the mean of its first `limit` anchors, `(n_species, dim)`, else zero."""

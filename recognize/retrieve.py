@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import dot_rows, find_pool, or_zero, rounded, settle
+from recognize.exact import Pairs, Scores, dot_pairs, find_pools, or_zero, rough_products, rounded, settle
 from recognize.knowledge import Knowledge, check_queries
 from recognize.stages import (
     N_SHOWN,
     AnchorPooling,
+    AnchorStage,
     Queries,
+    Ranked,
     Ranking,
     TextStage,
     anchor_product,
-    anchor_stage,
     check_choice,
     named_encoders,
     rank_photos,
@@ -47,27 +49,29 @@ def vr_rag_v1(
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     owners = knowledge.chunk_owners
 
-    def rank(photo: int, rows: list[FloatArray]) -> Ranking:
-        text = text_stage(knowledge, queries, photo)
-        anchors = anchor_stage(knowledge, queries, photo, anchor_pooling, max_anchors)
-        pool = find_pool(rows[0], m, text.mean)
-        species, of_chunk = np.unique(owners[pool], return_inverse=True)
-        order, scores = settle(
-            rows[0][pool] + or_zero(anchors.roughly(species))[of_chunk],
-            lambda at: text.mean(pool[at]) + or_zero(anchors.exactly(owners[pool[at]])),
+    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
+        asked = queries[photos]
+        text = text_stage(knowledge, asked)
+        anchors = AnchorStage(knowledge, asked.visual, anchor_pooling, max_anchors)
+        pool = find_pools(scores[0], m, text.mean)
+        of_pool = Pairs(pool.photos, owners[pool.items])
+        is_new = of_pool.is_new()
+        species = of_pool[is_new]
+        order, totals = settle(
+            pool,
+            scores[0][pool.photos, pool.items] + or_zero(anchors.roughly(species))[np.cumsum(is_new) - 1],
+            lambda at: text.mean(pool[at]) + or_zero(anchors.exactly(of_pool[at])),
         )
-        chunks = pool[order]
-        best = _first_of_each(owners[chunks])
-        scores, shown = scores[best], chunks[best[:n_shown]]
-        by_encoder, s_i = text.by_encoder(shown), anchors.exactly(owners[shown])
+        chunks, best = pool[order], _best_of_each(is_new, order)
+        ranked = Ranked(species=of_pool[order[best]], scores=totals[best], n_photos=len(asked), n_shown=n_shown)
+        shown = ranked.shown
+        by_encoder, s_i = text.by_encoder(chunks[best[shown]]), anchors.exactly(ranked.species[shown])
         s_c = by_encoder.mean(axis=0)
-        scores[:n_shown] = rounded(s_c + or_zero(s_i))
-        return Ranking(
-            species=owners[chunks[best]],
-            scores=scores,
-            stages={"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)},
+        ranked.scores[shown] = rounded(s_c + or_zero(s_i))
+        return ranked.rankings(
+            {"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)},
             chunks=chunks,
-            n_without_anchors=int((anchors.counts(species) == 0).sum()),
+            n_without=_count(species.photos[anchors.counts(species.items) == 0], len(asked)),
         )
 
     return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
@@ -79,7 +83,7 @@ def reader_species(knowledge: Knowledge, ranking: Ranking, *, k: int = 10) -> In
     Source: VR-RAG, section 5.3; k from section 6.1.
     """
     owners = knowledge.chunk_owners[ranking.chunks[:k]]
-    return owners[_first_of_each(owners)]
+    return owners[np.sort(np.unique(owners, return_index=True)[1])]
 
 
 def vr_rag_v2(
@@ -101,34 +105,32 @@ def vr_rag_v2(
         reads prepared vectors, one a species; how several chunks or anchors become one is our choice.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
-    has = (np.diff(knowledge.chunk_starts) > 0) | (np.diff(knowledge.anchor_starts) > 0)
-    kept = np.flatnonzero(has)
-    blends = knowledge.blends if has.all() else tuple(blend[kept] for blend in knowledge.blends)
+    kept, blends, looks = knowledge.blended, knowledge.blends, knowledge.mean_anchors()
+    n_anchors = np.diff(knowledge.anchor_starts)
 
-    looks = knowledge.mean_anchors()
+    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
+        asked = queries[photos]
+        text = TextStage(blends, asked.text_image)
+        pool = find_pools(scores[0], m, text.mean)
+        species = Pairs(pool.photos, kept[pool.items])
 
-    def rank(photo: int, rows: list[FloatArray]) -> Ranking:
-        text = TextStage(blends, tuple(query[photo] for query in queries.text_image))
-        visual = queries.visual[photo]
-        pool = find_pool(rows[0], m, text.mean)
-        order, scores = settle(
-            text_weight * rows[0][pool] + visual_weight * (looks[kept[pool]] @ visual),
-            lambda at: text_weight * text.mean(pool[at]) + visual_weight * dot_rows(looks[kept[pool[at]]], visual),
+        def joined(s_c: NDArray[np.floating], s_i: NDArray[np.floating]) -> Scores:
+            return text_weight * s_c.astype(np.float64) + visual_weight * s_i.astype(np.float64)
+
+        order, totals = settle(
+            pool,
+            joined(scores[0][pool.photos, pool.items], rough_products(looks, asked.visual, species)),
+            lambda at: joined(text.mean(pool[at]), dot_pairs(looks, asked.visual, species[at])),
         )
-        species = kept[pool[order]]
-        without = np.diff(knowledge.anchor_starts)[species] == 0
-        by_encoder, s_i = text.by_encoder(pool[order[:n_shown]]), dot_rows(looks[species[:n_shown]], visual)
+        ranked = Ranked(species=species[order], scores=totals, n_photos=len(asked), n_shown=n_shown)
+        shown = ranked.shown
+        by_encoder, s_i = text.by_encoder(pool[order[shown]]), dot_pairs(looks, asked.visual, ranked.species[shown])
         s_c = by_encoder.mean(axis=0)
-        scores[:n_shown] = rounded(text_weight * s_c + visual_weight * s_i)
-        return Ranking(
-            species=species,
-            scores=scores,
-            stages={
-                "text": s_c,
-                "visual": np.where(without[:n_shown], np.nan, s_i),
-                **named_encoders(knowledge, by_encoder),
-            },
-            n_without_anchors=int(without.sum()),
+        ranked.scores[shown] = rounded(joined(s_c, s_i))
+        s_i[n_anchors[ranked.species.items[shown]] == 0] = np.nan
+        return ranked.rankings(
+            {"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)},
+            n_without=_count(species.photos[n_anchors[species.items] == 0], len(asked)),
         )
 
     return rank_photos(len(queries), [(queries.text_image, blends)], rank)
@@ -142,21 +144,19 @@ def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: 
     check_queries(queries.text_image, knowledge.chunks)
     owners = knowledge.chunk_owners
 
-    def rank(photo: int, rows: list[FloatArray]) -> Ranking:
-        text = text_stage(knowledge, queries, photo)
-        pool = find_pool(rows[0], m, text.mean)
-        order, scores = settle(rows[0][pool], lambda at: text.mean(pool[at]))
-        chunks = pool[order]
-        best = _first_of_each(owners[chunks])
-        scores, by_encoder = scores[best], text.by_encoder(chunks[best[:n_shown]])
+    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
+        asked = queries[photos]
+        text = text_stage(knowledge, asked)
+        pool = find_pools(scores[0], m, text.mean)
+        of_pool = Pairs(pool.photos, owners[pool.items])
+        order, totals = settle(pool, scores[0][pool.photos, pool.items], lambda at: text.mean(pool[at]))
+        chunks, best = pool[order], _best_of_each(of_pool.is_new(), order)
+        ranked = Ranked(species=of_pool[order[best]], scores=totals[best], n_photos=len(asked), n_shown=n_shown)
+        shown = ranked.shown
+        by_encoder = text.by_encoder(chunks[best[shown]])
         s_c = by_encoder.mean(axis=0)
-        scores[:n_shown] = rounded(s_c)
-        return Ranking(
-            species=owners[chunks[best]],
-            scores=scores,
-            stages={"text": s_c, **named_encoders(knowledge, by_encoder)},
-            chunks=chunks,
-        )
+        ranked.scores[shown] = rounded(s_c)
+        return ranked.rankings({"text": s_c, **named_encoders(knowledge, by_encoder)}, chunks=chunks)
 
     return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
 
@@ -172,20 +172,39 @@ def anchors_only(
     """Return for each photo the species of the `m` best anchors, by their anchors alone."""
     check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centre"))
     check_queries((queries.visual,), (knowledge.anchors,))
-    matrix = knowledge.anchors.vectors
+    owners = knowledge.anchors.owners
 
-    def rank(photo: int, rows: list[FloatArray]) -> Ranking:
-        anchors = anchor_stage(knowledge, queries, photo, anchor_pooling)
-        pool = find_pool(rows[0], m, lambda at: dot_rows(matrix[at], anchors.query))
-        species = np.unique(knowledge.anchors.owners[pool])
-        order, scores = settle(anchors.pooled(species, lambda at: rows[0][at]), lambda at: anchors.exactly(species[at]))
-        s_i = anchors.exactly(species[order[:n_shown]])
-        scores[:n_shown] = rounded(s_i)
-        return Ranking(species=species[order], scores=scores, stages={"visual": s_i})
+    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
+        asked = queries[photos]
+        anchors = AnchorStage(knowledge, asked.visual, anchor_pooling)
+        pool = find_pools(scores[0], m, anchors.cosines)
+        of_pool = Pairs(pool.photos, owners[pool.items])
+        species = of_pool[of_pool.is_new()]
+        rough = anchors.pooled(species, lambda rows: scores[0][rows.photos, rows.items])
+        order, totals = settle(species, rough, lambda at: anchors.exactly(species[at]))
+        ranked = Ranked(species=species[order], scores=totals, n_photos=len(asked), n_shown=n_shown)
+        shown = ranked.shown
+        s_i = anchors.exactly(ranked.species[shown])
+        ranked.scores[shown] = rounded(s_i)
+        return ranked.rankings({"visual": s_i})
 
     return rank_photos(len(queries), [anchor_product(knowledge, queries)], rank)
 
 
-def _first_of_each(owners: IntArray) -> IntArray:
-    """Return where each species stands first, in that order."""
-    return np.sort(np.unique(owners, return_index=True)[1])
+def _best_of_each(is_new: NDArray[np.bool_], order: IntArray) -> IntArray:
+    """Return the places of each species' best chunk, photo by photo, ascending.
+
+    Args:
+        is_new: which chunks are the first of their species, before they were ranked.
+        order: where the chunks stand that rank first, second, ...
+    """
+    if not len(order):
+        return np.empty(0, dtype=np.intp)
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return np.sort(np.minimum.reduceat(places, np.flatnonzero(is_new)))
+
+
+def _count(photos: IntArray, n_photos: int) -> IntArray:
+    """Return how often each photo occurs."""
+    return np.bincount(photos, minlength=n_photos)

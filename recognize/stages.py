@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -11,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import Scores, dot_rows
+from recognize.exact import Pairs, Scores, dot_pairs, rough_products
 from recognize.knowledge import Knowledge
 
 AnchorPooling = Literal["mean", "max", "centre"]
 """A species' score: the mean or the best of its anchors' cosines, or the cosine to its anchors' mean direction."""
 N_SHOWN: Final = 10  # species of a photo whose score is given for every stage
 
-_BLOCK: Final = 256  # photos in one product: many enough for BLAS, few enough to keep 50 MB of scores
+_BLOCK: Final = 512  # photos in one product: in fewer, BLAS reads the matrices too often; 50 MB of scores
+_RANKED: Final = 64  # photos ranked at once: their scores stay in the cache
 _SHORTEST: Final = 1e-9  # a mean anchor shorter than this is rounding: opposite anchors
-_THREADS: Final = 2  # NumPy lets go of the interpreter lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +31,9 @@ class Queries:
 
     def __len__(self) -> int:
         return len(self.visual)
+
+    def __getitem__(self, photos: slice) -> Queries:
+        return Queries(text_image=tuple(query[photos] for query in self.text_image), visual=self.visual[photos])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,17 +55,17 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class TextStage:
-    """The text score of chunks for one photo: the mean over encoders of the raw cosine, exactly."""
+    """The text score of chunks for some photos: the mean over encoders of the raw cosine, exactly."""
 
     matrices: tuple[FloatArray, ...]
     queries: tuple[FloatArray, ...]
-    """One `(dim,)` vector for each encoder."""
+    """`(n_photos, dim)` for each encoder."""
 
-    def by_encoder(self, rows: IntArray) -> Scores:
+    def by_encoder(self, rows: Pairs) -> Scores:
         """Return the cosines of some rows, `(n_encoders, n)`."""
-        return np.stack([dot_rows(m[rows], q) for m, q in zip(self.matrices, self.queries, strict=True)])
+        return np.stack([dot_pairs(m, q, rows) for m, q in zip(self.matrices, self.queries, strict=True)])
 
-    def mean(self, rows: IntArray) -> Scores:
+    def mean(self, rows: Pairs) -> Scores:
         """Return the mean over encoders for some rows."""
         mean: Scores = self.by_encoder(rows).mean(axis=0)
         return mean
@@ -71,10 +73,11 @@ class TextStage:
 
 @dataclass(frozen=True, slots=True)
 class AnchorStage:
-    """The anchor score of species for one photo, pooled over its cosines to a species' anchors."""
+    """The anchor score of species for some photos, pooled over a photo's cosines to a species' anchors."""
 
     knowledge: Knowledge
-    query: FloatArray
+    queries: FloatArray
+    """`(n_photos, dim)`."""
     pooling: AnchorPooling
     limit: int | None = None
     """Only the first so many anchors of a species count."""
@@ -84,42 +87,59 @@ class AnchorStage:
         counts = self.knowledge.anchor_starts[species + 1] - self.knowledge.anchor_starts[species]
         return counts if self.limit is None else np.minimum(counts, self.limit)
 
-    def roughly(self, species: IntArray) -> Scores:
+    def roughly(self, species: Pairs) -> Scores:
         """Return the score of each species to float32 precision, NaN without anchors."""
         if self.pooling == "max":
-            return self.pooled(species, lambda rows: self.knowledge.anchors.vectors[rows] @ self.query)
+            return self.pooled(species, lambda rows: rough_products(self.knowledge.anchors.vectors, self.queries, rows))
         # The mean of the cosines is the cosine to the mean, which is a third of the reading.
-        scores = (self.knowledge.mean_anchors(self.limit)[species] @ self.query).astype(np.float64)
-        scores[self.counts(species) == 0] = np.nan
-        return scores if self.pooling == "mean" else scores / self._lengths(species)
+        means = self.knowledge.mean_anchors(self.limit)
+        scores = rough_products(means, self.queries, species).astype(np.float64)
+        scores[self.counts(species.items) == 0] = np.nan
+        return scores if self.pooling == "mean" else scores / self._lengths(species.items)
 
-    def exactly(self, species: IntArray) -> Scores:
+    def exactly(self, species: Pairs) -> Scores:
         """Return the score of each species, NaN without anchors."""
-        return self.pooled(species, lambda rows: dot_rows(self.knowledge.anchors.vectors[rows], self.query))
+        return self.pooled(species, self.cosines)
 
-    def pooled(self, species: IntArray, cosines_of: Callable[[IntArray], NDArray[np.floating]]) -> Scores:
+    def cosines(self, rows: Pairs) -> Scores:
+        """Return the exact cosines of some anchors."""
+        return dot_pairs(self.knowledge.anchors.vectors, self.queries, rows)
+
+    def pooled(self, species: Pairs, cosines_of: Callable[[Pairs], NDArray[np.floating]]) -> Scores:
         """Return the score of each species from the cosines of anchor rows, NaN without anchors."""
-        counts = self.counts(species)
+        counts = self.counts(species.items)
         pooled = np.full(len(species), np.nan)
         has = counts > 0
         if not has.any():
             return pooled
-        ends = np.cumsum(counts[has])
-        firsts = ends - counts[has]
-        rows = np.repeat(self.knowledge.anchor_starts[species[has]] - firsts, counts[has]) + np.arange(ends[-1])
+        asked, counts = species[has], counts[has]
+        rows, firsts = rows_of(self.knowledge.anchor_starts, asked, counts)
         cosines = cosines_of(rows)
         if self.pooling == "max":
             pooled[has] = np.maximum.reduceat(cosines, firsts)
         else:
-            pooled[has] = np.add.reduceat(cosines, firsts) / counts[has]
+            pooled[has] = np.add.reduceat(cosines, firsts) / counts
             if self.pooling == "centre":
-                pooled[has] /= self._lengths(species[has])
+                pooled[has] /= self._lengths(asked.items)
         return pooled
 
     def _lengths(self, species: IntArray) -> Scores:
         """Return the lengths of the mean anchors, 1 for species without."""
         lengths = self.knowledge.anchor_lengths[species]
         return np.where(lengths > _SHORTEST, lengths, 1.0)
+
+
+def rows_of(starts: IntArray, species: Pairs, counts: IntArray) -> tuple[Pairs, IntArray]:
+    """Return the first `counts` rows of each species of a table, one after the other, and where each species begins.
+
+    Args:
+        starts: where the rows of each species start in the table.
+        species: each with at least one row.
+        counts: one for each.
+    """
+    firsts = np.cumsum(counts) - counts
+    rows = np.repeat(starts[species.items] - firsts, counts) + np.arange(counts.sum())
+    return Pairs(np.repeat(species.photos, counts), rows), firsts
 
 
 def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
@@ -133,9 +153,9 @@ Product = tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]
 
 
 def rank_photos(
-    n_photos: int, products: Sequence[Product], rank: Callable[[int, list[FloatArray]], Ranking]
+    n_photos: int, products: Sequence[Product], rank: Callable[[slice, list[FloatArray]], list[Ranking]]
 ) -> list[Ranking]:
-    """Return `rank(photo, scores)` for each photo; `scores` holds a `(n_rows,)` array for each product.
+    """Return `rank(some photos, scores)` for all photos; `scores` holds an array with a row a photo for each product.
 
     A score is the mean over encoders of the products with the photo's vectors, good to 1e-6. Photos go through in
     blocks, so that memory does not grow with their number.
@@ -145,15 +165,9 @@ def rank_photos(
     for first in range(0, n_photos, _BLOCK):
         n = min(_BLOCK, n_photos - first)
         blocks = [buffer.fill(first, n) for buffer in buffers]
-
-        def rank_one(at: int, first: int = first, blocks: list[FloatArray] = blocks) -> Ranking:
-            return rank(first + at, [block[at] for block in blocks])
-
-        if n < _THREADS * 2:
-            rankings += map(rank_one, range(n))
-        else:
-            with ThreadPoolExecutor(_THREADS) as pool:
-                rankings += pool.map(rank_one, range(n))
+        for at in range(0, n, _RANKED):
+            end = min(at + _RANKED, n)
+            rankings += rank(slice(first + at, first + end), [block[at:end] for block in blocks])
     return rankings
 
 
@@ -189,19 +203,58 @@ def anchor_product(knowledge: Knowledge, queries: Queries) -> Product:
     return (queries.visual,), (knowledge.anchors.vectors,)
 
 
-def text_stage(knowledge: Knowledge, queries: Queries, photo: int) -> TextStage:
-    """Return the text stage of one photo."""
-    matrices = tuple(table.vectors for table in knowledge.chunks)
-    return TextStage(matrices, tuple(query[photo] for query in queries.text_image))
-
-
-def anchor_stage(
-    knowledge: Knowledge, queries: Queries, photo: int, pooling: AnchorPooling, limit: int | None = None
-) -> AnchorStage:
-    """Return the anchor stage of one photo."""
-    return AnchorStage(knowledge, queries.visual[photo], pooling, limit)
+def text_stage(knowledge: Knowledge, queries: Queries) -> TextStage:
+    """Return the text stage of some photos."""
+    return TextStage(tuple(table.vectors for table in knowledge.chunks), queries.text_image)
 
 
 def named_encoders(knowledge: Knowledge, by_encoder: Scores) -> dict[str, Scores]:
     """Return the scores of each encoder under its name."""
     return dict(zip(knowledge.names, by_encoder, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """The species of some photos, photo by photo, best first: what becomes their rankings."""
+
+    species: Pairs
+    scores: Scores
+    n_photos: int
+    n_shown: int
+
+    @property
+    def shown(self) -> IntArray:
+        """Where the species stand whose scores are shown: the first `n_shown` of each photo."""
+        starts = self.species.starts(self.n_photos)
+        return np.flatnonzero(np.arange(len(self.species)) - starts[self.species.photos] < self.n_shown)
+
+    def rankings(
+        self, stages: Mapping[str, Scores], *, chunks: Pairs | None = None, n_without: IntArray | None = None
+    ) -> list[Ranking]:
+        """Return the ranking of each photo.
+
+        Args:
+            stages: the scores of those shown, stage by stage.
+            chunks: the ranked chunks, where chunks are what is ranked.
+            n_without: for each photo, how many species of its pool have no anchors.
+        """
+        starts = self.species.starts(self.n_photos)
+        of_shown = np.concatenate([[0], np.cumsum(np.minimum(np.diff(starts), self.n_shown))])
+        of_chunks = None if chunks is None else chunks.starts(self.n_photos)
+        rankings = []
+        for photo in range(self.n_photos):
+            part, shown = slice(*starts[photo : photo + 2]), slice(*of_shown[photo : photo + 2])
+            chunk_part = slice(0) if of_chunks is None else slice(*of_chunks[photo : photo + 2])
+            rankings.append(
+                Ranking(
+                    species=self.species.items[part],
+                    scores=self.scores[part],
+                    stages={stage: scores[shown] for stage, scores in stages.items()},
+                    chunks=_NONE if chunks is None else chunks.items[chunk_part],
+                    n_without_anchors=0 if n_without is None else int(n_without[photo]),
+                )
+            )
+        return rankings
+
+
+_NONE: Final = np.empty(0, dtype=np.intp)
