@@ -8,6 +8,7 @@ import asyncio
 import io
 import json
 import re
+import threading
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
@@ -463,9 +464,17 @@ def test_settings_that_make_no_sense_are_refused():
 
 
 def test_photos_are_evaluated_at_once_up_to_the_limit(folder):
-    def slow(call):
-        return Answer(text=script(call), after_s=0.05)
+    """No photo is answered before eight are being asked about; were they fewer, nobody would ever be answered."""
+    script, eight = Script(), threading.Event()
 
-    script = Script()
-    _, _, server = run(slow, job_of(12), folder)
+    def together(call):
+        if call.images:
+            if server.now == 8:
+                eight.set()
+            assert eight.wait(60)
+        return script(call)
+
+    with OpenAIServer(together) as server:
+        rows, _ = run_on(server, job_of(12), folder)
+    assert ids(rows) == by_level(12)
     assert server.most_at_once == 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import threading
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -375,14 +376,32 @@ def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job,
 
 
 def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_path):
-    """Two queries at once: the small one does not wait until the large one is through."""
+    """Two queries at once: the small one does not wait until the large one is through.
+
+    No photo is answered before all photos of both have been read, so that it is no matter how quick reading is.
+    """
     small = replace(job, query_id="small", text="a toad", candidates=job.candidates[:2])
+    all_read = threading.Event()
+
+    class Watched(VisionJudge):
+        n_read = 0
+
+        def look(self, path):
+            found = super().look(path)
+            self.n_read += 1
+            if self.n_read == 12:
+                all_read.set()
+            return found
+
+    def held(_):
+        assert all_read.wait(60)
+        return YES
 
     async def main(server):
         endpoint = Endpoint(model="m", base_url=server.base_url, max_concurrent=8)
         with Connection(endpoint, patience=QUICK) as connection:
             chat = FairChat(connection, n_in_flight=4)
-            judge = VisionJudge(chat)
+            judge = Watched(chat)
             await judge.abilities()
             reranker = DecomposeReranker(judge, settings=settings_of("paper"), writer=QuestionWriter(chat))
             ended = []
@@ -397,8 +416,7 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_p
             reranker.close()
             return ended, chat.usage
 
-    slow = replace(YES, after_s=0.02)
-    with OpenAIServer(with_questions(lambda _: slow)) as server:
+    with OpenAIServer(with_questions(held)) as server:
         ended, usage = asyncio.run(main(server))
     assert ended == ["small", "q"]
     assert usage.most_in_flight == 4 and server.most_at_once <= 4
