@@ -301,9 +301,9 @@ def test_headings_say_what_a_section_is_about() -> None:
 @pytest.mark.parametrize("piece", ["(", "( ", "a, and ", "red wren ", "It is. ", "the red-capped wren or ", " ", "; "])
 def test_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
     page = article(("Description", 2, "It has a red crown. " + piece * (100_000 // len(piece))))
-    begin = time.perf_counter()
+    begin = time.process_time()
     ExtractiveDistiller().distil(page, WREN)
-    assert time.perf_counter() - begin < 10  # under 1 s
+    assert time.process_time() - begin < 40  # under 1 s; anything quadratic takes minutes
 
 
 def _many_marks(n: int, seed: int) -> str:

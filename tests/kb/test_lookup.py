@@ -284,7 +284,7 @@ def test_no_more_than_asked_for_and_nothing_for_nonsense() -> None:
         search(STORE, "red", ENCODER, n=0)
 
 
-def test_a_large_knowledge_base_answers_in_well_under_a_second_once_loaded() -> None:
+def test_a_large_knowledge_base_is_loaded_once_and_then_answers_fast() -> None:
     words = ["red", "blue", "crown", "bill", "streaked", "wing", "tail", "long", "pale", "rump", "breast", "white"]
     many = [
         entry(
@@ -296,12 +296,15 @@ def test_a_large_knowledge_base_answers_in_well_under_a_second_once_loaded() -> 
     ]  # fmt: skip
     store = ShelfStore(many, TERMS, BagOfWords(dim=16))
     encoder = BagOfWords(dim=16)
+    begin = time.process_time()
     search(store, "warm up", encoder)
-    begin = time.perf_counter()
+    loading_s = time.process_time() - begin
+    begin = time.process_time()
     assert search(store, "red crown and a long white tail", encoder)
     assert search(store, "Gennus17 speccies17", encoder)
     assert context(store, "Two frogs in amplexus", encoder).found
-    assert time.perf_counter() - begin < 3  # three answers; about 0.4 s
+    answering_s = time.process_time() - begin
+    assert answering_s < loading_s  # three answers take a fifth of it: nothing that was loaded is made again
 
 
 # --- BM25 --------------------------------------------------------------------------------------------------------

@@ -80,6 +80,6 @@ def test_spans_are_in_order_trimmed_and_hold_everything_but_white_space(text: st
 )
 def test_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
     text = piece * (200_000 // len(piece))
-    begin = time.perf_counter()
+    begin = time.process_time()
     split_sentences(text)
-    assert time.perf_counter() - begin < 5  # about 0.2 s; anything quadratic takes minutes
+    assert time.process_time() - begin < 20  # about 0.2 s; anything quadratic takes minutes

@@ -20,6 +20,7 @@ from data.records import Term
 from kb import OwnPhoto, OwnText
 from kb.starter_source import StarterSource
 from tests.kb.damages import DAMAGES, FLIPPED, UNSAID, Damage, build, outcome, sql
+from tests.memory_store import BagOfWords
 from tests.pages import PageSource, made_up_taxa
 
 
@@ -99,6 +100,7 @@ def test_a_search_index_that_would_end_the_process_is_made_anew(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, encoders: Encoders
 ) -> None:
     """Chroma maps its files unchecked; it writes them from a thousand rows on."""
+    encoders = replace(encoders, sentence=BagOfWords(dim=16))  # an index of long vectors takes a slow machine minutes
     whole = tmp_path_factory.mktemp("large") / "a.kb"
     terms = [Term(term_id=f"t{i:04d}", name=f"word {i}", definition=f"A thing {i}.") for i in range(1_100)]
     kb.build(whole, made_up_taxa(2), PageSource(), encoders, terms=terms)

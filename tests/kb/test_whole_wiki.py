@@ -153,7 +153,7 @@ def test_faults_change_nothing(whole: Whole, encoders: Encoders, tmp_path: Path)
         whole.proxy.api_url,
         contact=CONTACT,
         thumbnail_px=WIDTH_PX,
-        timeouts=Timeouts(read_s=1.5, total_s=30),
+        timeouts=Timeouts(read_s=5, total_s=60),  # what a slow machine may take for an answer that does come
         patience=Patience(first_wait_s=0.02, tries=8),  # one request in five fails: with five tries one build in ten
     )
     path = tmp_path / "a.kb"
