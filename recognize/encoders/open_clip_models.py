@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from data.arrays import FloatArray
-from data.errors import ConfigError, MissingRequirement
+from data.errors import ConfigError
 from recognize.encoders.torch_models import (
     BATCH_SIZES,
+    OnFirstUse,
+    loading,
     pick_device,
     precision_of,
     require,
     revision_of,
+    short_hash,
     unit_rows_in_batches,
 )
 
@@ -53,8 +54,10 @@ class OpenClipEncoder:
     device: str | None = None
     batch_size: int | None = None
     """How many pictures go through the model at once; by default what suits the device."""
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-    _loaded: _Loaded | None = field(default=None, repr=False, compare=False)
+    _load: OnFirstUse[_Loaded] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._load = OnFirstUse(lambda: _load(self.model, self.device))
 
     @property
     def name(self) -> str:
@@ -114,27 +117,16 @@ class OpenClipEncoder:
     def _batch(self, loaded: _Loaded) -> int:
         return self.batch_size or BATCH_SIZES[loaded.device]
 
-    def _load(self) -> _Loaded:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _load(self.model, self.device)
-            return self._loaded
-
 
 def _load(name: str, wanted: str | None) -> _Loaded:
     open_clip = require("open_clip", "open_clip_torch")
     device = pick_device(wanted)
     architecture, pretrained = _split(name, open_clip)
-    try:
+    with loading(f"the encoder {name}"):
         model, _, preprocess = open_clip.create_model_and_transforms(
             architecture, pretrained=pretrained, force_quick_gelu=_has_quick_gelu(architecture, pretrained, open_clip)
         )
         tokenizer = open_clip.get_tokenizer(architecture)
-    except Exception as error:  # open_clip, the hub's client and torch raise whatever they like for missing weights
-        raise MissingRequirement(
-            f"the encoder {name} cannot be loaded: {type(error).__name__}: {error}",
-            hint="its weights must be in the hub's cache or be downloaded: check the name, the network, HF_HUB_OFFLINE",
-        ) from error
     revision = revision_of(model)
     precision = precision_of(device)
     model = model.eval().to(device, precision)
@@ -149,7 +141,7 @@ def _load(name: str, wanted: str | None) -> _Loaded:
         device=device,
         precision=precision,
         revision=revision,
-        preparation=f"{size[0] if isinstance(size, tuple) else size}-{_digest(str(preprocess))}",
+        preparation=f"{size[0] if isinstance(size, tuple) else size}-{short_hash(str(preprocess))}",
         dim=dim,
         max_tokens=int(tokenizer.context_length),
     )
@@ -174,7 +166,3 @@ def _split(name: str, open_clip: Any) -> tuple[str, str | None]:  # noqa: ANN401
 def _has_quick_gelu(architecture: str, pretrained: str | None, open_clip: Any) -> bool:  # noqa: ANN401
     """Return whether the weights were trained with another activation than the architecture has; openai's were."""
     return pretrained is not None and bool(open_clip.get_pretrained_cfg(architecture, pretrained).get("quick_gelu"))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]

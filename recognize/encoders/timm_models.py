@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from data.arrays import FloatArray
-from data.errors import ConfigError, MissingRequirement
+from data.errors import ConfigError
 from recognize.encoders.torch_models import (
     BATCH_SIZES,
+    OnFirstUse,
+    loading,
     pick_device,
     precision_of,
     require,
     revision_of,
+    short_hash,
     unit_rows_in_batches,
 )
 
@@ -49,8 +50,10 @@ class TimmEncoder:
     work of the 224 that it is mostly used with)."""
     device: str | None = None
     batch_size: int | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-    _loaded: _Loaded | None = field(default=None, repr=False, compare=False)
+    _load: OnFirstUse[_Loaded] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._load = OnFirstUse(lambda: _load(self.model, self.image_px, self.device))
 
     @property
     def name(self) -> str:
@@ -83,12 +86,6 @@ class TimmEncoder:
             batch_size=self.batch_size or BATCH_SIZES[loaded.device],
         )
 
-    def _load(self) -> _Loaded:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _load(self.model, self.image_px, self.device)
-            return self._loaded
-
 
 def _load(name: str, image_px: int | None, wanted: str | None) -> _Loaded:
     timm = require("timm", "timm")
@@ -97,24 +94,18 @@ def _load(name: str, image_px: int | None, wanted: str | None) -> _Loaded:
         near = ", ".join(timm.list_models(f"*{name.split('.')[0]}*", pretrained=True)[:5])
         raise ConfigError(f"timm has no model {name!r}", hint=f"did you mean {near}?" if near else None)
     sized = {} if image_px is None else {"img_size": image_px}
-    try:
+    with loading(f"the encoder {name}"):
         model = timm.create_model(name, pretrained=True, num_classes=0, **sized)
-    except Exception as error:  # timm, the hub's client and torch raise whatever they like for missing weights
-        raise MissingRequirement(
-            f"the encoder {name} cannot be loaded: {type(error).__name__}: {error}",
-            hint="its weights must be in the hub's cache or be downloaded: check the name, the network, HF_HUB_OFFLINE",
-        ) from error
     config = timm.data.resolve_model_data_config(model)
     if image_px is not None:
         config["input_size"] = (3, image_px, image_px)
     preprocess = timm.data.create_transform(**config, is_training=False)
     revision, precision = revision_of(model), precision_of(device)
-    preparation = hashlib.sha256(str(preprocess).encode()).hexdigest()[:8]
     return _Loaded(
         model=model.eval().to(device, precision),
         preprocess=preprocess,
         device=device,
         precision=precision,
         revision=revision,
-        preparation=f"{config['input_size'][-1]}-{preparation}",
+        preparation=f"{config['input_size'][-1]}-{short_hash(str(preprocess))}",
     )

@@ -1,4 +1,4 @@
-"""What encoders that run on torch share: the device, padded batches with decoding beside them, and a revision.
+"""What encoders that run on torch share: loading once, the device, padded batches with decoding beside, a revision.
 
 Nothing here is imported before a model is used, so that `import recognize` stays free of torch.
 """
@@ -6,22 +6,64 @@ Nothing here is imported before a model is used, so that `import recognize` stay
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows
-from data.errors import ConfigError, MissingDependency
+from data.errors import ConfigError, MissingDependency, MissingRequirement
 
 ItemT = TypeVar("ItemT")
+LoadedT = TypeVar("LoadedT")
 
 DEVICES: Final = ("cuda", "mps", "cpu")
 # On a CPU the products of one picture already keep the cores busy, and padding would cost whole pictures.
 BATCH_SIZES: Final = {"cuda": 64, "mps": 16, "cpu": 1}
 N_PREPARING: Final = 4  # threads that scale pictures while the model works on those before
+
+
+class OnFirstUse(Generic[LoadedT]):
+    """A model that is loaded when it is first asked for, once, whichever thread asks.
+
+    Example:
+        >>> model = OnFirstUse(lambda: [])
+        >>> model() is model()
+        True
+    """
+
+    def __init__(self, load: Callable[[], LoadedT]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._loaded: LoadedT | None = None
+
+    def __call__(self) -> LoadedT:
+        """Return the model."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+
+@contextmanager
+def loading(what: str) -> Iterator[None]:
+    """Turn whatever a library raises for weights that are not there into one error that says what to do.
+
+    Raises:
+        MissingRequirement: if the block raises anything.
+    """
+    try:
+        yield
+    except Exception as error:  # the libraries, the hub's client and torch share no class of errors
+        raise MissingRequirement(
+            f"{what} cannot be loaded: {type(error).__name__}: {error}",
+            hint="its weights must be in the hub's cache (kb doctor encoders lists them) or be downloaded: check the "
+            "name, the network, HF_HUB_OFFLINE",
+        ) from error
 
 
 def require(module: str, package: str) -> Any:  # noqa: ANN401  # torch and its relatives have no useful types
@@ -57,6 +99,11 @@ def precision_of(device: str) -> Any:  # noqa: ANN401
     """Return the torch dtype of a device: half precision on a GPU, where it is twice as fast."""
     torch = require("torch", "torch")
     return torch.float32 if device == "cpu" else torch.float16
+
+
+def short_hash(text: str) -> str:
+    """Return 8 hex digits that tell one preprocessing from another."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def revision_of(model: Any) -> str:  # noqa: ANN401
