@@ -41,6 +41,16 @@ def test_one_word_alone_is_certain_and_neither_is_unknown(masses, expected):
     assert probability_of_yes(token(next(iter(masses)), **masses))[0] == expected
 
 
+def test_the_token_itself_counts_where_a_server_lists_only_the_others():
+    listed = TokenLogprobs(token="Yes", logprob=math.log(0.6), top=(("No", math.log(0.2)),))
+    assert probability_of_yes(listed) == pytest.approx((0.75, 0.8))
+
+
+def test_a_log_probability_above_nought_is_no_more_than_certain():
+    above = TokenLogprobs(token="Yes", logprob=0.4, top=(("Yes", 0.4), ("No", math.log(0.25))))
+    assert probability_of_yes(above) == pytest.approx((0.8, 1.25))
+
+
 def test_log_probabilities_that_vanish_are_no_division_by_zero():
     vanished = TokenLogprobs(token="It", logprob=0.0, top=(("It", 0.0), ("Yes", -1e6), ("No", -math.inf)))
     assert probability_of_yes(vanished)[0] == 0.5

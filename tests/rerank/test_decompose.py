@@ -8,8 +8,8 @@ from PIL import Image
 
 from data.contracts import SeenImage
 from data.errors import SourceUnavailable
-from data.records import Context, Job, JobImage, Judgement
-from rerank import DecomposeReranker, KeptResults, settings_of
+from data.records import ChatMessage, ChatRequest, Context, Job, JobImage, Judgement
+from rerank import DecomposeReranker, FairChat, KeptResults, settings_of
 from rerank.questions import QuestionWriter
 from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
 
@@ -52,11 +52,10 @@ def job(tmp_path):
     return Job(query_id="q", text="frogs in amplexus", candidates=candidates)
 
 
-def context(query):
-    return Context(query=query, passage=PASSAGE, found=True)
+def run(job, judge, settings, *, chat=None, passage=PASSAGE, **more):
+    def context(query):
+        return Context(query=query, passage=passage, found=True)
 
-
-def run(job, judge, settings, *, chat=None, **more):
     writer = QuestionWriter(chat or ScriptedChat(lambda _: questions_reply()))
     reranker = DecomposeReranker(judge, settings=settings, context=context, writer=writer, **more)
     return asyncio.run(reranker.rank(job)), reranker
@@ -115,6 +114,20 @@ def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job):
     assert reranker.tally.n_not_asked == 3
 
 
+@pytest.mark.parametrize("stop_below", [None, 0.0])
+def test_without_a_limit_even_a_certain_no_stops_nothing(job, stop_below):
+    judge = TableJudge(TABLE | {"a": (0.0, 0.0, 0.9)})
+    ranked, _ = run(job, judge, replace(settings_of("paper"), stop_below=stop_below))
+    assert sum(image == "a" for image, *_ in judge.asked) == 3
+    assert {row.image_id: row.score for row in ranked}["a"] == pytest.approx(30)
+
+
+def test_a_probability_at_the_limit_stops_nothing(job):
+    judge = TableJudge(TABLE | {"a": (0.05, 0.05, 0.9)})
+    run(job, judge, replace(settings_of("paper"), stop_below=0.05))
+    assert sum(image == "a" for image, *_ in judge.asked) == 3
+
+
 def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean_of_the_others(job):
     table = TABLE | {"c": (0.9, None, 0.2)}
     for preset in ("paper", "default"):
@@ -137,6 +150,19 @@ def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_
     assert {row.status for row in ranked} == {"error"}
     assert "could not tell for 3 of 12 answers" in ranked[0].error
     assert len(reranker.tally.failures) == 1
+
+
+def test_a_judge_that_answers_all_at_once_and_mumbles_is_not_asked_about_every_photo(job, monkeypatch):
+    monkeypatch.setattr("rerank.decompose.N_PHOTOS", 1)
+
+    class Mumbler(TableJudge):
+        async def judge_together(self, image, questions, *, query, context):
+            self.asked.append(image.jpeg)
+            return [Judgement(probability=None, answer=None, obtained_by="unclear") for _ in questions]
+
+    judge = Mumbler(TABLE)
+    ranked, _ = run(job, judge, settings_of("default"))
+    assert {row.status for row in ranked} == {"error"} and len(judge.asked) == 1
 
 
 def test_missing_answers_that_happen_to_come_first_fail_no_query(job, tmp_path):
@@ -197,20 +223,68 @@ def test_answers_are_kept_and_not_asked_for_again(job, tmp_path):
     assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
 
 
-@pytest.mark.parametrize("change", ["photo", "query", "settings"])
+@pytest.mark.parametrize("change", ["photo", "query", "passage", "chain", "stop", "together"])
 def test_answers_are_asked_for_again_where_anything_changed(job, tmp_path, change):
     with KeptResults(tmp_path / "kept.sqlite") as kept:
         run(job, TableJudge(TABLE), settings_of("paper"), kept=kept)
         judge = TableJudge(TABLE)
-        settings = settings_of("paper")
+        settings, passage = settings_of("paper"), PASSAGE
         if change == "photo":
             Image.new("RGB", (32, 32), "white").save(tmp_path / "b.png")
         elif change == "query":
             job = replace(job, text="toads in amplexus")
+        elif change == "passage":
+            passage = "Amplexus is an embrace."
         else:
-            settings = replace(settings, is_chained=False)
-        run(job, judge, settings, kept=kept)
+            changed = {"chain": {"is_chained": False}, "stop": {"stop_below": 0.05}, "together": {"is_together": True}}
+            settings = replace(settings, **changed[change])
+        run(job, judge, settings, kept=kept, passage=passage)
     assert {image for image, *_ in judge.asked} == ({"b"} if change == "photo" else set(NAMES))
+
+
+def test_questions_are_written_anew_where_the_context_is_another(job, tmp_path):
+    chat = ScriptedChat(lambda _: questions_reply())
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        for passage in (PASSAGE, PASSAGE, "Amplexus is an embrace.", PASSAGE):
+            run(job, TableJudge(TABLE), settings_of("paper"), kept=kept, chat=chat, passage=passage)
+    assert ["is a grip" in request.messages[0].text for request in chat.requests] == [True, False]
+
+
+def test_a_photo_of_which_something_could_not_be_told_is_asked_about_again(job, tmp_path):
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        run(job, TableJudge(TABLE | {"c": (0.9, None, 0.2)}), settings_of("paper"), kept=kept)
+        judge = TableJudge(TABLE)
+        _, reranker = run(job, judge, settings_of("paper"), kept=kept)
+    assert {image for image, *_ in judge.asked} == {"c"}
+    assert (reranker.tally.n_kept, reranker.tally.n_unscored) == (3, 0)
+
+
+@pytest.mark.parametrize("finishes_first", [True, False])
+def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job, finishes_first):
+    all_read = asyncio.Event()
+
+    class HeldChat(ScriptedChat):
+        async def reply(self, request):
+            await all_read.wait()  # so that it is no matter which photo is read first
+            return await super().reply(request)
+
+    chat = FairChat(HeldChat(lambda _: "ok"), n_in_flight=1, finishes_first=finishes_first)
+
+    class Caller(TableJudge):
+        n_come = 0
+
+        async def judge(self, image, question, **more):
+            self.n_come += 1
+            if self.n_come == len(NAMES):
+                all_read.set()
+            await chat.reply(ChatRequest(messages=(ChatMessage(role="user", text=question.question),)))
+            return await super().judge(image, question, **more)
+
+    judge = Caller(TABLE)
+    run(job, judge, settings_of("paper"))
+    order = [(image, QUESTIONS.index(question)) for image, question, *_ in judge.asked]
+    first, last = order[0][0], [image for image, number in order if number == 0][-1]
+    assert (order.index((first, 2)) < order.index((last, 0))) is finishes_first
 
 
 def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job):

@@ -111,6 +111,26 @@ def test_neither_word_among_the_alternatives_cannot_be_told_and_is_no_zero(photo
             assert (found.probability, found.answer, found.obtained_by) == (None, None, "unclear")
 
 
+def test_words_that_hardly_could_have_been_yes_or_no_tell_nothing_but_by_the_papers_count(photo):
+    with OpenAIServer(script(scored("Hm", Hm=0.99, Yes=0.004))) as server:
+        with judge_of(server) as judge:
+            assert judged(judge, photo).probability is None
+        with judge_of(server, VisionSettings(spelling="exact")) as judge:
+            assert judged(judge, photo).probability == 1.0  # only Yes is among the alternatives
+    with OpenAIServer(script(scored("Hm", Hm=0.9, Yes=0.06, No=0.02))) as server, judge_of(server) as judge:
+        found = judged(judge, photo)
+    assert found.probability == pytest.approx(0.75)
+    assert (found.answer, found.obtained_by) == ("yes", "logprobs; yes and no have 8% of the mass")
+
+
+def test_reasons_that_end_without_an_answer_tell_nothing_whatever_word_they_begin_with(photo):
+    reasons = "No crest is to be seen from here, for the head is turned away."
+    reply = Answer(text=reasons, logprobs=(("No", -0.1, (("No", -0.1), ("Yes", -3.0))), (reasons[2:], -0.1, ())))
+    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(is_reasoned=True)) as judge:
+        found = judged(judge, photo)
+    assert (found.probability, found.obtained_by) == (None, "unclear")
+
+
 def test_reasoning_comes_before_the_answer_whose_token_is_read(photo):
     tokens = [("No", -0.1, (("No", -0.1),)), (" crest", -0.1, ()), (".\nAnswer", -0.1, ()), (":", 0.0, ())]
     tokens.append((" Yes", math.log(0.7), ((" Yes", math.log(0.7)), (" No", math.log(0.3)))))
@@ -229,6 +249,21 @@ def test_all_questions_in_one_call_are_read_line_by_line_and_a_missing_line_is_a
     again = server.calls[-1].text
     assert QUESTIONS[1] in again and f"- {QUESTIONS[0]} Yes" in again
     assert sum(one.cost_usd for one in found) == pytest.approx((509 + 401) / 1e6)
+
+
+@pytest.mark.parametrize("thinks", [True, False])
+def test_all_questions_in_one_call_leave_a_thinking_model_room_and_others_a_line_each(photo, thinks):
+    def react(call):
+        is_short = call.payload["max_tokens"] < 100
+        if is_probe(call):
+            return Answer(text="<think>Is it", finish="length") if thinks and is_short else script(YES)(call)
+        return YES
+
+    questions = [Question(question=text, statement=text, negation="no") for text in QUESTIONS]
+    with OpenAIServer(react) as server, judge_of(server) as judge:
+        asyncio.run(judge.judge_together(judge.look(photo), questions, query="frogs", context=""))
+    (together,) = (call for call in server.calls if "3. " in call.text)
+    assert (together.payload["max_tokens"] > 1_000) is thinks
 
 
 def test_a_refusal_could_not_be_told_and_is_no_error(photo):

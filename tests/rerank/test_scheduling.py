@@ -1,6 +1,7 @@
 """Slots for calls: so many at once, queries in turn, and nothing lost when a waiter gives up."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -88,6 +89,24 @@ def test_after_twelve_failures_in_a_row_nobody_is_asked_any_more():
         return len(inner.requests), chat.usage.n_failed
 
     assert asyncio.run(main()) == (MAX_FAILURES_IN_A_ROW, MAX_FAILURES_IN_A_ROW)
+
+
+def test_a_reply_ends_a_row_of_failures():
+    def mostly_down(_):
+        if len(inner.requests) % MAX_FAILURES_IN_A_ROW:
+            raise SourceUnavailable("503")
+        return "at last"
+
+    async def main():
+        chat = FairChat(inner, n_in_flight=1)
+        for _ in range(3 * MAX_FAILURES_IN_A_ROW):
+            with suppress(SourceUnavailable):
+                await chat.reply(ASKED)
+        return chat.usage
+
+    inner = ScriptedChat(mostly_down)
+    usage = asyncio.run(main())
+    assert (len(inner.requests), usage.n_calls, usage.n_failed) == (36, 3, 33)
 
 
 def test_refusals_are_answers_of_their_kind_and_no_failures():
