@@ -121,7 +121,7 @@ def species(
     from cli import species_evaluating as evaluating
     from cli import species_tables as tables
 
-    settings = options.settings(kb=kb, prompts=prompts)
+    settings = options.settings(kb=kb)
     order = evaluating.Order(
         dataset=dataset,
         kb="the starter knowledge" if settings.kb is None else str(settings.kb),
@@ -156,7 +156,9 @@ def species(
         asking = None
         if order.readers.is_asked:
             asking = stack.enter_context(
-                reader_wiring.asking(settings, store, n_passes=passes, max_cost=max_cost, offline=offline)
+                reader_wiring.asking(
+                    settings, store, n_passes=passes, max_cost=max_cost, offline=offline, prompts=prompts
+                )
             )
         counts = partial(counted_calls, quiet=options.invocation().quiet)
         report = evaluating.evaluated(order, store, asked, counts, asking)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from cli import identifying, options, output, rows, species_lists, wiring
+from cli import identifying, options, output, reader_wiring, rows, species_lists, wiring
 from cli.progress import ProgressForm, counted
 from data.errors import NothingReadable, UsageError
 
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from data.records import Identification
 
 EXIT_PARTLY = 7
-PRESETS = ("default", "vr-rag-v1", "vr-rag-v2")
+PRESETS = ("default", "vr-rag-v1", "vr-rag-v2", "direct-rag")
 # Those of `recognize.answers`, which `kb --help` does not load; a test compares them.
 MIN_CONFIDENCE = 0.5
 ABSENT_SHARE = 0.2
+# Of `recognize.told` but `chunks`, which rows do not hold.
+READER_CONTEXTS = ("refined", "summary", "article", "names")
+CHUNK_PRESETS = ("vr-rag-v1", "direct-rag")
+CHUNKS_READ = 10  # VR-RAG, section 6.1: k
 OFF_LIST_SHARE = 0.05  # of `recognize.species_lists`, likewise
 
 
@@ -83,6 +87,18 @@ OFF_LIST_SHARE = 0.05  # of `recognize.species_lists`, likewise
     metavar="N",
     help="How often it reads a photo, the candidates in another order each time.",
 )
+@click.option(
+    "--reader-context", type=click.Choice(READER_CONTEXTS), default="refined", show_default=True,
+    help="What it is told of a candidate: its summary, the one of a first pass, the raw article, or the name alone.",
+)  # fmt: skip
+@click.option(
+    "--reader-k", type=click.IntRange(1, 26), metavar="K",
+    help="Candidates that it is shown.  [default: --top; the species of the 10 best chunks where chunks are ranked]",
+)  # fmt: skip
+@click.option(
+    "--prompts", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+    help="A prompt of one's own for the reader: read_photo.md.",
+)  # fmt: skip
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the reader costs more.")
 @click.option("--offline", is_flag=True, help="Take the reader's replies from those that are kept, and ask nobody.")
 @click.option(
@@ -114,6 +130,9 @@ def identify(
     cards: Path | None,
     reader: bool,
     reader_passes: int,
+    reader_context: str,
+    reader_k: int | None,
+    prompts: Path | None,
     max_cost: float | None,
     offline: bool,
     form: str | None,
@@ -131,7 +150,8 @@ def identify(
     Where the knowledge base is calibrated (the one that ships is), the answer has a confidence: how likely it is right,
     given that the bird is in the knowledge base. A species less sure than --min-confidence gives way to its genus, then
     its family; else it cannot be told. Where it is likelier than not that the bird is none of those in it, the answer
-    is "not in this knowledge base". With --reader the answer is the model's choice, without a confidence.
+    is "not in this knowledge base". With --reader the answer is the model's choice, without a confidence, and the
+    candidates are those that it was shown.
 
     With --species-list the listed species get a boost, and no species is ruled out. Scores and answer are shown with
     the list and without it.
@@ -141,8 +161,11 @@ def identify(
     what each of the two gave to the score of the default preset. A blank: there is nothing to compare with.
     """
     leave_cores_to_the_encoder()
-    if not reader and (offline or max_cost is not None or reader_passes > 1):
-        raise UsageError("--reader-passes, --max-cost and --offline go with --reader")
+    changes_reader = reader_passes > 1 or reader_context != "refined" or reader_k is not None or prompts is not None
+    if not reader and (offline or max_cost is not None or changes_reader):
+        raise UsageError(
+            "--reader-passes, --reader-context, --reader-k, --prompts, --max-cost and --offline go with --reader"
+        )
     settings = options.settings(kb=kb)
     if file is None and (retry_failed or no_resume):
         raise UsageError("--retry-failed and --no-resume go with --output")
@@ -157,7 +180,8 @@ def identify(
         recognizer = wiring.recognizer(
             store,
             preset=preset,
-            n=n,
+            n=n if reader_k is None else reader_k,
+            n_chunks=(reader_k or CHUNKS_READ) if reader and preset in CHUNK_PRESETS else None,
             min_confidence=min_confidence,
             absent_share=absent_share,
             species_list=expected,
@@ -167,10 +191,19 @@ def identify(
         reading: wiring.Reading = wiring.no_reading
         parameters = identifying.parameters_of(store, recognizer)
         if reader:
-            reading = stack.enter_context(
-                wiring.reading(settings, n_passes=reader_passes, max_cost=max_cost, offline=offline)
+            reads = stack.enter_context(
+                reader_wiring.reading(
+                    settings,
+                    store,
+                    context=reader_context,
+                    n_passes=reader_passes,
+                    max_cost=max_cost,
+                    offline=offline,
+                    prompts=prompts,
+                )
             )
-            parameters |= {"reader": settings.llm["vision"].name, "reader_passes": reader_passes}
+            reading = reads.read
+            parameters |= {**reads.parameters, "reader_chunks": recognizer.n_chunks}
         sink = identifying.sink_for(
             sink_form, file, settings.home, parameters, retry_failed=retry_failed, start_over=no_resume
         )

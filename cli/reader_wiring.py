@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.config import Settings
+from data.records import Identification
 
 if TYPE_CHECKING:
     from kb.store import KnowledgeBase
@@ -14,11 +17,72 @@ if TYPE_CHECKING:
     from recognize.told import EarlierTexts
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What reads rows over, and all that makes its answers what they are, for a later run to compare."""
+
+    read: Callable[[Iterable[Identification]], Iterator[Identification]]
+    parameters: dict[str, object]
+
+
+@contextmanager
+def reading(
+    settings: Settings,
+    store: KnowledgeBase,
+    *,
+    context: str,
+    n_passes: int,
+    max_cost: float | None,
+    offline: bool,
+    prompts: Path | None,
+) -> Iterator[Reading]:
+    """Give what has the model of `[llm.vision]` choose among the candidates of each row.
+
+    Args:
+        settings: they hold the endpoint.
+        store: the knowledge base that the rows come from.
+        context: what the model is told of a candidate, one of `recognize.told.CONTEXTS` but `chunks`.
+        n_passes: how often a photo is read.
+        max_cost: US dollars.
+        offline: whether kept replies alone may answer.
+        prompts: a folder whose prompts replace ours.
+
+    Raises:
+        MissingRequirement: if there is no such endpoint, no key for it, or no such text in the knowledge base.
+        UsageError: if the cost is limited and the price is not known.
+    """
+    from cli.distilling import connected
+    from data.jpegs import jpeg_of
+    from data.prompts import Prompts
+    from recognize.reader import PLACEHOLDERS, Reader
+    from recognize.reading import read_over
+    from recognize.told import Told, context_of
+
+    told = Told(store, context_of(context), earlier_texts(store))
+    with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
+        reader = Reader(chat, n_passes=n_passes, prompts=Prompts("recognize", PLACEHOLDERS, prompts))
+        yield Reading(
+            read=lambda rows: read_over(rows, reader, jpeg_of, told.texts),
+            parameters={
+                "reader": chat.name,
+                "reader_passes": n_passes,
+                "reader_context": context,
+                "reader_prompt": reader.prompt_hash,
+            },
+        )
+
+
 @contextmanager
 def asking(
-    settings: Settings, store: KnowledgeBase, *, n_passes: int, max_cost: float | None, offline: bool
+    settings: Settings,
+    store: KnowledgeBase,
+    *,
+    n_passes: int,
+    max_cost: float | None,
+    offline: bool,
+    prompts: Path | None,
 ) -> Iterator[Asking]:
-    """Give what an evaluation of readers asks: the model of `[llm.vision]`.
+    """Give what an evaluation of readers asks: the model of `[llm.vision]`; the arguments are those of `reading`.
 
     Raises:
         MissingRequirement: if there is no such endpoint, or no key for it.
@@ -39,13 +103,13 @@ def asking(
         matched = reconciler.reconcile([name]).matched
         return matched[0].taxon.taxon_id if matched else None
 
-    prompts = Prompts("recognize", PLACEHOLDERS, settings.prompts)
+    own = Prompts("recognize", PLACEHOLDERS, prompts)
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
         yield Asking(
             model=chat.name,
             n_passes=n_passes,
-            reader=lambda: Reader(chat, n_passes=n_passes, prompts=prompts),
-            namer=lambda: Namer(chat, find, prompts=prompts),
+            reader=lambda: Reader(chat, n_passes=n_passes, prompts=own),
+            namer=lambda: Namer(chat, find, prompts=own),
             picture_of=jpeg_of,
             earlier=earlier_texts(store),
         )

@@ -33,6 +33,9 @@ COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("latitude", "longitude", "score_list", "score_without_list"), "number"),
     "answer_without_list": "text",
     "confidence_without_list": "number",
+    "reader_choice": "text",
+    **dict.fromkeys(("reader_agreement", "reader_margin"), "number"),
+    "reader_reason": "text",
 }
 """Column of csv and parquet -> text, integer or number; new ones come at the end."""
 CSV_COLUMNS = tuple(COLUMNS)
@@ -103,9 +106,13 @@ def _flat(row: Identification) -> list[tuple[object, ...]]:
         *((answer.rank, answer.name, answer.confidence, answer.absent) if answer else (None,) * 4),
         *(row.preset, row.kb, row.seconds, row.date, *(row.place or (None, None))),
     )
-    unlisted = (without.name, without.confidence) if without else (None, None)
+    read = row.reader
+    last = (
+        *((without.name, without.confidence) if without else (None, None)),
+        *((read.choice, read.agreement, read.margin, read.reason) if read else (None,) * 4),
+    )
     if not row.candidates:
-        return [(*photo, *(None,) * (5 + len(STAGES)), *answered, None, None, *unlisted)]
+        return [(*photo, *(None,) * (5 + len(STAGES)), *answered, None, None, *last)]
     return [
         (
             *photo,
@@ -113,7 +120,7 @@ def _flat(row: Identification) -> list[tuple[object, ...]]:
             *map(candidate.scores.get, STAGES),
             *answered,
             *(candidate.scores.get("list"), candidate.score_without_list),
-            *unlisted,
+            *last,
         )
         for rank, candidate in enumerate(row.candidates, 1)
     ]

@@ -221,6 +221,7 @@ def recognizer(
     min_confidence: float,
     absent_share: float,
     species_list: SpeciesList | None = None,
+    n_chunks: int | None = None,
 ) -> Recognizer:
     """Return what names the species in photos, with `n` candidates each and the store's calibration where it fits.
 
@@ -240,6 +241,7 @@ def recognizer(
         min_confidence=min_confidence,
         absent_share=absent_share,
         species_list=species_list,
+        n_chunks=n_chunks,
     )
     if made.misfit:
         note(f"answers have no confidence: the calibration of this knowledge base {made.misfit}")
@@ -316,24 +318,6 @@ Reading = Callable[[Iterable[Identification]], Iterator[Identification]]
 def no_reading(identified: Iterable[Identification]) -> Iterator[Identification]:
     """Return the rows as they are: nobody reads them over."""
     return iter(identified)
-
-
-@contextmanager
-def reading(settings: Settings, *, n_passes: int, max_cost: float | None, offline: bool) -> Iterator[Reading]:
-    """Give what has the model of `[llm.vision]` choose among the candidates of each row.
-
-    Raises:
-        MissingRequirement: if there is no such endpoint, or no key for it.
-        UsageError: if the cost is limited and the price is not known.
-    """
-    from cli.distilling import connected
-    from data.jpegs import jpeg_of
-    from recognize.reader import Reader
-    from recognize.reading import read_over
-
-    with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
-        reader = Reader(chat, n_passes=n_passes)
-        yield lambda identified: read_over(identified, reader, jpeg_of)
 
 
 def write_card(store: KnowledgeBase, row: Identification, folder: Path) -> Path:

@@ -23,7 +23,7 @@ from recognize.exact import Scores, dot_rows
 from recognize.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.knowledge import read_knowledge
 from recognize.photos import Decoded, ImageSource, decode_in_batches
-from recognize.presets import Settings, find_preset
+from recognize.presets import STARTS_FROM_TEXTS, Settings, find_preset
 from recognize.progress import OnPhoto, reported
 from recognize.species_lists import ListPrior, SpeciesList, judged, temperature_of
 from recognize.stages import AnchorPooling, Queries, Ranking
@@ -83,6 +83,7 @@ class Recognizer:
         min_confidence: float = MIN_CONFIDENCE,
         absent_share: float = ABSENT_SHARE,
         species_list: SpeciesList | None = None,
+        n_chunks: int | None = None,
         batch_size: int = 32,
         n_decoders: int = 2,
     ) -> None:
@@ -101,6 +102,8 @@ class Recognizer:
             min_confidence: an answer less sure than this rolls up to genus, then family, then none.
             absent_share: the share of photos whose bird is not in the store, as far as one can tell beforehand.
             species_list: species to be expected, which get a boost; rows then say what the answer is without it.
+            n_chunks: where the preset ranks chunks, the candidates are the species of so many best chunks, instead of
+                `k` species: those that the reader of VR-RAG is shown (section 5.3).
             batch_size: how many photos are encoded at once.
             n_decoders: how many threads decode pictures meanwhile.
 
@@ -111,8 +114,9 @@ class Recognizer:
             UsageError: if a setting does not belong to the preset, or is out of range; if no species of the list is in
                 the store.
         """
-        if k < 1 or batch_size < 1 or n_decoders < 1:
-            raise UsageError(f"expected k, batch_size, n_decoders >= 1, got {k}, {batch_size}, {n_decoders}")
+        if k < 1 or batch_size < 1 or n_decoders < 1 or (n_chunks is not None and n_chunks < 1):
+            given = (k, n_chunks, batch_size, n_decoders)
+            raise UsageError(f"expected k, n_chunks, batch_size and n_decoders of at least 1, got {given}")
         if not 0 <= min_confidence <= 1 or not 0 < absent_share < 1:
             raise UsageError(
                 f"expected a confidence in [0, 1] and a share of absent birds above 0 and below 1, "
@@ -120,10 +124,15 @@ class Recognizer:
             )
         self.preset = preset
         self.k = k
+        self.n_chunks = n_chunks
         self.min_confidence = min_confidence
         self.absent_share = absent_share
         self._settings = Settings(
-            m=m, anchor_pooling=anchor_pooling, weights=weights, n_shown=k, profile=encoders.profile
+            m=m,
+            anchor_pooling=anchor_pooling,
+            weights=weights,
+            n_shown=max(k, n_chunks or 0),
+            profile=encoders.profile,
         )
         self._score = find_preset(preset, self._settings)
         self._store = store
@@ -147,10 +156,10 @@ class Recognizer:
         self._n_decoders = n_decoders
         if not store.taxon_ids:
             raise MissingKnowledgeBase(store.path, why="the knowledge base holds no species")
-        n_chunks, n_anchors = len(self._knowledge.chunk_owners), len(self._knowledge.anchors.owners)
-        if not (n_chunks or n_anchors):
+        n_texts, n_anchors = len(self._knowledge.chunk_owners), len(self._knowledge.anchors.owners)
+        if not (n_texts or n_anchors):
             raise MissingKnowledgeBase(store.path, why="the knowledge base holds neither texts nor anchors")
-        if preset in {"vr-rag-v1", "text-only"} and not n_chunks:
+        if preset in STARTS_FROM_TEXTS and not n_texts:
             raise UsageError(
                 f"the preset {preset} starts from texts, and {store.path} holds none", hint="--preset default"
             )
@@ -177,14 +186,15 @@ class Recognizer:
         for batch, rankings, queries, seconds in self._ranked(images):
             dates = [decoded.photo.date for decoded in batch if decoded.photo is not None]
             shown = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
-            needed = {int(i) for ranking in shown for i in ranking.species[: self.k]}
+            counts = [self._n_candidates(ranking) for ranking in rankings]
+            needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
             entries = self._entries_of(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
             at = 0
             for decoded in batch:
                 if decoded.photo is None:
                     yield self._error_row(decoded)
                     continue
-                candidates = self._candidates(shown[at], queries.visual[at], entries)
+                candidates = self._candidates(shown[at], queries.visual[at], entries, n=counts[at])
                 answer, without = self._answers(rankings[at], shown[at], dates[at], entries)
                 yield self._row(decoded, answer, without, candidates, seconds)
                 at += 1
@@ -245,8 +255,13 @@ class Recognizer:
         self._entries |= dict(zip(new, found, strict=True))
         return self._entries
 
+    def _n_candidates(self, ranking: Ranking) -> int:
+        if self.n_chunks is None or not len(ranking.chunks):
+            return self.k
+        return len(set(self._knowledge.chunk_owners[ranking.chunks[: self.n_chunks]].tolist()))
+
     def _candidates(
-        self, ranking: Ranking, query: FloatArray, entries: dict[int, SpeciesEntry]
+        self, ranking: Ranking, query: FloatArray, entries: dict[int, SpeciesEntry], *, n: int
     ) -> tuple[Candidate, ...]:
         return tuple(
             Candidate(
@@ -259,7 +274,7 @@ class Recognizer:
                 anchors=self._anchor_matches(int(species), query, entries[int(species)]),
                 summary=_summary_text(entries[int(species)]),
             )
-            for rank, species in enumerate(ranking.species[: self.k])
+            for rank, species in enumerate(ranking.species[:n])
         )
 
     def _anchor_matches(self, species: int, query: FloatArray, entry: SpeciesEntry) -> tuple[AnchorMatch, ...]:
@@ -285,7 +300,7 @@ class Recognizer:
         if not self.misfit:
             self.calibration_id = calibration.id
             self._parameters = calibration.parameters[mode]
-            self._settings = replace(self._settings, n_shown=max(self.k, N_JUDGED))
+            self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, N_JUDGED))
 
     def _prior(self, species_list: SpeciesList | None) -> ListPrior | None:
         if species_list is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from data.contracts import KnowledgeStore
-from data.errors import MissingRequirement
+from data.errors import MissingRequirement, UsageError
 from data.records import Summary
 
 Context = Literal["refined", "summary", "chunks", "article", "names"]
@@ -25,6 +25,18 @@ class EarlierTexts:
     """The plain text of the article."""
     draft: TextOf
     """The summary that the first of two passes made."""
+
+
+def context_of(name: str) -> Context:
+    """Return the context of that name.
+
+    Raises:
+        UsageError: if there is none.
+    """
+    for context in CONTEXTS:
+        if name == context:
+            return context
+    raise UsageError(f"there is no context {name!r} of a reader", hint=f"one of: {', '.join(CONTEXTS)}")
 
 
 def _nothing(_taxon_id: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -108,7 +110,100 @@ def test_without_a_model_that_is_set_it_ends_with_3_and_says_what_to_write(
     assert "[llm.vision]" in outcome.stderr
 
 
-@pytest.mark.parametrize("option", [("--offline",), ("--max-cost", "7"), ("--reader-passes", "3")])
+def rows_of(cli: Any, *arguments: str | Path) -> list[dict[str, Any]]:
+    done = cli.call("identify", *arguments, "--reader", "--format", "jsonl", check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def shown_in(call: Call) -> list[str]:
+    """The scientific names of the candidates of a call, as they stand there."""
+    return re.findall(r"^[A-Z]\. .*?\((\w+ \w+)\)", call.text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("preset", "k", "n"), [("default", None, 5), ("default", "7", 7), ("vr-rag-v2", "3", 3)])
+def test_the_row_s_candidates_are_those_that_the_reader_was_shown(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, preset: str, k: str | None, n: int
+) -> None:
+    (row,) = rows_of(
+        cli, drawings / "bubo-scandiacus.png", "--kb", built_kb, "--preset", preset, *(("--reader-k", k) if k else ())
+    )
+    assert [candidate["scientific_name"] for candidate in row["candidates"]] == shown_in(server.calls[0])
+    assert len(row["candidates"]) == n
+
+
+@pytest.mark.parametrize("preset", ["vr-rag-v1", "direct-rag"])
+def test_where_chunks_are_ranked_the_reader_is_shown_the_species_of_the_k_best(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, preset: str
+) -> None:
+    """As in the paper: k of 10 unless said otherwise, each species once, so there may be fewer than k."""
+    import kb
+    import recognize
+
+    photo = drawings / "bubo-scandiacus.png"
+    with kb.open(built_kb) as store:
+        recognizer = recognize.Recognizer(store, recognize.load_encoders("starter"), preset=preset)
+        (ranking,) = recognizer.rank([photo])
+    for k in (None, 3):
+        (row,) = rows_of(cli, photo, "--kb", built_kb, "--preset", preset, *(("--reader-k", str(k)) if k else ()))
+        ids = [candidate["taxon_id"] for candidate in row["candidates"]]
+        assert ids == list(dict.fromkeys(ranking.chunk_taxon_ids[: k or 10]))
+
+
+def test_the_reader_is_told_what_is_asked_for(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
+    asked = (drawings / "bubo-scandiacus.png", "--kb", built_kb)
+    (row,) = rows_of(cli, *asked, "--reader-context", "names")
+    assert (
+        f"\nA. {row['candidates'][0]['common_name']} ({row['candidates'][0]['scientific_name']})\n"
+        in server.calls[0].text
+    )
+    assert row["candidates"][0]["summary"] not in server.calls[0].text
+    rows_of(cli, *asked)
+    assert row["candidates"][0]["summary"] in server.calls[1].text
+    lacking = cli.call("identify", *asked, "--reader", "--reader-context", "summary")
+    assert (lacking.exit_code, "model-two-pass" in lacking.stderr, server.n_calls) == (3, True, 2)
+
+
+def test_a_prompt_of_one_s_own_is_asked_and_a_file_of_rows_of_another_prompt_is_not_gone_on_with(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "read_photo.md").write_text("Which bird?\n$candidates\n")
+    command = ("identify", drawings, "--kb", built_kb, "--reader", "--output", tmp_path / "rows.csv")
+    cli.call(*command, "--prompts", tmp_path / "mine", check=True)
+    assert all(call.text.startswith("Which bird?\nA. ") for call in server.calls)
+    other = cli.call(*command)
+    assert other.exit_code == 2
+    assert "reader_prompt" in other.stderr
+
+
+def test_csv_has_what_the_reader_chose_and_why(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
+    asked = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(cli.call(*asked, check=True).stdout)))
+    assert {(row["reader_choice"], row["reader_agreement"], row["reader_reason"]) for row in rows} == {
+        (rows[1]["taxon_id"], "1.0", SECOND)
+    }
+
+
+def test_a_card_shows_the_reader_s_reason(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path
+) -> None:
+    photo = drawings / "bubo-scandiacus.png"
+    cli.call("identify", photo, "--kb", built_kb, "--reader", "--cards", tmp_path / "cards", check=True)
+    (page,) = (tmp_path / "cards").glob("*.html")
+    assert SECOND in page.read_text()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--offline",),
+        ("--max-cost", "7"),
+        ("--reader-passes", "3"),
+        ("--reader-k", "5"),
+        ("--reader-context", "names"),
+        ("--prompts", "."),
+    ],
+)
 def test_options_of_the_reader_without_one_end_with_2(
     cli: Any, built_kb: Path, drawings: Path, option: tuple[str, ...]
 ) -> None:

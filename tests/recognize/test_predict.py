@@ -282,7 +282,7 @@ def test_unknown_presets_and_settings_are_refused(store, encoders):
     with pytest.raises(ConfigError, match="fit the profile 'elsewhere'"):
         Recognizer(store, other)
     assert Recognizer(store, other, weights=FusionWeights(text=1, visual=1)).preset == "default"
-    with pytest.raises(UsageError, match="k, batch_size, n_decoders >= 1"):
+    with pytest.raises(UsageError, match="k, n_chunks, batch_size and n_decoders of at least 1"):
         Recognizer(store, encoders, k=0)
     with pytest.raises(UsageError, match="m >= 1"):
         Recognizer(store, encoders, m=0)
