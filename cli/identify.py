@@ -26,7 +26,7 @@ ABSENT_SHARE = 0.2
 READER_CONTEXTS = ("refined", "summary", "article", "names")
 CHUNK_PRESETS = ("vr-rag-v1", "direct-rag")
 CHUNKS_READ = 10  # VR-RAG, section 6.1: k
-OFF_LIST_SHARE = 0.05  # of `recognize.species_lists`, likewise
+OFF_LIST_SHARE = 0.1  # of `recognize.species_lists`, likewise
 
 
 @click.command()

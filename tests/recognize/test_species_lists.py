@@ -265,4 +265,4 @@ def test_an_error_row_says_with_which_list_it_was_asked(store, encoders):
 
 
 def test_the_default_share_is_a_guess_between_chance_and_certainty():
-    assert SpeciesList(taxon_ids=frozenset(IDS)).off_list_share == OFF_LIST_SHARE == 0.05
+    assert SpeciesList(taxon_ids=frozenset(IDS)).off_list_share == OFF_LIST_SHARE == 0.1

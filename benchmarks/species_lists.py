@@ -1,0 +1,290 @@
+"""What a list of expected species gives: the right list of a region, a wrong one, and lists drawn at random.
+
+    python -m benchmarks.species_lists --data ../shared/birds --work work [--temperatures]
+
+`--work` is where `recognize.starter.train` left the models of the folds. Photos are the queries of the starter
+protocol, with up to three anchors a species and all 1,407 species in the vocabulary; `default` is asked, without a list
+and with it. *Unseen*: all queries, the models not trained on their species, weights of `default` fitted without them.
+*Seen*: the hidden half, the model that ships. The lists are the species of three collections, of North America, of
+Denmark and of Nepal; that of Denmark stands for the nearest list that one has for photos of Europe. `--temperatures`
+fits the units of the boost, without the hidden half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from data.arrays import IntArray
+from data.metrics import measure
+from data.starter.knowledge import read_bytes
+from recognize.calibration import Calibration, Chances, chances_of, find_evidence
+from recognize.fusion import WEIGHTS, FusionWeights, default
+from recognize.knowledge import Knowledge
+from recognize.retrieve import anchors_only, text_only, vr_rag_v1, vr_rag_v2
+from recognize.species_lists import OFF_LIST_SHARE, ListPrior, SpeciesList, judged, temperature_of
+from recognize.stages import Queries, Ranking
+from recognize.starter.calibrate import MODES, fit_temperature
+from recognize.starter.cases import Case, lineages_of
+from recognize.starter.fitting import calibration_error
+from recognize.starter.protocol import N_FOLDS
+from recognize.starter.study import ABSENT, Study, read_study
+
+SHARES = (0.01, 0.05, 0.1, 0.2)
+SHOWN = OFF_LIST_SHARE  # for which intervals and confidences are given
+SIZES = (100, 300, 700)
+LISTS = {"North America": "wikipedia_lead_na", "Denmark": "danish_birds", "Nepal": "nepal_thumbs"}
+"""List -> the collection whose species it has."""
+PHOTOS = {
+    "North America": ("nabirds33", "vbet", "cub_singles36"),
+    "Europe": ("euro30_cc", "oiseaux_fr"),
+    "Nepal": ("nepal_thumbs",),
+}
+PAIRS = (
+    ("North America", "North America"), ("North America", "Denmark"), ("Europe", "Denmark"),
+    ("Europe", "North America"), ("Nepal", "Nepal"), ("Nepal", "North America"),
+)  # fmt: skip
+EVERYTHING = 10_000  # species shown of a photo: all that were ranked
+ABSENT_SHARE = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A photo and how the species were ranked for it."""
+
+    photo: int
+    truth: int
+    ranking: Ranking
+    known: IntArray
+
+
+def ask(study: Study, setting: str, weights: Sequence[FusionWeights], photos: IntArray) -> list[Asked]:
+    """Return the rankings of `default` for some photos."""
+    labels, folds = study.collection.labels, study.collection.folds
+    asked: list[Asked] = []
+    for fold in range(N_FOLDS):
+        mine = photos[folds[labels[photos]] == fold]
+        model = study.seen if setting == "seen" else study.folds[fold]
+        knowledge = model.knowledge("three", study.everything)
+        rankings = default(
+            knowledge, model.queries(mine), weights=weights[fold], anchor_pooling="centre", n_shown=EVERYTHING
+        )
+        asked += [
+            Asked(photo=int(photo), truth=int(labels[photo]), ranking=ranking, known=knowledge.known)
+            for photo, ranking in zip(mine, rankings, strict=True)
+        ]
+    return asked
+
+
+def prior_of(study: Study, listed: set[str], share: float) -> ListPrior:
+    """Return what a list of scientific names does to the rankings of the protocol's vocabulary."""
+    names = frozenset(listed & set(study.collection.vocabulary))
+    temperature, _ = temperature_of("starter", "default", "several")
+    return ListPrior(
+        SpeciesList(taxon_ids=names, off_list_share=share), study.collection.vocabulary, temperature=temperature
+    )
+
+
+def rank_of(ranking: Ranking, truth: int) -> int:
+    """Return where the right species stands."""
+    found = np.flatnonzero(ranking.species == truth)
+    return int(found[0]) + 1 if len(found) else ABSENT
+
+
+def compare(asked: Sequence[Asked], prior_for: Callable[[Asked, float], ListPrior]) -> list[str]:
+    """Return the cells of a row: top-1 without and with the list, the difference, top-5."""
+    plain = [rank_of(one.ranking, one.truth) for one in asked]
+    listed = {
+        share: [rank_of(prior_for(one, share).apply(one.ranking, None), one.truth) for one in asked] for share in SHARES
+    }
+    gains = [
+        float(with_list == 1) - float(without == 1) for with_list, without in zip(listed[SHOWN], plain, strict=True)
+    ]
+    gain = measure("gain", gains, [str(one.truth) for one in asked])
+    low, high = gain.micro_interval
+    return [
+        short(hits(plain, 1)),
+        *(short(hits(listed[share], 1)) for share in SHARES),
+        f"{gain.micro:+.3f} ({low:+.3f} to {high:+.3f})",
+        f"{short(hits(plain, 5))} -> {short(hits(listed[SHOWN], 5))}",
+    ]
+
+
+def hits(ranks: Sequence[int], k: int) -> float:
+    """Return the share of ranks within the first k."""
+    return float(np.mean([rank <= k for rank in ranks]))
+
+
+def short(value: float) -> str:
+    """Return a share with three digits."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+HEAD = [
+    "| photos | list | n | species on it | photos on it | top-1 without | " + " | ".join(f"share {s}" for s in SHARES)
+    + f" | gain at {SHOWN} | top-5 without -> with |",
+    "|---" * (8 + len(SHARES)) + "|",
+]  # fmt: skip
+
+
+def regions(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
+    """Return the table of real lists."""
+    lines = ["", f"**lists of regions, {setting}**", "", *HEAD]
+    lists, source = species_of_lists(study), sources(study)
+    for photos, name in PAIRS:
+        some = [one for one in asked if source[one.photo] in PHOTOS[photos]]
+        priors = {share: prior_of(study, lists[name], share) for share in SHARES}
+        on_it = np.mean([study.collection.vocabulary[one.truth] in lists[name] for one in some])
+        n_listed = len(lists[name] & set(study.collection.vocabulary))
+        cells = compare(some, lambda _one, share, priors=priors: priors[share])  # type: ignore[misc]
+        lines.append(
+            f"| {photos} | {name} | {len(some)} | {n_listed} | {short(float(on_it))} | " + " | ".join(cells) + " |"
+        )
+    return lines
+
+
+def at_random(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
+    """Return the table of lists drawn at random for each photo, with its species on them or not."""
+    lines = ["", f"**lists at random, {setting}**", "", *HEAD]
+    names = np.array(study.collection.vocabulary)
+    for size in SIZES:
+        for is_on in (True, False):
+            rng = np.random.default_rng(size)
+            drawn: dict[int, set[str]] = {}
+            for one in asked:
+                others = rng.choice(np.delete(np.arange(len(names)), one.truth), size - is_on, replace=False)
+                drawn[one.photo] = {*names[others], *([names[one.truth]] if is_on else [])}
+            cells = compare(asked, lambda one, share, drawn=drawn: prior_of(study, drawn[one.photo], share))  # type: ignore[misc]
+            on_it = "1.000" if is_on else ".000"
+            lines.append(f"| all | at random | {len(asked)} | {size} | {on_it} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def confidences(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
+    """Return how far confidences can be trusted without a list and with it, on photos that nothing was fitted on."""
+    lines = ["", f"**confidence of the species, {setting}, hidden half, `--off-list-share {SHOWN}`**", ""]
+    lines += [
+        "| photos | list | n | right | mean confidence | calibration error | right with the list | mean | error |"
+    ]
+    lines += ["|---" * 9 + "|"]
+    lists, source = species_of_lists(study), sources(study)
+    parameters = shipped().parameters["several"]
+    lineages = lineages_of(study.collection.vocabulary).all
+    for photos, name in PAIRS:
+        prior = prior_of(study, lists[name], SHOWN)
+        some = [one for one in asked if source[one.photo] in PHOTOS[photos]]
+        sure: tuple[list[float], list[float]] = ([], [])
+        right: tuple[list[bool], list[bool]] = ([], [])
+        for one in some:
+            evidence = find_evidence(
+                one.ranking, one.known, lambda s: [lineages[int(i)] for i in s], temperature=parameters.temperature
+            )
+            chances: Chances = chances_of(evidence, parameters, absent_share=ABSENT_SHARE)
+            after = prior.apply(one.ranking, None)
+            found = prior.chances(
+                one.ranking, after, chances, [lineages[int(i)] for i in judged(one.ranking, after)], None
+            )
+            for at, (ranking, made) in enumerate(((one.ranking, chances), (after, found))):
+                sure[at].append(made.confidence["species"])
+                right[at].append(int(ranking.species[0]) == one.truth)
+        cells = []
+        for confidence, is_right in zip(sure, right, strict=True):
+            error = calibration_error(np.array(confidence), np.array(is_right), min(10, max(1, len(some) // 10)))
+            cells += [short(float(np.mean(is_right))), short(float(np.mean(confidence))), short(error)]
+        lines.append(f"| {photos} | {name} | {len(some)} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def species_of_lists(study: Study) -> dict[str, set[str]]:
+    """Return list -> its species."""
+    return {
+        name: {photo.species for photo in study.collection.photos if photo.source == source}
+        for name, source in LISTS.items()
+    }
+
+
+def sources(study: Study) -> Mapping[int, str]:
+    """Return photo -> its collection."""
+    return {i: photo.source for i, photo in enumerate(study.collection.photos)}
+
+
+def shipped() -> Calibration:
+    """Return the calibration of the starter knowledge."""
+    from data.codec import loads
+
+    return loads(Calibration, read_bytes("calibration.json").decode())
+
+
+Run = Callable[[Knowledge, Queries], list[Ranking]]
+
+
+def temperatures(study: Study) -> list[str]:
+    """Return the temperature of each preset's scores, fitted on photos of new and of trained species, half and half."""
+    lines = ["| preset | anchors | temperature |", "|---|---|---|"]
+    labels, folds = study.collection.labels, study.collection.folds
+    lineages = lineages_of(study.collection.vocabulary)
+    for name, mode in MODES.items():
+        weights = WEIGHTS["starter"][mode]
+        runs: dict[str, Run] = {
+            "default": lambda k, q, w=weights: default(k, q, weights=w, anchor_pooling="centre"),  # type: ignore[misc]
+            "vr-rag-v1": vr_rag_v1,
+            "vr-rag-v2": vr_rag_v2,
+            "text-only": text_only,
+            "anchors-only": anchors_only,
+        }
+        for preset, run in runs.items():
+            groups: tuple[list[Case], list[Case]] = ([], [])
+            for fold, model in enumerate(study.folds):
+                new = np.setdiff1d(study.fold_queries(fold), study.collection.hidden)
+                held = study.held[folds[labels[study.held]] != fold]
+                knowledge = model.knowledge(name, study.everything)
+                for group, photos in zip(groups, (new, held), strict=True):
+                    group += [
+                        Case(truth=int(labels[photo]), ranking=ranking, known=knowledge.known,
+                             kept=study.everything, lineages=lineages)
+                        for photo, ranking in zip(photos, run(knowledge, model.queries(photos)), strict=True)
+                    ]  # fmt: skip
+            lines.append(f"| {preset} | {mode} | {fitted(groups):.3f} |")
+    return lines
+
+
+def fitted(groups: Sequence[Sequence[Case]]) -> float:
+    """Return the temperature; the search spans a factor of 20, cosines need one far below 1."""
+    for unit in (1.0, 0.1, 0.02):
+        scaled = [
+            [replace(case, ranking=replace(case.ranking, scores=case.ranking.scores / unit)) for case in cases]
+            for cases in groups
+        ]
+        found = fit_temperature(scaled)
+        if 0.3 < found < 3.5:
+            break
+    return found * unit
+
+
+def main() -> None:
+    """Measure, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--temperatures", action="store_true")
+    args = parser.parse_args()
+    study = read_study(args.data, args.work)
+    lines = temperatures(study) if args.temperatures else []
+    if not args.temperatures:
+        ships = [WEIGHTS["starter"]["several"]] * N_FOLDS
+        for setting in ("unseen", "seen"):
+            weights = study.nested_weights("three") if setting == "unseen" else ships
+            asked = ask(study, setting, weights, study.asked(setting))
+            lines += regions(study, setting, asked) + at_random(study, setting, asked)
+            hidden = ask(study, setting, ships, study.hidden)
+            lines += confidences(study, setting, hidden)
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

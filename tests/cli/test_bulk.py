@@ -1,0 +1,119 @@
+"""Many photos in one run: killed twice, each has its rows once; memory does not grow with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from cli.resume import ResumableOutput
+
+N_PHOTOS = 400  # the trial with 10,000 is in docs/identify.md
+N_BAD = 3
+TOP = 5
+# 300 photos more would take 120 MB if they were kept, decoded; what threads and caches take varies by some 40 MB.
+MOST_GROWTH_KB = 90 * 1024
+
+
+@pytest.fixture(scope="module")
+def many(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of real photos under new names, some of them damaged."""
+    photos = sorted((shared / "birds" / "photos").rglob("*.jpg"))[::53][:50]
+    folder = tmp_path_factory.mktemp("many")
+    for number in range(N_PHOTOS):
+        below = folder / f"{number // 100}"
+        below.mkdir(exist_ok=True)
+        shutil.copy(photos[number % len(photos)], below / f"{number:04}.jpg")
+    for number in range(N_BAD):
+        (folder / "2" / f"bad-{number}.jpg").write_bytes(b"no picture")
+    return folder
+
+
+def n_lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_killed_twice_each_photo_has_its_rows_once(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
+    out = tmp_path / "names.parquet"
+    rows = tmp_path / "names.parquet.part"
+    asked = ["identify", str(many), "--kb", str(built_kb), "--output", str(out), "--top", str(TOP)]
+    command = [*cli.command(), *asked]
+    for share in (0.2, 0.5):
+        ours = subprocess.Popen(command, env=cli.environment(), stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 200
+        while n_lines(rows) < share * N_PHOTOS * TOP and ours.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        os.kill(ours.pid, signal.SIGKILL)
+        assert ours.wait(timeout=60) == -signal.SIGKILL, "it was over before it could be killed"
+        assert not out.exists()
+    last = cli.run(*asked, "--progress", "jsonl")
+    assert last.exit_code == 7, "the damaged ones could not be read"
+    told = [json.loads(line) for line in last.stderr.splitlines() if line.startswith("{")]
+    assert told[-1]["done"] == told[-1]["total"] < N_PHOTOS * 0.6, "it went on, and did not begin anew"
+
+    table = pandas.read_parquet(out)
+    n_rows = Counter(table["image"])
+    assert set(n_rows) == {str(path) for path in many.rglob("*.jpg")}
+    assert {name: n for name, n in n_rows.items() if n != TOP} == {
+        str(many / "2" / f"bad-{number}.jpg"): 1 for number in range(N_BAD)
+    }
+    assert not table.duplicated(["image", "rank"]).any()
+    assert not rows.exists()
+
+
+def test_memory_does_not_grow_with_the_photos(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
+    def peak_kb(photos: Path, name: str) -> int:
+        # Not `ru_maxrss`: that of a new process begins with what its parent had.
+        run = (
+            "import sys\nfrom cli.main import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+            "peak = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
+            "sys.stderr.write('peak ' + peak.split()[1])"
+        )
+        asked = ["identify", "-q", str(photos), "--kb", str(built_kb), "--output", str(tmp_path / name)]
+        python = Path(cli.command()[0]).with_name("python")
+        done = subprocess.run(
+            [str(python), "-c", run, *asked],
+            env=cli.environment(), capture_output=True, text=True, timeout=240, check=True,
+        )  # fmt: skip
+        return int(done.stderr.rsplit("peak ", 1)[1])
+
+    few = peak_kb(many / "0", "few.jsonl")
+    assert n_lines(tmp_path / "few.jsonl") == N_PHOTOS // 4
+    assert peak_kb(many, "all.jsonl") < few + MOST_GROWTH_KB
+    assert n_lines(tmp_path / "all.jsonl") == N_PHOTOS + N_BAD
+
+
+def test_going_on_reads_rows_one_by_one(tmp_path: Path) -> None:
+    """Some 20 MB of rows take less than a tenth of that."""
+
+    def output() -> ResumableOutput:
+        return ResumableOutput(
+            tmp_path / "out.jsonl",
+            folder=tmp_path / "journals",
+            parameters={},
+            header="",
+            image_of=lambda line: str(json.loads(line)["image"]),
+        )
+
+    n = 2_000
+    with output() as first:
+        for number in range(n):
+            first.add(f"{number}.jpg", json.dumps({"image": f"{number}.jpg", "summary": "x" * 10_000}) + "\n", ok=True)
+    tracemalloc.start()
+    try:
+        with output() as second:
+            assert len(second.done) == n
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (tmp_path / "out.jsonl").stat().st_size / 10
