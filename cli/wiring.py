@@ -324,12 +324,11 @@ def write_card(store: KnowledgeBase, row: Identification, folder: Path) -> Path:
     """Write the page of a photo and return its path: the photo's name, and a hash, since names come again."""
     import recognize
     from cli.cards import card
-    from cli.rows import answer_text
     from data.files import sha256_hex, write_atomic
 
     why = recognize.explain(store, row) if row.candidates else None
     entries = store.species([candidate.taxon_id for candidate in row.candidates])
     path = folder / f"{Path(row.image).stem}-{sha256_hex(row.image)[:8]}.html"
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, card(row, answer_text(row), why, entries, store.anchor_path).encode())
+    write_atomic(path, card(row, why, entries, store.anchor_path).encode())
     return path

@@ -58,12 +58,7 @@ def find_marks(text: str) -> tuple[Mark, ...]:
         >>> [str(mark) for mark in find_marks("A scarlet cap, long bill and white-tipped wings.")]
         ['red crown', 'long bill', 'white wings']
     """
-    found: dict[Mark, None] = {}
-    for words in sentences_of_words(text):
-        for position, word in enumerate(words):
-            look = _LOOK.get(word) or _colour_name(word)
-            if look is not None:
-                found[Mark(look=look, part=_part_near(words, position))] = None
+    found = {mark: None for words in sentences_of_words(text) for mark in _marks_at(words).values()}
     named = {mark.look for mark in found if mark.part}
     return tuple(mark for mark in found if mark.part or mark.look not in named)
 
@@ -75,16 +70,30 @@ def mark_words(text: str, marks: Collection[Mark]) -> tuple[tuple[str, bool], ..
         >>> mark_words("Red cap, white rump.", [Mark(look="red", part="crown")])
         (('Red', True), (' cap, white rump.', False))
     """
-    pieces: list[tuple[str, bool]] = []
+    pieces: list[tuple[str, bool]] = [("", False)]
     for sentence in _SENTENCE.findall(text):
-        looks = {mark.look for mark in find_marks(sentence) if mark in marks}
+        named = [mark in marks for words in sentences_of_words(sentence) for mark in _all_marks(words)]
         for token in _WORD.findall(sentence):
-            is_named = bool(looks) and any(mark.look in looks for mark in find_marks(token))
-            if pieces and pieces[-1][1] == is_named and not is_named:
-                pieces[-1] = (pieces[-1][0] + token, False)
-            else:
+            n_words = sum(map(len, sentences_of_words(token)))  # of a compound
+            is_named = any(named[:n_words])
+            named = named[n_words:]
+            if is_named or pieces[-1][1]:
                 pieces.append((token, is_named))
-    return tuple(pieces)
+            else:
+                pieces[-1] = (pieces[-1][0] + token, False)
+    return tuple(piece for piece in pieces if piece[0])
+
+
+def _all_marks(words: list[str]) -> list[Mark | None]:
+    """Return the mark that each word names, None for most."""
+    found = _marks_at(words)
+    return [found.get(position) for position in range(len(words))]
+
+
+def _marks_at(words: list[str]) -> dict[int, Mark]:
+    """Return the position of each word that names a look -> the mark."""
+    looks = ((position, _LOOK.get(word) or _colour_name(word)) for position, word in enumerate(words))
+    return {position: Mark(look=look, part=_part_near(words, position)) for position, look in looks if look is not None}
 
 
 def _colour_name(word: str) -> str | None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -29,6 +33,7 @@ class Page(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__()
+        self.html = html
         self.sources: list[str] = []
         self.links: list[str] = []
         self.tags: list[str] = []
@@ -42,7 +47,8 @@ class Page(HTMLParser):
         self.links += [values["href"] or ""] if "href" in values else []
 
     def handle_data(self, data: str) -> None:
-        self.shown.append(data)
+        if self.tags[-1:] != ["style"]:
+            self.shown.append(data)
 
     @property
     def text(self) -> str:
@@ -56,37 +62,57 @@ def photo(tmp_path: Path) -> Path:
     return path
 
 
-def page(photo: Path, **changes: object) -> Page:
+OTHER = Candidate(
+    taxon_id="cyanocitta-stelleri", scientific_name="Cyanocitta stelleri", common_name="Steller's Jay", score=3.0,
+    scores={"text_part": 2.5, "visual_part": -0.5, "list": 1.0, "text": 0.4, "visual": 0.2},
+    summary="A blue tail and a black crest.",
+)  # fmt: skip
+
+
+def page(photo: Path, *others: Candidate, **changes: Any) -> Page:
+    """The page of a jay's photo: one candidate with a picture and a vector as anchors, then the others."""
     sha256 = sha256_hex(photo.read_bytes())
     anchor = Anchor(
         anchor_id=sha256, subject_id="cyanocitta-cristata", sha256=sha256,
-        author="A <b>birder</b>", licence="CC BY 4.0", page_url=str(changes.get("page_url", "https://commons.example/File:Jay.jpg")),
+        author="A <b>birder</b>", licence="CC BY 4.0", licence_url="https://cc.example/by/4.0",
+        page_url=changes.pop("page_url", "https://commons.example/File:Jay.jpg"),
     )  # fmt: skip
     candidate = Candidate(
-        taxon_id="cyanocitta-cristata", scientific_name="Cyanocitta cristata", common_name="Blue Jay", score=4.25,
-        scores={"text": 0.5, "visual": None}, summary="Blue <script>alert(1)</script> & a crest.",
+        taxon_id="cyanocitta-cristata", scientific_name="Cyanocitta cristata",
+        common_name=changes.pop("common_name", "Blue Jay"), score=4.25,
+        scores={"text_part": 4.0, "visual_part": 0.25, "text": 0.5, "visual": None},
+        summary="Blue <script>alert(1)</script> & a white crest.",
         anchors=(AnchorMatch(id=sha256, similarity=0.75), AnchorMatch(id="vector", similarity=0.5)),
     )  # fmt: skip
+    candidates = (candidate, *others)
     row = Identification(
-        image=str(photo), answer=Answer(rank="species", name="Cyanocitta cristata"), candidates=(candidate,),
-        preset="default", kb="birds.kb", calibration="abc", reader=changes.get("reader"),  # type: ignore[arg-type]
+        image=str(photo), answer=Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay"),
+        candidates=candidates, preset="default", kb="birds.kb", calibration="abc",
     )  # fmt: skip
-    taxon = Taxon(taxon_id=candidate.taxon_id, scientific_name=candidate.scientific_name, rank="species")
+    anchor_of = changes.pop("is_anchor_of", None)
+    row = replace(row, **changes)
     source = Source(title="Blue jay", url="https://wiki.example/Blue_jay", revision=7, licence="CC BY-SA 4.0")
-    entry = SpeciesEntry(taxon=taxon, source=source, anchors=(anchor,))
-    why = Explanation(image=str(photo), first=candidate, told_apart="Its crest told it apart.")
-    return Page(card(row, "Blue Jay, 90 %", why, [entry], lambda _: photo))
+    entries = [
+        SpeciesEntry(
+            taxon=Taxon(taxon_id=each.taxon_id, scientific_name=each.scientific_name, rank="species"),
+            source=source if each is candidate else None,
+            anchors=(anchor,) if each is candidate else (),
+        )
+        for each in row.candidates
+    ]
+    why = Explanation(image=str(photo), first=candidate, by_scores="It is <ahead>.", is_anchor_of=anchor_of)
+    return Page(card(row, why, entries, lambda _: photo))
 
 
-def test_the_page_says_answer_scores_marks_source_and_credits(photo: Path) -> None:
+def test_the_page_says_answer_scores_source_and_credits(photo: Path) -> None:
     text = page(photo).text
     for said in (
-        "Blue Jay, 90 %",
-        "Its crest told it apart.",
-        "score text 4.250 0.500",
-        "0.750 alike. A <b>birder</b>, CC BY 4.0",
-        "0.500 alike. numbers alone, no picture to credit",
-        "Blue jay, revision 7, CC BY-SA 4.0",
+        "Blue Jay Cyanocitta cristata No measured confidence.",
+        "It is <ahead>.",
+        "1. Blue Jay 4.25 +4.00 +0.25",
+        "0.75 alike A <b>birder</b> , CC BY 4.0",
+        "Compared with 1 picture that is kept as numbers alone, none to show: 0.50 alike.",
+        "Blue jay , revision 7, CC BY-SA 4.0",
         "Preset default, knowledge base birds.kb, calibration abc",
     ):
         assert said in text
@@ -96,33 +122,144 @@ def test_all_pictures_are_in_the_page_and_nothing_else_is_loaded(photo: Path) ->
     found = page(photo)
     assert len(found.sources) == 2
     assert all(source.startswith("data:image/jpeg;base64,") for source in found.sources)
-    assert found.links == ["https://commons.example/File:Jay.jpg", "https://wiki.example/Blue_jay"]
+    assert set(found.tags).isdisjoint(("script", "link", "iframe", "object", "base", "form"))
+    assert "url(" not in found.html
+    assert "@import" not in found.html
+    assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'" in found.html
+    assert found.links == [
+        "https://commons.example/File:Jay.jpg",
+        "https://cc.example/by/4.0",
+        "https://wiki.example/Blue_jay",
+    ]
+
+
+def test_what_a_photo_s_file_says_of_place_and_camera_is_not_in_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "jay.jpg"
+    exif = Image.Exif()
+    exif[0x010F] = "Camera of Somebody"
+    Image.new("RGB", (64, 64), "steelblue").save(path, exif=exif)
+    assert b"Camera of Somebody" in path.read_bytes()
+    pictures = [base64.b64decode(source.partition(",")[2]) for source in page(path).sources]
+    assert pictures
+    assert all(b"Camera of Somebody" not in picture for picture in pictures)
 
 
 def test_text_of_articles_and_authors_is_never_markup(photo: Path) -> None:
-    found = page(photo)
+    found = page(photo, common_name='<i>"Jay"</i> & <script>')
     assert "script" not in found.tags
-    assert "b" not in found.tags
-    assert "Blue <script>alert(1)</script> & a crest." in found.text
+    assert "Blue <script>alert(1)</script> & a white crest." in found.text
+    assert '<i>"Jay"</i> & <script>' in found.text
 
 
 def test_an_address_that_is_none_of_the_web_is_no_link(photo: Path) -> None:
-    assert page(photo, page_url="javascript:alert(1)").links == ["https://wiki.example/Blue_jay"]
+    assert "javascript:alert(1)" not in page(photo, page_url="javascript:alert(1)").links
 
 
-def test_what_the_reader_chose_is_said_with_its_reason(photo: Path) -> None:
-    text = page(photo, reader=Reading(choice=None, agreement=0.5, reason="It is a heron.")).text
-    assert "The reader chose none of these , agreement 0.50: It is a heron." in text
+def test_the_marks_that_differ_stand_side_by_side_and_are_marked_in_the_text(photo: Path) -> None:
+    found = page(photo, OTHER)
+    assert "Unlike Blue Jay Steller's Jay Blue Jay crest black white other marks blue tail -" in found.text
+    assert re.findall("<mark>(.*?)</mark>", found.html) == ["white", "blue", "black"]
+    assert re.findall("<li>(.*?)</li>", found.html) == ["white crest"]
+    assert "same genus" in found.text
+
+
+def test_a_mark_that_only_some_of_the_others_lack_says_of_how_many(photo: Path) -> None:
+    third = replace(OTHER, taxon_id="c", scientific_name="Aphelocoma californica", summary="A white crest.")
+    assert "white crest 1 of 2" in page(photo, OTHER, third).text
+
+
+def test_species_without_a_description_are_said_to_have_none(photo: Path) -> None:
+    text = page(photo, replace(OTHER, summary=None)).text
+    assert "Marks cannot be compared: no description of Steller's Jay." in text
+    assert "The knowledge base has no description of it." in text
+
+
+def test_each_stage_s_part_of_the_score_has_a_bar_as_long_as_it_is_large(photo: Path) -> None:
+    found = page(photo, OTHER)
+    assert "2. Steller's Jay 3.00 +2.50 -0.50 +1.00" in found.text
+    widths = re.findall(r'<i class="(bar|bar less)" style="width:(\d+)%">', found.html)
+    assert widths == [("bar", "100"), ("bar", "6"), ("bar", "62"), ("bar less", "12"), ("bar", "25")]
+
+
+def test_the_candidate_that_a_reader_chose_is_what_the_others_are_held_against(photo: Path) -> None:
+    chosen = Answer(rank="species", name="Cyanocitta stelleri", common_name="Steller's Jay")
+    reading = Reading(choice="cyanocitta-stelleri", agreement=2 / 3, margin=1.25, reason="A <black> crest.")
+    text = page(photo, OTHER, answer=chosen, reader=reading).text
+    assert "Species, chosen by the reader Steller's Jay" in text
+    assert "The reader chose Steller's Jay A <black> crest. 67 % of its readings chose so" in text
+    assert "1.2 nats likelier" in text
+    assert "Unlike Steller's Jay Blue Jay Steller's Jay crest white black" in text
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (Reading(choice=None, agreement=1.0, reason="A heron."), "chose none of the candidates A heron. All of its"),
+        (Reading(choice=None, agreement=0.0, reason="no reply"), "The reader gave no answer: no reply"),
+        (Reading(choice="cyanocitta-cristata", agreement=1.0), "The reader chose Blue Jay It gave no reason."),
+    ],
+)
+def test_what_the_reader_said_is_told(photo: Path, reading: Reading, said: str) -> None:
+    assert said in page(photo, reader=reading).text
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, absent=0.05),
+         "Blue Jay Cyanocitta cristata 83 % sure. When measured, 83 % of such answers were right"),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, absent=0.4),
+         "of birds in the knowledge base. 40 % likely that the bird is none of this knowledge base."),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=1.0), "over 99 % sure."),
+        (Answer(rank="genus", name="Cyanocitta", confidence=0.6, absent=0.1),
+         "No species is sure enough: its genus Cyanocitta sp. 60 % sure."),
+        (Answer(rank="family", name="Corvidae", confidence=0.6, absent=0.1),
+         "No species is sure enough: its family Corvidae 60 % sure."),
+        (Answer(rank="none", name="", confidence=0.7, absent=0.7),
+         "Not in this knowledge base 70 % likely that none of its species is shown."),
+        (Answer(rank="none", name="", absent=0.3), "Cannot be told Neither species nor genus nor family is sure"),
+    ],
+)  # fmt: skip
+def test_the_head_says_how_sure_the_answer_is(photo: Path, answer: Answer, said: str) -> None:
+    assert said in page(photo, answer=answer).text
+
+
+@pytest.mark.parametrize(("rank", "tag"), [("species", "the answer"), ("genus", "the best match")])
+def test_only_an_answer_is_called_one(photo: Path, rank: str, tag: str) -> None:
+    answer = Answer(rank=rank, name="Cyanocitta cristata")  # type: ignore[arg-type]
+    found = page(photo, answer=answer)
+    assert re.findall('<span class="tag is">(.*?)</span>', found.html) == [tag]
+
+
+def test_a_photo_that_was_looked_up_is_no_proof_of_anything(photo: Path) -> None:
+    text = page(photo, is_anchor_of="cyanocitta-cristata").text
+    assert "This photo is itself an anchor of Blue Jay, or looks the same as one" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Cyanocitta stelleri", "Without the species list the answer were Cyanocitta stelleri."),
+        ("Cyanocitta cristata", "The answer is the same without the species list."),
+    ],
+)
+def test_what_a_species_list_did_to_the_answer_is_said(photo: Path, name: str, said: str) -> None:
+    assert said in page(photo, answer_without_list=Answer(rank="species", name=name)).text
+
+
+def test_place_and_date_stand_below_the_photo(photo: Path) -> None:
+    assert (
+        "jay <1>.jpg 47.6062, -122.3321 2026-05-01" in page(photo, place=(47.6062, -122.3321), date="2026-05-01").text
+    )
 
 
 def test_a_photo_that_is_gone_leaves_words_in_its_place(photo: Path, tmp_path: Path) -> None:
-    html = card(
-        Identification(image=str(tmp_path / "gone.jpg"), answer=Answer(rank="none", name="")), "cannot tell", None, [],
-        lambda _: photo,
-    )  # fmt: skip
-    assert "(the photo cannot be read)" in Page(html).text
+    row = Identification(image=str(tmp_path / "gone.jpg"), answer=Answer(rank="none", name=""))
+    assert "(the photo cannot be read)" in Page(card(row, None, [], lambda _: photo)).text
 
 
 def test_a_photo_with_an_error_says_which(photo: Path) -> None:
     row = Identification(image="broken.jpg", status="error", error="truncated at <byte 7>")
-    assert "error: truncated at <byte 7>" in Page(card(row, "no answer", None, [], lambda _: photo)).text
+    text = Page(card(row, None, [], lambda _: photo)).text
+    assert "No answer This photo could not be read truncated at <byte 7>" in text
+    assert "Photo broken.jpg." in text
