@@ -174,7 +174,7 @@ def test_the_id_of_a_list_tells_it_from_others_and_heeds_no_order():
     assert one.id == SpeciesList(taxon_ids=frozenset(["b", "a"]), quarters={"a": frozenset([2, 1])}).id
     others = [
         replace(one, taxon_ids=frozenset(["a"])),
-        replace(one, off_list_share=0.1),
+        replace(one, off_list_share=0.2),
         replace(one, quarters={"a": frozenset([1])}),
     ]
     assert len({one.id, *(other.id for other in others)}) == 4
