@@ -145,27 +145,28 @@ class CotrrReranker:
         await all_of([self._prepare(photo, job, parts) for photo in photos])
         judged = [photo for photo in photos if photo.error is None]
         by_index = {photo.index: photo for photo in judged}
-        n, failed = len(judged), self.tally.n_failed_windows
-        n_windows = 0
-        last: list[float] = []  # the scores of the window that was ranked last: all there is where it is the only one
+        n = len(judged)
+        came: list[list[float] | None] = []  # of each window the scores, or that no ranking of it came
 
         async def rank(shown: Sequence[int]) -> Sequence[int]:
-            nonlocal last, n_windows
-            n_windows += 1
-            last = await self._window(job, [by_index[i] for i in shown], parts, bill)
-            order = sorted(range(len(shown)), key=lambda place: (-last[place], place))
+            scores = await self._window(job, [by_index[i] for i in shown], parts, bill)
+            came.append(scores)
+            if scores is None:
+                self.tally.n_failed_windows += 1
+                return shown
+            order = sorted(range(len(shown)), key=lambda place: (-scores[place], place))
             return [shown[place] for place in order]
 
         start = [photo.index for photo in judged]
         order = await rank_in_windows(start, size=settings.size, step=settings.stride, rank=rank)
-        if n_windows and self.tally.n_failed_windows - failed >= n_windows:
+        if came and all(scores is None for scores in came):
             raise MalformedAnswer(f"no ranking of the photos of {job.query_id} came")
         if settings.form == "one-call" and settings.evaluates:
             n_evaluated = sum(photo.evaluation is not None for photo in judged)
             self.tally.n_evaluated += n_evaluated
             self.tally.n_not_evaluated += n - n_evaluated
-        if n_windows == 1:
-            return dict(zip(start, last, strict=True))
+        if len(came) == 1 and came[0] is not None:
+            return dict(zip(start, came[0], strict=True))
         return {index: float(n - place) for place, index in enumerate(order)}
 
     async def _deconstruct(self, job: Job, bill: _Bill) -> QueryParts | None:
@@ -200,11 +201,10 @@ class CotrrReranker:
 
     # --- rankings -------------------------------------------------------------------------------------------------
 
-    async def _window(self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, bill: _Bill) -> list[float]:
-        """Return the score of each photo of a window, from all orders that it was shown in.
-
-        A window that no ranking came of keeps its order: its scores fall with the place.
-        """
+    async def _window(
+        self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, bill: _Bill
+    ) -> list[float] | None:
+        """Return the score of each photo of a window, from all orders that it was shown in; None if no ranking came."""
         tally, n = self.tally, len(photos)
         tally.n_windows += 1
         if n == 1 and not (self._settings.form == "one-call" and self._settings.evaluates):
@@ -225,8 +225,7 @@ class CotrrReranker:
             (order, ranks) for order, ranks in zip(shown, await all_of([one(o) for o in shown]), strict=True) if ranks
         ]
         if not came:
-            tally.n_failed_windows += 1
-            return [float(n - place) for place in range(n)]
+            return None
         if len(came) == len(shown):
             tally.add_bias(position_bias(shown, [ranks for _, ranks in came]))
         scores = fused([ranks for _, ranks in came], self._settings.fusion)

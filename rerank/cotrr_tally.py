@@ -37,14 +37,14 @@ class CotrrTally:
     parts: dict[str, QueryParts] = field(default_factory=dict)
     """Query id -> its parts."""
     failures: list[FieldmarkError] = field(default_factory=list)
-    """Why photos or whole queries could not be judged, in the order in which it happened."""
+    """Why photos, rankings or whole queries could not be had, in the order in which it happened; all that failed."""
     effects: list[float] = field(default_factory=list)
     agreements: list[float] = field(default_factory=list)
 
     @property
     def is_whole(self) -> bool:
         """Whether every query went through as asked; mended lists do, what stayed in its old order does not."""
-        return not (self.failures or self.n_failed_windows or self.n_failed_rankings or self.n_not_deconstructed)
+        return not self.failures
 
     @property
     def bias(self) -> PositionBias:

@@ -44,6 +44,31 @@ def test_a_large_photo_is_made_smaller(tmp_path, name):
         assert (sent.format, sent.size) == ("JPEG", (512, 256))
 
 
+def test_a_file_with_padding_between_its_segments_keeps_its_pixels_too(tmp_path):
+    """Any number of 0xFF may stand before a marker."""
+    with_exif(tmp_path / "plain.jpg", noise(200, 100), orientation=1)
+    content = (tmp_path / "plain.jpg").read_bytes()
+    at = content.index(b"\xff\xdb")  # the first table
+    (tmp_path / "padded.jpg").write_bytes(content[:at] + b"\xff\xff\xff" + content[at:])
+    assert jpeg_of(tmp_path / "padded.jpg") == jpeg_of(tmp_path / "plain.jpg")
+
+
+@pytest.mark.parametrize(("width", "height", "quality"), [(800, 800, 97), (100, 1100, 75)])
+def test_a_jpeg_that_is_too_large_in_bytes_or_pixels_is_made_anew(tmp_path, width, height, quality):
+    noise(width, height).save(tmp_path / "a.jpg", quality=quality)
+    sent = jpeg_of(tmp_path / "a.jpg")
+    assert len(sent) < (tmp_path / "a.jpg").stat().st_size
+    with Image.open(io.BytesIO(sent)) as made:
+        assert max(made.size) <= 1024
+
+
+@pytest.mark.parametrize("mode", ["L", "CMYK"])
+def test_what_is_no_rgb_goes_out_as_rgb(tmp_path, mode):
+    noise(200, 100).convert(mode).save(tmp_path / "a.jpg")
+    with Image.open(io.BytesIO(jpeg_of(tmp_path / "a.jpg"))) as sent:
+        assert (sent.mode, sent.size) == ("RGB", (200, 100))
+
+
 def test_what_is_cut_off_or_no_picture_is_refused(tmp_path):
     noise(200, 100).save(tmp_path / "a.jpg")
     (tmp_path / "cut.jpg").write_bytes((tmp_path / "a.jpg").read_bytes()[:2000])

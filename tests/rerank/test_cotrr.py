@@ -280,6 +280,7 @@ def test_a_reply_that_is_no_use_is_asked_for_again_with_what_was_wrong(folder):
     rows, reranker, server = run(react, job_of(4), folder, settings=cotrr_settings("paper"))
     assert ids(rows) == by_level(4)
     assert (reranker.tally.n_asked_again, reranker.tally.n_useless, reranker.tally.is_whole) == (1, 0, True)
+    assert server.calls[-1].payload["max_tokens"] == server.calls[-2].payload["max_tokens"]
     last = server.calls[-1].payload["messages"]
     assert [message["role"] for message in last] == ["user", "assistant", "user"]
     assert "could not be used: expected a ranking" in last[-1]["content"]
@@ -317,6 +318,36 @@ def test_a_window_without_a_ranking_keeps_its_order_and_is_counted(folder):
     assert not reranker.tally.is_whole
 
 
+def test_windows_of_another_query_that_fail_at_the_same_time_do_not_fail_this_one(folder):
+    """Two windows each; q2 gets no ranking at all, and q1 gets its own when q2 has failed."""
+    script, q2_failed = Script(), threading.Event()
+
+    def react(call):
+        reply = script(call)
+        if "ranking" not in call.payload["response_format"]["json_schema"]["schema"]["properties"]:
+            return reply
+        if "toads" in call.text:
+            return "{}"
+        assert q2_failed.wait(60)
+        return reply
+
+    async def main(reranker):
+        async def other():
+            rows = await reranker.rank(replace(job_of(12), query_id="q2", text="toads"))
+            q2_failed.set()
+            return rows
+
+        return await asyncio.gather(reranker.rank(job_of(12)), other())
+
+    settings = CotrrSettings(n_orders=1, window=10, step=5)
+    with OpenAIServer(react) as server, connected(server) as chat:
+        reranker = CotrrReranker(chat, settings=settings, root=folder)
+        rows, failed = asyncio.run(main(reranker))
+        reranker.close()
+    assert {row.status for row in rows} == {"ok"} and {row.status for row in failed} == {"error"}
+    assert reranker.tally.n_failed_windows == 2
+
+
 def test_one_order_that_fails_leaves_the_ranking_to_the_others_and_is_counted(folder):
     react = changed(lambda kind, *_: Answer(text=None, refusal="No.") if kind == "rank" else None)
     calls = []
@@ -330,7 +361,7 @@ def test_one_order_that_fails_leaves_the_ranking_to_the_others_and_is_counted(fo
 
     rows, reranker, _ = run(once, job_of(4), folder, settings=CotrrSettings(n_orders=3))
     assert ids(rows) == by_level(4)
-    assert (reranker.tally.n_failed_rankings, reranker.tally.n_declined) == (1, 1)
+    assert (reranker.tally.n_failed_rankings, reranker.tally.n_declined, reranker.tally.is_whole) == (1, 1, False)
     assert reranker.tally.bias.effect is None  # not all orders came
 
 
@@ -401,6 +432,34 @@ def test_in_one_call_photos_without_an_evaluation_are_ranked_and_counted(folder)
     assert ids(rows) == by_level(4)
     assert sum(row.evaluation is None for row in rows) == reranker.tally.n_not_evaluated == 2
     assert not [row.evaluation for row in rows if row.evaluation and "no match" in row.evaluation]
+
+
+def test_a_photo_keeps_the_evaluation_of_the_order_that_had_one(folder):
+    """In one call and two orders: of each photo one of the two replies says nothing."""
+
+    def spoil(kind, number, reply):
+        payload = json.loads(reply)
+        payload["evaluations"] = payload["evaluations"][: 2 if number == 1 else 0]
+        return json.dumps(payload)
+
+    settings = replace(cotrr_settings("authors"), n_orders=2)
+    rows, reranker, _ = run(changed(spoil), job_of(4), folder, settings=settings)
+    assert sum(row.evaluation is not None for row in rows) == reranker.tally.n_evaluated == 2
+
+
+def test_more_than_there_are_are_not_asked_for(folder):
+    settings = CotrrSettings(form="one-call", n_orders=1, top_n=10)
+    _, reranker, server = run(Script(), job_of(4), folder, settings=settings)
+    assert "the numbers of all 4 photos" in server.calls[0].text
+    assert reranker.tally.repairs.n_gaps == 0
+
+
+def test_long_reasons_are_cut_before_they_fill_the_prompt(folder):
+    def spoil(kind, _, reply):
+        return reply.replace("level", "a word of many " * 100 + "level") if kind == "evaluate" else None
+
+    rows, _, _ = run(changed(spoil), job_of(1), folder, settings=cotrr_settings("paper", "evaluation"))
+    assert len(rows[0].evaluation) < 350 and rows[0].evaluation.endswith("…)")
 
 
 def test_a_note_cannot_end_the_block_of_notes(folder):

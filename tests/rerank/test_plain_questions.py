@@ -1,11 +1,16 @@
 """Questions by rule, and the kinds of queries by their words."""
 
 import csv
+import tempfile
+from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
-from data.records import QueryPart
-from rerank.plain_questions import direct_question, plain_questions
+from data.records import Job, JobImage, QueryPart
+from rerank import rerank
+from rerank.plain_questions import NEGATION, direct_question, plain_questions
 from rerank.routing import kind_of_query
 
 CREST = QueryPart(kind="term", text="crest", name="crest", looks="Feathers that stand up on the head.")
@@ -57,6 +62,44 @@ def test_colours_that_belong_to_one_part_stay_together():
 def test_a_description_is_cut_between_things_and_not_between_their_colours(query, expected):
     bill = QueryPart(kind="term", text="bill", name="bill", looks="")
     assert [one.statement for one in plain_questions(query, (CREST, bill), uses_looks=False)] == expected
+
+
+def test_encoders_are_asked_all_questions_whatever_they_say():
+    """Asking them costs nothing, so there is nothing to save by stopping at a sure no."""
+    parts = [CREST]
+    with tempfile.TemporaryDirectory() as folder:
+        Image.new("RGB", (48, 48), "blue").save(Path(folder) / "a.png")
+        job = Job(query_id="q", text="a crest, a bill", candidates=(JobImage(image_id="a", path="a.png", score=1.0),))
+        found = rerank(job, "decompose", encoder=SureOfNo(), parts=lambda _: parts, root=folder)
+    assert [one.probability < 0.05 for one in found[0].questions] == [True, True]
+
+
+class SureOfNo:
+    """An encoder to which every photo is a photo of a bird and nothing else."""
+
+    name = space = "sure of no"
+    dim = 2
+    max_tokens = None
+
+    def encode_images(self, images):
+        return np.array([[1.0, 0.0]] * len(images), dtype=np.float32)
+
+    def encode_texts(self, texts):
+        return np.array([[1.0 if text == NEGATION else -1.0, 0.0] for text in texts], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("a heron swallowing a frog", "behavior"),
+        ("a king eider", "species"),  # no act, though it ends like one
+        ("a wren on a fence", "context"),
+        ("an immature gull feeding on a beach", "behavior"),
+        ("an albino robin", "appearance"),
+    ],
+)
+def test_the_kind_of_a_query_is_the_first_that_its_words_speak_of(query, kind):
+    assert kind_of_query(query) == kind
 
 
 def test_kinds_of_queries_are_told_as_often_as_the_docs_say(shared):

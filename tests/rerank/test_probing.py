@@ -44,15 +44,12 @@ def test_two_pictures_tell_what_a_server_gives(red, blue, abilities):
 
 
 def test_a_model_that_thinks_is_asked_again_with_room_and_stays_known_as_one():
-    def answer(text):
-        def react(request):
-            return reply(text) if request.max_tokens > 100 else reply("<think>Hm", is_scored=False, finish="length")
+    def react(request):
+        if request.max_tokens < 100:
+            return reply("<think>Hm", is_scored=False, finish="length")
+        return reply("Yes" if request.messages[0].images == (picture_of("red"),) else "No")
 
-        return react
-
-    chat = ScriptedChat(
-        lambda request: answer("Yes" if request.messages[0].images == (picture_of("red"),) else "No")(request)
-    )
+    chat = ScriptedChat(react)
     abilities = asyncio.run(probe(chat))
     # The thoughts of the second reply came apart from it: the first one alone told of them.
     assert (abilities.gives_logprobs, abilities.is_thinking, abilities.tells_colours) == (True, True, True)

@@ -1,9 +1,11 @@
 """Similarity re-ranking: what the query is made of."""
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from data.errors import BadInput, ConfigError, UsageError
+from data.images import read_image
 from data.records import Job, JobImage
 from recognize import load_encoders
 from rerank import METHODS, SimilarityReranker, rerank
@@ -45,6 +47,18 @@ def test_text_and_reference_image_count_together(folder):
     both = job("ignored: blue", reference_image="yellow.png", modification="with a red crown")
     ranked = SimilarityReranker(encoder, root=folder).rerank(both)
     assert {image.image_id for image in ranked[:2]} == {"yellow", "red"}
+
+
+def test_scores_are_cosines_also_where_text_and_reference_image_count_together(folder):
+    encoder = load_encoders("plain").text_image[0]
+    both = job("", reference_image="yellow.png", modification="with a red crown")
+    query = (
+        encoder.encode_texts(["with a red crown"])[0] + encoder.encode_images([read_image(folder / "yellow.png")])[0]
+    )
+    scores = {row.image_id: row.score for row in SimilarityReranker(encoder, root=folder).rerank(both)}
+    for colour in COLOURS:
+        seen = encoder.encode_images([read_image(folder / f"{colour}.png")])[0]
+        assert scores[colour] == pytest.approx(float(seen @ query / np.linalg.norm(query)), abs=1e-6)
 
 
 def test_a_text_of_unknown_words_keeps_the_first_stage(folder):

@@ -1,0 +1,90 @@
+"""Jobs out of files and folders, and runs as TREC has them."""
+
+import json
+
+import pytest
+from PIL import Image
+
+from data.errors import BadInput, NothingReadable, UsageError
+from data.records import Job, JobImage, RankedImage
+from rerank.job import check_ids, job_line, job_of_folder, read_jobs, trec_lines
+
+
+def row(image_id, rank, score):
+    return RankedImage(query_id="q", image_id=image_id, rank=rank, score=score, first_stage_rank=rank)
+
+
+def test_equal_scores_of_a_run_are_told_apart_by_a_millionth_and_others_stay_as_they_are():
+    rows = [row("a", 1, 90.0), row("b", 2, 90.0), row("c", 3, 90.0), row("d", 4, 12.5)]
+    scores = [float(line.split()[4]) for line in trec_lines(rows, tag="t")]
+    assert scores == [90.0, 89.999999, 89.999998, 12.5]
+
+
+def test_a_tie_never_reaches_past_the_score_below_it():
+    rows = [row("a", 1, 0.0000015), row("b", 2, 0.0000015), row("c", 3, 0.0000010)]
+    scores = [float(line.split()[4]) for line in trec_lines(reversed(rows), tag="t")]
+    assert scores == sorted(scores, reverse=True) and len(set(scores)) == 3
+
+
+def test_a_line_has_the_columns_of_trec():
+    assert list(trec_lines([row("a", 1, 2.5)], tag="mine")) == ["q Q0 a 1 2.5 mine"]
+
+
+@pytest.mark.parametrize(("query_id", "image_id"), [("a query", "a"), ("q", "my photo.jpg"), ("", "a"), ("q", "a\n")])
+def test_an_id_that_no_run_can_hold_is_found_before_the_run(query_id, image_id):
+    job = Job(query_id=query_id, text="x", candidates=(JobImage(image_id=image_id, path="a", score=0.0),))
+    with pytest.raises(BadInput, match="cannot stand in a TREC run"):
+        check_ids([job])
+
+
+def test_jobs_come_back_as_they_were_written(tmp_path):
+    image = JobImage(image_id="a", path="ä.jpg", score=0.25)
+    jobs = [
+        Job(query_id="1", text="a puffin", candidates=(image,), relevant=("a",)),
+        Job(query_id="2", text="", candidates=(image,), reference_image="b.jpg", modification="older"),
+    ]
+    (tmp_path / "jobs.jsonl").write_text("\n".join(job_line(job) for job in jobs) + "\n\n", encoding="utf-8")
+    assert read_jobs(tmp_path / "jobs.jsonl") == jobs
+
+
+LINE = {"query_id": "1", "text": "x", "candidates": [{"image_id": "a", "path": "a.jpg", "score": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([LINE, LINE], "line 2: the query '1' stands in line 1 too"),
+        ([LINE, {"query_id": "2"}], "line 2: "),
+        ([{**LINE, "candidates": LINE["candidates"] * 2}], "line 1: .* names the image 'a' twice"),
+        ([], "holds no job"),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_jobs_is_said_with_its_line(tmp_path, lines, message):
+    (tmp_path / "jobs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(BadInput, match=message):
+        read_jobs(tmp_path / "jobs.jsonl")
+
+
+def test_a_folder_is_a_job_of_all_photos_below_it_under_names_that_a_run_can_hold(tmp_path):
+    (tmp_path / "a b").mkdir()
+    for name in ("z.png", "a b/x y.jpg"):
+        Image.new("RGB", (20, 20), "red").save(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("no photo")
+    job = job_of_folder(tmp_path, " A Puffin, young! ")
+    assert (job.query_id, job.text) == ("a-puffin-young", "A Puffin, young!")
+    assert sorted(image.image_id for image in job.candidates) == ["a%20b/x%20y.jpg", "z.png"]
+    check_ids([job])
+
+
+def test_a_query_in_another_script_has_an_id_too(tmp_path):
+    Image.new("RGB", (20, 20), "red").save(tmp_path / "a.png")
+    assert job_of_folder(tmp_path, "?!").query_id == "query"
+    assert job_of_folder(tmp_path, "синица").query_id == "синица"
+    assert len(job_of_folder(tmp_path, "long " * 100).query_id) <= 60
+
+
+def test_a_folder_without_photos_and_an_empty_query_are_refused(tmp_path):
+    with pytest.raises(NothingReadable, match="no photo in"):
+        job_of_folder(tmp_path, "x")
+    with pytest.raises(UsageError, match="the query is empty"):
+        job_of_folder(tmp_path, " ")

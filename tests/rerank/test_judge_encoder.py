@@ -1,0 +1,94 @@
+"""The encoders as the judge, with encoders that are tables: what is compared with what."""
+
+import asyncio
+import math
+import os
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.records import Question
+from rerank import EncoderJudge
+
+CREST = Question(question="Is there a crest?", statement="a crest", negation="a photo of a bird")
+
+
+class TableEncoder:
+    """Texts by a table, everything else is the zero vector; photos are the first axis."""
+
+    name = space = "table"
+    dim = 2
+    max_tokens = None
+
+    def __init__(self, texts):
+        self.texts, self.n_images, self.asked = texts, 0, []
+
+    def encode_images(self, images):
+        self.n_images += len(images)
+        return np.array([[1.0, 0.0]] * len(images), dtype=np.float32)
+
+    def encode_texts(self, texts):
+        self.asked += texts
+        return np.array([self.texts.get(text, (0.0, 0.0)) for text in texts], dtype=np.float32)
+
+
+@pytest.fixture
+def photo(tmp_path):
+    Image.new("RGB", (48, 48), "red").save(tmp_path / "a.png")
+    return tmp_path / "a.png"
+
+
+def judged(encoders, photo, question=CREST, *, query="a crested bird", context="", scale=10.0):
+    judge = EncoderJudge(encoders, scale=scale)
+    return asyncio.run(judge.judge(judge.look(photo), question, query=query, context=context, earlier=()))
+
+
+def test_the_probability_is_the_softmax_of_two_cosines(photo):
+    found = judged([TableEncoder({"a crest": (0.6, 0.8), "a photo of a bird": (0.5, 0.0)})], photo)
+    expected = math.exp(6) / (math.exp(6) + math.exp(5))
+    assert found.probability == pytest.approx(expected) and (found.answer, found.cost_usd) == ("yes", 0.0)
+
+
+def test_several_encoders_count_alike_and_one_that_understands_nothing_not_at_all(photo):
+    sure, unsure = TableEncoder({"a crest": (1.0, 0.0)}), TableEncoder({"a crest": (0.0, 1.0)})
+    one = judged([sure], photo).probability
+    assert judged([sure, unsure], photo).probability == pytest.approx((one + 0.5) / 2)
+    assert judged([sure, TableEncoder({})], photo).probability == pytest.approx(one)
+
+
+def test_what_no_encoder_understands_cannot_be_told(photo):
+    found = judged([TableEncoder({"a photo of a bird": (1.0, 0.0)})], photo)
+    assert (found.probability, found.answer, found.obtained_by) == (None, None, "unclear")
+    assert "a crest" in found.note
+
+
+def test_a_direct_question_takes_the_context_in_and_no_other_does(photo):
+    encoder = TableEncoder({"a crest. A tuft.": (1.0, 0.0), "a crest": (0.0, 1.0)})
+    assert judged([encoder], photo, query=" a crest ", context="A tuft.").answer == "yes"
+    assert judged([encoder], photo, context="A tuft.").answer == "no"
+    assert judged([encoder], photo, query="a crest").answer == "no"
+
+
+def test_a_photo_is_encoded_once_until_it_changes(photo):
+    encoder = TableEncoder({})
+    judge = EncoderJudge([encoder])
+    assert judge.look(photo) is judge.look(photo)
+    Image.new("RGB", (48, 52), "blue").save(photo)
+    os.utime(photo, ns=(1, 1))
+    judge.look(photo)
+    assert encoder.n_images == 2
+
+
+def test_a_text_is_encoded_once(photo):
+    encoder = TableEncoder({})
+    judge = EncoderJudge([encoder])
+    for _ in range(3):
+        asyncio.run(judge.judge(judge.look(photo), CREST, query="x", context="", earlier=()))
+    assert sorted(encoder.asked) == ["a crest", "a photo of a bird"]
+
+
+@pytest.mark.parametrize(("encoders", "scale"), [([], 10.0), ([TableEncoder({})], 0.0), ([TableEncoder({})], math.nan)])
+def test_a_judge_without_encoders_or_scale_is_refused(encoders, scale):
+    with pytest.raises(ValueError, match="expected at least one encoder and a scale above 0"):
+        EncoderJudge(encoders, scale=scale)
