@@ -60,8 +60,8 @@ def card(
 
 def _photo(row: Identification, said: str) -> str:
     words = [Path(row.image).name]
-    if row.place is not None:
-        words.append("{:.4f}, {:.4f}".format(*row.place))
+    if row.place is not None:  # not nearer: pages are passed on, and a rare bird's place should not be
+        words.append("near {:.1f}, {:.1f}".format(*row.place))
     if row.date is not None:
         words.append(row.date)
     caption = "<br>".join(escape(word) for word in words)
@@ -81,8 +81,8 @@ def _focus(row: Identification) -> tuple[int, bool]:
 
 
 def _foot(row: Identification) -> str:
-    said = [f"Photo {row.image}."]
-    if row.status == "ok":
-        said.append(f"Preset {row.preset}, knowledge base {row.kb}, calibration {row.calibration or 'none'}.")
-        said.append("Pictures and texts are their authors', under the licences named beside them.")
-    return f"<footer class=small>{escape(' '.join(said))}</footer>"
+    if row.status == "error":
+        return ""
+    said = f"Preset {row.preset}, knowledge base {Path(row.kb).name}, calibration {row.calibration or 'none'}."
+    whose = "Pictures and texts are their authors', under the licences named beside them."
+    return f"<footer class=small>{escape(said)} {whose}</footer>"

@@ -75,7 +75,7 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
             tags = ["<span class=tag>same genus</span>"] if each.genus == against.genus else []
             found = contrasts.get(each.rank)
             told = _table(found, each.name, against.name) if found else _no_text(each, against)
-            highlighted = list(found.only_theirs) if found else []
+            highlighted = [mark for mark in found.only_theirs if mark.part] if found else []
         kind = "candidate chosen" if each is against and is_answer else "candidate"
         parts.append(
             f'<section class="{kind}">{_title(each, tags)}{_pictures(each, anchor_file)}{told}'
@@ -95,17 +95,16 @@ def scores(shown: Sequence[Shown], because: str) -> str:
 
     stages = [stage for stage in STAGE_NAMES if any(stage in each.parts for each in shown)]
     longest = max((abs(part) for each in shown for part in each.parts.values()), default=0.0) or 1.0
-    heads = "".join(f"<th>{escape(STAGE_NAMES[stage].removeprefix('the '))}</th>" for stage in stages)
-    lines = []
-    for each in shown:
-        cells = "".join(f"<td>{_bar(each.parts.get(stage), longest)}</td>" for stage in stages)
-        name = f"{each.rank}. {escape(each.name)}"
-        lines.append(f"<tr><th>{name}</th><td><b>{each.candidate.score:.2f}</b></td>{cells}</tr>")
+    heads = [STAGE_NAMES[stage].removeprefix("the ") for stage in stages]
+    lines = [
+        (each, [f"<b>{each.candidate.score:.2f}</b>", *(_bar(each.parts.get(stage), longest) for stage in stages)])
+        for each in shown
+    ]
     return (
-        f"<section class=scores><h2>How they score</h2><p>{escape(because)}</p><table><thead><tr><th></th>"
-        f"<th>score</th>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table><p class=small>The score, and what "
-        "each kind of evidence gave to it. Scores rank the candidates of this photo; they are no probabilities, and "
-        f"do not compare photos.</p>{_similarities(shown)}</section>"
+        f"<section class=scores><h2>How they score</h2><p>{escape(because)}</p>"
+        f"{_table_of(['score', *heads], lines)}<p class=small>The score, and what each kind of evidence gave to it. "
+        "Scores rank the candidates of this photo; they are no probabilities, and do not compare photos.</p>"
+        f"{_similarities(shown)}</section>"
     )
 
 
@@ -196,14 +195,22 @@ def _similarities(shown: Sequence[Shown]) -> str:
     given = {name for each in shown for name in each.candidate.scores if not name.endswith("_part") and name != "list"}
     encoders = sorted(given.difference(_SCORES_SAID))
     names = [name for name in _SCORES_SAID if name in given] + (encoders if len(encoders) > 1 else [])
-    heads = "".join(f"<th>{escape(_SCORES_SAID.get(name, f'photo and description, by {name}'))}</th>" for name in names)
+    heads = [_SCORES_SAID.get(name, f"photo and description, by {name}") for name in names]
     lines = []
     for each in shown:
         values = [each.candidate.scores.get(name) for name in names]
-        cells = "".join(f"<td>{'' if value is None else f'{value:.3f}'}</td>" for value in values)
-        lines.append(f"<tr><th>{each.rank}. {escape(each.name)}</th>{cells}</tr>")
+        lines.append((each, ["" if value is None else f"{value:.3f}" for value in values]))
     return (
-        "<details><summary>The similarities behind the scores</summary><table><thead><tr><th></th>"
-        f"{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table><p class=small>Cosines, from -1 to 1. A blank: "
-        "there is nothing to compare with.</p></details>"
+        f"<details><summary>The similarities behind the scores</summary>{_table_of(heads, lines)}<p class=small>"
+        "Cosines, from -1 to 1. A blank: there is nothing to compare with.</p></details>"
     )
+
+
+def _table_of(heads: Sequence[str], lines: Sequence[tuple[Shown, Sequence[str]]]) -> str:
+    """Return a table with a row a candidate; on narrow screens its name has a line of its own."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    rows = "".join(
+        f"<tr><th>{each.rank}. {escape(each.name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        for each, cells in lines
+    )
+    return f"<table style=--columns:{len(heads)}><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"

@@ -24,7 +24,7 @@ h1 { font-size: clamp(1.6rem, 4.5vw, 2.4rem); line-height: 1.15; margin: 0; text
 h2 { font-size: 1.2rem; line-height: 1.25; margin: 0; } h3 { font-size: .95rem; margin: 1rem 0 .3rem; }
 p { margin: .5rem 0; } a { color: inherit; text-decoration-color: var(--line); text-underline-offset: .15em; }
 a:hover { text-decoration-color: currentColor; }
-.over { text-transform: uppercase; letter-spacing: .07em; font-size: .75rem; font-weight: 600; color: var(--leaf);
+.over { letter-spacing: .03em; font-size: .85rem; font-weight: 600; color: var(--leaf);
   margin: 0 0 .25rem; }
 .sci { font-style: italic; color: var(--quiet); } h1 + .sci { font-size: 1.15rem; margin: .15rem 0 .75rem; }
 h2 .sci { font-weight: 400; font-size: 1rem; }
@@ -64,7 +64,13 @@ details { margin-top: .6rem; } summary { cursor: pointer; font-size: .85rem; col
 footer { grid-column: 1 / -1; }
 @media (max-width: 52rem) {
   main, main.bare { grid-template: "head" auto "photo" auto "list" auto / minmax(0, 1fr); padding: 1rem .9rem 2rem; }
-  aside > div { position: static; } .anchors { grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); }
+  aside > div { position: static; } .title h2 { flex-basis: calc(100% - 2.5rem); }
+  .anchors { grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); }
+}
+@media (max-width: 36rem) {
+  .scores tr { display: grid; grid-template-columns: repeat(var(--columns), 1fr); }
+  .scores tbody th { grid-column: 1 / -1; font-weight: 600; } .scores thead th:first-child { display: none; }
+  .scores th, .scores td { padding-right: .3rem; } .scores td { border: 0; min-width: 0; padding-top: 0; } .contrast tbody th { max-width: 4.5rem; }
 }
 @media print { body { background: none; } aside > div { position: static; } .candidate { break-inside: avoid; } }
 """

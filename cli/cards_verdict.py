@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.records import Answer, Candidate, Identification, Reading
@@ -17,7 +18,8 @@ def verdict(row: Identification) -> str:
     """Return the answer with its confidence, as the head of the page."""
     if row.status == "error":
         said = escape(row.error or "")
-        return f"<p class=over>No answer</p><h1>This photo could not be read</h1><p class=note>{said}</p>"
+        over = f"No answer for {escape(Path(row.image).name)}"
+        return f"<p class=over>{over}</p><h1>This photo could not be read</h1><p class=note>{said}</p>"
     over, name, under = _named(row)
     scientific = f"<p class=sci>{escape(under)}</p>" if under else ""
     return f"<p class=over>{over}</p><h1>{escape(name)}</h1>{scientific}<div class=sure>{_how_sure(row)}</div>"

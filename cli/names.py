@@ -34,7 +34,7 @@ def read_lines(file: Path) -> list[str]:
         raise BadInput(f"there is no file {file}") from error
     except UnicodeDecodeError as error:
         raise BadInput(f"{file}: expected names, one a line, as UTF-8 text") from error
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,12 +36,13 @@ def read_queries(path: Path) -> list[AskedQuery]:
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     suffix = path.suffix.lower()
+    lines = text.split("\n")  # splitlines would also cut a line of JSON at a U+2028 inside a text
     if suffix == ".csv":
         found = _from_csv(path, text)
     elif suffix in (".jsonl", ".ndjson"):
-        found = _from_jobs(path, text)
+        found = _from_jobs(path, lines)
     else:
-        found = [AskedQuery(text=line.strip()) for line in text.splitlines() if line.strip()]
+        found = [AskedQuery(text=line.strip()) for line in lines if line.strip()]
     if not found:
         raise BadInput(f"{path} holds no query")
     return found
@@ -59,9 +61,9 @@ def _from_csv(path: Path, text: str) -> list[AskedQuery]:
     return [AskedQuery(text=query.strip(), query_id=query_id) for query, query_id in rows if query.strip()]
 
 
-def _from_jobs(path: Path, text: str) -> list[AskedQuery]:
+def _from_jobs(path: Path, lines: Sequence[str]) -> list[AskedQuery]:
     found = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:

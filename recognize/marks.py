@@ -36,6 +36,8 @@ _PLACING: Final = frozenset(
 )
 _SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)  # all of a text, sentence by sentence
 _WORD: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
+_NOT: Final = frozenset(("no", "not", "without", "lack", "lacks", "lacking", "never", "nor"))
+_NOT_REACH: Final = 3  # words between "lacks" and the look that is not there
 _ARTICLES: Final = frozenset(("the", "its", "each", "a", "an"))
 
 
@@ -52,7 +54,7 @@ class Mark:
 
 
 def find_marks(text: str) -> tuple[Mark, ...]:
-    """Return the marks that a text names, each once, in its order.
+    """Return the marks that a text names, each once, in its order; those that it says are lacking are none.
 
     Example:
         >>> [str(mark) for mark in find_marks("A scarlet cap, long bill and white-tipped wings.")]
@@ -93,7 +95,11 @@ def _all_marks(words: list[str]) -> list[Mark | None]:
 def _marks_at(words: list[str]) -> dict[int, Mark]:
     """Return the position of each word that names a look -> the mark."""
     looks = ((position, _LOOK.get(word) or _colour_name(word)) for position, word in enumerate(words))
-    return {position: Mark(look=look, part=_part_near(words, position)) for position, look in looks if look is not None}
+    return {
+        position: Mark(look=look, part=_part_near(words, position))
+        for position, look in looks
+        if look is not None and _NOT.isdisjoint(words[max(0, position - _NOT_REACH) : position])
+    }
 
 
 def _colour_name(word: str) -> str | None:

@@ -35,6 +35,13 @@ def test_only_the_words_that_name_a_mark_are_marked(text, marked):
     assert [piece for piece, is_mark in pieces if is_mark] == marked
 
 
+@pytest.mark.parametrize(
+    "text", ["It has no streaks on the breast.", "They lack the white rump.", "Without any yellow, never barred."]
+)
+def test_what_a_bird_lacks_is_no_mark(text):
+    assert find_marks(text) == ()
+
+
 def test_every_mark_that_is_found_has_a_word():
     text = "Adults have a glossy black head, a hooked yellow bill and barred grey flanks! The tail is long."
     pieces = mark_words(text, find_marks(text))
