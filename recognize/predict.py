@@ -7,19 +7,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Final
 
-import numpy as np
 from PIL.Image import Image
 
-from data.arrays import FloatArray, IntArray
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
-from data.records import AnchorMatch, Answer, Candidate, Identification, SpeciesEntry
+from data.records import Answer, Candidate, Identification
 from recognize.answers import ABSENT_SHARE, MIN_CONFIDENCE, answer_of
-from recognize.calibration import N_JUDGED, Calibration, Chances, Lineage, Parameters, chances_of, find_evidence
+from recognize.calibration import N_JUDGED, Calibration, Chances, Parameters, chances_of, find_evidence
+from recognize.candidates import CandidateMaker
 from recognize.encoded import encode_pictures
-from recognize.exact import Scores, dot_rows
 from recognize.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.knowledge import read_knowledge
 from recognize.photos import Decoded, ImageSource, decode_in_batches
@@ -27,9 +24,6 @@ from recognize.presets import STARTS_FROM_TEXTS, Settings, find_preset
 from recognize.progress import OnPhoto, reported
 from recognize.species_lists import ListPrior, SpeciesList, judged, temperature_of
 from recognize.stages import AnchorPooling, Queries, Ranking
-
-_MOST_ENTRIES: Final = 4_000  # species whose entries are kept in memory, some 10 MB
-_DIGITS: Final = 6  # of the scores shown; float32 has no more to say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +132,7 @@ class Recognizer:
         self._store = store
         self._encoders = encoders
         self._knowledge = read_knowledge(store, encoders)
-        self._lineages: dict[int, Lineage] = {}
-        self._entries: dict[int, SpeciesEntry] = {}
+        self._maker = CandidateMaker(store, self._knowledge)
         self._parameters: Parameters | None = None
         self.calibration_id: str | None = None
         self.misfit = ""
@@ -188,14 +181,14 @@ class Recognizer:
             shown = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
-            entries = self._entries_of(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
+            self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
             at = 0
             for decoded in batch:
                 if decoded.photo is None:
                     yield self._error_row(decoded)
                     continue
-                candidates = self._candidates(shown[at], queries.visual[at], entries, n=counts[at])
-                answer, without = self._answers(rankings[at], shown[at], dates[at], entries)
+                candidates = self._maker.candidates(shown[at], queries.visual[at], n=counts[at])
+                answer, without = self._answers(rankings[at], shown[at], dates[at])
                 yield self._row(decoded, answer, without, candidates, seconds)
                 at += 1
 
@@ -246,48 +239,10 @@ class Recognizer:
         queries = encode_pictures(self._encoders, pictures)
         return queries, time.perf_counter() - start
 
-    def _entries_of(self, species: set[int]) -> dict[int, SpeciesEntry]:
-        """Return the entries of species by position; those of the last batches are kept, since birds come again."""
-        if len(self._entries) > _MOST_ENTRIES:
-            self._entries = {}
-        new = sorted(species - self._entries.keys())
-        found = self._store.species([self._store.taxon_ids[i] for i in new])
-        self._entries |= dict(zip(new, found, strict=True))
-        return self._entries
-
     def _n_candidates(self, ranking: Ranking) -> int:
         if self.n_chunks is None or not len(ranking.chunks):
             return self.k
         return len(set(self._knowledge.chunk_owners[ranking.chunks[: self.n_chunks]].tolist()))
-
-    def _candidates(
-        self, ranking: Ranking, query: FloatArray, entries: dict[int, SpeciesEntry], *, n: int
-    ) -> tuple[Candidate, ...]:
-        return tuple(
-            Candidate(
-                taxon_id=entries[int(species)].taxon.taxon_id,
-                scientific_name=entries[int(species)].taxon.scientific_name,
-                common_name=entries[int(species)].taxon.common_name,
-                score=round(float(ranking.scores[rank]), _DIGITS),
-                scores={stage: _shown(scores[rank]) for stage, scores in ranking.stages.items()},
-                score_without_list=_without(float(ranking.scores[rank]), ranking.stages.get("list"), rank),
-                anchors=self._anchor_matches(int(species), query, entries[int(species)]),
-                summary=_summary_text(entries[int(species)]),
-            )
-            for rank, species in enumerate(ranking.species[:n])
-        )
-
-    def _anchor_matches(self, species: int, query: FloatArray, entry: SpeciesEntry) -> tuple[AnchorMatch, ...]:
-        """Return the species' anchors, the most similar first."""
-        table = self._knowledge.anchors
-        first, end = self._knowledge.anchor_starts[species : species + 2]
-        credits = {anchor.anchor_id: anchor.credit for anchor in entry.anchors}
-        similarities = dot_rows(table.vectors[first:end], query)
-        matches = [
-            AnchorMatch(id=id, similarity=round(float(similarity), _DIGITS), credit=credits.get(id))
-            for id, similarity in zip(table.ids[first:end], similarities, strict=True)
-        ]
-        return tuple(sorted(matches, key=lambda match: -match.similarity))
 
     def _take(self, calibration: Calibration) -> None:
         """Use a calibration if it was made for what is asked here."""
@@ -315,41 +270,30 @@ class Recognizer:
     def _with_list(self, ranking: Ranking, date: str | None) -> Ranking:
         return ranking if self.prior is None else self.prior.apply(ranking, date)
 
-    def _answers(
-        self, plain: Ranking, listed: Ranking, date: str | None, entries: dict[int, SpeciesEntry]
-    ) -> tuple[Answer, Answer | None]:
+    def _answers(self, plain: Ranking, listed: Ranking, date: str | None) -> tuple[Answer, Answer | None]:
         """Return the answer, and what it is without the species list, where there is one."""
         chances = self._chances(plain)
-        without = self._answer(plain, chances, entries)
+        without = self._answer(plain, chances)
         if self.prior is None:
             return without, None
         if chances is not None:
-            lineages = self._lineages_of(judged(plain, listed))
+            lineages = self._maker.lineages(judged(plain, listed))
             chances = self.prior.chances(plain, listed, chances, lineages, date)
-        return self._answer(listed, chances, entries), without
+        return self._answer(listed, chances), without
 
     def _chances(self, ranking: Ranking) -> Chances | None:
         """Return what the calibration says of the first species; None without one."""
         if not len(ranking.species) or self._parameters is None:
             return None
         evidence = find_evidence(
-            ranking, self._knowledge.known, self._lineages_of, temperature=self._parameters.temperature
+            ranking, self._knowledge.known, self._maker.lineages, temperature=self._parameters.temperature
         )
         return chances_of(evidence, self._parameters, absent_share=self.absent_share)
 
-    def _answer(self, ranking: Ranking, chances: Chances | None, entries: dict[int, SpeciesEntry]) -> Answer:
-        first = entries[int(ranking.species[0])].taxon if len(ranking.species) else None
+    def _answer(self, ranking: Ranking, chances: Chances | None) -> Answer:
+        first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None
         lineage = first.lineage if first is not None else {}
         return answer_of(first, chances, lineage, min_confidence=self.min_confidence)
-
-    def _lineages_of(self, species: IntArray) -> list[Lineage]:
-        """Return the lineages of some species; each is read once."""
-        wanted = [int(i) for i in species]
-        new = [i for i in wanted if i not in self._lineages]
-        if new:
-            for i, entry in zip(new, self._store.species([self._store.taxon_ids[i] for i in new]), strict=True):
-                self._lineages[i] = entry.taxon.lineage
-        return [self._lineages[i] for i in wanted]
 
     def _row(
         self,
@@ -384,15 +328,3 @@ class Recognizer:
             seconds=round(decoded.seconds, 4),
             species_list=self._list_id,
         )
-
-
-def _shown(score: float) -> float | None:
-    return None if np.isnan(score) else round(float(score), _DIGITS)
-
-
-def _without(score: float, boost: Scores | None, rank: int) -> float | None:
-    return None if boost is None else round(score - float(boost[rank]), _DIGITS)
-
-
-def _summary_text(entry: SpeciesEntry) -> str | None:
-    return entry.summary.text if entry.summary else None
