@@ -116,8 +116,16 @@ def asking(
 
 
 def earlier_texts(store: KnowledgeBase) -> EarlierTexts:
-    """Return what the summaries of a knowledge base were made from, where it has kept it."""
+    """Return what the summaries of a knowledge base were made from, where it has kept it.
+
+    Bare facts, as the starter knowledge has them, are no article.
+    """
     from kb.drafts import draft_text
     from recognize.told import EarlierTexts
 
-    return EarlierTexts(article=store.article_text, draft=lambda taxon_id: draft_text(store, taxon_id))
+    def article(taxon_id: str) -> str | None:
+        [entry] = store.species([taxon_id])
+        is_facts = entry.summary is not None and entry.summary.scope == "facts"
+        return None if is_facts else store.article_text(taxon_id)
+
+    return EarlierTexts(article=article, draft=lambda taxon_id: draft_text(store, taxon_id))

@@ -140,6 +140,19 @@ def test_the_paper_s_comparisons_are_told_what_the_knowledge_base_keeps(
     assert [f["replies"]["cached"] for f in found["figures"][-2:]] == [6, 6]
 
 
+def test_what_the_knowledge_base_has_not_kept_is_left_out_of_the_comparisons_with_a_warning(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    """Facts are no article, and were never summed up."""
+    done = cli.call(
+        "eval", "species", folders, "--kb", built_kb, "--comparisons", "--format", "json", *FAST, check=True
+    )
+    contexts = [figures["way"]["context"] for figures in json.loads(done.stdout)["readers"]["figures"]]
+    assert contexts == ["refined", "refined", "refined", "chunks", "refined", "refined"]
+    assert "the context summary is left out" in done.stderr
+    assert "the context article is left out" in done.stderr
+
+
 def test_the_table_names_each_way_its_rules_and_its_cost_and_defines_its_words(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
