@@ -171,6 +171,10 @@ def own_names(taxon: Taxon, title: str = "") -> list[str]:
 _DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
 
 
+# A name in parentheses, after a name: once both are hidden it says nothing.
+_ONLY_A_NAME = re.compile(r"\s*\((?:(?:or|also|formerly)\s+)?(?:this species|it)\)", re.IGNORECASE)
+
+
 class NameHider:
     """Takes a species' names out of its sentences: "The northern cardinal has" becomes "It has".
 
@@ -225,7 +229,7 @@ class NameHider:
         text = self._of_who.sub(self._who_alone, text)
         text = self._adjective.sub(lambda m: f"{m['who']} {self.noun}{'s' if m['plural'] else ''}", text)
         text = self._subject.sub(_pronoun, text, count=1)
-        return capitalised(tidy(self._inside.sub(self._common, text)))
+        return capitalised(tidy(_ONLY_A_NAME.sub("", self._inside.sub(self._common, text))))
 
     def names_in(self, sentence: str) -> list[str]:
         """Return the species' names that a sentence still bears."""

@@ -117,11 +117,29 @@ def test_an_article_of_unknown_licence_must_not_be_published_and_ones_own_text_a
     assert [text.kind for text in found.texts] == ["own", "article"]
 
 
+@pytest.mark.parametrize(
+    "known", [{"page_url": f"{WIKI}/File:x"}, {"author": "Ann"}, {"licence": "all rights reserved"}]
+)
+def test_a_photo_of_which_anything_is_known_is_not_simply_ones_own(known: dict[str, str]) -> None:
+    photo = replace(anchor("mine.jpg", page_url=None, author=None, licence=None), **known)  # type: ignore[arg-type]
+    assert not credits(entry("Wren", ARTICLE, photo)).photos[0].is_publishable
+
+
+def test_the_address_of_a_licence_that_came_with_a_photo_stays_and_else_is_made_of_its_name() -> None:
+    given = anchor("a.jpg", licence_url="https://licences.example/by/4.0/de")
+    found = credits(entry("Wren", ARTICLE, given, anchor("b.jpg"))).photos
+    assert [photo.licence_url for photo in found] == [
+        "https://licences.example/by/4.0/de",
+        "https://creativecommons.org/licenses/by/4.0/",
+    ]
+
+
 def test_the_starter_knowledge_is_credited_as_our_own() -> None:
     starter = Source(title="Wren", licence="Apache-2.0")
     numbers = Anchor(anchor_id="v", subject_id="dove")
     found = credits(entry("Wren", starter), entry("Dove", replace(starter, title="Dove"), numbers))
     assert [text.kind for text in found.texts] == ["starter", "starter"]
+    assert found.photos == ()
     assert found.unpublishable == ()
     text = as_text(found)
     assert "Fieldmark's own texts: 2 species and terms, Apache-2.0." in text

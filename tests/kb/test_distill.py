@@ -267,6 +267,9 @@ def test_brackets_go_unless_they_tell_a_part_a_colour_or_a_sex() -> None:
         ("The tail of W. rubra is long.", "The tail of this species is long."),
         ("The wren has a red crown.", "It has a red crown."),
         ("The white-capped wren is paler.", "The white-capped wren is paler."),
+        ("The red-capped wren (Wrena rubra) is red.", "This species is red."),
+        ("Another name of the Wrena rubra (red-capped wren) is red.", "Another name of this species is red."),
+        ("Its race (or red-capped wren) is red.", "Its race is red."),
     ],
 )
 def test_the_own_name_gives_way_to_a_pronoun(sentence: str, expected: str) -> None:

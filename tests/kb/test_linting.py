@@ -121,6 +121,38 @@ def test_bare_facts_need_no_evidence_and_may_be_short_or_long() -> None:
     assert found(*[fact] * (MAX_FACT_WORDS // 4 + 1), scope="facts") == [("warning", "too-long", None)]
 
 
+def test_bare_facts_may_be_as_long_as_their_own_limit() -> None:
+    fact = ("The crown is red.", "")
+    assert found(*[fact] * (MAX_FACT_WORDS // 4), scope="facts") == []
+
+
+def test_a_place_before_the_article_begins_is_none() -> None:
+    before = Statement(text="The crown is red.", evidence=(Span(start=-20, end=20),))
+    assert ("error", "no-evidence", 1) in [
+        brief(finding) for finding in lint_entry(replace(entry(), summary=Summary(statements=(before,))), ARTICLE)
+    ]
+
+
+def test_one_sex_for_another_is_said_once() -> None:
+    assert found(*GOOD, ("The female has a red crown.", "The male has")) == [("error", "sex-mixed-up", 5)]
+
+
+def test_what_a_statement_speaks_of_instead_leaves_out_what_is_said_in_passing() -> None:
+    [finding] = lint_entry(entry(*GOOD, ("The known species sings from trees.", "The song")), ARTICLE)
+    assert (finding.rule, finding.detail) == ("not-visual", "song")
+
+
+def test_the_same_text_counts_whatever_its_case_and_marks_and_names_three_others() -> None:
+    texts = ("The crown is red.", "The crown is RED!", "the crown is red", "The crown, is red.", "The crown is red.")
+    entries = [
+        replace(entry((text, "It is 12")), taxon=replace(WREN, taxon_id=f"wren-{i}", common_names=(f"Wren {i}",)))
+        for i, text in enumerate(texts)
+    ]
+    assert same_texts(entries)[0].detail == "as Wren 1, Wren 2, Wren 3 and more"
+    assert same_texts(entries[:4])[0].detail == "as Wren 1, Wren 2, Wren 3"
+    assert [finding.taxon_id for finding in same_texts(entries)] == [f"wren-{i}" for i in range(5)]
+
+
 def test_the_name_may_stand_in_a_first_summary_but_not_in_a_refined_one() -> None:
     named = (*GOOD, ("The male red wren has a red crown.", "The male has"))
     assert found(*named, stage="summary") == []
