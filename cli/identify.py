@@ -167,6 +167,8 @@ def identify(
             "--reader-passes, --reader-context, --reader-k, --prompts, --max-cost and --offline go with --reader"
         )
     settings = options.settings(kb=kb)
+    if species_list is None and off_list_share != OFF_LIST_SHARE:
+        raise UsageError("--off-list-share goes with --species-list")
     if file is None and (retry_failed or no_resume):
         raise UsageError("--retry-failed and --no-resume go with --output")
     sink_form = identifying.form_for(form, file)

@@ -175,8 +175,9 @@ class ResumableOutput:
                 then = json.loads(next(file))["parameters"]
                 found = self._lines_of_journal(file) if not self._start_over else {}
         except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+            there = self._shown if self._shown.exists() else self.path
             raise UsageError(
-                f"{self._shown} exists, and not from an earlier run of this command",
+                f"{there} exists, and not from an earlier run of this command",
                 hint="choose another --output, or remove the file",
             ) from error
         now = json.loads(json.dumps(self._parameters))

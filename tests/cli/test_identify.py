@@ -279,6 +279,12 @@ def test_what_goes_with_a_file_needs_one(cli: Any, built_kb: Path, drawings: Pat
     assert "go with --output" in outcome.stderr
 
 
+def test_a_share_off_the_list_needs_a_list(cli: Any, built_kb: Path, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--off-list-share", "0.2")
+    assert outcome.exit_code == 2
+    assert "--off-list-share goes with --species-list" in outcome.stderr
+
+
 def test_parquet_has_the_rows_of_csv_with_types(cli: Any, built_kb: Path, drawings: Path) -> None:
     asked = ("identify", drawings, "--kb", built_kb, "--output")
     cli.call(*asked, "names.csv", check=True)
