@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli import options, output
+from cli import doctor_encoders, options, output
 from cli.config import Settings
 from cli.endpoints import key_of
 from data.errors import MissingRequirement
@@ -20,16 +20,26 @@ EXIT_MISSING = 3
 
 
 @click.command()
+@click.argument("what", type=click.Choice(["models", "encoders"]), default="models", metavar="[models|encoders]")
 @options.format_option("text", "json")
 @click.pass_context
-def doctor(ctx: click.Context, form: str) -> None:
+def doctor(ctx: click.Context, what: str, form: str) -> None:
     """Say what works here: probe each model that the settings name, and say what is done without what it lacks.
 
     Each model is asked a handful of tiny questions, which cost a fraction of a cent. Ends with 3 if one is silent.
 
-    Example: kb doctor
+    With `encoders`, say of each profile which packages and weights are here, their size, and whether they fit into
+    memory; no model is loaded, none downloaded. Ends with 3 if the profile that is set cannot be used without that.
+
+    Example: kb doctor encoders
     """
     settings = options.settings()
+    if what == "encoders":
+        payload, text, is_ready = doctor_encoders.report(settings)
+        output.write(output.as_json(payload) if form == "json" else text)
+        if not is_ready:
+            ctx.exit(EXIT_MISSING)
+        return
     probes = _probes(settings)
     if form == "json":
         output.write(output.as_json({"here": _here(settings), "endpoints": [asdict(found) for found in probes]}))

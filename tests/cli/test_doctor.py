@@ -93,3 +93,31 @@ def test_without_any_model_it_says_how_to_set_one(cli: Any) -> None:
     outcome = cli.call("doctor", check=True)
     assert "no model is set: [llm.text]" in outcome.stdout
     assert "not set (Wikimedia asks for one" in outcome.stdout
+
+
+def test_encoders_say_what_is_here_without_a_model_being_loaded(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    outcome = cli.call("doctor", "encoders", "--format", "json", check=True)
+    found = json.loads(outcome.stdout)
+    assert found["hub_cache"] == str(tmp_path / "hub")
+    profiles = {profile["profile"]: profile for profile in found["profiles"]}
+    assert list(profiles) == ["starter", "plain", "paper", "best"]
+    assert [name for name, profile in profiles.items() if profile["is_set"]] == ["starter"]
+    assert [profile["is_ready"] for profile in profiles.values()] == [True, True, False, False]
+    dino = profiles["paper"]["encoders"][3]
+    assert (dino["name"], dino["role"], dino["package"]) == ("vit_large_patch14_dinov2.lvd142m", "visual", "timm")
+    assert (dino["place"], dino["download_bytes"]) == ("missing", 4 * 304_367_616)
+
+
+def test_a_profile_that_is_set_and_cannot_be_used_ends_with_3(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "fieldmark.toml").write_text('profile = "paper"')
+    outcome = cli.call("doctor", "encoders")
+    assert outcome.exit_code == 3
+    assert "profile paper (set): not ready; takes about 10.7 GB" in outcome.stdout
+    assert "timm/ViT-L-16-SigLIP-256, timm/ViT-B-16-SigLIP" in outcome.stdout
+    assert "to be downloaded: about 7.3 GB" in outcome.stdout

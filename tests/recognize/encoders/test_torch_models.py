@@ -12,6 +12,7 @@ from data.errors import ConfigError, MissingRequirement
 from recognize.encoders.open_clip_models import OpenClipEncoder
 from recognize.encoders.profiles import load_encoders
 from recognize.encoders.timm_models import TimmEncoder
+from recognize.encoders.weights import PUBLISHED
 
 hub_cache = None
 for name in ("open_clip", "timm"):
@@ -176,3 +177,34 @@ def test_every_model_of_a_profile_is_one_that_its_library_has_weights_for(profil
             assert tag in open_clip.list_pretrained_tags_by_model(architecture)
     assert timm.models.is_model_pretrained(encoders.visual.name)
     assert encoders.profile == profile
+
+
+def test_what_is_said_of_published_weights_is_what_the_libraries_say():
+    """Repositories and numbers of parameters in the table that `kb doctor encoders` reads without them."""
+    import open_clip
+    import timm
+    import torch
+
+    for name, published in PUBLISHED.items():
+        architecture, _, tag = name.partition("/")
+        if timm.is_model(name):
+            assert published.repository == timm.get_pretrained_cfg(name).hf_hub_id
+            with torch.device("meta"):
+                model = timm.create_model(name, num_classes=0, **({"img_size": 224} if "dinov2" in name else {}))
+            n_parameters = sum(weights.numel() for weights in model.parameters())
+            # A smaller picture has fewer places, each with a vector of its own.
+            assert abs(published.parameters - n_parameters) < 1.5e6
+        elif tag in open_clip.list_pretrained_tags_by_model(architecture):
+            assert published.repository == open_clip.get_pretrained_cfg(architecture, tag)["hf_hub"].rstrip("/")
+            config = open_clip.get_model_config(architecture)
+            with torch.device("meta"):
+                model = (open_clip.CustomTextCLIP if config.pop("custom_text", False) else open_clip.CLIP)(**config)
+            assert published.parameters == sum(weights.numel() for weights in model.parameters())
+            tokenizer = config["text_cfg"].get("hf_tokenizer_name", published.repository)
+            assert tokenizer == (published.tokenizer or published.repository)
+    assert {encoder.name for profile in ("paper", "best") for encoder in encoders_of(profile)} <= set(PUBLISHED)
+
+
+def encoders_of(profile):
+    encoders = load_encoders(profile)
+    return (*encoders.text_image, encoders.visual, encoders.sentence)
