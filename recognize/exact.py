@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -27,6 +26,8 @@ Scores = NDArray[np.float64]
 DOUBT: Final = 4e-6
 _DIGITS: Final = 12  # of exact scores; what differs beyond is rounding of float64, and a tie
 _AT_ONCE: Final = 128  # rows in float64: 0.8 MB of 768 numbers, which the cache of a core can hold
+_FEW: Final = 8  # rows a photo
+_SMALL: Final = 16  # rows: memory for them is at hand, and need not be asked of the system
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,34 +71,46 @@ def dot_pairs(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Scores:
     """
     products = np.empty(len(pairs))
     exact_queries = queries.astype(np.float64)
+    if len(pairs) < _FEW * len(queries):  # a call of NumPy for each photo would cost more than to copy its query
+        for first in range(0, len(pairs), _SMALL):
+            part = slice(first, first + _SMALL)
+            rows = matrix[pairs.items[part]].astype(np.float64)
+            np.einsum("ij,ij->i", rows, exact_queries[pairs.photos[part]], out=products[part])
+        return products
     buffer = np.empty((_AT_ONCE, matrix.shape[1]))
-    for photo, part, rows in _gathered(matrix, pairs, len(queries)):
-        exact = buffer[: len(rows)]
-        exact[:] = rows
-        np.einsum("ij,j->i", exact, exact_queries[photo], out=products[part])
+    for photos, part, rough in _gathered(matrix, pairs, len(queries)):
+        exact = buffer[: part.stop - part.start].reshape(rough.shape)
+        exact[:] = rough
+        np.einsum("pij,pj->pi", exact, exact_queries[photos], out=products[part].reshape(rough.shape[:2]))
     return products
 
 
 def rough_products(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> FloatArray:
     """Return the same to float32 precision."""
     products = np.empty(len(pairs), dtype=np.float32)
-    for photo, part, rows in _gathered(matrix, pairs, len(queries)):
-        np.dot(rows, queries[photo], out=products[part])
+    for photos, part, rows in _gathered(matrix, pairs, len(queries)):
+        np.matmul(rows, queries[photos, :, None], out=products[part].reshape(*rows.shape[:2], 1))
     return products
 
 
-def _gathered(matrix: FloatArray, pairs: Pairs, n_photos: int) -> Iterator[tuple[int, slice, FloatArray]]:
-    """Yield photo by photo which pairs are its own, and the rows of the matrix, good until the next.
+def _gathered(matrix: FloatArray, pairs: Pairs, n_photos: int) -> Iterator[tuple[slice, slice, FloatArray]]:
+    """Yield some photos, which pairs are their own, and the rows of the matrix, `(n_photos, n, dim)`, for a moment.
 
     All use one piece of memory: to ask the system for new memory takes longer than to fill it.
     """
     buffer = np.empty((_AT_ONCE, matrix.shape[1]), dtype=np.float32)
-    for photo, (start, end) in enumerate(pairwise(pairs.starts(n_photos).tolist())):
+    starts = pairs.starts(n_photos).tolist()
+    size = len(pairs) // max(1, n_photos)
+    # Where all photos have as many rows, several go together.
+    step = _AT_ONCE // size if 0 < size <= _AT_ONCE and starts == list(range(0, len(pairs) + 1, size)) else 1
+    for photo in range(0, n_photos, step):
+        photos = slice(photo, min(photo + step, n_photos))
+        start, end = starts[photos.start], starts[photos.stop]
         for first in range(start, end, _AT_ONCE):
             part = slice(first, min(first + _AT_ONCE, end))
             rows = buffer[: part.stop - first]
             matrix.take(pairs.items[part], axis=0, out=rows, mode="clip")  # without a mode NumPy copies twice
-            yield photo, part, rows
+            yield photos, part, rows.reshape(photos.stop - photo, -1, matrix.shape[1])
 
 
 def rounded(scores: Scores) -> Scores:

@@ -185,8 +185,9 @@ def _total(parts: tuple[Scores, ...]) -> Scores:
 
 def _each_once(proposed: Sequence[Pairs], n_species: int) -> Pairs:
     """Return all pairs of photo and species, each once, in order."""
-    keys = np.unique(np.concatenate([pairs.photos * n_species + pairs.items for pairs in proposed]))
-    return Pairs(*np.divmod(keys, n_species))
+    keys = np.sort(np.concatenate([pairs.photos * n_species + pairs.items for pairs in proposed]))
+    pairs = Pairs(*np.divmod(keys, n_species))
+    return pairs[pairs.is_new()]  # `np.unique` takes five times as long
 
 
 class _Trained:
@@ -283,14 +284,17 @@ def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: Pairs, resco
         return best
     counts = counts[has]
     rows, firsts = rows_of(knowledge.chunk_starts, species[has], counts)
-    found = scores[rows.photos, rows.items].astype(np.float64)
-    of_species = np.repeat(np.arange(len(counts)), counts)
-    close = found >= np.maximum.reduceat(found, firsts)[of_species] - DOUBT
-    doubtful = close & (np.bincount(of_species[close])[of_species] > 1)
-    found[~close] = -np.inf
-    if doubtful.any():
-        found[doubtful] = rounded(rescore(rows[doubtful]))
+    found = scores[rows.photos, rows.items]
+    close = found >= np.repeat(np.maximum.reduceat(found, firsts) - np.float32(DOUBT), counts)
+    n_close = np.add.reduceat(close, firsts, dtype=np.intp)
+    if len(rows) == len(firsts) or (n_close == 1).all():
+        best[has] = rows.items[close]
+        return best
+    rivals = np.flatnonzero(close & np.repeat(n_close > 1, counts))
+    exact = np.where(close, 0.0, -np.inf)
+    exact[rivals] = rounded(rescore(rows[rivals]))
     # The first of those that reach their species' best score.
-    winners = np.flatnonzero(found == np.maximum.reduceat(found, firsts)[of_species])
-    best[has] = rows.items[winners[np.unique(of_species[winners], return_index=True)[1]]]
+    winners = np.flatnonzero(exact == np.repeat(np.maximum.reduceat(exact, firsts), counts))
+    of_species = np.searchsorted(firsts, winners, side="right") - 1
+    best[has] = rows.items[winners[np.searchsorted(of_species, np.arange(len(firsts)))]]
     return best

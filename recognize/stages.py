@@ -18,6 +18,7 @@ AnchorPooling = Literal["mean", "max", "centre"]
 N_SHOWN: Final = 10  # species of a photo whose score is given for every stage
 
 _BLOCK: Final = 512  # photos in one product: in fewer, BLAS reads the matrices too often; 50 MB of scores
+_TERM: Final = 2_000_000  # scores of one encoder that wait to be added to those of the others
 _RANKED: Final = 64  # photos ranked at once: their scores stay in the cache
 _SHORTEST: Final = 1e-9  # a mean anchor shorter than this is rounding: opposite anchors
 
@@ -178,18 +179,22 @@ class _Buffer:
         self.queries, self.matrices = product
         n_rows = len(self.matrices[0]) if self.matrices else 0
         n_photos = min(_BLOCK, len(self.queries[0])) if self.queries else _BLOCK
-        self.scores = np.zeros((n_photos, n_rows), dtype=np.float32)
-        self.next = np.empty_like(self.scores) if len(self.matrices) > 1 else self.scores
+        self.scores = np.empty((n_photos, n_rows), dtype=np.float32)
+        self.term = np.empty(min(_TERM, self.scores.size) if len(self.matrices) > 1 else 0, dtype=np.float32)
 
     def fill(self, first: int, n: int) -> FloatArray:
         """Return the scores `(n, n_rows)` of the photos from `first` on."""
+        scores = self.scores[:n]
         share = np.float32(1 / max(1, len(self.matrices)))
-        scores, term = self.scores[:n], self.next[:n]
-        for number, (queries, matrix) in enumerate(zip(self.queries, self.matrices, strict=True)):
-            block = queries[first : first + n] * share
-            np.matmul(block, matrix.T, out=term if number else scores)
-            if number:
-                scores += term
+        blocks = [queries[first : first + n] * share for queries in self.queries]
+        width = max(1, scores.shape[1] if len(self.matrices) == 1 else len(self.term) // n)
+        for start in range(0, scores.shape[1], width):
+            part = scores[:, start : start + width]
+            term = self.term[: part.size].reshape(-1, part.shape[1])
+            for number, (block, matrix) in enumerate(zip(blocks, self.matrices, strict=True)):
+                np.matmul(block, matrix[start : start + width].T, out=term if number else part)
+                if number:
+                    part += term
         return scores
 
 

@@ -47,7 +47,17 @@ def doubled(rng, n, dim):
     return np.concatenate([half, half])[:n]
 
 
-KINDS = {"random": random_units, "coarse": coarse, "equal": equal, "doubled": doubled}
+def alike(rng, n, dim):
+    """All vectors nearly the same, and each twice with a difference that float32 products cannot see.
+
+    What a photo scores hardly varies, so that measuring it in deviations stretches every rounding.
+    """
+    half = as_unit_rows(np.ones(dim) + 0.01 * rng.standard_normal(((n + 1) // 2, dim)))
+    noise = 1e-7 * rng.standard_normal(half.shape)
+    return np.concatenate([half, (half + noise).astype(np.float32)])[:n]
+
+
+KINDS = {"random": random_units, "coarse": coarse, "equal": equal, "doubled": doubled, "alike": alike}
 # n_species, chunks a species, anchors a species, encoders
 SHAPES = {
     "one chunk, three anchors": (40, (1, 1), (3, 3), 3),
@@ -61,7 +71,8 @@ SHAPES = {
     "hundreds": (700, (1, 3), (0, 3), 1),
 }
 CASES = [(shape, kind) for shape in SHAPES for kind in KINDS]
-V2_CASES = [(shape, kind) for shape in ("one or two", "no anchors", "one species") for kind in KINDS]
+V2_KINDS = [kind for kind in KINDS if kind != "alike"]  # a blend is rounded to float32, which would decide
+V2_CASES = [(shape, kind) for shape in ("one or two", "no anchors", "one species") for kind in V2_KINDS]
 
 
 def make(shape, kind, *, seed=0, n_photos=3):
@@ -126,8 +137,9 @@ def test_default_ranks_as_the_loops_do(shape, kind, pooling, m):
     weights = FusionWeights(text=0.25, visual=1.0)
     for i, ranking in enumerate(default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling)):
         species, scores = reference.default(world, *photo(queries, i), m, pooling, 0.25, 1.0)
-        assert ranking.scores == pytest.approx(scores, abs=1e-5)
         assert ranking.species.tolist() == species
+        assert ranking.scores[:10] == pytest.approx(scores[:10], abs=1e-7)
+        assert ranking.scores == pytest.approx(scores, abs=1e-2 if kind == "alike" else 1e-5)
 
 
 def test_v1_takes_only_the_first_three_anchors():
@@ -189,15 +201,15 @@ def default_preset(knowledge, queries):
 
 
 @pytest.mark.parametrize("score", [vr_rag_v1, vr_rag_v2, text_only, anchors_only, default_preset])
-@pytest.mark.parametrize("kind", ["random", "doubled"])
+@pytest.mark.parametrize("kind", ["random", "doubled", "alike"])
 def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score, kind):
-    knowledge, queries, _ = make("hundreds", kind, n_photos=300)
+    knowledge, queries, _ = make("hundreds", kind, n_photos=520)
     together = score(knowledge, queries)
-    for i in (0, 1, 17, 255, 256, 299):
+    for i in (0, 1, 17, 63, 64, 299, 511, 512, 519):
         one = Queries(text_image=tuple(q[i : i + 1] for q in queries.text_image), visual=queries.visual[i : i + 1])
         alone = score(knowledge, one)[0]
         assert alone.species.tolist() == together[i].species.tolist()
-        assert alone.scores == pytest.approx(together[i].scores, abs=1e-5)
+        assert alone.scores == pytest.approx(together[i].scores, abs=1e-2 if kind == "alike" else 1e-5)
         assert alone.scores[:10] == pytest.approx(together[i].scores[:10], rel=1e-11)
 
 
