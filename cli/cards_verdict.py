@@ -40,12 +40,10 @@ def notes(row: Identification, why: Explanation | None) -> str:
             f"<p class=note>This photo is itself an anchor{of}, or looks the same as one: it was looked up, not "
             "recognised, and says nothing of how well other photos are named.</p>"
         )
-    if row.answer_without_list is not None and row.answer is not None:
-        before = row.answer_without_list
-        if (before.rank, before.name) != (row.answer.rank, row.answer.name):
-            parts.append(f"<p class=note>Without the species list the answer were {escape(_short(before))}.</p>")
-        else:
-            parts.append("<p class=small>The answer is the same without the species list.</p>")
+    before = row.answer_without_list
+    if before is not None:
+        sure = "" if before.confidence is None else f", {_percent(before.confidence)}"
+        parts.append(f"<p class=note>Without the species list: {escape(_short(before))}{sure}.</p>")
     if row.reader is not None:
         parts.append(_read(row.reader, row.candidates))
     return "".join(parts)
@@ -86,6 +84,8 @@ def _how_sure(row: Identification) -> str:
             said = "likely that none of its species is shown. The nearest are listed."
         else:
             said = f"sure. When measured, {share} of such answers were right, of birds in the knowledge base."
+            if row.species_list is not None:
+                said = "sure, if the species list holds: computed with it, not measured."
         parts.append(f"<p><strong>{share}</strong> {said}</p>{meter}")
     else:
         parts.append("<p>Neither species nor genus nor family is sure enough. The nearest are listed.</p>")
@@ -114,7 +114,13 @@ def _common(candidate: Candidate | None) -> str:
 
 
 def _short(answer: Answer) -> str:
-    return "none" if answer.rank == "none" else answer.common_name or answer.name
+    if answer.rank == "none":
+        return (
+            "cannot be told"
+            if answer.absent is not None and answer.confidence is None
+            else "not in this knowledge base"
+        )
+    return f"{answer.name} sp." if answer.rank == "genus" else answer.common_name or answer.name
 
 
 def _percent(chance: float) -> str:

@@ -241,14 +241,19 @@ def test_a_photo_that_was_looked_up_is_no_proof_of_anything(photo: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("before", "said"),
     [
-        ("Cyanocitta stelleri", "Without the species list the answer were Cyanocitta stelleri."),
-        ("Cyanocitta cristata", "The answer is the same without the species list."),
+        (Answer(rank="species", name="Cyanocitta stelleri", confidence=0.4), "Cyanocitta stelleri, 40 %."),
+        (Answer(rank="genus", name="Cyanocitta", confidence=0.6), "Cyanocitta sp., 60 %."),
+        (Answer(rank="none", name="", confidence=0.7, absent=0.7), "not in this knowledge base, 70 %."),
+        (Answer(rank="none", name="", absent=0.3), "cannot be told."),
     ],
 )
-def test_what_a_species_list_did_to_the_answer_is_said(photo: Path, name: str, said: str) -> None:
-    assert said in page(photo, answer_without_list=Answer(rank="species", name=name)).text
+def test_with_a_species_list_the_confidence_is_not_called_measured(photo: Path, before: Answer, said: str) -> None:
+    answer = Answer(rank="species", name="Cyanocitta cristata", confidence=0.9)
+    text = page(photo, answer=answer, answer_without_list=before, species_list="list-1").text
+    assert "90 % sure, if the species list holds: computed with it, not measured." in text
+    assert f"Without the species list: {said}" in text
 
 
 def test_date_and_place_to_10_km_stand_below_the_photo(photo: Path) -> None:
