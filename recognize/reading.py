@@ -15,7 +15,7 @@ from data.errors import BadImage, SourceError
 from data.records import Answer, Identification, Reading
 from recognize.reader import Reader
 
-AHEAD: Final = 16  # photos whose replies are awaited at a time; how many calls are in flight is the model's own matter
+AHEAD: Final = 32  # photos whose replies are awaited at a time; how many calls are in flight is the model's own matter
 FAILED: Final = "the reader failed"
 
 
