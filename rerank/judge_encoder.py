@@ -17,6 +17,7 @@ from data.arrays import FloatArray
 from data.contracts import SeenImage, TextImageEncoder
 from data.images import ENCODER_SIDE, read_image
 from data.records import Judgement, Question, QuestionAnswer
+from rerank.remembered import RememberedPhotos
 
 # Turns differences of cosines, which lie within some tenths, into probabilities that use most of 0 to 1.
 SCALE: Final = 10.0
@@ -51,7 +52,7 @@ class EncoderJudge:
             raise ValueError(f"expected at least one encoder and a scale above 0, got {len(encoders)} and {scale}")
         self._encoders = tuple(encoders)
         self._scale = scale
-        self._seen: dict[tuple[Path, int, int], SeenImage] = {}
+        self._seen: RememberedPhotos[SeenImage] = RememberedPhotos()
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
 
     @property
@@ -61,18 +62,12 @@ class EncoderJudge:
 
     def look(self, path: Path) -> SeenImage:
         """Return the vectors of the photo; a photo that several queries found is encoded once."""
-        try:
-            state = path.stat()
-        except (OSError, ValueError):
-            key = (path, -1, -1)
-        else:
-            key = (path, state.st_size, state.st_mtime_ns)
-        if key not in self._seen:
+        seen = self._seen.get(path)
+        if seen is None:
             picture = read_image(path, min_side=ENCODER_SIDE)
-            self._seen[key] = SeenImage(
-                vectors=tuple(encoder.encode_images([picture])[0] for encoder in self._encoders)
-            )
-        return self._seen[key]
+            seen = SeenImage(vectors=tuple(encoder.encode_images([picture])[0] for encoder in self._encoders))
+            self._seen.put(path, seen)
+        return seen
 
     async def judge(
         self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]

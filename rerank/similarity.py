@@ -15,6 +15,7 @@ from data.errors import BadImage, BadInput
 from data.images import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
 from rerank.order import UNREADABLE_SCORE, first_stage_ranks
+from rerank.remembered import RememberedPhotos
 
 
 class SimilarityReranker:
@@ -57,6 +58,7 @@ class SimilarityReranker:
         self._root = Path(root)
         self._batch_size = batch_size
         self._n_decoders = n_decoders
+        self._seen: RememberedPhotos[FloatArray] = RememberedPhotos()
 
     def rerank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first.
@@ -69,10 +71,9 @@ class SimilarityReranker:
         query = self._encode_query(job)
         errors: dict[int, str] = {}
         scores = np.full(len(job.candidates), UNREADABLE_SCORE)
-        for positions, pictures in self._read(job.candidates, errors):
-            vectors = self._encoder.encode_images(pictures)
-            # Row by row: a matrix product may round equal rows differently, and ties must stay ties.
-            scores[positions] = np.einsum("ij,j->i", vectors, query)
+        for position, vector in self._vectors(job.candidates, errors):
+            # One by one: a matrix product may round equal rows differently, and ties must stay ties.
+            scores[position] = np.dot(vector, query)
         order = sorted(
             range(len(scores)), key=lambda i: (i in errors, -scores[i] if i not in errors else 0.0, ranks[i])
         )
@@ -102,6 +103,22 @@ class SimilarityReranker:
             raise BadInput(f"the job {job.query_id} has neither a text nor a reference image")
         query: FloatArray = as_unit_rows([np.sum(parts, axis=0)])[0]
         return query
+
+    def _vectors(self, images: Sequence[JobImage], errors: dict[int, str]) -> Iterator[tuple[int, FloatArray]]:
+        """Yield the vector of each readable picture with its position; a picture of many queries is encoded once."""
+        new: list[int] = []
+        for position, image in enumerate(images):
+            seen = self._seen.get(self._root / image.path)
+            if seen is None:
+                new.append(position)
+            else:
+                yield position, seen
+        unread: dict[int, str] = {}
+        for places, pictures in self._read([images[position] for position in new], unread):
+            for place, vector in zip(places, self._encoder.encode_images(pictures), strict=True):
+                self._seen.put(self._root / images[new[place]].path, vector)
+                yield new[place], vector
+        errors.update({new[place]: error for place, error in unread.items()})
 
     def _read(self, images: Sequence[JobImage], errors: dict[int, str]) -> Iterator[tuple[list[int], list[Image]]]:
         """Yield full batches of readable pictures with their positions; note in `errors` what cannot be read."""

@@ -65,6 +65,27 @@ def test_a_text_of_unknown_words_keeps_the_first_stage(folder):
     assert first(folder, job("xyzzy")) == "blue"
 
 
+def test_a_photo_that_many_queries_found_is_encoded_once_until_it_changes(folder):
+    class Counting:
+        def __init__(self, inner):
+            self.inner, self.n = inner, 0
+            self.encode_texts = inner.encode_texts
+
+        def encode_images(self, images):
+            self.n += len(images)
+            return self.inner.encode_images(images)
+
+    encoder = Counting(load_encoders("plain").text_image[0])
+    method = SimilarityReranker(encoder, root=folder, batch_size=3)
+    alone = method.rerank(job("a scarlet bird"))
+    assert method.rerank(job("a scarlet bird")) == alone and encoder.n == 4
+    assert method.rerank(job("azure wings"))[0].image_id == "blue" and encoder.n == 4
+    Image.new("RGB", (41, 40), "red").save(folder / "green.png")
+    assert {row.image_id for row in method.rerank(job("a scarlet bird"))[:2]} == {"red", "green"} and encoder.n == 5
+    (folder / "red.png").unlink()
+    assert method.rerank(job("a scarlet bird"))[-1].error is not None
+
+
 def test_a_job_without_text_and_reference_is_refused(folder):
     with pytest.raises(BadInput, match="neither a text nor a reference image"):
         first(folder, job("  "))
