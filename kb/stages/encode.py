@@ -6,8 +6,8 @@ Differs: anchors also go through the text-image encoders, since vr-rag-v2 asks f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,17 +20,23 @@ from data.records import Anchor
 from kb.layout import CollectionKind
 from kb.ledger import Step
 from kb.rows import Subject, encode_mark, items_of, subject_id, vectors_mark
-from kb.stages.run import BuildRun, grouped
+from kb.stages.run import BuildRun, Tracker, grouped
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-GROUP = 32  # subjects a transaction; with three anchors each, about a hundred pictures in memory
+GROUP = 64  # subjects a transaction
+# Pictures that are decoded at a time, as many as a batch on a GPU; twice as many are in memory, since the next ones are
+# decoded while a model looks at those before.
+PICTURES = 64
 DECODERS = 2
+
+Pictures = Mapping[tuple[str, str], "Future[Image | str]"]
+"""Subject and anchor -> the picture that is being decoded, or what is wrong with it."""
 
 
 def encode(run: BuildRun, work: Sequence[Subject]) -> None:
-    """Encode what is new, collection by collection; a subject whose picture cannot be read fails alone.
+    """Encode what is new; a subject whose picture cannot be read fails alone.
 
     Args:
         run: its encoders fill the collections of their own profile, and no others.
@@ -50,14 +56,61 @@ def encode(run: BuildRun, work: Sequence[Subject]) -> None:
             )
         ]
     tracker = run.track("encode", sum(map(len, pending.values())))
+    _encode_pictures(run, pending, tracker)
     for collection, (kind, space) in run.collections.items():
+        if kind == "anchors":
+            continue
         for group in grouped(pending[collection], GROUP):
-            if kind == "anchors":
-                failed = _encode_anchors(run, collection, image_encoder(run.encoders, space), group)
-            else:
-                _encode_texts(run, collection, kind, text_encoder(run.encoders, kind, space), group)
-                failed = 0
-            tracker.add(len(group), failed=failed)
+            _encode_texts(run, collection, kind, text_encoder(run.encoders, kind, space), group)
+            tracker.add(len(group))
+
+
+def _encode_pictures(run: BuildRun, pending: Mapping[str, Sequence[Subject]], tracker: Tracker) -> None:
+    """Encode anchors: each picture is decoded once and shown to all encoders, while the next ones are decoded."""
+    encoders = {
+        collection: image_encoder(run.encoders, space)
+        for collection, (kind, space) in run.collections.items()
+        if kind == "anchors"
+    }
+    lacking = {collection: {subject_id(subject) for subject in pending[collection]} for collection in encoders}
+    subjects = {subject_id(subject): subject for collection in encoders for subject in pending[collection]}
+    with ThreadPoolExecutor(DECODERS) as pool:
+
+        def begun(group: Sequence[Subject]) -> Pictures:
+            return {
+                (subject_id(subject), anchor.anchor_id): pool.submit(_read, run, anchor)
+                for subject in group
+                for anchor in _anchors(subject)
+                if anchor.sha256 is not None
+            }
+
+        groups = list(_groups(subjects.values()))
+        coming = begun(groups[0]) if groups else {}
+        for number, group in enumerate(groups):
+            pictures, coming = coming, begun(groups[number + 1]) if number + 1 < len(groups) else {}
+            for collection, encoder in encoders.items():
+                part = [subject for subject in group if subject_id(subject) in lacking[collection]]
+                failed = _encode_anchors(run, collection, encoder, part, pictures) if part else 0
+                tracker.add(len(part), failed=failed)
+
+
+def _groups(subjects: Iterable[Subject]) -> Iterator[list[Subject]]:
+    """Yield the subjects in groups of at most `PICTURES` anchors, or of one that has more."""
+    group: list[Subject] = []
+    n_pictures = 0
+    for subject in subjects:
+        n = len(_anchors(subject))
+        if group and n_pictures + n > PICTURES:
+            yield group
+            group, n_pictures = [], 0
+        group.append(subject)
+        n_pictures += n
+    if group:
+        yield group
+
+
+def _anchors(subject: Subject) -> list[Anchor]:
+    return [content for _, content in items_of(subject, "anchors") if isinstance(content, Anchor)]
 
 
 def text_encoder(encoders: Encoders, kind: CollectionKind, space: str) -> TextEncoder:
@@ -94,19 +147,20 @@ def _given(run: BuildRun, kind: CollectionKind, space: str, keys: Sequence[str])
     return {row: vector for row, vector in found.items() if vector is not None}
 
 
-def _encode_anchors(run: BuildRun, collection: str, encoder: ImageEncoder, group: list[Subject]) -> int:
+def _encode_anchors(
+    run: BuildRun, collection: str, encoder: ImageEncoder, group: Sequence[Subject], decoded: Pictures
+) -> int:
+    """Encode the anchors of a group in one space, and return how many subjects failed."""
     errors: dict[str, str] = {}
     pictures: list[tuple[str, Anchor]] = []
     for subject in group:
-        key = subject_id(subject)
-        anchors = [content for _, content in items_of(subject, "anchors") if isinstance(content, Anchor)]
+        key, anchors = subject_id(subject), _anchors(subject)
         pictures += [(key, anchor) for anchor in anchors if anchor.sha256 is not None]
         given = run.ledger.vectors(collection, key)
         lost = [a.anchor_id for a in anchors if a.sha256 is None and a.anchor_id not in given]
         if lost:
             errors[key] = f"anchor {lost[0]} has neither a picture nor a vector in {encoder.space}"
-    with ThreadPoolExecutor(DECODERS) as pool:
-        images = list(pool.map(lambda pair: _read(run, pair[1]), pictures))
+    images = [decoded[key, anchor.anchor_id].result() for key, anchor in pictures]
     errors |= {key: image for (key, _), image in zip(pictures, images, strict=True) if isinstance(image, str)}
     good = [(*pair, image) for pair, image in zip(pictures, images, strict=True) if not isinstance(image, str)]
     vectors: FloatArray = np.zeros((0, encoder.dim), dtype=np.float32)
