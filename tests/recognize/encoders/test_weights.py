@@ -166,11 +166,11 @@ def test_this_machine_has_memory_and_a_device_where_torch_is():
 @pytest.mark.parametrize(
     ("environment", "folder"),
     [
-        ({}, "/home/ada/.cache/huggingface/hub"),
+        ({}, "/ada/.cache/huggingface/hub"),
         ({"XDG_CACHE_HOME": "/cache"}, "/cache/huggingface/hub"),
         ({"HF_HOME": "/hf", "XDG_CACHE_HOME": "/cache"}, "/hf/hub"),
         ({"HF_HUB_CACHE": "/here", "HF_HOME": "/hf"}, "/here"),
     ],
 )
 def test_the_cache_is_where_the_client_keeps_it(environment, folder):
-    assert cache_folder(environment, Path("/home/ada")) == Path(folder)
+    assert cache_folder(environment, Path("/ada")) == Path(folder)
