@@ -13,7 +13,7 @@ from kb.endpoints.endpoint import Endpoint, JsonMode
 KINDS = ("text", "vision", "search", "image")
 KEYS = tuple(field.name for field in fields(Endpoint))
 NUMBERS = ("price_in", "price_out", "price_per_request", "timeout_s")
-WHOLE_NUMBERS = ("max_concurrent", "image_tokens")
+WHOLE_NUMBERS = ("max_concurrent", "image_tokens", "image_px")
 
 Tables = dict[str, dict[str, object]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,12 +63,13 @@ def reading(
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
         reader = Reader(chat, n_passes=n_passes, prompts=Prompts("recognize", PLACEHOLDERS, prompts))
         yield Reading(
-            read=lambda rows: read_over(rows, reader, jpeg_of, told.texts),
+            read=lambda rows: read_over(rows, reader, partial(jpeg_of, max_side=chat.endpoint.image_px), told.texts),
             parameters={
                 "reader": chat.name,
                 "reader_passes": n_passes,
                 "reader_context": context,
                 "reader_prompt": reader.prompt_hash,
+                "reader_px": chat.endpoint.image_px,
             },
         )
 
@@ -109,7 +111,7 @@ def asking(
             n_passes=n_passes,
             reader=lambda: Reader(chat, n_passes=n_passes, prompts=own),
             namer=lambda: Namer(chat, find, prompts=own),
-            picture_of=jpeg_of,
+            picture_of=partial(jpeg_of, max_side=chat.endpoint.image_px),
             earlier=earlier_texts(store),
         )
 

@@ -50,6 +50,8 @@ class Endpoint:
     """How the server is asked for JSON: by schema, as `json_object`, or in words alone."""
     image_tokens: int = 2000
     """At most so many tokens an image; only for staying under a limit of cost."""
+    image_px: int = 1024
+    """The longest side of an image that the server takes; photos are scaled down to it. Read by the reader alone."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -66,8 +68,8 @@ class Endpoint:
             value = getattr(self, name)
             if value is not None and not 0 <= value < float("inf"):
                 raise ConfigError(f"{name}: expected US dollars, 0 or more, got {value!r}")
-        if self.max_concurrent < 1 or not self.timeout_s > 0 or self.image_tokens < 1:
-            raise ConfigError("max_concurrent, timeout_s and image_tokens: expected numbers above 0")
+        if min(self.max_concurrent, self.image_tokens, self.image_px) < 1 or not self.timeout_s > 0:
+            raise ConfigError("max_concurrent, timeout_s, image_tokens and image_px: expected numbers above 0")
 
     @property
     def name(self) -> str:

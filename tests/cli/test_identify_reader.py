@@ -176,6 +176,23 @@ def test_a_prompt_of_one_s_own_is_asked_and_a_file_of_rows_of_another_prompt_is_
     assert "reader_prompt" in other.stderr
 
 
+def test_photos_are_scaled_to_what_the_server_takes_and_no_further(
+    cli: Any, built_kb: Path, server: OpenAIServer, tmp_path: Path
+) -> None:
+    from PIL import Image
+
+    settings = (tmp_path / "fieldmark.toml").read_text()
+    Image.new("RGB", (2000, 1000), "tan").save(tmp_path / "large.png")
+    Image.new("RGB", (300, 200), "tan").save(tmp_path / "small.png")
+    for key, sides in (("", [(1024, 512), (300, 200)]), ("image_px = 448\n", [(448, 224), (300, 200)])):
+        (tmp_path / "fieldmark.toml").write_text(settings + key)
+        server.calls.clear()
+        rows_of(cli, tmp_path / "large.png", "--kb", built_kb)
+        rows_of(cli, tmp_path / "small.png", "--kb", built_kb, "--reader-passes", "2" if key else "1")
+        sent = [Image.open(io.BytesIO(call.images[0])).size for call in server.calls]
+        assert list(dict.fromkeys(sent)) == sides
+
+
 def test_csv_has_what_the_reader_chose_and_why(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
     asked = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(cli.call(*asked, check=True).stdout)))
