@@ -52,12 +52,14 @@ class OpenClipEncoder:
 
     model: str
     device: str | None = None
+    precision: str | None = None
+    """By default half precision on a GPU, else float32; vectors of both differ by some thousandths."""
     batch_size: int | None = None
     """How many pictures go through the model at once; by default what suits the device."""
     _load: OnFirstUse[_Loaded] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._load = OnFirstUse(lambda: _load(self.model, self.device))
+        self._load = OnFirstUse(lambda: _load(self.model, self.device, self.precision))
 
     @property
     def name(self) -> str:
@@ -118,7 +120,7 @@ class OpenClipEncoder:
         return self.batch_size or BATCH_SIZES[loaded.device]
 
 
-def _load(name: str, wanted: str | None) -> _Loaded:
+def _load(name: str, wanted: str | None, wanted_precision: str | None) -> _Loaded:
     open_clip = require("open_clip", "open_clip_torch")
     device = pick_device(wanted)
     architecture, pretrained = _split(name, open_clip)
@@ -128,7 +130,7 @@ def _load(name: str, wanted: str | None) -> _Loaded:
         )
         tokenizer = open_clip.get_tokenizer(architecture)
     revision = revision_of(model)
-    precision = precision_of(device)
+    precision = precision_of(device, wanted_precision)
     model = model.eval().to(device, precision)
     size = model.visual.image_size
     torch = require("torch", "torch")

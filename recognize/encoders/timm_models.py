@@ -49,11 +49,12 @@ class TimmEncoder:
     """The side of the pictures in pixels; by default what the model was made for (DINOv2: 518, which is five times the
     work of the 224 that it is mostly used with)."""
     device: str | None = None
+    precision: str | None = None
     batch_size: int | None = None
     _load: OnFirstUse[_Loaded] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._load = OnFirstUse(lambda: _load(self.model, self.image_px, self.device))
+        self._load = OnFirstUse(lambda: _load(self.model, self.image_px, self.device, self.precision))
 
     @property
     def name(self) -> str:
@@ -87,7 +88,7 @@ class TimmEncoder:
         )
 
 
-def _load(name: str, image_px: int | None, wanted: str | None) -> _Loaded:
+def _load(name: str, image_px: int | None, wanted: str | None, wanted_precision: str | None) -> _Loaded:
     timm = require("timm", "timm")
     device = pick_device(wanted)
     if not name.startswith("hf-hub:") and not timm.is_model(name):
@@ -100,7 +101,7 @@ def _load(name: str, image_px: int | None, wanted: str | None) -> _Loaded:
     if image_px is not None:
         config["input_size"] = (3, image_px, image_px)
     preprocess = timm.data.create_transform(**config, is_training=False)
-    revision, precision = revision_of(model), precision_of(device)
+    revision, precision = revision_of(model), precision_of(device, wanted_precision)
     return _Loaded(
         model=model.eval().to(device, precision),
         preprocess=preprocess,

@@ -22,6 +22,7 @@ ItemT = TypeVar("ItemT")
 LoadedT = TypeVar("LoadedT")
 
 DEVICES: Final = ("cuda", "mps", "cpu")
+PRECISIONS: Final = ("float32", "float16", "bfloat16")
 # On a CPU the products of one picture already keep the cores busy, and padding would cost whole pictures.
 BATCH_SIZES: Final = {"cuda": 64, "mps": 16, "cpu": 1}
 N_PREPARING: Final = 4  # threads that scale pictures while the model works on those before
@@ -95,10 +96,16 @@ def pick_device(wanted: str | None = None) -> str:
     return wanted
 
 
-def precision_of(device: str) -> Any:  # noqa: ANN401
-    """Return the torch dtype of a device: half precision on a GPU, where it is twice as fast."""
+def precision_of(device: str, wanted: str | None = None) -> Any:  # noqa: ANN401
+    """Return the torch dtype that a model runs in: `wanted`, or half precision on a GPU, where it is twice as fast.
+
+    Raises:
+        ConfigError: if `wanted` is none of `PRECISIONS`.
+    """
     torch = require("torch", "torch")
-    return torch.float32 if device == "cpu" else torch.float16
+    if wanted is not None and wanted not in PRECISIONS:
+        raise ConfigError(f"expected a precision out of {', '.join(PRECISIONS)}, got {wanted!r}")
+    return getattr(torch, wanted or ("float32" if device == "cpu" else "float16"))
 
 
 def short_hash(text: str) -> str:

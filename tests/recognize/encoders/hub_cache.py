@@ -56,3 +56,70 @@ def write_timm(cache: Path, repository: str, *, seed: int = 0):
     save_file(model.state_dict(), folder / "model.safetensors")
     model.reset_classifier(0)
     return model.eval()
+
+
+def write_siglip(cache: Path, repository: str, *, seed: int = 0):
+    """Lay out a tiny SigLIP with a tokenizer of its own in another repository, and return model and tokenizer.
+
+    As the real ones are: a tower of timm for pictures, a text tower without a causal mask that pools the last place.
+    """
+    import open_clip
+    import torch
+    from safetensors.torch import save_file
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    letters = {"<pad>": 1, "</s>": 0, "<unk>": 2} | {
+        letter: i + 3 for i, letter in enumerate("abcdefghijklmnop qrstuvwxyz")
+    }
+    tokenizer = Tokenizer(models.WordLevel(letters, unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 0)])
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=64
+    )
+    folder = snapshot(cache, f"{repository}-tokenizer")
+    wrapped.save_pretrained(folder)
+    (folder / "config.json").write_text("{}")  # transformers insists on one where it cannot ask the hub
+    text = {"context_length": 64, "vocab_size": 40, "width": 32, "heads": 2, "layers": 1, "no_causal_mask": True}
+    text |= {"hf_tokenizer_name": f"{repository}-tokenizer", "tokenizer_kwargs": {"clean": "canonicalize"}}
+    text |= {"proj_bias": True, "pool_type": "last", "norm_kwargs": {"eps": 1e-6}}
+    vision = {"image_size": 160, "timm_model_name": TIMM_ARCHITECTURE, "timm_model_pretrained": False}
+    vision |= {"timm_pool": "avg", "timm_proj": "none"}
+    model_config = {
+        "embed_dim": 64,
+        "init_logit_bias": -10,
+        "custom_text": True,
+        "vision_cfg": vision,
+        "text_cfg": text,
+    }
+    config = {
+        "model_cfg": model_config,
+        "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "resize_mode": "squash"},
+    }
+    torch.manual_seed(seed)
+    model = open_clip.CustomTextCLIP(**{key: value for key, value in model_config.items() if key != "custom_text"})
+    folder = snapshot(cache, repository)
+    (folder / "open_clip_config.json").write_text(json.dumps(config))
+    save_file(model.state_dict(), folder / "open_clip_model.safetensors")
+    return model.eval(), wrapped
+
+
+def write_dino(cache: Path, repository: str, architecture: str, *, side_px: int, seed: int = 0):
+    """Lay out a DINO of one thin layer, with the architecture's own parts, and return its model."""
+    import timm
+    import torch
+    from safetensors.torch import save_file
+
+    thin = {"embed_dim": 32, "depth": 1, "num_heads": 2}
+    torch.manual_seed(seed)
+    model = timm.create_model(architecture, pretrained=False, num_classes=0, **thin)
+    pretrained = {"input_size": [3, side_px, side_px], "fixed_input_size": True, "num_classes": 0, "crop_pct": 1.0}
+    pretrained |= {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225], "interpolation": "bicubic"}
+    pretrained |= {"crop_mode": "center", "classifier": "head", "first_conv": "patch_embed.proj"}
+    config = {"architecture": architecture, "num_classes": 0, "pretrained_cfg": pretrained, "model_args": thin}
+    folder = snapshot(cache, repository)
+    (folder / "config.json").write_text(json.dumps(config))
+    save_file(model.state_dict(), folder / "model.safetensors")
+    return model.eval()

@@ -73,6 +73,85 @@ def test_timm_gives_the_model_s_own_vectors(vit):
     np.testing.assert_allclose(encoder.encode_images(pictures()), rows, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore")  # of transformers, about itself
+def test_siglip_reads_64_tokens_by_the_tokenizer_of_another_repository(hub):
+    import torch
+
+    model, tokenizer = hub_cache.write_siglip(hub, "tiny/siglip")
+    encoder = OpenClipEncoder("hf-hub:tiny/siglip", device="cpu")
+    assert encoder.max_tokens == 64
+    assert encoder.count_tokens("a grey bird") == len("a grey bird") + 1  # letters, and the mark of the end
+    # Its cleaning takes marks away and knows no capitals.
+    cleaned = ["a small grey bird with a red cap", "a heron"]
+    tokens = tokenizer(cleaned, padding="max_length", max_length=64, truncation=True, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        texts = model.encode_text(tokens, normalize=True).numpy()
+        pixels = torch.stack([_squashed(picture) for picture in pictures()])
+        photos = model.encode_image(pixels, normalize=True).numpy()
+    np.testing.assert_allclose(
+        encoder.encode_texts(["A small, grey bird with a red cap.", "a heron"]), texts, atol=1e-5
+    )
+    np.testing.assert_allclose(encoder.encode_images(pictures()), photos, atol=1e-5)
+
+
+def _squashed(picture):
+    """Return a picture squeezed to a square, as SigLIP sees it: nothing is cut off."""
+    import torch
+
+    square = np.asarray(picture.resize((160, 160), Image.Resampling.BICUBIC), dtype=np.float32) / 255
+    return torch.from_numpy((square - 0.5) / 0.5).permute(2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "own_px", "asked_px"),
+    [
+        ("vit_small_patch14_dinov2", 518, 224),
+        ("vit_small_patch14_dinov2", 518, None),
+        ("vit_small_patch16_dinov3", 256, None),
+    ],
+)
+def test_dino_gives_the_class_token_at_its_own_size_or_at_the_one_asked_for(hub, architecture, own_px, asked_px):
+    import timm
+    import torch
+
+    model = hub_cache.write_dino(hub, "tiny/dino", architecture, side_px=own_px)
+    side_px = asked_px or own_px
+    encoder = TimmEncoder("hf-hub:tiny/dino", image_px=asked_px, device="cpu")
+    if asked_px:
+        model.set_input_size(img_size=asked_px)
+    preprocess = timm.data.create_transform((3, side_px, side_px), interpolation="bicubic", crop_pct=1.0)
+    with torch.inference_mode():
+        features = model.forward_features(torch.stack([preprocess(picture) for picture in pictures(2)]))
+        rows = (features[:, 0] if "dinov2" in architecture else model.forward_head(features)).numpy()
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    assert encoder.space.split("/")[-1].startswith(f"{side_px}-")
+    np.testing.assert_allclose(encoder.encode_images(pictures(2)), rows, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")  # of transformers, about itself
+@pytest.mark.parametrize("precision", ["float16", "bfloat16"])
+@pytest.mark.parametrize("kind", ["clip", "siglip", "vit", "dinov2", "dinov3"])
+def test_half_precision_gives_nearly_the_same_vectors(hub, kind, precision):
+    """On a CPU, which is slow and shows that every part of a model takes it; a GPU gets it by default."""
+    name = f"tiny/{kind}"
+    {
+        "clip": lambda: hub_cache.write_clip(hub, name),
+        "siglip": lambda: hub_cache.write_siglip(hub, name),
+        "vit": lambda: hub_cache.write_timm(hub, name),
+        "dinov2": lambda: hub_cache.write_dino(hub, name, "vit_small_patch14_dinov2", side_px=70),
+        "dinov3": lambda: hub_cache.write_dino(hub, name, "vit_small_patch16_dinov3", side_px=64),
+    }[kind]()
+    make = OpenClipEncoder if "clip" in kind or kind == "siglip" else TimmEncoder
+    whole, half = (make(f"hf-hub:{name}", device="cpu", precision=given) for given in (None, precision))
+    assert half.space == whole.space
+    vectors = half.encode_images(pictures())
+    assert vectors.dtype == np.float32
+    assert (vectors * whole.encode_images(pictures())).sum(axis=1).min() > 0.999
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    if make is OpenClipEncoder:
+        assert (half.encode_texts(TEXTS) * whole.encode_texts(TEXTS)).sum(axis=1).min() > 0.999
+
+
 @pytest.mark.parametrize("kind", ["clip", "vit"])
 @pytest.mark.parametrize("batch_size", [1, 2, 4])
 def test_a_row_does_not_depend_on_the_pictures_beside_it(kind, batch_size, request):
@@ -155,6 +234,11 @@ def test_weights_that_are_not_on_this_machine_are_named(hub, make):
     with pytest.raises(MissingRequirement, match="hf-hub:tiny/nowhere cannot be loaded") as caught:
         make("hf-hub:tiny/nowhere", device="cpu").space  # noqa: B018
     assert "HF_HUB_OFFLINE" in caught.value.hint
+
+
+def test_a_precision_that_is_not_one_is_refused(clip):
+    with pytest.raises(ConfigError, match="out of float32, float16, bfloat16, got 'int8'"):
+        OpenClipEncoder("hf-hub:tiny/clip", device="cpu", precision="int8").dim  # noqa: B018
 
 
 def test_a_device_that_is_not_there_or_not_one_is_refused(clip):
