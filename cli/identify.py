@@ -25,6 +25,7 @@ ABSENT_SHARE = 0.2
 # Of `recognize.told` but `chunks`, which rows do not hold.
 READER_CONTEXTS = ("refined", "summary", "article", "names")
 CHUNK_PRESETS = ("vr-rag-v1", "direct-rag")
+MOST_READ = 26  # of `recognize.reader`, likewise
 CHUNKS_READ = 10  # VR-RAG, section 6.1: k
 OFF_LIST_SHARE = 0.1  # of `recognize.species_lists`, likewise
 
@@ -92,7 +93,7 @@ OFF_LIST_SHARE = 0.1  # of `recognize.species_lists`, likewise
     help="What it is told of a candidate: its summary, the one of a first pass, the raw article, or the name alone.",
 )  # fmt: skip
 @click.option(
-    "--reader-k", type=click.IntRange(1, 26), metavar="K",
+    "--reader-k", type=click.IntRange(1, MOST_READ), metavar="K",
     help="Candidates that it is shown.  [default: --top; the species of the 10 best chunks where chunks are ranked]",
 )  # fmt: skip
 @click.option(
@@ -166,6 +167,8 @@ def identify(
         raise UsageError(
             "--reader-passes, --reader-context, --reader-k, --prompts, --max-cost and --offline go with --reader"
         )
+    if reader and (reader_k or n) > MOST_READ:
+        raise UsageError(f"a reader is shown at most {MOST_READ} candidates", hint="--reader-k, or a smaller --top")
     settings = options.settings(kb=kb)
     if species_list is None and off_list_share != OFF_LIST_SHARE:
         raise UsageError("--off-list-share goes with --species-list")
@@ -178,7 +181,9 @@ def identify(
         output.warn(f"--explain goes with the table; {sink_form} rows are the same without it")
     with ExitStack() as stack:
         store = stack.enter_context(wiring.opened_or_starter(settings, profile=profile))
-        expected = species_lists.expected(store, species_list, off_list_share) if species_list is not None else None
+        expected = None
+        if species_list is not None:
+            expected = species_lists.expected(store, species_list, off_list_share, quiet=quiet)
         recognizer = wiring.recognizer(
             store,
             preset=preset,

@@ -20,8 +20,10 @@ N_NAMED = 10  # of the names that did not match
 MANY_ABSENT = 0.3  # more of a list than this not being in the knowledge base is worth a word
 
 
-def expected(store: KnowledgeBase, file: Path, off_list_share: float) -> SpeciesList:
+def expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: bool) -> SpeciesList:
     """Return the species of the knowledge base that are on a list, and say what of the list is not among them.
+
+    `quiet` leaves out how many are; names that match no species are always told.
 
     Raises:
         BadInput: if the file holds no list, or no species of the knowledge base is on it.
@@ -36,7 +38,8 @@ def expected(store: KnowledgeBase, file: Path, off_list_share: float) -> Species
         output.warn(unknown_text(file, unknown))
     if not matched.taxon_ids:
         raise BadInput(f"no species of {file} is in the knowledge base {store.path}", hint=summary(matched))
-    output.note(f"{file} ({listed.kind}): {summary(matched)}")
+    if not quiet:
+        output.note(f"{file} ({listed.kind}): {summary(matched)}")
     return SpeciesList(taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share)
 
 
