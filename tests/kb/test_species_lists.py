@@ -83,6 +83,21 @@ def test_a_bar_chart_says_when_a_species_is_seen(tmp_path):
     assert [(name.name, name.why) for name in matched.unmatched] == [("swallow sp.", "several species")]
 
 
+def test_rows_of_a_bar_chart_that_are_no_plain_species(tmp_path):
+    all_year = [0.1] * 48
+    text = chart(
+        ('Great Tit (Domestic type) (<em class="sci">Parus major (Domestic type)</em>)', all_year),
+        ('swallow sp. (<em class="sci">Hirundinidae sp.</em>)', all_year),
+        ('Great/Coal Tit (<em class="sci">Parus major/Periparus ater</em>)', all_year),
+        ('Great x Blue Tit (hybrid) (<em class="sci">Parus major x Cyanistes caeruleus</em>)', all_year),
+        ('Mesange bleue (<em class="sci">Cyanistes caeruleus</em>)', all_year),
+    )
+    matched = match_list(read_list(written(tmp_path, text)), KB)
+    assert matched.taxon_ids == {"parus-major"}
+    assert matched.absent == ("Cyanistes caeruleus",)
+    assert [name.why for name in matched.unmatched] == ["several species"] * 3
+
+
 def test_the_row_of_sample_sizes_is_no_species(tmp_path):
     text = chart(('Great Tit (<em class="sci">Parus major</em>)', [0.5] * 48))
     assert [line.names for line in read_list(written(tmp_path, text)).lines] == [("Parus major", "Great Tit")]
