@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb.distilling.claims import claims, swapped, unsupported, whose
+from kb.distilling.claims import claims, colours_by_owner, swapped, unsupported, whose
 
 
 def test_only_colours_shades_parts_and_numbers_are_claims() -> None:
@@ -47,6 +47,23 @@ def test_what_no_passage_says_is_named(statement: str, missing: dict[str, str]) 
 
 def test_support_may_come_from_any_of_the_passages() -> None:
     assert unsupported("The crown is red and the tail black.", ["a red crown", "a black tail"]) == {}
+
+
+def test_a_part_is_no_shade_of_a_colour_that_begins_like_it() -> None:
+    assert unsupported("It has a plain chest.", ["It is chestnut."]) == {"chest": "part"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "owners"),
+    [
+        ("Males and females have a red crown.", {"red": {"both"}}),
+        ("The male is red, and the female has a brown crown.", {"red": {"male"}, "brown": {"female"}}),
+        ("The female is duller than the adult male, with a brown crown.", {"brown": {"female"}}),
+        ("The male is a bird with a dark crown.", {}),  # a shade is no colour
+    ],
+)
+def test_a_colour_is_said_of_whom_the_words_before_it_name(sentence: str, owners: dict[str, set[str]]) -> None:
+    assert colours_by_owner(sentence) == owners
 
 
 def test_birds_of_their_first_year_are_young() -> None:
