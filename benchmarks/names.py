@@ -24,6 +24,7 @@ from pathlib import Path
 from data.benchmarks.cub_classes import CUB_CLASSES
 from data.benchmarks.cub_names import CUB_NAMES
 from kb.reconciling import Reconciled, load_reconciler
+from kb.taxa import epithet_stem, load_checklist
 
 TABLES = ("ebird_2024", "ebird_2023", "ebird_2022", "ebird_2021", "birdlife_2024", "ibp_2024", "bbl_2025")
 INAT_LISTS = ("inquire_rerank_hard.json", "visual_rag_me.jsonl")
@@ -95,6 +96,34 @@ def agreement(listed: NamedList) -> str:
     return f"{text}, {told} of the other {len(differing)} told of as another bird elsewhere ({examples})"
 
 
+def genera() -> str:
+    """Return how often the rule on genera is right, from AviList's own binomials alone.
+
+    It is asked for the binomials of eBird and BirdLife that AviList has under another genus, and, since it may also be
+    asked for birds that AviList lacks, for each species as if it were not there.
+    """
+    checklist = load_checklist()
+    birds = checklist.find("Aves")
+    species = checklist.species_of(birds) if birds is not None else []
+    family_of = {taxon.lineage["genus"]: taxon.lineage["family"] for taxon in species}
+    fitting: dict[tuple[str, str], set[str]] = {}
+    for taxon in species:
+        key = (taxon.lineage["family"], epithet_stem(taxon.scientific_name))
+        fitting.setdefault(key, set()).add(taxon.taxon_id)
+    right = wrong = 0
+    for taxon in species:
+        for synonym in taxon.synonyms:
+            genus = synonym.split()[0]
+            found = fitting.get((family_of.get(genus, ""), epithet_stem(synonym)), set())
+            if genus != taxon.lineage["genus"] and len(found) == 1:
+                right, wrong = right + (found == {taxon.taxon_id}), wrong + (found != {taxon.taxon_id})
+    taken = sum(len(found) for found in fitting.values() if len(found) == 2)
+    return (
+        f"changed genus, synonyms hidden: {right:,} of {right + wrong:,} right; "
+        f"a bird that is not there taken for another: {taken:,} of {len(species):,}"
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -108,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         missed += [f"{listed.title}: {name.name} ({name.why})" for name in found.unmatched]
         if listed.partners:
             agreed.append(agreement(listed))
-    sys.stdout.write("\n".join(f"| {line} |" for line in out) + "\n\n" + "\n".join(agreed) + "\n")
+    sys.stdout.write("\n".join(f"| {line} |" for line in out) + "\n\n" + "\n".join(agreed) + f"\n{genera()}\n")
     if options.missed:
         sys.stdout.write("\n" + "\n".join(missed) + "\n")
     return 0

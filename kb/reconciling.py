@@ -201,21 +201,23 @@ class Reconciler:
         is_several = _HYBRID.search(label) or _SEVERAL_IN_BRACKETS.search(name)
         if is_several or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
             return UnmatchedName(name=name, why="several species")
-        found = self._named(name, label) or self._coded(name) or self._inside(name, label)
-        return found or self._altered(name, label)
+        found = self._named(name, label) or self._coded(name) or self._lumped(name, label)
+        return found or self._inside(name, label) or self._altered(name, label)
 
     def _named(self, name: str, label: str) -> MatchedName | None:
-        """Match a label that is a name of the checklist, or of one of its subspecies."""
+        """Match a label that is a name of the checklist."""
         taxon = self._species(label)
-        if taxon is not None:
-            how, met = _name_met(label, taxon)
-            variant: Variant | None = None if met.casefold() == label.casefold() else "spelling"
-            others = tuple(other.scientific_name for other in self._checklist.others_called(label))
-            return MatchedName(name=name, taxon=taxon, how=how, variant=variant, met=met, elsewhere=others)
-        lumped = self._checklist.subspecies(label)
-        if lumped is None:
+        if taxon is None:
             return None
-        return MatchedName(name=name, taxon=lumped[1], how="subspecies", met=lumped[0])
+        how, met = _name_met(label, taxon)
+        variant: Variant | None = None if met.casefold() == label.casefold() else "spelling"
+        others = tuple(other.scientific_name for other in self._checklist.others_called(label))
+        return MatchedName(name=name, taxon=taxon, how=how, variant=variant, met=met, elsewhere=others)
+
+    def _lumped(self, name: str, label: str) -> MatchedName | None:
+        """Match a label that is a subspecies of the checklist, perhaps a species elsewhere."""
+        found = self._checklist.subspecies(label)
+        return MatchedName(name=name, taxon=found[1], how="subspecies", met=found[0]) if found else None
 
     def _coded(self, name: str) -> MatchedName | None:
         taxon = self._checklist.with_code(name.strip())
@@ -224,11 +226,12 @@ class Reconciler:
     def _inside(self, name: str, label: str) -> MatchedName | None:
         """Match a label that holds a binomial, or an English name beside words that say no species."""
         for genus, epithet, third in _BINOMIAL.findall(label):
-            for words in (f"{genus} {epithet} {third}", f"{genus} {epithet}"):
-                if not words.endswith(" ") and (found := self._named(name, words)):
-                    return replace(found, variant=found.variant if words == label else "inside")
+            for words in (f"{genus} {epithet} {third}".strip(), f"{genus} {epithet}"):
+                found = self._named(name, words) or self._lumped(name, words)
+                if found and found.how in ("scientific name", "synonym", "subspecies"):  # "Ruddy duck" is no binomial
+                    return replace(found, variant="inside")
         bare = " ".join(_IN_BRACKETS.sub("", label).split()).strip(' .,:!*"')
-        if bare and bare != label and (found := self._named(name, bare)):
+        if bare and bare != label and (found := self._named(name, bare) or self._lumped(name, bare)):
             return replace(found, variant="inside")
         words_left = [word for word in bare.split() if not _WORDS_ABOUT_ONE_BIRD.match(word)]
         kept = " ".join(words_left)

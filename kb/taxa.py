@@ -86,7 +86,7 @@ class AviList:
         self._folder = folder
         self._by_code: dict[str, _Entry] = {}
         self._elsewhere: dict[str, list[_Entry]] = {}  # folded -> species that another list calls so
-        self._strangers: dict[str, str] = {}  # folded name -> binomial of a species that AviList lacks
+        self._strangers: dict[str, str] = {}  # folded name or code -> binomial of a species that AviList lacks
         self._subspecies: SubspeciesNames | None = None
         self._near: NearNames | None = None
         self._class = _Entry(CLASS_NAME, "class", (), ["Birds"])
@@ -217,7 +217,7 @@ class AviList:
                 if found is None and stems[key] == 1:
                     found = by_stem.get(key)
                 if found is None or found.scientific_name in listed or not self._claim(found, scientific):
-                    for name in (scientific, common):
+                    for name in filter(None, (scientific, common, code)):
                         self._strangers.setdefault(fold(name), scientific)
                     continue
                 if scientific not in found.synonyms:

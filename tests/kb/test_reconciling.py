@@ -43,6 +43,7 @@ def reconciler():
         ("Cardinalis cardinalis nonsensus", "Cardinalis cardinalis", "scientific name (inside)"),
         ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies"),  # eBird's Andean Duck is no species of AviList
         ("Andean Duck", "Oxyura jamaicensis", "subspecies"),
+        ("andduc1", "Oxyura jamaicensis", "subspecies"),
         ("Cardellina pusillus", "Cardellina pusilla", "scientific name (ending)"),
         ("Phalacrocorax aristotelis", "Gulosus aristotelis", "scientific name (genus)"),
         ("03639_Animalia_Chordata_Aves_Galliformes_Phasianidae_Tetrao_tetrix", "Lyrurus tetrix",
@@ -127,9 +128,9 @@ def test_likeness_is_a_suggestion_and_never_a_match(reconciler):
 
 
 def test_an_english_name_inside_another_bird_s_name_is_no_match(reconciler):
-    """Only words of age, sex and plumage may stand beside it."""
-    (missed,) = reconciler.reconcile(["Imaginary Northern Cardinal"]).unmatched
-    assert missed.why == "unknown"
+    """Only words of age, sex and plumage may stand beside it; "Northern cardinal" looks like a binomial and is none."""
+    missed = reconciler.reconcile(["Imaginary Northern Cardinal", "False Northern cardinal"]).unmatched
+    assert [name.why for name in missed] == ["unknown", "unknown"]
 
 
 def test_a_table_of_the_caller_s_goes_before_all_rules(reconciler):
