@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CONTEXTS = ("refined", "summary", "chunks", "article", "names")
 K_OF_PRESET = {"vr-rag-v2": 5}  # the constants of the authors' code; all others take the paper's 10
 K = 10
+COMPARED = "vr-rag-v1"
 WITHOUT_ANCHORS = ("text-only", "direct-rag")
 RULES = ("json", "label", "name", "text", "none", "no species", "unread")
 
@@ -67,7 +68,7 @@ def ways_of(order: ReaderOrder, setups: Sequence[Setup], store: KnowledgeBase, a
 
     if order.comparisons:
         kept = []
-        for way in comparisons():
+        for way in comparisons(next(setup for setup in setups if setup.preset == COMPARED)):
             try:
                 Told(store, way.context, asking.earlier)
             except MissingRequirement as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -38,14 +38,17 @@ class Question:
     texts: tuple[str | None, ...] = ()
 
 
-def comparisons() -> list[Way]:
-    """Return the paper's comparisons: its own way, without retrieval, direct RAG, other texts, and other k."""
-    best = Setup(preset="vr-rag-v1")
+def comparisons(best: Setup = Setup(preset="vr-rag-v1")) -> list[Way]:  # noqa: B008  # frozen
+    """Return the paper's comparisons: its own way, without retrieval, direct RAG, other texts, and other k.
+
+    Args:
+        best: the paper's own way of finding candidates, in the vocabulary and with the anchors that are wanted.
+    """
     contexts: tuple[Context, ...] = ("summary", "chunks", "article")
     return [
         Way(setup=best),
         Way(setup=None),
-        Way(setup=Setup(preset="direct-rag")),
+        Way(setup=replace(best, preset="direct-rag")),
         *(Way(setup=best, context=context) for context in contexts),
         *(Way(setup=best, k=k) for k in K_COMPARED if k != K_PAPER),
     ]

@@ -215,6 +215,21 @@ def test_one_s_own_prompt_is_asked(
     assert all(call.text.startswith("Which bird?\nA. ") for call in server.calls)
 
 
+def test_readers_are_asked_in_the_vocabulary_and_with_the_anchors_that_are_asked_for(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    asked = (folders, "--kb", built_kb, "--vocabulary", "bounded", "--anchors", "train", "--train", folders)
+    for how, n in (("--reader", 1), ("--comparisons", 6)):
+        outcome = cli.call("eval", "species", *asked, how, "--format", "json", "--keep-leaks", "--resamples", "100")
+        found = json.loads(outcome.stdout)["readers"]["figures"]
+        setups = [figures["way"]["setup"] for figures in found]
+        assert len(setups) == n
+        assert {(s["vocabulary"], s["anchors"]) for s in setups if s} == {("bounded", "train")}
+        assert micro(found[0])["listed"] == 1.0  # three species can be the answer, and ten are shown
+    names = {name for call in server.calls for _, name, _ in LINE.findall(call.text)}
+    assert names == set(BIRDS)
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -224,6 +239,7 @@ def test_one_s_own_prompt_is_asked(
         ("--max-cost", "1"),
         ("--comparisons", "--reader-k", "5"),
         ("--comparisons", "--preset", "default"),
+        ("--comparisons", "--texts", "both"),
         ("--reader", "--ablation"),
     ],
 )

@@ -227,6 +227,17 @@ def test_options_of_the_reader_without_one_end_with_2(
     assert cli.call("identify", drawings, "--kb", built_kb, *option).exit_code == 2
 
 
+def test_more_candidates_than_labels_are_refused_before_a_photo_is_read(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
+    from cli.identify import MOST_READ
+    from recognize.reader import MAX_CANDIDATES
+
+    assert MOST_READ == MAX_CANDIDATES
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--top", str(MOST_READ + 1))
+    assert (outcome.exit_code, outcome.stdout, server.n_calls) == (2, "", 0)
+
+
 def test_cards_are_pages_one_a_photo(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
     cli.call("identify", drawings, "--kb", built_kb, "--cards", tmp_path / "cards", check=True)
     pages = sorted((tmp_path / "cards").iterdir())
