@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from data.codec import dumps, loads
@@ -27,7 +28,7 @@ CREATE TABLE IF NOT EXISTS replies (
 def request_json(request: ChatRequest) -> str:
     """Return all that decides a reply as one line of canonical JSON; images stand in it by their sha256."""
     messages = [
-        {"role": message.role, "text": message.text, "images": [sha256_hex(image) for image in message.images]}
+        {"role": message.role, "text": message.text, "images": [_digest_of(image) for image in message.images]}
         for message in request.messages
     ]
     schema = None if request.json_schema is None else dict(request.json_schema)
@@ -40,6 +41,11 @@ def request_json(request: ChatRequest) -> str:
         "seed": request.seed,
     }
     return json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+@lru_cache(maxsize=64)  # a photo goes out with several questions, and each request is looked up before it is kept
+def _digest_of(image: bytes) -> str:
+    return sha256_hex(image)
 
 
 def request_key(model: str, request: ChatRequest) -> str:
