@@ -146,12 +146,12 @@ def default(
         said = np.full(len(species), np.nan)
         has_text = best_chunk >= 0
         said[has_text] = chunk_scores[species.photos[has_text], best_chunk[has_text]]
-        shown_alike = anchors.pooled(species, lambda rows: anchor_scores[rows.photos, rows.items])
-        rough = fuse(np.arange(len(species)), said, shown_alike, trained.roughly(species, known_scores))
+        looks = anchors.of_product(species, anchor_scores)
+        rough = fuse(np.arange(len(species)), said, looks, trained.roughly(species, known_scores))
         # A score is off by as much more as its stage is stretched.
         doubts = DOUBT * (
             max(abs(weights.text), abs(weights.known_text)) * text_scale.stretch
-            + max(abs(weights.visual), abs(weights.known_visual)) * visual_scale.stretch
+            + max(abs(weights.visual), abs(weights.known_visual)) * visual_scale.stretch * anchors.stretch
             + abs(weights.known) * trained.stretch
         )
         order, totals = settle(species, _total(rough), exact_total, doubts=doubts)

@@ -99,7 +99,10 @@ def find_preset(name: str, settings: Settings) -> Preset:
         choices = ", ".join(_POOLINGS.get(name, ())) or "none"
         raise UsageError(f"expected an anchor_pooling of the preset {name} ({choices}), got {settings.anchor_pooling}")
     if name == "default" and settings.weights is None and settings.profile not in WEIGHTS:
-        raise ConfigError(f"no weights of the default preset fit the profile {settings.profile!r}")
+        raise ConfigError(
+            f"no weights of the default preset fit the profile {settings.profile!r}",
+            hint="give weights of your own, or take a preset that has none, like vr-rag-v1",
+        )
     if settings.m is not None and settings.m < 1:
         raise UsageError(f"expected a pool of m >= 1, got {settings.m}")
     return preset

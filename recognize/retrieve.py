@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import Pairs, Scores, dot_pairs, find_pools, or_zero, rough_products, rounded, settle
+from recognize.exact import DOUBT, Pairs, Scores, dot_pairs, find_pools, or_zero, rough_products, rounded, settle
 from recognize.knowledge import Knowledge, check_queries
 from recognize.stages import (
     N_SHOWN,
@@ -180,8 +180,8 @@ def anchors_only(
         pool = find_pools(scores[0], m, anchors.cosines)
         of_pool = Pairs(pool.photos, owners[pool.items])
         species = of_pool[of_pool.is_new()]
-        rough = anchors.pooled(species, lambda rows: scores[0][rows.photos, rows.items])
-        order, totals = settle(species, rough, lambda at: anchors.exactly(species[at]))
+        rough, doubts = anchors.of_product(species, scores[0]), np.full(len(asked), DOUBT * anchors.stretch)
+        order, totals = settle(species, rough, lambda at: anchors.exactly(species[at]), doubts=doubts)
         ranked = Ranked(species=species[order], scores=totals, n_photos=len(asked), n_shown=n_shown)
         shown = ranked.shown
         s_i = anchors.exactly(ranked.species[shown])

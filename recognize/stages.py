@@ -98,6 +98,20 @@ class AnchorStage:
         scores[self.counts(species.items) == 0] = np.nan
         return scores if self.pooling == "mean" else scores / self._lengths(species.items)
 
+    def of_product(self, species: Pairs, product: FloatArray) -> Scores:
+        """Return the score of each species from the product of the photos with all anchors, NaN without anchors."""
+        scores = self.pooled(species, lambda rows: product[rows.photos, rows.items])
+        if self.pooling == "centre":
+            stretched = np.flatnonzero(self._lengths(species.items) * self.stretch < 1)
+            if len(stretched):
+                scores[stretched] = self.exactly(species[stretched])
+        return scores
+
+    @property
+    def stretch(self) -> float:
+        """How much larger than that of a cosine the error of a score from a product can be."""
+        return 2.0 if self.pooling == "centre" else 1.0
+
     def exactly(self, species: Pairs) -> Scores:
         """Return the score of each species, NaN without anchors."""
         return self.pooled(species, self.cosines)

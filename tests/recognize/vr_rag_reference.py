@@ -42,6 +42,10 @@ def anchor_score(world, visual_query, species, pooling, limit=None):
     cosines = [dot(world.anchors[i], visual_query) for i in rows]
     if not cosines:
         return None
+    if pooling == "centre":
+        middle = centre([world.anchors[i] for i in rows], len(visual_query))
+        length = math.sqrt(math.fsum(x * x for x in middle))
+        return mean(cosines) / length if length > 1e-9 else mean(cosines)
     return max(cosines) if pooling == "max" else mean(cosines)
 
 
@@ -66,6 +70,22 @@ def v1(world, text_queries, visual_query, m, pooling):
     species = each_once([world.chunk_owners[row] for row in chunks])
     scores = [max(total[row] for row in pool if world.chunk_owners[row] == one) for one in species]
     return chunks, species, scores, sum(score is None for score in visual.values())
+
+
+def text_only(world, text_queries, m):
+    """Return (ranked chunks, ranked species)."""
+    text = text_scores(world, text_queries)
+    chunks = [row for _, row in best_first([(score, row) for row, score in enumerate(text)])[:m]]
+    return chunks, each_once([world.chunk_owners[row] for row in chunks])
+
+
+def anchors_only(world, visual_query, m, pooling):
+    """Return (ranked species, their scores)."""
+    seen = [dot(anchor, visual_query) for anchor in world.anchors]
+    rows = [row for _, row in best_first([(score, row) for row, score in enumerate(seen)])[:m]]
+    species = {world.anchor_owners[row] for row in rows}
+    ranked = best_first([(anchor_score(world, visual_query, one, pooling), one) for one in species])
+    return [one for _, one in ranked], [score for score, _ in ranked]
 
 
 def centre(vectors, dim):

@@ -1,0 +1,70 @@
+"""Rough scores settle as exact ones would have, wherever the roughness lies within what is allowed for."""
+
+import numpy as np
+import pytest
+
+from recognize.exact import DOUBT, Pairs, dot_pairs, find_pools, rough_products, settle
+
+
+def scores_in_clusters(rng, n_photos, n_rows):
+    """Return exact scores, many of them equal or a hair apart, and rough ones as far off as they may be."""
+    centres = rng.choice(np.linspace(-0.5, 0.5, 9), size=(n_photos, n_rows))
+    exact = centres + rng.integers(-3, 4, size=centres.shape) * DOUBT / 5
+    off = rng.uniform(-0.45, 0.45, size=exact.shape) * DOUBT
+    return exact, (exact + off).astype(np.float32)
+
+
+@pytest.mark.parametrize("m", [1, 3, 40, 299, 300, 400])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pool_is_of_the_best_exact_scores_and_of_equal_ones_of_the_first_rows(m, seed):
+    exact, rough = scores_in_clusters(np.random.default_rng(seed), 5, 300)
+    pool = find_pools(rough, m, lambda pairs: exact[pairs.photos, pairs.items])
+    best = np.sort(np.argsort(-np.round(exact, 12), axis=1, kind="stable")[:, :m], axis=1)
+    assert pool.photos.tolist() == np.repeat(np.arange(5), best.shape[1]).tolist()
+    assert pool.items.tolist() == best.ravel().tolist()
+
+
+def test_a_pool_of_scores_far_apart_asks_for_no_exact_score():
+    rough = np.random.default_rng(0).permuted(np.linspace(-1, 1, 400, dtype=np.float32)[None].repeat(3, 0), axis=1)
+
+    def refuse(pairs):
+        raise AssertionError(f"asked for {len(pairs)} exact scores")
+
+    assert find_pools(rough, 7, refuse).starts(3).tolist() == [0, 7, 14, 21]
+
+
+@pytest.mark.parametrize("counts", [[4, 4, 4], [1, 60, 0, 7], [0, 0, 5], [0]])
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_settle_in_the_order_of_exact_scores_photo_by_photo(counts, seed):
+    exact, rough = (scores[0] for scores in scores_in_clusters(np.random.default_rng(seed), 1, sum(counts)))
+    photos = np.repeat(np.arange(len(counts)), counts)
+    order, scores = settle(Pairs(photos, np.arange(len(photos))), rough, lambda at: exact[at])
+    assert order.tolist() == np.lexsort((np.arange(len(photos)), -np.round(exact, 12), photos)).tolist()
+    assert scores == pytest.approx(exact[order], abs=DOUBT)
+
+
+def test_what_is_in_doubt_may_differ_from_photo_to_photo():
+    rough = np.array([0.1, 0.2, 0.1, 0.2])
+    exact = np.array([0.3, 0.2, 0.3, 0.2])
+    pairs = Pairs(np.array([0, 0, 1, 1]), np.arange(4))
+    order, _ = settle(pairs, rough, lambda at: exact[at], doubts=np.array([0.01, 0.15]))
+    assert order.tolist() == [1, 0, 2, 3]
+
+
+@pytest.mark.parametrize("counts", [[3, 3, 3, 3], [20] * 9, [0, 200, 1, 0], [150, 150], [0, 0]])
+def test_products_of_pairs_are_those_of_each_photo_with_its_rows(counts):
+    rng = np.random.default_rng(0)
+    matrix, queries = (rng.standard_normal((n, 24)).astype(np.float32) for n in (50, len(counts)))
+    pairs = Pairs(np.repeat(np.arange(len(counts)), counts), rng.integers(0, 50, sum(counts)))
+    expected = (matrix.astype(np.float64)[pairs.items] * queries.astype(np.float64)[pairs.photos]).sum(axis=1)
+    assert dot_pairs(matrix, queries, pairs) == pytest.approx(expected, rel=1e-12, abs=1e-13)
+    assert rough_products(matrix, queries, pairs) == pytest.approx(expected, abs=1e-4)
+
+
+def test_equal_rows_have_equal_products_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    matrix = np.tile(rng.standard_normal((1, 771)).astype(np.float32), (200, 1))
+    queries = rng.standard_normal((1, 771)).astype(np.float32)
+    for n in (1, 5, 7, 129, 200):
+        products = dot_pairs(matrix, queries, Pairs(np.zeros(n, dtype=np.intp), np.arange(n)))
+        assert len(set(products.tolist()) | set(dot_pairs(matrix, queries, Pairs(np.zeros(1, int), np.arange(1))))) == 1
