@@ -312,3 +312,18 @@ def test_a_collection_is_asked_by_its_protocol(cli: Any, built_kb: Path, collect
 def test_anchors_of_the_wiki_are_told_by_a_collection_alone(cli: Any, built_kb: Path, folders: Path) -> None:
     outcome = cli.call("eval", "species", folders, "--kb", built_kb, "--anchors", "wiki", *FAST)
     assert (outcome.exit_code, "only a collection tells which those are" in outcome.stderr) == (2, True)
+
+
+def test_the_shared_collection_is_split_as_its_protocol_says(shared: Path) -> None:
+    """The counts of docs/results.md; no test photo is an anchor, and no anchor's species lacks a label."""
+    from cli.species_datasets import read_dataset
+
+    dataset = read_dataset(shared / "birds", split=None, photos=None, train=None, anchors=("train", "wiki"))
+    assert (dataset.kind, len(dataset.photos)) == ("collection, test", 800)
+    asked = {photo.path for photo in dataset.photos}
+    species = {name: {photo.label for photo in photos} for name, photos in dataset.anchors.items()}
+    assert (len(species["train"]), len(species["wiki"])) == (951, 746)
+    assert len(dataset.anchors["wiki"]) == 746  # one each
+    assert all(asked.isdisjoint(photo.path for photo in photos) for photos in dataset.anchors.values())
+    assert {photo.label for photo in dataset.photos} <= species["train"]
+    assert set(dataset.covered) == species["train"] | species["wiki"]
