@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kb.distilling.claims import claims, colours_by_owner, swapped, unsupported, whose
+from kb.distilling.subjects import said_subject
 
 
 def test_only_colours_shades_parts_and_numbers_are_claims() -> None:
@@ -64,6 +65,22 @@ def test_a_part_is_no_shade_of_a_colour_that_begins_like_it() -> None:
 )
 def test_a_colour_is_said_of_whom_the_words_before_it_name(sentence: str, owners: dict[str, set[str]]) -> None:
     assert colours_by_owner(sentence) == owners
+
+
+def test_a_colour_that_the_evidence_says_of_nobody_is_not_swapped() -> None:
+    assert swapped("The female is blue.", ["The male is red."]) == {}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "who"),
+    [
+        ("Males and females are red.", ""),
+        ("The female has a long pale tail with many bars, as males and females of other wrens do.", "female"),
+        ("The crown, nape and mantle are black with long pale streaks in the male.", None),
+    ],
+)
+def test_whom_a_sentence_is_about_stands_near_its_beginning(sentence: str, who: str | None) -> None:
+    assert said_subject(sentence) == who
 
 
 def test_birds_of_their_first_year_are_young() -> None:

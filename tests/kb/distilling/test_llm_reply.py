@@ -9,7 +9,7 @@ import pytest
 
 from data.records import Article, Section, Source, Taxon
 from kb.distilling.fencing import numbered_article
-from kb.distilling.llm_reply import Checked, Rules, checked
+from kb.distilling.llm_reply import MAX_WORDS_A_STATEMENT, Checked, Rules, checked
 from kb.distilling.trimming import NameHider
 
 WREN = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
@@ -108,6 +108,27 @@ def test_a_reply_that_is_too_long_loses_its_end_and_is_a_problem() -> None:
     assert len(found.statements) == 3
     assert found.repairs == {"cut to length": 1}
     assert found.problems == ["- it has 40 words, at most 30 are wanted"]
+
+
+@pytest.mark.parametrize(("n_words", "is_kept"), [(MAX_WORDS_A_STATEMENT, True), (MAX_WORDS_A_STATEMENT + 1, False)])
+def test_a_statement_may_have_so_many_words_and_no_more(n_words: int, is_kept: bool) -> None:
+    found = check(("black " * (n_words - 1) + "crown", [2]), rules=Rules(max_words=100, is_refined=True))
+    assert bool(found.statements) is is_kept
+
+
+def test_one_statement_alone_is_kept_though_it_is_longer_than_the_whole_may_be() -> None:
+    found = check(("The crown is black and the bill is thin.", [2, 5]), rules=Rules(max_words=3, is_refined=True))
+    assert len(found.statements) == 1
+    assert found.repairs == {}
+    assert found.problems == ["- it has 9 words, at most 3 are wanted"]
+
+
+def test_true_is_no_number_of_a_sentence_and_a_number_given_twice_is_one() -> None:
+    yes = check(("It is 20 cm long.", [True]))
+    assert (yes.statements, yes.repairs) == ((), {"unsupported": 1})
+    twice = check(("Its bill is thin.", [5, 5]))
+    assert twice.repairs == {}
+    assert len(twice.statements[0].evidence) == 1
 
 
 @pytest.mark.parametrize(
