@@ -108,7 +108,7 @@ class KnowledgeBaseInfo:
                 return view
         raise MissingRequirement(
             f"the knowledge base has no vectors of the profile {profile}; it has those of {', '.join(self.profiles)}",
-            hint=f"kb build --only encode --profile {profile} adds them",
+            hint=f"kb build --only encode --profile {profile} --kb DIR adds them",
         )
 
     @property

@@ -87,7 +87,7 @@ class OpenClipEncoder:
         tokenizer = self._load().tokenizer
         if hasattr(tokenizer, "encode"):  # open_clip's own: without the two marks
             return len(tokenizer.encode(text)) + 2
-        return len(tokenizer.tokenizer(tokenizer.clean_fn(text))["input_ids"])
+        return len(tokenizer.tokenizer(tokenizer.clean_fn(text), verbose=False)["input_ids"])
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
         """Return `(n, dim)` float32 unit rows; of a text longer than `max_tokens` what follows is not read."""

@@ -112,7 +112,8 @@ def write_dino(cache: Path, repository: str, architecture: str, *, side_px: int,
     import torch
     from safetensors.torch import save_file
 
-    thin = {"embed_dim": 32, "depth": 1, "num_heads": 2}
+    # Untrained, a layer adds next to nothing (its scale is 1e-5), and a vector would not depend on the picture.
+    thin = {"embed_dim": 32, "depth": 1, "num_heads": 2, "init_values": 1.0}
     torch.manual_seed(seed)
     model = timm.create_model(architecture, pretrained=False, num_classes=0, **thin)
     pretrained = {"input_size": [3, side_px, side_px], "fixed_input_size": True, "num_classes": 0, "crop_pct": 1.0}

@@ -1,0 +1,61 @@
+"""Encoders of open_clip and timm beside the starter's in one knowledge base: real architectures, random weights."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import MissingRequirement
+from recognize.encoders.open_clip_models import OpenClipEncoder
+from recognize.encoders.profiles import load_encoders
+from recognize.encoders.timm_models import TimmEncoder
+from tests.pages import PageSource, made_up_taxa, picture_of
+
+for name in ("open_clip", "timm"):
+    pytest.importorskip(name, reason=f"{name} of the extra `models` is not installed (CI installs it)")
+spec = importlib.util.spec_from_file_location("hub_cache", Path(__file__).with_name("hub_cache.py"))
+hub_cache = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(hub_cache)
+
+N = 4
+
+
+@pytest.mark.filterwarnings("ignore")  # of transformers, about itself
+def test_a_profile_of_such_models_is_added_asked_and_told_from_one_of_other_weights(hub, tmp_path, capfd):
+    hub_cache.write_clip(hub, "tiny/clip")
+    hub_cache.write_siglip(hub, "tiny/siglip")
+    hub_cache.write_dino(hub, "tiny/dino", "vit_small_patch14_dinov2", side_px=70)
+    tried = Encoders(
+        profile="tried",
+        text_image=tuple(OpenClipEncoder(f"hf-hub:tiny/{kind}", device="cpu") for kind in ("clip", "siglip")),
+        visual=TimmEncoder("hf-hub:tiny/dino", device="cpu"),
+        sentence=load_encoders("plain").sentence,
+    )
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(N), PageSource(), load_encoders("plain"))
+    status = kb.add_profile(path, tried)
+    assert (status.failures, status.behind) == ((), {"tried": 0})
+    assert kb.verify(path).problems == ()
+    with kb.open(path, profile="tried") as store:
+        chunks = [chunk for entry in store.species(store.taxon_ids) for chunk in entry.chunks]
+        assert max(tried.text_image[1].count_tokens(chunk.text) for chunk in chunks) <= 64  # letters: it cuts finely
+        tables = [store.chunk_vectors(encoder.space) for encoder in tried.text_image]
+        assert tables[0].ids == tables[1].ids == tuple(chunk.chunk_id for chunk in chunks)
+        photo = tmp_path / "photo.png"
+        photo.write_bytes(picture_of("avis-002", 0))  # an anchor itself
+        [row] = recognize.Recognizer(store, tried, preset="anchors-only", anchor_pooling="max").identify([photo])
+        assert row.candidates[0].taxon_id == "avis-002"
+        assert row.candidates[0].scores["visual"] > 0.999 > row.candidates[1].scores["visual"]
+    assert "longer than" not in capfd.readouterr().err  # transformers would say of every summary that it is not cut yet
+    hub_cache.write_clip(hub, "other/clip", seed=1)
+    other = Encoders(
+        profile="tried",
+        text_image=(OpenClipEncoder("hf-hub:other/clip", device="cpu"),),
+        visual=tried.visual,
+        sentence=tried.sentence,
+    )
+    with pytest.raises(MissingRequirement, match="the encoders given speak open-clip/hf-hub:other/clip"):
+        kb.add_profile(path, other)
