@@ -56,7 +56,8 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; } caption { te
 th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-top: 1px solid var(--line); }
 thead th { border-top: 0; font-weight: 600; color: var(--quiet); font-size: .8rem; }
 tbody th { font-weight: 400; } .contrast td { width: 40%; } .contrast tbody th { color: var(--quiet); }
-.scores { overflow-x: auto; } .scores td { font-variant-numeric: tabular-nums; min-width: 4.2rem; }
+.scores { overflow-x: auto; } .scores thead th { overflow-wrap: normal; }
+.scores td { font-variant-numeric: tabular-nums; min-width: 4.2rem; }
 .bar { display: block; height: .3rem; border-radius: 1rem; background: var(--leaf); margin-top: .15rem;
   min-width: 1px; }
 .bar.less { background: var(--less); }

@@ -17,7 +17,7 @@ WORTH_SAYING = 0.1  # of the chance that a bird is not in the knowledge base
 def verdict(row: Identification) -> str:
     """Return the answer with its confidence, as the head of the page."""
     if row.status == "error":
-        said = escape(row.error or "")
+        said = escape((row.error or "").replace(row.image, Path(row.image).name))
         over = f"No answer for {escape(Path(row.image).name)}"
         return f"<p class=over>{over}</p><h1>This photo could not be read</h1><p class=note>{said}</p>"
     over, name, under = _named(row)

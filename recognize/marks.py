@@ -38,6 +38,25 @@ _SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)  # all of 
 _WORD: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
 _NOT: Final = frozenset(("no", "not", "without", "lack", "lacks", "lacking", "never", "nor"))
 _NOT_REACH: Final = 3  # words between "lacks" and the look that is not there
+_COPULAS: Final = frozenset(("is", "are", "was", "were"))
+_BETWEEN: Final = frozenset(
+    (
+        "and",
+        "or",
+        "very",
+        "mostly",
+        "mainly",
+        "dark",
+        "pale",
+        "bright",
+        "dull",
+        "deep",
+        "light",
+        "rather",
+        "also",
+        "all",
+    )
+)
 _ARTICLES: Final = frozenset(("the", "its", "each", "a", "an"))
 
 
@@ -108,12 +127,21 @@ def _colour_name(word: str) -> str | None:
 
 
 def _part_near(words: list[str], position: int) -> str:
-    """Return the nearest part after the look ("red crown"), else before it ("the crown is red")."""
+    """Return the nearest part after the look ("red crown") or before it, before it alone in "the crown is red"."""
+    copula = _copula_before(words, position)
     for distance in range(1, _REACH + 1):
-        for place in (position + distance, position - distance):
+        for place in (position + distance, position - distance) if copula is None else (copula - distance,):
             if 0 <= place < len(words) and words[place] in _PART and not _says_where(words, place):
                 return _PART[words[place]]
     return ""
+
+
+def _copula_before(words: list[str], position: int) -> int | None:
+    """Return the position of the "is" that the look belongs to: only looks and adverbs stand between them."""
+    place = position - 1
+    while place >= 0 and (words[place] in _BETWEEN or words[place] in _LOOK or _colour_name(words[place])):
+        place -= 1
+    return place if place >= 0 and words[place] in _COPULAS else None
 
 
 def _says_where(words: list[str], place: int) -> bool:

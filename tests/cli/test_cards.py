@@ -266,6 +266,7 @@ def test_a_photo_that_is_gone_leaves_words_in_its_place(photo: Path, tmp_path: P
 
 
 def test_a_photo_with_an_error_says_which(photo: Path) -> None:
-    row = Identification(image="broken.jpg", status="error", error="truncated at <byte 7>")
+    row = Identification(image="at/home/broken.jpg", status="error", error="at/home/broken.jpg ends at <byte 7>")
     text = Page(card(row, None, [], lambda _: photo)).text
-    assert "No answer for broken.jpg This photo could not be read truncated at <byte 7>" in text
+    assert "No answer for broken.jpg This photo could not be read broken.jpg ends at <byte 7>" in text
+    assert "at/home" not in text

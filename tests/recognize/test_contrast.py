@@ -36,6 +36,18 @@ def test_only_the_words_that_name_a_mark_are_marked(text, marked):
 
 
 @pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("The wing bars are white, the tail is black.", ["white wings", "barred wings", "black tail"]),
+        ("The crown is rufous and dark brown, the legs pink.", ["rufous crown", "brown crown", "pink legs"]),
+        ("The back is grey with a white rump.", ["grey back", "white rump"]),
+    ],
+)
+def test_what_is_said_of_a_part_is_not_taken_for_the_next_one(text, marks):
+    assert sorted(map(str, find_marks(text))) == sorted(marks)
+
+
+@pytest.mark.parametrize(
     "text", ["It has no streaks on the breast.", "They lack the white rump.", "Without any yellow, never barred."]
 )
 def test_what_a_bird_lacks_is_no_mark(text):
