@@ -13,6 +13,7 @@ from data.records import Article, Source, Taxon
 from kb.distilling.distill import MAX_WORDS, ExtractiveDistiller, visual_part
 from kb.distilling.lexicon import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups, words_of
 from kb.distilling.sections import section_kinds
+from kb.distilling.subjects import is_about_another
 from kb.distilling.trimming import NameHider
 from kb.distilling.visual import WEIGHTS, part_pairs, visual_score
 from kb.wiki.parse import parse_article
@@ -35,6 +36,28 @@ def test_looks_score_above_zero_and_other_matters_below() -> None:
     assert visual_score("Its call is a harsh, loud note.") < 0
     assert visual_score("The genus name is from Latin.") < 0
     assert visual_score("") < 0
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("It is 12 mm long.", "It is 12, mm long."),
+        ("It is told from a wren.", "It is told of a wren."),
+        ("The crown was red in lots.", "The crown was red in 1872."),
+        ("The crown is red in zorbland.", "The crown is red in Zorbland."),
+    ],
+)
+def test_measures_and_look_alikes_speak_for_looks_and_years_and_names_against(more: str, less: str) -> None:
+    assert visual_score(more) > visual_score(less)
+
+
+def test_the_length_of_an_egg_speaks_for_nothing() -> None:
+    assert visual_score("The egg is 12 mm long.") == visual_score("The egg is 12, mm long.")
+
+
+def test_what_is_said_of_a_related_species_is_about_another() -> None:
+    assert is_about_another("The bill of the closely related species is black.")
+    assert not is_about_another("The bill of the species is black.")
 
 
 def test_a_field_mark_is_a_part_and_what_stands_next_to_it() -> None:
