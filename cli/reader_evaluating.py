@@ -66,6 +66,7 @@ def ways_of(order: ReaderOrder, setups: Sequence[Setup], store: KnowledgeBase, a
     from recognize.told import CONTEXTS as CHOICES
     from recognize.told import Told
 
+    _warn_of_unrefined(store)
     if order.comparisons:
         kept = []
         for way in comparisons(next(setup for setup in setups if setup.preset == COMPARED)):
@@ -84,6 +85,14 @@ def ways_of(order: ReaderOrder, setups: Sequence[Setup], store: KnowledgeBase, a
         for k in order.ks or (K_OF_PRESET.get(setup.preset, K),)
     ]
     return [*ways, Way(setup=None)] if order.alone else ways
+
+
+def _warn_of_unrefined(store: KnowledgeBase) -> None:
+    """Say so where no summary of the knowledge base was refined: the context `refined` is then what stands there."""
+    summaries = [entry.summary for entry in store.species(store.taxon_ids) if entry.summary is not None]
+    if summaries and all(summary.stage != "refined" for summary in summaries):
+        made_by = summaries[0].distiller.split(" ")[0]
+        output.warn(f"no summary of the knowledge base is refined: `refined` tells what {made_by} made")
 
 
 def as_text(evaluation: ReaderEvaluation) -> str:
