@@ -6,14 +6,15 @@ import io
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from PIL import Image
+
+from tests.servers.loopback import LoopbackServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ def jpeg(colour: tuple[int, int, int] = (200, 30, 30), size: tuple[int, int] = (
     return out.getvalue()
 
 
-class FaultyWiki:
+class FaultyWiki(LoopbackServer):
     """A wiki of `pages` (title -> HTML, or `#REDIRECT Title`) and `files`; each request takes the next of `faults`."""
 
     def __init__(self) -> None:
@@ -83,37 +84,10 @@ class FaultyWiki:
         self.page_limit = 500
         self._running = 0
         self._lock = threading.Lock()
-        wiki = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                wiki._answer(self, urlsplit(self.path).query)
-
-            def do_POST(self) -> None:
-                wiki._answer(self, self.rfile.read(int(self.headers["Content-Length"])).decode())
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.origin = f"http://127.0.0.1:{self.server.server_address[1]}"
+        super().__init__()
         self.api_url = f"{self.origin}/w/api.php"
 
-    @contextmanager
-    def running(self) -> Iterator[FaultyWiki]:
-        thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.server.shutdown()
-            self.server.server_close()
-            thread.join()
-
-    def _answer(self, handler: BaseHTTPRequestHandler, query: str) -> None:
+    def _answer(self, handler: BaseHTTPRequestHandler, form: str) -> None:
         with self._lock:
             self._running += 1
             self.most_at_once = max(self.most_at_once, self._running)
@@ -124,7 +98,7 @@ class FaultyWiki:
             if path.startswith("/photos/"):
                 fault, body, kind = self._photo(path.removeprefix("/photos/"))
             else:
-                fault, body, kind = self._api(handler, query)
+                fault, body, kind = self._api(handler, form or urlsplit(handler.path).query)
             self._send(handler, fault, body, kind)
         except (BrokenPipeError, ConnectionResetError):
             pass  # the client gave up, which is what some tests are about

@@ -16,12 +16,12 @@ import select
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.servers.loopback import LoopbackServer
 
 Kind = Literal["api", "photo"]
 REACTION_S = 0.5  # what was on its way when a Retry-After was sent cannot have known of it
@@ -102,7 +102,7 @@ class _State:
     too_early: list[Asked] = field(default_factory=list)
 
 
-class WikiProxy:
+class WikiProxy(LoopbackServer):
     """The proxy before the wiki at `api_url`; use `running()`.
 
     Args:
@@ -123,36 +123,8 @@ class WikiProxy:
         self.busy_at = busy_at
         self._state = _State()
         self._lock = threading.Lock()
-        proxy = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def do_GET(self) -> None:
-                proxy._answer(self, "")
-
-            def do_POST(self) -> None:
-                proxy._answer(self, self.rfile.read(int(self.headers["Content-Length"])).decode())
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.origin = f"http://127.0.0.1:{self.server.server_address[1]}"
+        super().__init__()
         self.api_url = f"{self.origin}{parts.path}"
-
-    @contextmanager
-    def running(self) -> Iterator[WikiProxy]:
-        thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.server.shutdown()
-            self.server.server_close()
-            thread.join()
 
     def begin(self, *, rates: Rates | None = None, seed: int = 0, busy_at: frozenset[int] = frozenset()) -> None:
         """Forget what was counted, and make other faults from here on."""

@@ -1,0 +1,49 @@
+"""An HTTP server on a free port of loopback, with a thread for each request; what it answers is a subclass's matter."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+class LoopbackServer(ABC):
+    """Listens from the beginning, answers while it is `running()`; `origin` is its address."""
+
+    def __init__(self) -> None:
+        answer = self._answer
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self) -> None:
+                answer(self, "")
+
+            def do_POST(self) -> None:
+                answer(self, self.rfile.read(int(self.headers["Content-Length"])).decode())
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._server.shutdown()
+            self._server.server_close()
+            thread.join()
+
+    @abstractmethod
+    def _answer(self, handler: BaseHTTPRequestHandler, form: str) -> None:
+        """Answer one request; `form` is the body of a POST."""
