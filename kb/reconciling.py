@@ -200,6 +200,8 @@ class Reconciler:
         label = _plain(name)
         is_several = _HYBRID.search(label) or _SEVERAL_IN_BRACKETS.search(name)
         if is_several or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
+            if one := self._named_twice(name, label):
+                return one
             return UnmatchedName(name=name, why="several species")
         found = self._named(name, label) or self._coded(name) or self._lumped(name, label)
         return found or self._inside(name, label) or self._altered(name, label)
@@ -213,6 +215,13 @@ class Reconciler:
         variant: Variant | None = None if met.casefold() == label.casefold() else "spelling"
         others = tuple(other.scientific_name for other in self._checklist.others_called(label))
         return MatchedName(name=name, taxon=taxon, how=how, variant=variant, met=met, elsewhere=others)
+
+    def _named_twice(self, name: str, label: str) -> MatchedName | None:
+        """Match a label that gives one species two names with a slash between them: `Mallard / Anas platyrhynchos`."""
+        found = [self._named(name, part.strip()) for part in label.split("/")]
+        species = {match.taxon.taxon_id if match else None for match in found}
+        first = found[0]
+        return replace(first, variant="inside") if first and len(found) > 1 and len(species) == 1 else None
 
     def _lumped(self, name: str, label: str) -> MatchedName | None:
         """Match a label that is a subspecies of the checklist, perhaps a species elsewhere."""

@@ -1,3 +1,6 @@
+import csv
+import re
+
 import pytest
 
 from data.benchmarks.cub_classes import CUB_CLASSES
@@ -35,6 +38,7 @@ def reconciler():
         ("Cyanistes caeruleus_Eurasian Blue Tit", "Cyanistes caeruleus", "scientific name (inside)"),
         ("Mallard (Anas platyrhynchos)", "Anas platyrhynchos", "scientific name (inside)"),
         ("Mallard (Female/Eclipse male)", "Anas platyrhynchos", "English name (inside)"),
+        ("Mallard / Anas platyrhynchos", "Anas platyrhynchos", "English name (inside)"),
         ("an adult male Northern Cardinal", "Cardinalis cardinalis", "English name (inside)"),
         ("**Northern Cardinal**.", "Cardinalis cardinalis", "English name (spelling)"),
         ("03111_Animalia_Chordata_Aves_Accipitriformes_Accipitridae_Accipiter_badius", "Tachyspiza badia",
@@ -101,6 +105,7 @@ def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler):
     [
         ("Turdus sp.", "several species"),
         ("Western/Clark's Grebe", "several species"),
+        ("Mallard / Gadwall", "several species"),
         ("Mallard x Gadwall", "several species"),
         ("Mallard (x Gadwall)", "several species"),
         ("Picus sp. (green)", "several species"),
@@ -174,3 +179,21 @@ def test_of_the_200_classes_of_cub_all_but_the_genus_sayornis_are_species(reconc
     assert [missed.name for missed in result.unmatched] == ["103.Sayornis"]
     assert len({match.taxon.taxon_id for match in result.matched}) == 199
     assert set(CUB_NAMES) < set(CUB_CLASSES)
+
+
+def test_the_birds_of_inaturalist_that_benchmarks_name_are_species(reconciler, shared):
+    text = (shared / "benchmarks" / "inquire_rerank_hard.json").read_text(encoding="utf-8")
+    text += (shared / "benchmarks" / "visual_rag_me.jsonl").read_text(encoding="utf-8")
+    classes = sorted(set(re.findall(r"\d{5}_Animalia_Chordata_Aves_[A-Za-z_-]+", text)))
+    result = reconciler.reconcile(classes)
+    assert len(classes) == 310
+    assert result.unmatched == ()
+    assert result.shared == {}
+
+
+def test_names_of_photos_lead_where_their_binomials_lead(reconciler, shared):
+    with (shared / "birds" / "photos.csv").open(encoding="utf-8", newline="") as lines:
+        pairs = sorted({(row["scientific_name"], row["common_name"]) for row in csv.DictReader(lines)})
+    both = reconciler.reconcile_rows(pairs)
+    assert len(both.matched) == len(pairs) == 2100
+    assert [match.name for match in both.matched if match.elsewhere] == []
