@@ -435,16 +435,17 @@ def test_in_one_call_photos_without_an_evaluation_are_ranked_and_counted(folder)
 
 
 def test_a_photo_keeps_the_evaluation_of_the_order_that_had_one(folder):
-    """In one call and two orders: of each photo one of the two replies says nothing."""
+    """In one call and two orders: each reply speaks of the two photos that it was shown first."""
 
-    def spoil(kind, number, reply):
+    def spoil(kind, _, reply):
         payload = json.loads(reply)
-        payload["evaluations"] = payload["evaluations"][: 2 if number == 1 else 0]
+        payload["evaluations"] = payload["evaluations"][:2]
         return json.dumps(payload)
 
     settings = replace(cotrr_settings("authors"), n_orders=2)
     rows, reranker, _ = run(changed(spoil), job_of(4), folder, settings=settings)
-    assert sum(row.evaluation is not None for row in rows) == reranker.tally.n_evaluated == 2
+    assert all(row.evaluation for row in rows)
+    assert (reranker.tally.n_evaluated, reranker.tally.n_not_evaluated) == (4, 0)
 
 
 def test_more_than_there_are_are_not_asked_for(folder):

@@ -160,3 +160,9 @@ def test_the_effect_grows_with_the_weight_of_the_place():
 
 def test_one_order_alone_measures_nothing():
     assert bias_of(1, n_orders=1).effect is None
+
+
+def test_reciprocal_ranks_are_added_up_with_the_constant_of_their_authors():
+    found = fused([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], "rrf")
+    assert found == pytest.approx([1 / 61 + 1 / 63, 2 / 62, 1 / 63 + 1 / 61], abs=1e-15)
+    assert found[0] == found[2] > found[1]  # one first place weighs more than two second ones
