@@ -34,7 +34,7 @@ def bring_up_to_date(path: Path, progress: Callable[[Progress], None] = lambda _
     import kb
 
     with kb.open(path) as store:
-        behind = store.status().behind
+        behind = store.status().behind if len(store.profiles) > 1 else {}
     for profile, n in behind.items():
         if not n:
             continue

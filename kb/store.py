@@ -191,7 +191,7 @@ class KnowledgeBase:
             terms=len(self.ledger.entry_columns("term")),
             spaces=self._whole.all_spaces,
             profiles={view.profile: view.spaces for view in self._whole.views()},
-            behind=self._views.behind(self._entries()),
+            behind=self._views.behind(self._entries()) if self._whole.added else {},
             failures=tuple(self.ledger.failures()),
             left_out=dict(sorted(left_out.items())),
             marks=dict(sorted(Counter(mark for entry in entries for mark in entry.marks).items())),

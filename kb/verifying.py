@@ -121,7 +121,7 @@ def _unfinished(ledger: Ledger) -> Iterator[str]:
 
 
 def _behind(info: KnowledgeBaseInfo, ledger: Ledger) -> Iterator[str]:
-    entries = [*ledger.entries("taxon"), *ledger.entries("term")]
+    entries = [*ledger.entries("taxon"), *ledger.entries("term")] if info.added else []
     for profile, n in Views(info, ledger).behind(entries).items():
         if n:
             yield f"{profile}: {n:,} entries have no vectors of it; run kb build --only encode --profile {profile}"
