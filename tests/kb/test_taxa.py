@@ -10,6 +10,7 @@ import pytest
 
 from data.contracts import TaxonSource
 from data.records import Taxon
+from kb.subspecies import SubspeciesNames
 from kb.taxa import fold, load_checklist
 
 
@@ -120,6 +121,55 @@ def test_no_name_leads_to_two_species(checklist: TaxonSource) -> None:
 def test_a_typo_gets_the_name_that_was_meant_first(checklist: TaxonSource, typo: str, meant: str) -> None:
     assert checklist.find(typo) is None
     assert checklist.suggest(typo)[0] == meant
+
+
+def test_codes_are_ebird_s_as_it_writes_them() -> None:
+    found = load_checklist().with_code("norcar")
+    assert found is not None
+    assert found.scientific_name == "Cardinalis cardinalis"
+    assert load_checklist().with_code("NORCAR") is None
+
+
+def test_what_another_list_means_by_a_name_is_known_where_it_differs() -> None:
+    """AviList's Grey-headed Woodpecker is of Eurasia, BirdLife's of Africa."""
+    others = load_checklist().others_called("Gray-headed woodpecker")
+    assert [taxon.scientific_name for taxon in others] == ["Dendropicos spodocephalus"]
+    assert load_checklist().others_called("Northern Cardinal") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "trinomial"),
+    [
+        ("Oxyura jamaicensis ferruginea", "Oxyura jamaicensis ferruginea"),
+        ("Oxyura ferruginea", "Oxyura jamaicensis ferruginea"),  # eBird's
+        ("Andean Duck", "Oxyura jamaicensis ferruginea"),
+        ("Parus major major", "Parus major major"),
+        ("Parus major", None),  # a species
+        ("Parus nonsensus", None),
+        ("", None),
+    ],
+)
+def test_a_subspecies_is_found_by_the_names_of_a_species_elsewhere(name: str, trinomial: str | None) -> None:
+    found = load_checklist().subspecies(name)
+    assert (found and found[0]) == trinomial
+    if found:
+        assert found[1].scientific_name == " ".join(found[0].split()[:2])
+
+
+def test_a_name_that_fits_subspecies_of_two_species_stands_for_none() -> None:
+    genus_and_epithet = [
+        ("Motacilla", "alba", "lugens"), ("Motacilla", "flava", "lugens"), ("Motacilla", "flava", "flava"),
+    ]  # fmt: skip
+    names = SubspeciesNames([[" ".join(words), "", "subspecies"] for words in genus_and_epithet], fold)
+    assert names.find("Motacilla lugens") is None
+    assert names.find("Motacilla alba lugens") == "Motacilla alba lugens"
+    assert names.find("Motacilla flava") is None
+
+
+def test_a_species_that_another_list_alone_has_is_lacking() -> None:
+    assert load_checklist().lacks("Oxyura ferruginea")
+    assert not load_checklist().lacks("Oxyura jamaicensis")
+    assert not load_checklist().lacks("Accipiter badius")  # a synonym
 
 
 def test_suggestions_are_few_distinct_and_absent_for_nonsense(checklist: TaxonSource) -> None:
