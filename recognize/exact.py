@@ -21,8 +21,8 @@ from data.arrays import FloatArray, IntArray
 
 Scores = NDArray[np.float64]
 
-# Two scores closer than this may be in the wrong order. A product of unit vectors in float32 is off by some 5e-7 at
-# worst (768 roundings of 6e-8, of either sign, where all partial sums are near 1).
+# Two scores closer than this may be in the wrong order. A product of unit vectors in float32 was off by 9e-7 at most
+# (768 roundings of 6e-8, of either sign, where all partial sums are near 1), by 1e-7 where they are not.
 DOUBT: Final = 4e-6
 _DIGITS: Final = 12  # of exact scores; what differs beyond is rounding of float64, and a tie
 _AT_ONCE: Final = 128  # rows in float64: 0.8 MB of 768 numbers, which the cache of a core can hold
@@ -77,7 +77,7 @@ def dot_pairs(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Scores:
             rows = matrix[pairs.items[part]].astype(np.float64)
             np.einsum("ij,ij->i", rows, exact_queries[pairs.photos[part]], out=products[part])
         return products
-    buffer = np.empty((_AT_ONCE, matrix.shape[1]))
+    buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]))
     for photos, part, rough in _gathered(matrix, pairs, len(queries)):
         exact = buffer[: part.stop - part.start].reshape(rough.shape)
         exact[:] = rough
@@ -98,7 +98,7 @@ def _gathered(matrix: FloatArray, pairs: Pairs, n_photos: int) -> Iterator[tuple
 
     All use one piece of memory: to ask the system for new memory takes longer than to fill it.
     """
-    buffer = np.empty((_AT_ONCE, matrix.shape[1]), dtype=np.float32)
+    buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]), dtype=np.float32)
     starts = pairs.starts(n_photos).tolist()
     size = len(pairs) // max(1, n_photos)
     # Where all photos have as many rows, several go together.

@@ -113,7 +113,7 @@ class Knowledge:
 
     def mean_anchors(self, limit: int | None = None) -> FloatArray:
         """Return one visual vector a species: the mean of its first `limit` anchors, `(n_species, dim)`, else zero."""
-        if limit is None or int(np.diff(self.anchor_starts).max(initial=0)) <= limit:
+        if limit is None or self._most_anchors <= limit:
             limit = None
         if limit not in self._means:
             self._means[limit] = _species_means(self.anchors, self.n_species, limit)
@@ -124,6 +124,10 @@ class Knowledge:
         """The length of each species' mean anchor, `(n_species,)`: the nearer to 1, the more alike its anchors are."""
         lengths: NDArray[np.float64] = np.linalg.norm(self.mean_anchors().astype(np.float64), axis=1)
         return lengths
+
+    @cached_property
+    def _most_anchors(self) -> int:
+        return int(np.diff(self.anchor_starts).max(initial=0))
 
     @cached_property
     def _means(self) -> dict[int | None, FloatArray]:

@@ -172,8 +172,8 @@ def rank_photos(
 ) -> list[Ranking]:
     """Return `rank(some photos, scores)` for all photos; `scores` holds an array with a row a photo for each product.
 
-    A score is the mean over encoders of the products with the photo's vectors, good to 1e-6. Photos go through in
-    blocks, so that memory does not grow with their number.
+    A score is the mean over encoders of the products with the photo's vectors, good to `DOUBT` / 2. Photos go through
+    in blocks, so that memory does not grow with their number.
     """
     rankings: list[Ranking] = []
     buffers = [_Buffer(product) for product in products]
