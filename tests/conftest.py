@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +18,9 @@ from hypothesis import settings
 # A time limit an example would test how busy the machine is.
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")
+
+# Started in the background of a shell we ignore Ctrl-C, and so would every program that a test starts to interrupt it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
