@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,22 @@ COLUMNS = (
     "name", "scientific_name", "common_name", "taxon_id", "rule", "met", "elsewhere", "why", "suggestions"
 )  # fmt: skip
 LISTS = ("elsewhere", "suggestions")
+TABLES = (".csv", ".tsv", ".json")  # other files are names, one a line, whatever commas they have
+
+
+def read_rows(file: Path) -> list[tuple[str, ...]]:
+    """Return the names of each bird of a list, the surest first: tables as `--species-list` takes them, else lines.
+
+    Raises:
+        BadInput: if there is no such file, or it is no text.
+    """
+    from kb.species_lists import read_list
+
+    if file.suffix.lower() in TABLES and str(file) != "-":
+        listed = read_list(file)
+        if listed.kind != "names":
+            return [line.names for line in listed.lines]
+    return [(line,) for line in read_lines(file)]
 
 
 def read_lines(file: Path) -> list[str]:
@@ -39,14 +55,14 @@ def read_lines(file: Path) -> list[str]:
 
 def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:
     """Return a row with the `COLUMNS` for each of the names, in their order."""
-    matched = {match.name: match for match in found.matched}
-    missed = {name.name: name for name in found.unmatched}
+    matched, missed = deque(found.matched), deque(found.unmatched)  # each in the order of the names
     listed: list[dict[str, object]] = []
     for name in names:
         row: dict[str, object] = dict.fromkeys(COLUMNS)
         row |= {"name": name, "elsewhere": [], "suggestions": []}
-        if name in matched:
-            match, taxon = matched[name], matched[name].taxon
+        if matched and matched[0].name == name:
+            match = matched.popleft()
+            taxon = match.taxon
             row |= {"scientific_name": taxon.scientific_name, "common_name": taxon.common_name}
             row |= {
                 "taxon_id": taxon.taxon_id,
@@ -55,7 +71,8 @@ def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:
                 "elsewhere": list(match.elsewhere),
             }
         else:
-            row |= {"why": missed[name].why, "suggestions": list(missed[name].suggestions)}
+            why = missed.popleft()
+            row |= {"why": why.why, "suggestions": list(why.suggestions)}
         listed.append(row)
     return listed
 
@@ -90,7 +107,8 @@ def summary(found: Reconciled) -> str:
     n = len(found.matched) + len(found.unmatched)
     rules = Counter(match.rule for match in found.matched)
     by = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
-    several = f"; {len(found.shared):,} species have several of them" if found.shared else ""
+    has = "has" if len(found.shared) == 1 else "have"
+    several = f"; {len(found.shared):,} species {has} several of them" if found.shared else ""
     return f"{len(found.matched):,} of {n:,} names are species{several}" + (f"\nby {by}" if by else "")
 
 

@@ -17,7 +17,8 @@ from data.errors import UsageError
     "--file",
     type=click.Path(path_type=Path, allow_dash=True),
     metavar="FILE",
-    help="Bring the names of a file (one a line; - is stdin) to species, and report those that none fits.",
+    help="Bring the names of a file to species, and report those that none fits: one a line (- is stdin), or a CSV or "
+    "JSON list as --species-list takes it.",
 )
 @options.format_option("table", "csv", "json")
 def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, form: str) -> None:
@@ -25,8 +26,8 @@ def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, form: str) -
 
     Names are compared without case, accents and hyphens. An unknown name ends with 5 and the nearest names.
 
-    With --file, class labels of data sets (`009.Brewer_Blackbird`), names of other lists, subspecies and spellings
-    without the possessive are brought to species too, and each match says by which rule.
+    With --file, class labels of data sets (`009.Brewer_Blackbird`), names of other lists, codes of eBird, subspecies
+    and spellings without the possessive are brought to species too, and each match says by which rule.
     """
     if bool(name) == (file is not None):
         raise UsageError(
@@ -47,9 +48,9 @@ def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, form: str) -
 
 
 def _report(file: Path, form: str) -> None:
-    listed = names.read_lines(file)
-    found = wiring.reconciled(listed)
-    rows = names.rows(listed, found)
+    listed = names.read_rows(file)
+    found = wiring.reconciled_rows(listed)
+    rows = names.rows([given[0] for given in listed], found)
     if form == "table":
         output.write(names.table(rows))
     elif form == "json":

@@ -185,6 +185,17 @@ def test_the_table_of_names_tells_which_other_species_a_name_means_elsewhere(cli
     assert "Grey-headed Woodpecker Picus canus Dendropicos spodocephalus" in text
 
 
+def test_a_table_of_names_gives_a_row_a_bird_by_its_surest_name(cli: Any, tmp_path: Path) -> None:
+    lines = ["Common Name,Scientific Name", "Andean Duck,Oxyura ferruginea", "Mallard,Nonsense x", "Gadwall,Nonsense x"]
+    (tmp_path / "birds.csv").write_text("\n".join(lines))
+    rows = json.loads(cli.call("taxa", "--file", tmp_path / "birds.csv", "--format", "json", check=True).stdout)
+    assert [(row["name"], row["scientific_name"], row["rule"], row["met"]) for row in rows] == [
+        ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies", "Oxyura jamaicensis ferruginea"),
+        ("Nonsense x", "Anas platyrhynchos", "English name", "Mallard"),
+        ("Nonsense x", "Mareca strepera", "English name", "Gadwall"),
+    ]
+
+
 def test_the_report_of_names_is_csv_for_a_spreadsheet(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("Mallard\nTurdus\n")
     lines = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "csv", check=True).stdout.splitlines()
