@@ -186,13 +186,13 @@ def test_the_table_of_names_tells_which_other_species_a_name_means_elsewhere(cli
 
 
 def test_a_table_of_names_gives_a_row_a_bird_by_its_surest_name(cli: Any, tmp_path: Path) -> None:
-    lines = ["Common Name,Scientific Name", "Andean Duck,Oxyura ferruginea", "Mallard,Nonsense x", "Gadwall,Nonsense x"]
+    lines = ["Common Name,Scientific Name", "Andean Duck,Oxyura ferruginea", "Mallard,Nonsense x", "Gadwall,Nonsense y"]
     (tmp_path / "birds.csv").write_text("\n".join(lines))
     rows = json.loads(cli.call("taxa", "--file", tmp_path / "birds.csv", "--format", "json", check=True).stdout)
     assert [(row["name"], row["scientific_name"], row["rule"], row["met"]) for row in rows] == [
         ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies", "Oxyura jamaicensis ferruginea"),
         ("Nonsense x", "Anas platyrhynchos", "English name", "Mallard"),
-        ("Nonsense x", "Mareca strepera", "English name", "Gadwall"),
+        ("Nonsense y", "Mareca strepera", "English name", "Gadwall"),
     ]
 
 
