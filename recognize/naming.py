@@ -23,6 +23,7 @@ _SCHEMA: Final[dict[str, object]] = {
     "additionalProperties": False,
 }
 _NO_NAME = re.compile(r"\b(?:none|unknown|cannot|can't|unable)\b", re.IGNORECASE)
+_BETWEEN_NAMES = re.compile(r"\bor\b|/", re.IGNORECASE)
 _LEAD_IN = re.compile(
     r"^(?:the |this |it )?(?:bird |photo |picture |image |species |answer )?"
     r"(?:is|shows|looks like|:)?:? ?(?:an? |the )?",
@@ -91,16 +92,24 @@ def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str 
         name, reason = str(parsed["species"]).strip(), str(parsed.get("reason", "")).strip()
         if name.lower().rstrip(".") in ("", NONE):
             return None, "none" if name else "unread", reason
-        found = find(name)
+        found = _one_of(name, find)
+        if found is None and _NO_NAME.search(name):
+            return None, "none", reason
         if found is None:
             return None, "no species", f"it named {name!r}, which is no species. {reason}".strip()
         return found, "json", reason
     text = reply.text.strip()
     lines = [line.strip(" *_.\"'") for line in text.splitlines() if line.strip()]
     for line in dict.fromkeys([*lines[-1:], *lines[:1]]):
-        found = find(line) or find(_LEAD_IN.sub("", line))
+        found = _one_of(line, find) or _one_of(_LEAD_IN.sub("", line), find)
         if found is not None:
             return found, "text", text
     if _NO_NAME.search(text):
         return None, "none", text
     return None, "no species" if lines else "unread", text
+
+
+def _one_of(name: str, find: Callable[[str], str | None]) -> str | None:
+    """Return the species that a name stands for; None for two of them, since "this or that" names no one species."""
+    parts = {find(part) for part in _BETWEEN_NAMES.split(name) if part.strip()} - {None}
+    return None if len(parts) > 1 else find(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -99,7 +100,7 @@ class Reader:
 
     async def _pass(self, number: int, picture: bytes, candidates: Sequence[Candidate], lines: Sequence[str]) -> Vote:
         n = len(candidates)
-        order = list(range(n)) if number == 0 else np.random.default_rng([self._seed, number]).permutation(n).tolist()
+        order = list(range(n)) if number == 0 else _shuffled(n, [self._seed, number], picture)
         shown = [candidates[i] for i in order]
         reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
         vote = read_vote(reply, shown)
@@ -121,6 +122,12 @@ class Reader:
             max_tokens=self._max_tokens,
             top_logprobs=self._top_logprobs,
         )
+
+
+def _shuffled(n: int, seeds: Sequence[int], picture: bytes) -> list[int]:
+    """Return an order that is a photo's own: one for all photos would show the first-ranked under few labels only."""
+    of_photo = int.from_bytes(hashlib.sha256(picture).digest()[:8], "big")
+    return [int(i) for i in np.random.default_rng([*seeds, of_photo]).permutation(n)]
 
 
 def _settled(votes: Sequence[Vote], candidates: Sequence[Candidate]) -> Reading:

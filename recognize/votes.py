@@ -18,7 +18,17 @@ HowRead = Literal["json", "label", "name", "none", "unread"]
 """From the JSON asked for, from a label alone, from the one candidate that is named, from words for none; or not."""
 
 _NONE_WORDS = re.compile(r"\bnone\b|\bno candidate\b|\bnot (?:any|one) of\b", re.IGNORECASE)
-_LABEL_AT_END = re.compile(r"(?:answer|label|choice|option)?\W*\b([A-Z])\b\W*$", re.IGNORECASE)
+_NOT = r"(?:\bnot|n't|\bnor|\bneither|\bnever)\s+(?:(?:an?|the|candidate|label|option)\s+)?"
+_NEGATED = re.compile(_NOT + "$", re.IGNORECASE)
+# A key "answer" in JSON that has a fault elsewhere, as an unescaped quote in the reason.
+_ANSWER_KEY = re.compile(r'"answer"\s*:\s*"([^"]*)"', re.IGNORECASE)
+# Labels are capitals, since "a" is an article; "A or B" is no answer.
+_EITHER = r"(?!\s*(?:,|/|or\b|and\b)\s*(?:candidate\s+)?[A-Z]\b)"
+_SAID_TO_BE = re.compile(rf"(?i:\b(?:answer|label|choice|option)\b\W*(?:is\b\W*)?)\b([A-Z])\b{_EITHER}")
+_LABEL_FIRST = re.compile(r"^\W*([A-Z])(?:[.):*]|$)")
+# Neither the article that begins a sentence nor the pronoun.
+_LABEL = re.compile(r"\b(?![AI]['’])(?![AI]\s+(?!(?:and|but|nor|not|or|over|rather|than)\b)[a-z])([A-Z])\b")
+_SENTENCE_END = re.compile(r"[.!?:;]\s+|\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,31 +72,80 @@ class ReadCounts:
 def read_vote(reply: ChatReply, shown: Sequence[Candidate]) -> Vote:
     """Return the vote that a reply holds, by the first rule that fits.
 
-    The rules: the key `answer` of a JSON object; a label at the very end; the one candidate whose name stands in the
-    reply; words for none of these. `choice` is a position in `shown`.
+    The rules: the key `answer` of a JSON object; a label that stands first, last or behind the word answer, and no
+    other with it; the one candidate that is named and not denied; words for none of these. Where a reply has a key
+    `answer`, what else it says, as its reason, is not looked at. `choice` is a position in `shown`.
     """
     labels = ascii_uppercase[: len(shown)]
-    parsed = json_object(reply.text)
-    if parsed is not None:
-        answer = str(parsed.get("answer", "")).strip().rstrip(".").strip()
-        reason = str(parsed.get("reason", "")).strip()
-        if answer.lower() == NONE:
-            return Vote(choice=None, how="json", reason=reason, margin=_margin(reply, NONE, labels))
-        if answer.upper() in tuple(labels):
-            label = answer.upper()
-            return Vote(choice=labels.index(label), how="json", reason=reason, margin=_margin(reply, label, labels))
-    text = reply.text.strip()
-    ending = _LABEL_AT_END.search(text)
-    if ending and ending.group(1) in labels:  # a capital: "a" is an article
-        label = ending.group(1)
-        return Vote(choice=labels.index(label), how="label", reason=text, margin=_margin(reply, label, labels))
-    lowered = text.lower()
-    named = [i for i, each in enumerate(shown) if any(name.lower() in lowered for name in _names(each))]
-    if len(named) == 1:
-        return Vote(choice=named[0], how="name", reason=text)
-    if not named and _NONE_WORDS.search(text):
-        return Vote(choice=None, how="none", reason=text)
-    return Vote(choice=None, how="unread", reason=text)
+    answer, reason, is_json = _answer_and_reason(reply.text)
+    if answer is None:
+        return Vote(choice=None, how="unread", reason=reason)
+    if is_json and answer.lower() == NONE:
+        return Vote(choice=None, how="json", reason=reason, margin=_margin(reply, NONE, labels))
+    if is_json and answer.upper() in tuple(labels):
+        label = answer.upper()
+        return Vote(choice=labels.index(label), how="json", reason=reason, margin=_margin(reply, label, labels))
+    found = _label_in(answer, labels)
+    if found is not None:
+        return Vote(choice=labels.index(found), how="label", reason=reason, margin=_margin(reply, found, labels))
+    named, says_none = _named_in(answer, shown), _NONE_WORDS.search(answer) is not None
+    if len(named) == 1 and not says_none:
+        return Vote(choice=named[0], how="name", reason=reason)
+    if says_none and not named:
+        return Vote(choice=None, how="none", reason=reason)
+    return Vote(choice=None, how="unread", reason=reason)
+
+
+def _answer_and_reason(text: str) -> tuple[str | None, str, bool]:
+    """Return where a reply answers, what it says for it, and whether it is JSON; both are all of it where it is not.
+
+    JSON that ends before its answer, or has none, does not answer: names in a reason may be those that were ruled out.
+    """
+    parsed = {key.lower(): value for key, value in (json_object(text) or {}).items()}
+    if "answer" in parsed:
+        return _plain(str(parsed["answer"])), str(parsed.get("reason", "")).strip(), True
+    plain = text.strip()
+    keys = _ANSWER_KEY.findall(plain)
+    if keys:
+        return _plain(keys[-1]), plain, True
+    is_json = bool(parsed) or plain.startswith(("{", "```json"))
+    return None if is_json else plain, plain, is_json
+
+
+def _plain(answer: str) -> str:
+    return answer.strip().rstrip(".").strip()
+
+
+def _label_in(text: str, labels: str) -> str | None:
+    """Return the one label that a text answers with."""
+    last = next((part for part in reversed(_SENTENCE_END.split(text)) if part.strip()), "")
+    found = set(_SAID_TO_BE.findall(text)) or set(_LABEL_FIRST.findall(text))
+    if not found:
+        mentioned = [match for match in _LABEL.finditer(last) if match.group(1) in labels]
+        is_at_end = bool(mentioned) and not re.search(r"\w", last[mentioned[-1].end() :])
+        if is_at_end and len(mentioned) == 1 and not _NEGATED.search(last[: mentioned[0].start()]):
+            found = {mentioned[0].group(1)}
+    return found.pop() if len(found) == 1 and found <= set(labels) else None
+
+
+def _named_in(text: str, shown: Sequence[Candidate]) -> list[int]:
+    """Return the candidates whose names stand in a text as whole words, not within a longer name, and are not denied.
+
+    A hyphen is as good as a blank, and "gray" as "grey".
+    """
+    rest = _folded(text)
+    named: set[int] = set()
+    names = [(_folded(name), i) for i, each in enumerate(shown) for name in _names(each)]
+    for name, i in sorted(names, key=lambda pair: -len(pair[0])):
+        pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        if any(not _NEGATED.search(rest[: match.start()]) for match in pattern.finditer(rest)):
+            named.add(i)
+        rest = pattern.sub("#", rest)  # "Winter Wren" does not name the Wren
+    return sorted(named)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().replace("-", " ").replace("’", "'").replace("gray", "grey").split())
 
 
 def json_object(text: str) -> Mapping[str, object] | None:

@@ -102,11 +102,53 @@ def test_the_first_pass_keeps_the_order_of_the_ranking():
         ("it is a", None, "unread"),
         ("", None, "unread"),
         ("[1, 2]", None, "unread"),
+        ('{"answer": "B. Northern Cardinal"}', 1, "label"),
+        ('{"answer": "A or B"}', None, "unread"),
+        ('{"Reason": "r", "Answer": "B"}', 1, "json"),
+        ('{"reason": "a "black" mask", "answer": "B"}', 1, "json"),
+        ("Answer: B because of the mask", 1, "label"),
+        ("A bird with a mask, so I say B", 1, "label"),
+        ("It may be A or B", None, "unread"),
+        ("It is not B", None, "unread"),
+        ("B. Northern Cardinal, with more red than a Blue Jay", 1, "label"),
+        ("A northern-cardinal, not a Blue Jay", 1, "name"),
+        ("It is not a Blue Jay", None, "unread"),
+        ("None of these, though it is like a Blue Jay", None, "unread"),
     ],
 )
 def test_replies_are_read_by_the_first_rule_that_fits(text, choice, how):
     vote = read_vote(ChatReply(text=text, model="m"), CANDIDATES)
     assert (vote.choice, vote.how) == (choice, how)
+
+
+@pytest.mark.parametrize(
+    ("text", "choice", "how"),
+    [
+        ('{"reason": "Not a Blue Jay: no crest.", "answer": "none of these"}', None, "none"),
+        ('{"reason": "Redder than a Blue Jay.", "answer": "Northern Cardinal"}', 1, "name"),
+        ('{"reason": "It has the crest of a Blue Jay, bu', None, "unread"),
+        ('{"reason": "It is a Blue Jay."}', None, "unread"),
+    ],
+)
+def test_a_bird_that_the_reason_alone_names_is_no_answer(text, choice, how):
+    vote = read_vote(ChatReply(text=text, model="m"), CANDIDATES)
+    assert (vote.choice, vote.how) == (choice, how)
+
+
+def test_a_name_within_a_longer_one_is_not_named():
+    wrens = [candidate("Troglodytes troglodytes", "Wren"), candidate("Troglodytes hiemalis", "Winter Wren")]
+    assert read_vote(ChatReply(text="This is a Winter Wren", model="m"), wrens).choice == 1
+
+
+def test_each_photo_has_its_own_order_in_a_further_pass():
+    with OpenAIServer(choosing("Blue Jay")) as server:
+        with OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+            reader = Reader(chat, n_passes=2)
+            for number in range(12):
+                wait_for(reader.read(JPEG + bytes([number]), CANDIDATES))
+        shuffled = [call for call in server.calls if "A. Blue Jay" not in call.text]
+        labels = {label_of("Blue Jay", call) for call in shuffled}
+    assert labels == {"B", "C"}
 
 
 def test_replies_that_cannot_be_read_are_no_votes_but_count_against_agreement():
