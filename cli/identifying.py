@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -33,13 +34,19 @@ def find_photos(arguments: Sequence[str]) -> list[str]:
     named: list[str] = []
     for argument in arguments:
         if argument == "-":
-            named += [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
+            named += _lines_of_stdin()
         else:
             named.append(argument)
     found = [str(path) for path in find_images(named)]
     if not found:
         raise NothingReadable(f"no photo in {', '.join(named) or 'what stdin named'}")
     return found
+
+
+def _lines_of_stdin() -> list[str]:
+    """Return the lines on stdin as names of files: their bytes as they are, whatever the locale; no mark of order."""
+    text = sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf")
+    return [os.fsdecode(line.rstrip(b"\r")) for line in text.split(b"\n") if line.strip()]
 
 
 def parameters_of(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
@@ -68,9 +75,16 @@ def sink_for(
     retry_failed: bool,
     start_over: bool,
 ) -> ResumableOutput | rows.Printed:
-    """Return where the rows go: into a file that can be gone on with, or to stdout as they come."""
+    """Return where the rows go: into a file that can be gone on with, or to stdout as they come.
+
+    Raises:
+        UsageError: if that is no file, but a pipe or a device: a file would take its place.
+    """
     if file is None:
         return rows.Printed(form)
+    if file.exists() and not file.is_file():
+        raise UsageError(f"--output {file} is not a file", hint="without --output, the rows go to stdout")
+    file = Path(os.path.realpath(file))  # a link stays one, and two names of a file have one lock
     is_parquet = form == "parquet"
     return ResumableOutput(
         file.with_name(f"{file.name}.part") if is_parquet else file,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import keyword
 import os
 import sys
@@ -198,6 +199,8 @@ commands = CommandGroup(
 
 def main() -> NoReturn:
     """Run `kb` with the arguments of this process; the entry point of the console script."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="surrogateescape")  # names of files that are no UTF-8 go out as they came in
     try:
         commands.main()
     except SystemExit as ended:

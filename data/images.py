@@ -7,6 +7,7 @@ or warning gets out.
 from __future__ import annotations
 
 import io
+import re
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
@@ -149,14 +150,20 @@ def find_images(paths: Iterable[str | Path]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for given in paths:
-        path = Path(given).expanduser()
-        if path.is_dir():
-            found.update(dict.fromkeys(_pictures_below(path)))
-        elif not path.exists() and any(sign in str(given) for sign in "*?["):
-            found.update(dict.fromkeys(_matches(path)))
-        else:
-            found[path] = None
+        found.update(dict.fromkeys(_named(Path(given))))
     return list(found)
+
+
+def _named(path: Path) -> list[Path]:
+    try:
+        path = path.expanduser()
+        if path.is_dir():
+            return _pictures_below(path)
+        if not path.exists() and any(sign in str(path) for sign in "*?["):
+            return _matches(path)
+    except (OSError, RuntimeError):  # too long a name, `~` of nobody: lists of files hold anything, and reading says so
+        pass
+    return [path]
 
 
 def _pictures_below(folder: Path) -> list[Path]:
@@ -166,7 +173,9 @@ def _pictures_below(folder: Path) -> list[Path]:
 
 def _matches(pattern: Path) -> list[Path]:
     first_wild = next(i for i, part in enumerate(pattern.parts) if any(sign in part for sign in "*?["))
-    matched = Path(*pattern.parts[:first_wild]).glob(str(Path(*pattern.parts[first_wild:])))
+    # As shells have it, and Python from 3.13 on: `**` beside other signs is no more than `*`.
+    wild = [part if part == "**" else re.sub(r"\*\*+", "*", part) for part in pattern.parts[first_wild:]]
+    matched = Path(*pattern.parts[:first_wild]).glob(str(Path(*wild)))
     return sorted(path for path in matched if path.is_file() and path.suffix.lower() in SUFFIXES)
 
 

@@ -73,6 +73,22 @@ def test_paths_can_come_from_stdin_and_from_a_pattern(cli: Any, built_kb: Path, 
     assert [row["image"] for row in parsed(matched.stdout)] == named
 
 
+def test_names_that_are_no_utf_8_come_and_go_through_pipes_of_a_strict_locale(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    odd = os.fsencode(drawings) + b"/caf\xe9.png"
+    shutil.copy(drawings / f"{CARDINAL}.png", odd)
+    named = tmp_path / "names.txt"
+    named.write_bytes(b"\xef\xbb\xbf" + odd + b"\r\n")
+    strict = cli.environment({"PYTHONIOENCODING": "utf-8:strict"})
+    command = [*cli.command(), "identify", "-", "--kb", str(built_kb), "--top", "1", "--quiet"]
+    for form in ("csv", "jsonl", "table"):
+        with named.open("rb") as stdin:
+            outcome = subprocess.run([*command, "--format", form], stdin=stdin, capture_output=True, env=strict)
+        assert (outcome.returncode, outcome.stderr) == (0, b"")
+        assert odd in outcome.stdout
+
+
 def test_one_bad_file_among_good_ones_is_a_row_and_ends_with_7(cli: Any, built_kb: Path, drawings: Path) -> None:
     whole = (drawings / f"{CARDINAL}.png").read_bytes()
     (drawings / "bad.png").write_bytes(whole[: len(whole) // 2])

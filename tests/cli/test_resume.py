@@ -11,6 +11,7 @@ import pandas
 import pyarrow.parquet
 import pytest
 
+from cli.identifying import sink_for
 from cli.parquet import ParquetTable
 from cli.resume import ResumableOutput
 from data.errors import BadInput, KnowledgeBaseLocked, UsageError
@@ -285,3 +286,23 @@ def test_the_journal_names_the_file_and_what_made_it(tmp_path: Path) -> None:
         pass
     head = json.loads(first.journal.read_text().splitlines()[0])
     assert head == {"output": str(tmp_path / "out.csv"), "parameters": PARAMETERS}
+
+
+def test_rows_never_take_the_place_of_a_pipe_or_a_device(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match=r"pipe\.csv is not a file"):
+        sink_for("csv", pipe, tmp_path / "home", {}, retry_failed=False, start_over=False)
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_a_link_and_shares_the_journal_of_its_file(tmp_path: Path, photos: list[str]) -> None:
+    (tmp_path / "disk").mkdir()
+    link, file = tmp_path / "link.csv", tmp_path / "disk" / "rows.csv"
+    link.symlink_to(file)
+    with sink_for("csv", link, tmp_path / "home", {}, retry_failed=False, start_over=False) as first:
+        first.add(photos[0], f"{photos[0]},ok\n", ok=True)
+    with sink_for("csv", file, tmp_path / "home", {}, retry_failed=False, start_over=False) as second:
+        assert second.done == {photos[0]}
+    assert link.is_symlink()
+    assert file.read_text().endswith(f"{photos[0]},ok\n")
