@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -94,13 +95,13 @@ class Reader:
         if len(told) != len(candidates):
             raise UsageError(f"expected a text for each of {len(candidates)} candidates, got {len(told)}")
         lines = [_described(each, text) for each, text in zip(candidates, told, strict=True)]
-        passes = (self._pass(number, picture, candidates, lines) for number in range(self._n_passes))
-        votes = await asyncio.gather(*passes)
+        orders = _orders(len(candidates), self._n_passes, self._seed, picture)
+        votes = await asyncio.gather(*(self._pass(order, picture, candidates, lines) for order in orders))
         return _settled(votes, candidates)
 
-    async def _pass(self, number: int, picture: bytes, candidates: Sequence[Candidate], lines: Sequence[str]) -> Vote:
-        n = len(candidates)
-        order = list(range(n)) if number == 0 else _shuffled(n, [self._seed, number], picture)
+    async def _pass(
+        self, order: Sequence[int], picture: bytes, candidates: Sequence[Candidate], lines: Sequence[str]
+    ) -> Vote:
         shown = [candidates[i] for i in order]
         reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
         vote = read_vote(reply, shown)
@@ -124,10 +125,24 @@ class Reader:
         )
 
 
-def _shuffled(n: int, seeds: Sequence[int], picture: bytes) -> list[int]:
-    """Return an order that is a photo's own: one for all photos would show the first-ranked under few labels only."""
+def _orders(n: int, n_passes: int, seed: int, picture: bytes) -> list[list[int]]:
+    """Return the order of the candidates in each pass: as they are ranked, then shuffled in a way that is the photo's.
+
+    One order for all photos would show the first-ranked under few labels only. None comes twice before all have come:
+    the same question again has the same reply, from those that are kept, and would agree with itself.
+    """
     of_photo = int.from_bytes(hashlib.sha256(picture).digest()[:8], "big")
-    return [int(i) for i in np.random.default_rng([*seeds, of_photo]).permutation(n)]
+    rng = np.random.default_rng([seed, of_photo])
+    orders = [list(range(n))]
+    seen = {tuple(orders[0])}
+    while len(orders) < n_passes:
+        order = [int(i) for i in rng.permutation(n)]
+        if len(seen) == math.factorial(n):
+            seen.clear()
+        if tuple(order) not in seen:
+            seen.add(tuple(order))
+            orders.append(order)
+    return orders
 
 
 def _settled(votes: Sequence[Vote], candidates: Sequence[Candidate]) -> Reading:

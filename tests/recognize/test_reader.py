@@ -151,6 +151,11 @@ def test_each_photo_has_its_own_order_in_a_further_pass():
     assert labels == {"B", "C"}
 
 
+def test_no_pass_asks_what_another_asked_as_long_as_there_are_other_orders():
+    _, calls, _ = read(choosing("Blue Jay"), n_passes=6)
+    assert len({call.text for call in calls}) == 6  # all orders of three
+
+
 def test_replies_that_cannot_be_read_are_no_votes_but_count_against_agreement():
     replies = iter(["?", '{"reason": "", "answer": "none"}', "?", "?"])
     reading, _, counts = read(lambda _: next(replies), n_passes=4)
