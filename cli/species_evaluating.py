@@ -97,8 +97,10 @@ def check(order: Order, *, has_presets: bool) -> None:
         raise UsageError("--train names the photos of --anchors train, which is not asked for")
     if order.readers.comparisons and (has_presets or order.ablation):
         raise UsageError("--comparisons has presets of its own", hint="leave out --preset and --ablation")
-    if order.readers.comparisons and (len(order.anchors) > 1 or order.texts == "both"):
-        raise UsageError("--comparisons are made with one set of anchors and one kind of texts")
+    if order.readers.comparisons and (len(order.anchors) > 1 or order.texts != "descriptions"):
+        raise UsageError("--comparisons are made with one set of anchors, and with candidates found by descriptions")
+    if "chunks" in order.readers.contexts and order.texts != "descriptions":
+        raise UsageError("--reader-context chunks goes with --texts descriptions: names are in no chunks")
     if order.readers.is_asked and order.ablation:
         raise UsageError("--ablation is about ranking alone", hint="--preset goes with --reader")
     reader_evaluating.check(order.readers)

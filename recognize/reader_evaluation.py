@@ -132,12 +132,15 @@ def compare_readers(
         on_progress: is told how many photos were read, over all ways.
 
     Raises:
-        UsageError: if there are no photos, or a preset starts from what the knowledge base does not hold.
+        UsageError: if there are no photos, a preset starts from what the knowledge base does not hold, or a way that
+            finds candidates by names asks for their chunks.
         MissingRequirement: if it has not the texts that a way asks for, or the model cannot be asked.
         CostStop: if going on could pass the limit of cost; replies are kept where the model keeps them.
     """
     if not len(photos) or not len(photos) == len(labels) == len(paths):
         raise UsageError(f"expected a path and a label for each of at least one photo, got {len(labels)}")
+    if any(way.setup is not None and way.setup.texts == "names" and way.context == "chunks" for way in ways):
+        raise UsageError("expected candidates found by descriptions where the reader is told chunks, got names")
     told = {context: Told(store, context, asking.earlier) for context in {way.context for way in ways if way.setup}}
     genus_of = genera(store)
     variants = Variants(store, encoders, labels, anchor_sets)

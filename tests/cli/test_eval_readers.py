@@ -250,6 +250,8 @@ def test_readers_are_asked_in_the_vocabulary_and_with_the_anchors_that_are_asked
         ("--comparisons", "--reader-k", "5"),
         ("--comparisons", "--preset", "default"),
         ("--comparisons", "--texts", "both"),
+        ("--comparisons", "--texts", "names"),
+        ("--reader", "--texts", "names", "--reader-context", "chunks"),
         ("--reader", "--ablation"),
     ],
 )

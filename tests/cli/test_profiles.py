@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import kb as library
+from data.starter.plates.catalogue import plates_of
 
 
 @pytest.fixture
@@ -81,3 +82,16 @@ def test_a_profile_that_cannot_be_loaded_here_is_warned_of(cli: Any, own_kb: Pat
     asked = cli.call("verify", "--kb", own_kb)
     assert asked.exit_code == 1
     assert "elsewhere: " in asked.stdout
+
+
+def test_an_evaluation_measures_the_profile_that_is_asked_for(cli: Any, own_kb: Path, drawings: Path) -> None:
+    photos = drawings.parent / "birds" / "Cardinalis cardinalis"
+    photos.mkdir(parents=True)
+    photos.joinpath("1.png").write_bytes(plates_of("cardinalis-cardinalis")[0].png("query", 1))
+    order = ("eval", "species", photos.parent, "--kb", own_kb, "--preset", "text-only", "--resamples", "100")
+    order = (*order, "--profile", "plain", "--format", "json")
+    missing = cli.call(*order)
+    assert (missing.exit_code, "no vectors of the profile plain" in missing.stderr) == (3, True)
+    cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
+    figures = json.loads(cli.call(*order, check=True).stdout)["figures"]
+    assert {tuple(row["encoder_names"]) for row in figures} == {("plain-colours",)}

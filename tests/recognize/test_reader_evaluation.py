@@ -243,6 +243,12 @@ def test_texts_that_the_knowledge_base_has_not_are_refused_before_anything_is_as
         assert hint in str(error.value.hint)
 
 
+def test_chunks_of_candidates_that_were_found_by_names_are_refused_before_anything_is_asked():
+    by_names = Setup(preset="vr-rag-v1", texts="names")
+    with pytest.raises(UsageError, match="chunks"):
+        compared("?", [Way(setup=None), Way(setup=by_names, context="chunks")])
+
+
 def test_a_limit_of_cost_stops_the_evaluation():
     with pytest.raises(CostStop):
         compared(lambda _: Answer(text='{"answer": "A"}', input_tokens=10, output_tokens=5), [Way(setup=V1)],
