@@ -33,3 +33,13 @@ def disarmed(row: Iterable[object]) -> list[object]:
         ["'=1+2", "'@ann", 'Ann', -1, None]
     """
     return [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row]
+
+
+def armed(cell: str) -> str:
+    """Return the text that `disarmed` was given.
+
+    Example:
+        >>> armed("'=1+2"), armed("'t Hooft")
+        ('=1+2', "'t Hooft")
+    """
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell

@@ -219,7 +219,8 @@ def identify(
         n_failed = len(sink.failed.intersection(found))
         if len(todo) < len(found) and not quiet:
             again = f", {n_failed:,} of them in vain (--retry-failed tries them again)" if n_failed else ""
-            output.note(f"{output.plural(len(found) - len(todo), 'photo')} of {len(found):,} done before{again}")
+            pages = "; --cards makes no pages of these (--no-resume makes all)" if cards is not None else ""
+            output.note(f"{output.plural(len(found) - len(todo), 'photo')} of {len(found):,} done before{again}{pages}")
         # Bars and rows would tear each other up on one terminal.
         is_shown = progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
         made = reading(recognizer.identify(todo))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections import Counter, deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli import delimited
+from cli.delimited import disarmed
 from cli.output import as_table
 from data.errors import BadInput
 
@@ -79,11 +79,8 @@ def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:
 
 def as_csv(listed: Sequence[dict[str, object]]) -> str:
     """Return the rows as CSV with a line of columns; the names of a list are parted by `; `."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({**row, **{column: _joined(row, column) for column in LISTS}} for row in listed)
-    return out.getvalue()
+    cells = ([_joined(row, column) if column in LISTS else row[column] for column in COLUMNS] for row in listed)
+    return delimited.as_csv(COLUMNS, map(disarmed, cells))
 
 
 def table(listed: Sequence[dict[str, object]]) -> str:

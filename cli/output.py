@@ -35,7 +35,12 @@ def note(text: str) -> None:
 
 def warn(text: str) -> None:
     """Write a warning to stderr."""
-    note("warning: " + _STEERING.sub("", text))  # it may hold names of files and labels of other people's data
+    note("warning: " + steady(text))  # it may hold names of files and labels of other people's data
+
+
+def steady(text: str) -> str:
+    """Return the text without what would steer a terminal, such as escape codes in names of files."""
+    return _STEERING.sub("", text)
 
 
 @contextmanager
@@ -111,4 +116,4 @@ def plural(n: int, noun: str, many: str | None = None) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else _STEERING.sub("", str(value))
+    return f"{value:.3f}" if isinstance(value, float) else steady(str(value))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, cast, get_args
 
-from cli.output import as_table, wrapped, write_rows
+from cli.delimited import armed, disarmed
+from cli.output import as_table, steady, wrapped, write_rows
 from data.records import Answer, Candidate, Identification
 
 Form = Literal["table", "csv", "jsonl", "parquet"]
@@ -39,6 +41,9 @@ COLUMNS: Mapping[str, str] = {
 }
 """Column of csv and parquet -> text, integer or number; new ones come at the end."""
 CSV_COLUMNS = tuple(COLUMNS)
+_LINE_ENDS = re.compile(r"\r\n?|\n")
+# Halves of characters, as replies of models may hold them. Those that stand for bytes of file names are others.
+_HALVES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def header(form: Form) -> str:
@@ -53,6 +58,10 @@ def form_of(name: str) -> Form:
 
 def lines(form: Form, row: Identification, *, why: str = "") -> str:
     """Return the rows of one photo, each with its line end; a table is followed by `why`."""
+    return _HALVES.sub("\ufffd", _lines(form, row, why))
+
+
+def _lines(form: Form, row: Identification, why: str) -> str:
     if form == "jsonl":
         from data.codec import to_json
 
@@ -63,7 +72,7 @@ def lines(form: Form, row: Identification, *, why: str = "") -> str:
         return "".join(
             json.dumps(dict(zip(CSV_COLUMNS, values, strict=True)), ensure_ascii=False) + "\n" for values in _flat(row)
         )
-    return _text(row, why) + "\n\n"
+    return steady(_text(row, why)) + "\n\n"
 
 
 class Printed:
@@ -95,7 +104,7 @@ def image_of(form: Form, line: str) -> str:
     """
     if form in {"jsonl", "parquet"}:
         return str(json.loads(line)["image"])
-    return next(csv.reader([line], strict=True))[0]
+    return armed(next(csv.reader([line], strict=True))[0])
 
 
 def _flat(row: Identification) -> list[tuple[object, ...]]:
@@ -129,8 +138,8 @@ def _flat(row: Identification) -> list[tuple[object, ...]]:
 def _csv_line(values: tuple[object, ...]) -> str:
     out = io.StringIO()
     # A row is one line, whatever an error message holds: files of rows are cut at line ends.
-    flat = (" ".join(value.splitlines()) if isinstance(value, str) else value for value in values)
-    csv.writer(out, lineterminator="\n").writerow(flat)
+    flat = (_LINE_ENDS.sub(" ", value) if isinstance(value, str) else value for value in values)
+    csv.writer(out, lineterminator="\n").writerow(disarmed(flat))
     return out.getvalue()
 
 

@@ -320,15 +320,22 @@ def no_reading(identified: Iterable[Identification]) -> Iterator[Identification]
     return iter(identified)
 
 
+MOST_OF_A_NAME = 200  # bytes of a photo's name in that of its page; file systems take 255
+
+
 def write_card(store: KnowledgeBase, row: Identification, folder: Path) -> Path:
     """Write the page of a photo and return its path: the photo's name, and a hash, since names come again."""
+    import os
+
     import recognize
     from cli.cards import card
     from data.files import sha256_hex, write_atomic
 
     why = recognize.explain(store, row) if row.candidates else None
     entries = store.species([candidate.taxon_id for candidate in row.candidates])
-    path = folder / f"{Path(row.image).stem}-{sha256_hex(row.image)[:8]}.html"
+    # A name of a file may be no UTF-8, and so long that nothing can be added to it.
+    stem = os.fsencode(Path(row.image).stem)[:MOST_OF_A_NAME].decode(errors="ignore")
+    path = folder / f"{stem}-{sha256_hex(os.fsencode(row.image))[:8]}.html"
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, card(row, why, entries, store.anchor_path).encode())
+    write_atomic(path, card(row, why, entries, store.anchor_path).encode(errors="replace"))
     return path

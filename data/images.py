@@ -58,6 +58,7 @@ _ORIENTATIONS: Final = {
 }
 _ORIENTATION, _EXIF_DATE, _EXIF_IFD, _GPS_IFD = 0x0112, 0x0132, 0x8769, 0x8825
 _TAKEN, _TAKEN_OFFSET = 0x9003, 0x9011
+_OFFSET = re.compile(r"[+-][0-2][0-9]:[0-5][0-9]")
 
 _quiet_lock = threading.Lock()
 
@@ -326,6 +327,6 @@ def _date(taken: object, offset: object) -> str | None:
     except ValueError:
         return None
     text = moment.isoformat()
-    if isinstance(offset, str) and len(offset.strip("\x00 ")) == 6 and offset[0] in "+-":
+    if isinstance(offset, str) and _OFFSET.fullmatch(offset.strip("\x00 ")):
         text += offset.strip("\x00 ")
     return text

@@ -149,7 +149,7 @@ def _of_json(text: str) -> ListedNames | None:
         return None
     try:
         entries = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # brackets may be nested without end, and numbers too
         return None
     rows = [
         [str(entry.get(key) or "") for key in ("sciName", "comName", "speciesCode")]

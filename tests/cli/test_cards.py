@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -270,3 +272,26 @@ def test_a_photo_with_an_error_says_which(photo: Path) -> None:
     text = Page(card(row, None, [], lambda _: photo)).text
     assert "No answer for broken.jpg This photo could not be read broken.jpg ends at <byte 7>" in text
     assert "at/home" not in text
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.png", b"x" * 250 + b".png", "ä".encode() * 120 + b".png"])
+def test_a_photo_of_any_name_gets_a_page(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path, name: bytes) -> None:
+    shutil.copy(drawings / "cardinalis-cardinalis.png", os.fsencode(drawings) + b"/" + name)
+    asked = ("identify", os.fsdecode(os.fsencode(drawings) + b"/" + name), "--kb", built_kb)
+    cli.call(*asked, "--cards", "pages", "--output", "rows.csv", check=True)
+    (made,) = (tmp_path / "pages").iterdir()
+    assert made.name[:3] == os.fsdecode(name)[:3]
+    assert "Northern Cardinal" in made.read_text(encoding="utf-8")
+    again = cli.call(*asked, "--cards", "others", "--output", "rows.csv", check=True)
+    assert "--cards makes no pages of these" in again.stderr
+
+
+def test_words_of_a_reader_and_names_of_files_are_never_markup(tmp_path: Path) -> None:
+    photo = tmp_path / "<img src=x onerror=alert(1)>.png"
+    Image.new("RGB", (60, 40)).save(photo)
+    bad = "</p><script>alert(1)</script><a href='javascript:alert(1)'>"
+    shown = page(photo, common_name=bad, reader=Reading(choice="cyanocitta-cristata", agreement=1.0, reason=bad))
+    assert not {"script", "base", "iframe"}.intersection(shown.tags)
+    assert all(source.startswith("data:image/jpeg;base64,") for source in shown.sources)
+    assert not any("javascript" in link for link in shown.links)
+    assert bad in shown.text

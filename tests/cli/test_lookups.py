@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import shutil
@@ -207,6 +209,12 @@ def test_the_report_of_names_is_csv_for_a_spreadsheet(cli: Any, tmp_path: Path) 
 @pytest.mark.parametrize("arguments", [(), ("Mallard", "--file", "names.txt"), ("Mallard", "--format", "csv")])
 def test_taxa_takes_either_a_name_or_a_file(cli: Any, arguments: tuple[str, ...]) -> None:
     assert cli.call("taxa", *arguments).exit_code == 2
+
+
+def test_the_csv_of_names_runs_nothing_in_a_spreadsheet(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("=HYPERLINK(1)\nTurdus merula\n")
+    rows = list(csv.DictReader(io.StringIO(cli.call("taxa", "--file", "names.txt", "--format", "csv").stdout)))
+    assert [row["name"] for row in rows] == ["'=HYPERLINK(1)", "Turdus merula"]
 
 
 def test_a_file_of_names_that_is_not_there_is_bad_input(cli: Any, tmp_path: Path) -> None:

@@ -149,6 +149,11 @@ def test_impossible_places_and_dates_are_none(place, date):
     assert (photo.place, photo.date) == (None, None)
 
 
+@pytest.mark.parametrize("offset", ["+<b>x>", "=cmd()", "+9:000"])
+def test_an_offset_that_is_none_is_left_out_of_the_date(offset):
+    assert read_photo(with_exif(date="2024:05:03 07:12:09", offset=offset)).date == "2024-05-03T07:12:09"
+
+
 def test_damaged_exif_does_not_cost_the_picture():
     content = with_exif(date="2024:05:03 07:12:09")
     start = content.index(b"Exif\0\0")

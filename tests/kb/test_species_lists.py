@@ -152,3 +152,8 @@ def test_what_is_no_list_is_said_to_be_none(tmp_path, content, told):
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"no file .*nowhere\.csv"):
         read_list(tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" + "9" * 10_000 + "]"], ids=["brackets", "a number"])
+def test_json_that_no_parser_takes_is_a_list_of_nobody_s_names(tmp_path, text):
+    assert match_list(read_list(written(tmp_path, text)), KB).taxon_ids == frozenset()
