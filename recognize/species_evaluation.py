@@ -28,8 +28,8 @@ Texts = Literal["descriptions", "names"]
 DEFINITIONS: Final[Mapping[str, str]] = {
     "top-k": "share of photos whose species is among the first k species; top-1 is the accuracy, and equals MRR@1",
     "hit@30": "top-k with k = 30: what a re-ranker of 30 could reach. VR-RAG's 'MRR@30' is larger than its MRR@10 by "
-    "more than ranks 11 to 30 can add, so it cannot be an MRR; compare it with this. It looks at 30 chunks, and so do rows "
-    "with a pool of 30 (vr-rag-v1, direct-rag, --ablation); 30 species of a larger pool reach further",
+    "more than ranks 11 to 30 can add, so it cannot be an MRR; compare it with this. It looks at 30 chunks, and so do "
+    "rows with a pool of 30 (vr-rag-v1, direct-rag, --ablation); 30 species of a larger pool reach further",
     "MRR@k": "mean of 1 / rank of the photo's species among the ranked species, 0 beyond the first k",
     "chunk MRR@k": "the same among ranked chunks, where a species stands once for each chunk: the paper's MRR",
     "genus": "share of photos whose first species is of the right genus",
