@@ -25,6 +25,7 @@ from kb.taxa import fold
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48
 MAX_BYTES: Final = 64 * 2**20
+MOST_SUGGESTED: Final = 100  # of the names that fit none: the wrong file may hold 100,000 of these
 
 _SCIENTIFIC: Final = frozenset({"scientificname", "sciname", "scientific", "binomial", "latinname", "species", "taxon"})
 _COMMON: Final = frozenset({"commonname", "comname", "common", "englishname", "english", "vernacularname", "name"})
@@ -100,7 +101,7 @@ def match_list(listed: ListedNames, taxa: Sequence[Taxon]) -> MatchedList:
     """
     ids = {taxon.taxon_id for taxon in taxa}
     own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
-    result = load_reconciler().reconcile_rows([line.names for line in listed.lines])
+    result = load_reconciler().reconcile_rows([line.names for line in listed.lines], most_suggested=MOST_SUGGESTED)
     found = {match.name: match.taxon for match in result.matched}
     missed = {name.name: name for name in result.unmatched}
     quarters: dict[str, frozenset[int]] = {}

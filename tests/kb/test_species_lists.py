@@ -5,7 +5,7 @@ import pytest
 from data.errors import BadInput
 from data.records import Taxon
 from kb.selection import own_taxon
-from kb.species_lists import match_list, read_list
+from kb.species_lists import MOST_SUGGESTED, match_list, read_list
 from kb.taxa import load_checklist
 
 
@@ -157,3 +157,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" + "9" * 10_000 + "]"], ids=["brackets", "a number"])
 def test_json_that_no_parser_takes_is_a_list_of_nobody_s_names(tmp_path, text):
     assert match_list(read_list(written(tmp_path, text)), KB).taxon_ids == frozenset()
+
+
+def test_only_the_first_of_many_unknown_names_get_suggestions(tmp_path):
+    names = [f"Sunburd {number}" for number in range(MOST_SUGGESTED + 5)]
+    missed = match_list(read_list(written(tmp_path, "\n".join([*names, "Turdus merula"]))), KB).unmatched
+    assert [name.name for name in missed] == names
+    assert [bool(name.suggestions) for name in missed] == [True] * MOST_SUGGESTED + [False] * 5
