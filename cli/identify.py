@@ -242,9 +242,11 @@ def _has_failed(row: Identification) -> bool:
 
 
 def leave_cores_to_the_encoder() -> None:
-    """Have NumPy multiply on one thread; it heeds this if it has not been loaded yet.
+    """Have NumPy multiply on one thread, if it is not loaded yet, and let threads take turns sooner.
 
     All cores encode the next photos meanwhile. Threads of NumPy's own would wait for each other by spinning, which
-    cost a quarter of the throughput.
+    cost a quarter of the throughput. And a thread that comes back from the encoder gets its turn in half a millisecond
+    instead of the interpreter's five: it has the next photo to begin.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.setswitchinterval(5e-4)
