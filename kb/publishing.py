@@ -16,7 +16,7 @@ def publishing(run: BuildRun) -> Iterator[Collections]:
     """Give the collections of a run to write to, of all profiles; for the holder of the lock."""
     mended: list[str] = []
     keep_info(run.ledger, run.info)
-    collections = open_or_rebuild(run.layout, run.info, mended)
+    collections = open_or_rebuild(run.layout, run.info, run.ledger, mended)
     try:
         # A ledger that was lost and begun anew knows nothing of the rows that are there.
         is_new = run.ledger.fact("generation") is None

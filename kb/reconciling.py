@@ -24,6 +24,7 @@ possessive; by the ending of the epithet; by the genus, in one family; or it sta
 Why = Literal["several species", "not a species", "unknown"]
 
 N_SUGGESTED: Final = 3
+LONGEST_NAME: Final = 500  # characters; what is longer is no name, and the rules would take minutes to say so
 _NUMBER = re.compile(r"^\d+[._ -]+")  # `001.Black_footed_Albatross`, `03111_Animalia_Chordata_...`
 _SEPARATORS = re.compile(r"[_;|]+")
 _HYBRID = re.compile(r"\s[x×]\s|\([x×]\s|\bhybrid\b", re.IGNORECASE)
@@ -211,6 +212,8 @@ class Reconciler:
             if taxon is not None:
                 return MatchedName(name=name, taxon=taxon, how="given", met=given[name])
             return UnmatchedName(name=name, why="unknown")
+        if len(name) > LONGEST_NAME:
+            return UnmatchedName(name=name, why="unknown")
         label = _plain(name)
         is_several = _HYBRID.search(label) or _SEVERAL_IN_BRACKETS.search(name)
         if is_several or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
@@ -283,6 +286,8 @@ class Reconciler:
         return UnmatchedName(name=name, why="unknown")
 
     def _suggestions(self, names: Sequence[str], missed: UnmatchedName) -> tuple[str, ...]:
+        if len(names[0]) > LONGEST_NAME:
+            return ()
         label = _plain(names[0])
         if missed.why == "not a species":
             taxon = self._checklist.find(label)

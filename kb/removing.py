@@ -101,7 +101,7 @@ def _left_behind(ledger: Ledger) -> set[_File]:
 @contextmanager
 def _collections(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *, mend: bool) -> Iterator[Collections]:
     notes: list[str] = []
-    collections = open_or_rebuild(layout, info, notes)
+    collections = open_or_rebuild(layout, info, ledger, notes)
     try:
         if notes or mend:
             mend_chroma(info, ledger, collections)

@@ -95,13 +95,16 @@ def _verify(layout: Layout, ledger: Ledger) -> Verification:
     audit_rows(ledger, audit)
     problems, mended = audit.problems, audit.mended
     problems += [*_unfinished(ledger), *_lost_files(layout, ledger), *mend_calibrations(layout, ledger)]
-    collections = open_or_rebuild(layout, info, mended)
+    was_indexing = ledger.fact("indexing") is not None
+    collections = open_or_rebuild(layout, info, ledger, mended)
     try:
         views = Views(info, ledger)
         audit_cuts(ledger, views, audit)
         audit_vectors(ledger, collections, views, audit)
         problems += _behind(info, ledger)
         mended += mend_chroma(info, ledger, collections, spared=audit.spared)
+        if not was_indexing:
+            ledger.drop_fact("indexing")
         mended += _mend_cache(layout, ledger, collections)
         digest = _digest(ledger, collections)
     finally:
@@ -166,9 +169,14 @@ def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]
     ]
 
 
-def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, mended: list[str]) -> Collections:
-    """Return the collections; an embedded Chroma that cannot be read is replaced by an empty one, noted in `mended`."""
+def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, mended: list[str]) -> Collections:
+    """Return the collections; an embedded Chroma that cannot be read is replaced by an empty one, noted in `mended`.
+
+    Before anything is thrown away the fact `indexing` is set. It belongs to the caller, to drop when all rows are there
+    again: a kill until then would leave an empty Chroma with which nothing is wrong.
+    """
     if not info.chroma and (damaged := damaged_index(layout.chroma)):
+        ledger.set_fact("indexing", "1")
         shutil.rmtree(layout.chroma)
         mended.append(f"Chroma's {damaged} was damaged; Chroma was made anew from the ledger")
         return Collections(layout, info, forget=True)
@@ -182,6 +190,7 @@ def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, mended: list[str]) 
             raise
         if is_full(layout.root):  # then nothing is wrong with Chroma, and a new one could not be written either
             raise storage_error(layout.root, error) from error
+        ledger.set_fact("indexing", "1")
         shutil.rmtree(layout.chroma, ignore_errors=True)
         mended.append(f"Chroma could not be read and was made anew from the ledger ({type(error).__name__})")
         return Collections(layout, info, forget=True)

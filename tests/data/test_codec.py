@@ -64,7 +64,7 @@ def test_an_identification_has_the_words_of_the_wire() -> None:
     )
     assert list(row) == [
         "image", "box", "status", "error", "answer", "candidates", "place", "date", "reader", "preset", "kb",
-        "calibration", "seconds",
+        "calibration", "seconds", "species_list", "answer_without_list",
     ]  # fmt: skip
     assert row["answer"] == {
         "rank": "species",
@@ -75,6 +75,7 @@ def test_an_identification_has_the_words_of_the_wire() -> None:
     }
     assert list(row["candidates"][0]) == [
         "taxon_id", "scientific_name", "common_name", "score", "scores", "anchors", "summary",
+        "score_without_list",
     ]  # fmt: skip
 
 
