@@ -10,9 +10,10 @@ Many photos are ranked at once, as flat arrays of pairs: a call of NumPy costs m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,6 @@ Scores = NDArray[np.float64]
 DOUBT: Final = 4e-6
 _DIGITS: Final = 12  # of exact scores; what differs beyond is rounding of float64, and a tie
 _AT_ONCE: Final = 128  # rows in float64: 0.8 MB of 768 numbers, which the cache of a core can hold
-_FEW: Final = 8  # rows a photo
-_SMALL: Final = 16  # rows: memory for them is at hand, and need not be asked of the system
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,52 +64,94 @@ def dot_rows(rows: FloatArray, query: FloatArray) -> Scores:
 
 
 def dot_pairs(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Scores:
-    """Return the product of each photo's query with the row that it is paired with, in float64.
+    """Return the product of each photo's query with the row that it is paired with, in float64, `(n,)`."""
+    products: Scores = dot_parts(matrix, queries, pairs, (slice(None),))[0]
+    return products
+
+
+def dot_parts(matrix: FloatArray, queries: FloatArray, pairs: Pairs, parts: Sequence[slice]) -> Scores:
+    """Return the same over some columns, `(n_parts, n)`: of spaces that lie side by side in one matrix.
 
     Not by BLAS, which may add up a row in another order where it stands elsewhere.
     """
-    products = np.empty(len(pairs))
+    products = np.empty((len(parts), len(pairs)))
     exact_queries = queries.astype(np.float64)
-    if len(pairs) < _FEW * len(queries):  # a call of NumPy for each photo would cost more than to copy its query
-        for first in range(0, len(pairs), _SMALL):
-            part = slice(first, first + _SMALL)
-            rows = matrix[pairs.items[part]].astype(np.float64)
-            np.einsum("ij,ij->i", rows, exact_queries[pairs.photos[part]], out=products[part])
-        return products
     buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]))
-    for photos, part, rough in _gathered(matrix, pairs, len(queries)):
-        exact = buffer[: part.stop - part.start].reshape(rough.shape)
-        exact[:] = rough
-        np.einsum("pij,pj->pi", exact, exact_queries[photos], out=products[part].reshape(rough.shape[:2]))
+    for gathered, runs in _gathered(matrix, pairs, len(queries)):
+        exact = buffer[: len(gathered)]
+        exact[:] = gathered
+        for run in runs:
+            rows = run.rows(exact)
+            for columns, product in zip(parts, products, strict=True):
+                asked = exact_queries[run.photos, columns]
+                np.einsum("pij,pj->pi", rows[..., columns], asked, out=run.pairs(product))
     return products
 
 
 def rough_products(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> FloatArray:
-    """Return the same to float32 precision."""
+    """Return the products to float32 precision."""
     products = np.empty(len(pairs), dtype=np.float32)
-    for photos, part, rows in _gathered(matrix, pairs, len(queries)):
-        np.matmul(rows, queries[photos, :, None], out=products[part].reshape(*rows.shape[:2], 1))
+    for gathered, runs in _gathered(matrix, pairs, len(queries)):
+        for run in runs:
+            # One row at a time: BLAS would share even this work between threads, which wait for each other longer.
+            asked = queries[run.photos, None, :, None]
+            np.matmul(run.rows(gathered)[:, :, None], asked, out=run.pairs(products)[..., None, None])
     return products
 
 
-def _gathered(matrix: FloatArray, pairs: Pairs, n_photos: int) -> Iterator[tuple[slice, slice, FloatArray]]:
-    """Yield some photos, which pairs are their own, and the rows of the matrix, `(n_photos, n, dim)`, for a moment.
+class _Run(NamedTuple):
+    """Photos that have as many pairs each, all of them gathered or, of a single photo, some."""
+
+    photos: slice
+    first: int
+    """Their first pair."""
+    n: int
+    """How many pairs a photo."""
+    offset: int
+    """Where their rows stand among those gathered."""
+
+    def pairs(self, of_all: NDArray[Any]) -> NDArray[Any]:
+        """Return what an array has for their pairs, `(n_photos, n)`."""
+        n_photos = self.photos.stop - self.photos.start
+        return of_all[self.first : self.first + n_photos * self.n].reshape(n_photos, self.n)
+
+    def rows(self, gathered: NDArray[Any]) -> NDArray[Any]:
+        """Return their rows, `(n_photos, n, dim)`."""
+        n_photos = self.photos.stop - self.photos.start
+        return gathered[self.offset : self.offset + n_photos * self.n].reshape(n_photos, self.n, -1)
+
+
+def _gathered(matrix: FloatArray, pairs: Pairs, n_photos: int) -> Iterator[tuple[FloatArray, list[_Run]]]:
+    """Yield rows of the matrix that are asked for, `(n, dim)`, for a moment, and whose they are.
 
     All use one piece of memory: to ask the system for new memory takes longer than to fill it.
     """
     buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]), dtype=np.float32)
-    starts = pairs.starts(n_photos).tolist()
-    size = len(pairs) // max(1, n_photos)
-    # Where all photos have as many rows, several go together.
-    step = _AT_ONCE // size if 0 < size <= _AT_ONCE and starts == list(range(0, len(pairs) + 1, size)) else 1
-    for photo in range(0, n_photos, step):
-        photos = slice(photo, min(photo + step, n_photos))
-        start, end = starts[photos.start], starts[photos.stop]
-        for first in range(start, end, _AT_ONCE):
-            part = slice(first, min(first + _AT_ONCE, end))
-            rows = buffer[: part.stop - first]
-            matrix.take(pairs.items[part], axis=0, out=rows, mode="clip")  # without a mode NumPy copies twice
-            yield photos, part, rows.reshape(photos.stop - photo, -1, matrix.shape[1])
+    for runs in _runs(pairs.starts(n_photos).tolist()):
+        last = runs[-1]
+        rows = buffer[: last.offset + (last.photos.stop - last.photos.start) * last.n]
+        at = slice(runs[0].first, runs[0].first + len(rows))
+        matrix.take(pairs.items[at], axis=0, out=rows, mode="clip")  # without a mode NumPy copies twice
+        yield rows, runs
+
+
+def _runs(starts: list[int]) -> Iterator[list[_Run]]:
+    """Yield runs of photos that hold `_AT_ONCE` pairs at most, one after the other."""
+    runs: list[_Run] = []
+    used = 0
+    for photo, (start, end) in enumerate(pairwise(starts)):
+        while start < end:
+            n = min(end - start, _AT_ONCE)
+            if used + n > _AT_ONCE:
+                yield runs
+                runs, used = [], 0
+            if runs and runs[-1].n == n and runs[-1].photos.stop == photo:
+                runs[-1] = runs[-1]._replace(photos=slice(runs[-1].photos.start, photo + 1))
+            else:
+                runs.append(_Run(slice(photo, photo + 1), start, n, used))
+            start, used = start + n, used + n
+    if runs:
+        yield runs
 
 
 def rounded(scores: Scores) -> Scores:
@@ -138,20 +179,20 @@ def find_pools(scores: FloatArray, m: int, rescore: Rescore) -> Pairs:
         size = min(max(m, 0), n_rows)
         return Pairs(np.repeat(np.arange(n_photos), size), np.tile(np.arange(size), n_photos))
     flat = np.flatnonzero(scores >= _lower_bounds_of_top(scores, m)[:, None] - np.float32(DOUBT))
-    photos, rows = np.divmod(flat, n_rows)
-    found = scores.ravel()[flat]
+    photos, rows = (np.zeros_like(flat), flat) if n_photos == 1 else np.divmod(flat, n_rows)
     counts = np.bincount(photos, minlength=n_photos)
     if (counts == m).all():
         return Pairs(photos, rows)
+    found = scores.ravel()[flat]
     padded = _padded(photos, found, counts)
     cuts = np.partition(padded, padded.shape[1] - m, axis=1)[:, padded.shape[1] - m][photos]
-    # Whatever is so much better than the m-th is among the first m by exact score too, whatever so much worse is not.
-    sure = found > cuts + np.float32(DOUBT)
-    open_ = ~sure & (found >= cuts - np.float32(DOUBT))
-    n_free = m - np.bincount(photos[sure], minlength=n_photos)
-    contested = np.flatnonzero(open_ & (np.bincount(photos[open_], minlength=n_photos) > n_free)[photos])
-    kept = sure | open_
-    if len(contested):
+    # Whatever is so much worse than the m-th is not among the first m by exact score, whatever so much better is.
+    kept = found >= cuts - np.float32(DOUBT)
+    n_kept = np.bincount(photos[kept], minlength=n_photos)
+    if (n_kept > m).any():
+        sure = found > cuts + np.float32(DOUBT)
+        n_free = m - np.bincount(photos[sure], minlength=n_photos)
+        contested = np.flatnonzero(kept & ~sure & (n_kept > m)[photos])
         kept[contested] = False
         pairs = Pairs(photos[contested], rows[contested])
         order = np.lexsort((pairs.items, -rounded(rescore(pairs)), pairs.photos))
@@ -174,23 +215,48 @@ def _lower_bounds_of_top(scores: FloatArray, m: int) -> FloatArray:
     return np.partition(folded, at, axis=1)[:, at]
 
 
-def settle(
-    pairs: Pairs, scores: NDArray[np.floating], rescore: Callable[[IntArray], Scores], *, doubts: Scores | None = None
-) -> tuple[IntArray, Scores]:
-    """Return where the pairs stand that rank first, second, ..., photo by photo, and their scores in that order.
+Stages = dict[str, Scores]
+"""What is shown beside a score: the exact scores of each stage."""
 
-    They rank by exact score, equal ones in input order.
+
+class Settled(NamedTuple):
+    """Pairs in the order in which they rank."""
+
+    order: IntArray
+    """Where the pairs stand that rank first, second, ..., photo by photo."""
+    scores: Scores
+    """Their scores: exact for those shown, and for those that others come too close to."""
+    heads: IntArray
+    """Places in that order: of all pairs, or of those that stand for others."""
+    shown: IntArray
+    """The first heads of each photo."""
+    stages: Stages
+    """Of those shown."""
+
+
+def settle(
+    pairs: Pairs,
+    scores: NDArray[np.floating],
+    explain: Callable[[IntArray], tuple[Scores, Stages]],
+    *,
+    n_shown: int,
+    doubts: Scores | None = None,
+    heads_of: Callable[[IntArray], IntArray] | None = None,
+) -> Settled:
+    """Return the pairs ranked by exact score, equal ones in input order.
 
     Args:
         pairs: their photos ascend; their items do not matter.
         scores: one for each, good to half of what is in doubt.
-        rescore: gives the exact scores of the pairs at some positions; asked only for those that others come too close
-            to.
+        explain: gives the exact scores of the pairs at some positions, and those of the stages; asked only for those
+            that are shown and those that others come too close to.
+        n_shown: how many heads a photo are shown.
         doubts: for each photo how close that is, if not `DOUBT`.
+        heads_of: order -> places, ascending, of the pairs that stand for others, if not each for itself.
     """
     photos = pairs.photos
     if not len(photos):
-        return np.empty(0, dtype=np.intp), np.empty(0)
+        return Settled(_NO_PLACES, np.empty(0), _NO_PLACES, _NO_PLACES, explain(_NO_PLACES)[1])
     counts = np.bincount(photos)
     starts = np.cumsum(counts) - counts
     within = np.argsort(-_padded(photos, scores, counts), axis=1)
@@ -199,15 +265,32 @@ def settle(
     near = np.zeros(len(order) + 1, dtype=bool)  # to the one before
     closeness = DOUBT if doubts is None else doubts[photos[1:]]
     near[1:-1] = (ranked[:-1] - ranked[1:] <= closeness) & (photos[1:] == photos[:-1])
-    doubtful = near[:-1] | near[1:]
-    if not doubtful.any():
-        return order, ranked
-    at = order[doubtful]
-    exact = rounded(rescore(at))
-    group = np.cumsum(~near[:-1])[doubtful]  # of scores that cannot be told apart; each has its places to itself
+    asked = near[:-1] | near[1:]
+    heads = np.arange(len(order)) if heads_of is None else heads_of(order)
+    # Doubtful ones change places only with each other, so those shown in the end are among these.
+    asked[_first_of_each(photos, heads, n_shown)] = True
+    at = order[asked]
+    exact, stages = explain(at)
+    exact = rounded(exact)
+    group = np.cumsum(~near[:-1])[asked]  # of scores that cannot be told apart; each has its places to itself
     again = np.lexsort((at, -exact, group))
-    order[doubtful], ranked[doubtful] = at[again], exact[again]
-    return order, ranked
+    order[asked], ranked[asked] = at[again], exact[again]
+    if heads_of is not None:
+        heads = heads_of(order)
+    shown = _first_of_each(photos, heads, n_shown)
+    of_shown = again[(np.cumsum(asked) - 1)[shown]]
+    return Settled(order, ranked, heads, shown, {stage: values[of_shown] for stage, values in stages.items()})
+
+
+_NO_PLACES: Final = np.empty(0, dtype=np.intp)
+
+
+def _first_of_each(photos: IntArray, places: IntArray, n: int) -> IntArray:
+    """Return the first `n` places of each photo; `photos` is of all places, and both ascend."""
+    of_places = photos[places]
+    counts = np.bincount(of_places)
+    starts = np.cumsum(counts) - counts
+    return places[np.arange(len(places)) - starts[of_places] < n]
 
 
 def _padded(photos: IntArray, scores: NDArray[np.floating], counts: IntArray) -> NDArray[np.floating]:

@@ -9,20 +9,20 @@ from typing import Final, Literal
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import DOUBT, Pairs, Rescore, Scores, dot_pairs, find_pools, or_zero, rounded, settle
+from recognize.exact import DOUBT, Pairs, Rescore, Scores, Stages, dot_pairs, find_pools, or_zero, rounded, settle
 from recognize.knowledge import Knowledge, check_queries
 from recognize.stages import (
     N_SHOWN,
     AnchorPooling,
     AnchorStage,
     Queries,
-    Ranked,
     Ranking,
     TextStage,
     anchor_product,
     check_choice,
     named_encoders,
     rank_photos,
+    rankings,
     rows_of,
     text_product,
     text_stage,
@@ -135,13 +135,18 @@ def default(
                 trained.part(species[at], s_k),
             )
 
-        def exactly(at: IntArray) -> tuple[Scores, Scores, Scores]:
+        def explain(at: IntArray) -> tuple[Scores, Stages]:
             by_encoder = _text_of(text, Pairs(species.photos[at], best_chunk[at]))
-            return by_encoder, anchors.exactly(species[at]), trained.exactly(species[at])
-
-        def exact_total(at: IntArray) -> Scores:
-            by_encoder, s_i, s_k = exactly(at)
-            return _total(fuse(at, by_encoder.mean(axis=0), s_i, s_k))
+            s_c, s_i, s_k = by_encoder.mean(axis=0), anchors.exactly(species[at]), trained.exactly(species[at])
+            parts = fuse(at, s_c, s_i, s_k)
+            return _total(parts), {
+                "text": s_c,
+                "visual": s_i,
+                "text_part": parts[0],
+                "visual_part": parts[1],
+                **({"known": s_k, "known_part": parts[2]} if known_scores else {}),
+                **named_encoders(knowledge, by_encoder),
+            }
 
         said = np.full(len(species), np.nan)
         has_text = best_chunk >= 0
@@ -154,22 +159,12 @@ def default(
             + max(abs(weights.visual), abs(weights.known_visual)) * visual_scale.stretch * anchors.stretch
             + abs(weights.known) * trained.stretch
         )
-        order, totals = settle(species, _total(rough), exact_total, doubts=doubts)
-        ranked = Ranked(species=species[order], scores=totals, n_photos=len(asked), n_shown=n_shown)
-        shown = ranked.shown
-        by_encoder, s_i, s_k = exactly(order[shown])
-        s_c = by_encoder.mean(axis=0)
-        parts = fuse(order[shown], s_c, s_i, s_k)
-        ranked.scores[shown] = rounded(_total(parts))
-        return ranked.rankings(
-            {
-                "text": s_c,
-                "visual": s_i,
-                "text_part": parts[0],
-                "visual_part": parts[1],
-                **({"known": s_k, "known_part": parts[2]} if known_scores else {}),
-                **named_encoders(knowledge, by_encoder),
-            },
+        settled = settle(species, _total(rough), explain, n_shown=n_shown, doubts=doubts)
+        return rankings(
+            settled,
+            species[settled.order],
+            n_photos=len(asked),
+            n_shown=n_shown,
             n_without=np.bincount(species.photos[anchors.counts(species.items) == 0], minlength=len(asked)),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -97,14 +98,19 @@ class Knowledge:
         return rows
 
     @cached_property
-    def blends(self) -> tuple[FloatArray, ...]:
-        """For each text-image encoder, of `blended` species: (text + image) / 2, each a species' mean, else zero."""
-        blends = (
-            (_species_means(text, self.n_species) + _species_means(image, self.n_species)) * np.float32(0.5)
-            for text, image in zip(self.chunks, self.images, strict=True)
-        )
-        everything = len(self.blended) == self.n_species
-        return tuple(blend if everything else blend[self.blended] for blend in blends)
+    def blends(self) -> FloatArray:
+        """Of `blended` species: (text + image) / 2, each a species' mean, else zero, the encoders' side by side."""
+        joined = np.empty((len(self.blended), sum(table.vectors.shape[1] for table in self.chunks)), dtype=np.float32)
+        for columns, text, image in zip(self.blend_columns, self.chunks, self.images, strict=True):
+            means = _species_means(text, self.n_species) + _species_means(image, self.n_species)
+            np.multiply(means[self.blended], np.float32(0.5), out=joined[:, columns])
+        return joined
+
+    @cached_property
+    def blend_columns(self) -> tuple[slice, ...]:
+        """Which columns of `blends` are each encoder's."""
+        ends = np.cumsum([0, *(table.vectors.shape[1] for table in self.chunks)]).tolist()
+        return tuple(slice(*pair) for pair in pairwise(ends))
 
     @cached_property
     def blended(self) -> IntArray:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import DOUBT, Pairs, Scores, dot_pairs, find_pools, or_zero, rough_products, rounded, settle
+from recognize.exact import DOUBT, Pairs, Scores, Stages, dot_pairs, find_pools, or_zero, rough_products, settle
 from recognize.knowledge import Knowledge, check_queries
 from recognize.stages import (
     N_SHOWN,
     AnchorPooling,
     AnchorStage,
     Queries,
-    Ranked,
     Ranking,
     TextStage,
     anchor_product,
     check_choice,
     named_encoders,
     rank_photos,
+    rankings,
     text_product,
     text_stage,
 )
@@ -57,20 +59,20 @@ def vr_rag_v1(
         of_pool = Pairs(pool.photos, owners[pool.items])
         is_new = of_pool.is_new()
         species = of_pool[is_new]
-        order, totals = settle(
-            pool,
-            scores[0][pool.photos, pool.items] + or_zero(anchors.roughly(species))[np.cumsum(is_new) - 1],
-            lambda at: text.mean(pool[at]) + or_zero(anchors.exactly(of_pool[at])),
-        )
-        chunks, best = pool[order], _best_of_each(is_new, order)
-        ranked = Ranked(species=of_pool[order[best]], scores=totals[best], n_photos=len(asked), n_shown=n_shown)
-        shown = ranked.shown
-        by_encoder, s_i = text.by_encoder(chunks[best[shown]]), anchors.exactly(ranked.species[shown])
-        s_c = by_encoder.mean(axis=0)
-        ranked.scores[shown] = rounded(s_c + or_zero(s_i))
-        return ranked.rankings(
-            {"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)},
-            chunks=chunks,
+
+        def explain(at: IntArray) -> tuple[Scores, Stages]:
+            by_encoder, s_i = text.by_encoder(pool[at]), anchors.exactly(of_pool[at])
+            s_c = by_encoder.mean(axis=0)
+            return s_c + or_zero(s_i), {"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)}
+
+        rough = scores[0][pool.photos, pool.items] + or_zero(anchors.roughly(species))[np.cumsum(is_new) - 1]
+        settled = settle(pool, rough, explain, n_shown=n_shown, heads_of=partial(_best_of_each, is_new))
+        return rankings(
+            settled,
+            of_pool[settled.order[settled.heads]],
+            n_photos=len(asked),
+            n_shown=n_shown,
+            chunks=pool[settled.order],
             n_without=_count(species.photos[anchors.counts(species.items) == 0], len(asked)),
         )
 
@@ -107,33 +109,35 @@ def vr_rag_v2(
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     kept, blends, looks = knowledge.blended, knowledge.blends, knowledge.mean_anchors()
     n_anchors = np.diff(knowledge.anchor_starts)
+    joined = np.concatenate(queries.text_image, axis=1)
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
         asked = queries[photos]
-        text = TextStage(blends, asked.text_image)
+        text = TextStage((blends,), (joined[photos],), (knowledge.blend_columns,))
         pool = find_pools(scores[0], m, text.mean)
         species = Pairs(pool.photos, kept[pool.items])
 
-        def joined(s_c: NDArray[np.floating], s_i: NDArray[np.floating]) -> Scores:
+        def total(s_c: NDArray[np.floating], s_i: NDArray[np.floating]) -> Scores:
             return text_weight * s_c.astype(np.float64) + visual_weight * s_i.astype(np.float64)
 
-        order, totals = settle(
-            pool,
-            joined(scores[0][pool.photos, pool.items], rough_products(looks, asked.visual, species)),
-            lambda at: joined(text.mean(pool[at]), dot_pairs(looks, asked.visual, species[at])),
-        )
-        ranked = Ranked(species=species[order], scores=totals, n_photos=len(asked), n_shown=n_shown)
-        shown = ranked.shown
-        by_encoder, s_i = text.by_encoder(pool[order[shown]]), dot_pairs(looks, asked.visual, ranked.species[shown])
-        s_c = by_encoder.mean(axis=0)
-        ranked.scores[shown] = rounded(joined(s_c, s_i))
-        s_i[n_anchors[ranked.species.items[shown]] == 0] = np.nan
-        return ranked.rankings(
-            {"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)},
+        def explain(at: IntArray) -> tuple[Scores, Stages]:
+            by_encoder, s_i = text.by_encoder(pool[at]), dot_pairs(looks, asked.visual, species[at])
+            s_c = by_encoder.mean(axis=0)
+            seen = np.where(n_anchors[species.items[at]] > 0, s_i, np.nan)
+            return total(s_c, s_i), {"text": s_c, "visual": seen, **named_encoders(knowledge, by_encoder)}
+
+        rough = total(scores[0][pool.photos, pool.items], rough_products(looks, asked.visual, species))
+        settled = settle(pool, rough, explain, n_shown=n_shown)
+        return rankings(
+            settled,
+            species[settled.order],
+            n_photos=len(asked),
+            n_shown=n_shown,
             n_without=_count(species.photos[n_anchors[species.items] == 0], len(asked)),
         )
 
-    return rank_photos(len(queries), [(queries.text_image, blends)], rank)
+    share = np.float32(1 / len(knowledge.chunks))
+    return rank_photos(len(queries), [((joined * share,), (blends,))], rank)
 
 
 def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: int = N_SHOWN) -> list[Ranking]:
@@ -149,14 +153,16 @@ def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: 
         text = text_stage(knowledge, asked)
         pool = find_pools(scores[0], m, text.mean)
         of_pool = Pairs(pool.photos, owners[pool.items])
-        order, totals = settle(pool, scores[0][pool.photos, pool.items], lambda at: text.mean(pool[at]))
-        chunks, best = pool[order], _best_of_each(of_pool.is_new(), order)
-        ranked = Ranked(species=of_pool[order[best]], scores=totals[best], n_photos=len(asked), n_shown=n_shown)
-        shown = ranked.shown
-        by_encoder = text.by_encoder(chunks[best[shown]])
-        s_c = by_encoder.mean(axis=0)
-        ranked.scores[shown] = rounded(s_c)
-        return ranked.rankings({"text": s_c, **named_encoders(knowledge, by_encoder)}, chunks=chunks)
+
+        def explain(at: IntArray) -> tuple[Scores, Stages]:
+            by_encoder = text.by_encoder(pool[at])
+            s_c = by_encoder.mean(axis=0)
+            return s_c, {"text": s_c, **named_encoders(knowledge, by_encoder)}
+
+        heads_of = partial(_best_of_each, of_pool.is_new())
+        settled = settle(pool, scores[0][pool.photos, pool.items], explain, n_shown=n_shown, heads_of=heads_of)
+        species = of_pool[settled.order[settled.heads]]
+        return rankings(settled, species, n_photos=len(asked), n_shown=n_shown, chunks=pool[settled.order])
 
     return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
 
@@ -180,13 +186,14 @@ def anchors_only(
         pool = find_pools(scores[0], m, anchors.cosines)
         of_pool = Pairs(pool.photos, owners[pool.items])
         species = of_pool[of_pool.is_new()]
+
+        def explain(at: IntArray) -> tuple[Scores, Stages]:
+            s_i = anchors.exactly(species[at])
+            return s_i, {"visual": s_i}
+
         rough, doubts = anchors.of_product(species, scores[0]), np.full(len(asked), DOUBT * anchors.stretch)
-        order, totals = settle(species, rough, lambda at: anchors.exactly(species[at]), doubts=doubts)
-        ranked = Ranked(species=species[order], scores=totals, n_photos=len(asked), n_shown=n_shown)
-        shown = ranked.shown
-        s_i = anchors.exactly(ranked.species[shown])
-        ranked.scores[shown] = rounded(s_i)
-        return ranked.rankings({"visual": s_i})
+        settled = settle(species, rough, explain, n_shown=n_shown, doubts=doubts)
+        return rankings(settled, species[settled.order], n_photos=len(asked), n_shown=n_shown)
 
     return rank_photos(len(queries), [anchor_product(knowledge, queries)], rank)
 

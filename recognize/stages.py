@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import Pairs, Scores, dot_pairs, rough_products
+from recognize.exact import Pairs, Scores, Settled, dot_pairs, dot_parts, rough_products
 from recognize.knowledge import Knowledge
+from recognize.products import Product, score_blocks
 
 AnchorPooling = Literal["mean", "max", "centre"]
 """A species' score: the mean or the best of its anchors' cosines, or the cosine to its anchors' mean direction."""
 N_SHOWN: Final = 10  # species of a photo whose score is given for every stage
 
-_BLOCK: Final = 512  # photos in one product: in fewer, BLAS reads the matrices too often; 50 MB of scores
-_TERM: Final = 2_000_000  # scores of one encoder that wait to be added to those of the others
 _RANKED: Final = 64  # photos ranked at once: their scores stay in the cache
 _SHORTEST: Final = 1e-9  # a mean anchor shorter than this is rounding: opposite anchors
 
@@ -60,11 +59,14 @@ class TextStage:
 
     matrices: tuple[FloatArray, ...]
     queries: tuple[FloatArray, ...]
-    """`(n_photos, dim)` for each encoder."""
+    """`(n_photos, dim)` for each matrix."""
+    columns: tuple[tuple[slice, ...], ...]
+    """Of each matrix, which are an encoder's."""
 
     def by_encoder(self, rows: Pairs) -> Scores:
         """Return the cosines of some rows, `(n_encoders, n)`."""
-        return np.stack([dot_pairs(m, q, rows) for m, q in zip(self.matrices, self.queries, strict=True)])
+        sides = zip(self.matrices, self.queries, self.columns, strict=True)
+        return np.concatenate([dot_parts(matrix, queries, rows, columns) for matrix, queries, columns in sides])
 
     def mean(self, rows: Pairs) -> Scores:
         """Return the mean over encoders for some rows."""
@@ -163,53 +165,20 @@ def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"expected {name} to be one of {', '.join(choices)}, got {given!r}")
 
 
-Product = tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]
-"""Queries `(n_photos, dim)` and matrices `(n_rows, dim)`, one of each for every encoder."""
-
-
 def rank_photos(
-    n_photos: int, products: Sequence[Product], rank: Callable[[slice, list[FloatArray]], list[Ranking]]
+    n_photos: int, products: list[Product], rank: Callable[[slice, list[FloatArray]], list[Ranking]]
 ) -> list[Ranking]:
     """Return `rank(some photos, scores)` for all photos; `scores` holds an array with a row a photo for each product.
 
-    A score is the mean over encoders of the products with the photo's vectors, good to `DOUBT` / 2. Photos go through
-    in blocks, so that memory does not grow with their number.
+    The scores are those of `score_blocks`, good to `DOUBT` / 2.
     """
     rankings: list[Ranking] = []
-    buffers = [_Buffer(product) for product in products]
-    for first in range(0, n_photos, _BLOCK):
-        n = min(_BLOCK, n_photos - first)
-        blocks = [buffer.fill(first, n) for buffer in buffers]
-        for at in range(0, n, _RANKED):
-            end = min(at + _RANKED, n)
-            rankings += rank(slice(first + at, first + end), [block[at:end] for block in blocks])
+    for photos, blocks in score_blocks(n_photos, products):
+        for first in range(photos.start, photos.stop, _RANKED):
+            end = min(first + _RANKED, photos.stop)
+            at = slice(first - photos.start, end - photos.start)
+            rankings += rank(slice(first, end), [block[at] for block in blocks])
     return rankings
-
-
-class _Buffer:
-    """The scores of one product for a block of photos; the memory is used again for the next block."""
-
-    def __init__(self, product: Product) -> None:
-        self.queries, self.matrices = product
-        n_rows = len(self.matrices[0]) if self.matrices else 0
-        n_photos = min(_BLOCK, len(self.queries[0])) if self.queries else _BLOCK
-        self.scores = np.empty((n_photos, n_rows), dtype=np.float32)
-        self.term = np.empty(min(_TERM, self.scores.size) if len(self.matrices) > 1 else 0, dtype=np.float32)
-
-    def fill(self, first: int, n: int) -> FloatArray:
-        """Return the scores `(n, n_rows)` of the photos from `first` on."""
-        scores = self.scores[:n]
-        share = np.float32(1 / max(1, len(self.matrices)))
-        blocks = [queries[first : first + n] * share for queries in self.queries]
-        width = max(1, scores.shape[1] if len(self.matrices) == 1 else len(self.term) // n)
-        for start in range(0, scores.shape[1], width):
-            part = scores[:, start : start + width]
-            term = self.term[: part.size].reshape(-1, part.shape[1])
-            for number, (block, matrix) in enumerate(zip(blocks, self.matrices, strict=True)):
-                np.matmul(block, matrix[start : start + width].T, out=term if number else part)
-                if number:
-                    part += term
-        return scores
 
 
 def text_product(knowledge: Knowledge, queries: Queries) -> Product:
@@ -224,7 +193,8 @@ def anchor_product(knowledge: Knowledge, queries: Queries) -> Product:
 
 def text_stage(knowledge: Knowledge, queries: Queries) -> TextStage:
     """Return the text stage of some photos."""
-    return TextStage(tuple(table.vectors for table in knowledge.chunks), queries.text_image)
+    matrices = tuple(table.vectors for table in knowledge.chunks)
+    return TextStage(matrices, queries.text_image, ((slice(None),),) * len(matrices))
 
 
 def named_encoders(knowledge: Knowledge, by_encoder: Scores) -> dict[str, Scores]:
@@ -232,48 +202,43 @@ def named_encoders(knowledge: Knowledge, by_encoder: Scores) -> dict[str, Scores
     return dict(zip(knowledge.names, by_encoder, strict=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """The species of some photos, photo by photo, best first: what becomes their rankings."""
+def rankings(
+    settled: Settled,
+    species: Pairs,
+    *,
+    n_photos: int,
+    n_shown: int,
+    chunks: Pairs | None = None,
+    n_without: IntArray | None = None,
+) -> list[Ranking]:
+    """Return the ranking of each photo.
 
-    species: Pairs
-    scores: Scores
-    n_photos: int
-    n_shown: int
-
-    @property
-    def shown(self) -> IntArray:
-        """Where the species stand whose scores are shown: the first `n_shown` of each photo."""
-        starts = self.species.starts(self.n_photos)
-        return np.flatnonzero(np.arange(len(self.species)) - starts[self.species.photos] < self.n_shown)
-
-    def rankings(
-        self, stages: Mapping[str, Scores], *, chunks: Pairs | None = None, n_without: IntArray | None = None
-    ) -> list[Ranking]:
-        """Return the ranking of each photo.
-
-        Args:
-            stages: the scores of those shown, stage by stage.
-            chunks: the ranked chunks, where chunks are what is ranked.
-            n_without: for each photo, how many species of its pool have no anchors.
-        """
-        starts = self.species.starts(self.n_photos)
-        of_shown = np.concatenate([[0], np.cumsum(np.minimum(np.diff(starts), self.n_shown))])
-        of_chunks = None if chunks is None else chunks.starts(self.n_photos)
-        rankings = []
-        for photo in range(self.n_photos):
-            part, shown = slice(*starts[photo : photo + 2]), slice(*of_shown[photo : photo + 2])
-            chunk_part = slice(0) if of_chunks is None else slice(*of_chunks[photo : photo + 2])
-            rankings.append(
-                Ranking(
-                    species=self.species.items[part],
-                    scores=self.scores[part],
-                    stages={stage: scores[shown] for stage, scores in stages.items()},
-                    chunks=_NONE if chunks is None else chunks.items[chunk_part],
-                    n_without_anchors=0 if n_without is None else int(n_without[photo]),
-                )
+    Args:
+        settled: the order, whose heads are the species.
+        species: photo by photo, best first.
+        n_photos: how many.
+        n_shown: how many species of each have their stages given.
+        chunks: the ranked chunks, where chunks are what is ranked.
+        n_without: for each photo, how many species of its pool have no anchors.
+    """
+    scores = settled.scores[settled.heads]
+    starts = species.starts(n_photos)
+    of_shown = np.concatenate([[0], np.cumsum(np.minimum(np.diff(starts), n_shown))])
+    of_chunks = None if chunks is None else chunks.starts(n_photos)
+    found = []
+    for photo in range(n_photos):
+        part, shown = slice(*starts[photo : photo + 2]), slice(*of_shown[photo : photo + 2])
+        chunk_part = slice(0) if of_chunks is None else slice(*of_chunks[photo : photo + 2])
+        found.append(
+            Ranking(
+                species=species.items[part],
+                scores=scores[part],
+                stages={stage: values[shown] for stage, values in settled.stages.items()},
+                chunks=_NONE if chunks is None else chunks.items[chunk_part],
+                n_without_anchors=0 if n_without is None else int(n_without[photo]),
             )
-        return rankings
+        )
+    return found
 
 
 _NONE: Final = np.empty(0, dtype=np.intp)
