@@ -12,8 +12,8 @@ from data.arrays import FloatArray, IntArray
 from data.contracts import KnowledgeStore
 from data.records import AnchorMatch, Candidate, SpeciesEntry, Taxon
 from recognize.calibration import Lineage
-from recognize.exact import dot_rows
 from recognize.knowledge import Knowledge
+from recognize.pairs import dot_rows
 from recognize.stages import Ranking
 
 _MOST_KEPT: Final = 4_000  # species that are kept in memory, some 10 MB

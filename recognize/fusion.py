@@ -9,8 +9,9 @@ from typing import Final, Literal
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import DOUBT, Pairs, Rescore, Scores, Stages, dot_pairs, find_pools, or_zero, rounded, settle
+from recognize.exact import DOUBT, Rescore, Stages, find_pools, or_zero, rounded, settle
 from recognize.knowledge import Knowledge, check_queries
+from recognize.pairs import Pairs, Scores, dot_pairs
 from recognize.stages import (
     N_SHOWN,
     AnchorPooling,

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import DOUBT, Pairs, Scores, Stages, dot_pairs, find_pools, or_zero, rough_products, settle
+from recognize.exact import DOUBT, Stages, find_pools, or_zero, settle
 from recognize.knowledge import Knowledge, check_queries
+from recognize.pairs import Pairs, Scores, dot_pairs, rough_products
 from recognize.stages import (
     N_SHOWN,
     AnchorPooling,

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from data.errors import UsageError
 from data.files import sha256_hex
 from recognize.calibration import N_JUDGED, RANKS, Chances, JudgedRank, Lineage
-from recognize.exact import Scores, rounded
+from recognize.exact import rounded
 from recognize.fusion import AnchorMode
+from recognize.pairs import Scores
 from recognize.stages import Ranking
 
 OFF_LIST_SHARE: Final = 0.1

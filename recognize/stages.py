@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.exact import Pairs, Scores, Settled, dot_pairs, dot_parts, rough_products
+from recognize.exact import Settled
 from recognize.knowledge import Knowledge
+from recognize.pairs import Pairs, Scores, dot_pairs, dot_parts, rough_products
 from recognize.products import Product, score_blocks
 
 AnchorPooling = Literal["mean", "max", "centre"]

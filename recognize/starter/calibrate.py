@@ -25,8 +25,8 @@ from recognize.calibration import (
     vocabulary_hash,
     write_calibration,
 )
-from recognize.exact import Scores
 from recognize.fusion import WEIGHTS, AnchorMode, FusionWeights
+from recognize.pairs import Scores
 from recognize.starter.cases import Case, Lesson, lesson
 from recognize.starter.encoder import load_starter
 from recognize.starter.study import Study, read_study

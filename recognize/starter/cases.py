@@ -13,8 +13,8 @@ from data.arrays import IntArray
 from data.starter.knowledge import read_species
 from data.taxon_ids import taxon_id
 from recognize.calibration import N_JUDGED, Evidence, JudgedRank, Lineage, find_evidence
-from recognize.exact import Scores
 from recognize.fusion import FusionWeights, default
+from recognize.pairs import Scores
 from recognize.stages import Ranking
 from recognize.starter.study import Model, Study
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from data.arrays import IntArray
 from recognize.answers import ABSENT_SHARE, MIN_CONFIDENCE
 from recognize.calibration import RANKS, JudgedRank, Parameters, chances_of
-from recognize.exact import Scores
 from recognize.fusion import WEIGHTS
+from recognize.pairs import Scores
 from recognize.starter.calibrate import MODES, fit_parameters, is_right
 from recognize.starter.cases import Case, ask, lesson
 from recognize.starter.charts import Line, Panel, draw

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from recognize.exact import DOUBT, Pairs, dot_pairs, find_pools, rough_products, settle
+from recognize.exact import DOUBT, find_pools, settle
+from recognize.pairs import Pairs, dot_pairs, dot_parts, rough_products
 
 
 def scores_in_clusters(rng, n_photos, n_rows):
@@ -38,20 +39,55 @@ def test_a_pool_of_scores_far_apart_asks_for_no_exact_score():
 def test_pairs_settle_in_the_order_of_exact_scores_photo_by_photo(counts, seed):
     exact, rough = (scores[0] for scores in scores_in_clusters(np.random.default_rng(seed), 1, sum(counts)))
     photos = np.repeat(np.arange(len(counts)), counts)
-    order, scores = settle(Pairs(photos, np.arange(len(photos))), rough, lambda at: exact[at])
-    assert order.tolist() == np.lexsort((np.arange(len(photos)), -np.round(exact, 12), photos)).tolist()
-    assert scores == pytest.approx(exact[order], abs=DOUBT)
+    settled = settle(Pairs(photos, np.arange(len(photos))), rough, lambda at: (exact[at], {}), n_shown=3)
+    order = np.lexsort((np.arange(len(photos)), -np.round(exact, 12), photos))
+    assert settled.order.tolist() == order.tolist()
+    assert settled.scores == pytest.approx(exact[order], abs=DOUBT)
 
 
 def test_what_is_in_doubt_may_differ_from_photo_to_photo():
     rough = np.array([0.1, 0.2, 0.1, 0.2])
     exact = np.array([0.3, 0.2, 0.3, 0.2])
     pairs = Pairs(np.array([0, 0, 1, 1]), np.arange(4))
-    order, _ = settle(pairs, rough, lambda at: exact[at], doubts=np.array([0.01, 0.15]))
-    assert order.tolist() == [1, 0, 2, 3]
+    settled = settle(pairs, rough, lambda at: (exact[at], {}), n_shown=0, doubts=np.array([0.01, 0.15]))
+    assert settled.order.tolist() == [1, 0, 2, 3]
 
 
-@pytest.mark.parametrize("counts", [[3, 3, 3, 3], [20] * 9, [0, 200, 1, 0], [150, 150], [0, 0]])
+@pytest.mark.parametrize("n_shown", [0, 1, 4, 100])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_shown_is_exact_and_of_the_first_heads_of_each_photo(n_shown, seed):
+    """Heads here: of the pairs of one photo and label, the one that ranks first."""
+    rng = np.random.default_rng(seed)
+    exact, rough = (scores[0] for scores in scores_in_clusters(rng, 1, 90))
+    photos, labels = np.repeat([0, 1, 3], 30), rng.integers(0, 9, 90)
+
+    def heads_of(order):
+        keys = photos[order] * 100 + labels[order]
+        return np.sort(np.unique(keys, return_index=True)[1])
+
+    asked = []
+
+    def explain(at):
+        asked.extend(at.tolist())
+        return exact[at], {"itself": at.astype(float)}
+
+    settled = settle(Pairs(photos, np.arange(90)), rough, explain, n_shown=n_shown, heads_of=heads_of)
+    heads, shown = [], []
+    for photo in (0, 1, 3):
+        ranked = sorted(np.flatnonzero(photos == photo), key=lambda i: (-round(exact[i], 12), i))
+        firsts = [i for n, i in enumerate(ranked) if labels[i] not in labels[ranked[:n]]]
+        heads += firsts
+        shown += firsts[:n_shown]
+    assert settled.order[settled.heads].tolist() == heads
+    assert settled.order[settled.shown].tolist() == settled.stages["itself"].tolist() == shown
+    assert settled.scores[settled.shown].tolist() == np.round(exact[shown], 12).tolist()
+    assert len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [[3, 3, 3, 3], [20] * 9, [0, 200, 1, 0], [150, 150], [0, 0], [10, 12, 10, 10, 0, 10, 120, 8, 8, 8, 300, 2]],
+)
 def test_products_of_pairs_are_those_of_each_photo_with_its_rows(counts):
     rng = np.random.default_rng(0)
     matrix, queries = (rng.standard_normal((n, 24)).astype(np.float32) for n in (50, len(counts)))
@@ -59,6 +95,9 @@ def test_products_of_pairs_are_those_of_each_photo_with_its_rows(counts):
     expected = (matrix.astype(np.float64)[pairs.items] * queries.astype(np.float64)[pairs.photos]).sum(axis=1)
     assert dot_pairs(matrix, queries, pairs) == pytest.approx(expected, rel=1e-12, abs=1e-13)
     assert rough_products(matrix, queries, pairs) == pytest.approx(expected, abs=1e-4)
+    first, rest = dot_parts(matrix, queries, pairs, (slice(0, 7), slice(7, 24)))
+    assert first == pytest.approx(dot_pairs(matrix[:, :7], queries[:, :7], pairs), rel=1e-12, abs=1e-13)
+    assert first + rest == pytest.approx(expected, rel=1e-12, abs=1e-13)
 
 
 def test_equal_rows_have_equal_products_to_the_last_bit():
