@@ -69,22 +69,26 @@ class _MeanProduct:
 
 
 def multiply(queries: FloatArray, matrix: FloatArray, out: FloatArray) -> None:
-    """Write `queries @ matrix.T` to `out`: `(n_photos, dim)`, `(n_rows, dim)` and `(n_photos, n_rows)`, in C order."""
-    if len(queries) * matrix.size >= _LARGE and onnx_is_quicker():
+    """Write `queries @ matrix.T` to `out`: `(n_photos, dim)`, `(n_rows, dim)` and `(n_photos, n_rows)`."""
+    if len(queries) * matrix.size >= _LARGE and all(map(_suits, (queries, matrix, out))) and onnx_is_quicker():
         multiply_by_onnx(queries, matrix, out)
     else:
         np.matmul(queries, matrix.T, out=out)
 
 
 def multiply_by_onnx(queries: FloatArray, matrix: FloatArray, out: FloatArray) -> None:
-    """Do the same by ONNX Runtime."""
+    """Do the same by ONNX Runtime: with float32 in C order, as it takes addresses."""
     binding = _session().io_binding()
     for name, array in (("q", queries), ("m", matrix), ("s", out)):
-        if not array.flags.c_contiguous or array.dtype != np.float32:
+        if not _suits(array):
             raise ValueError(f"expected {name} as float32 in C order, got {array.dtype} with strides {array.strides}")
         bind = binding.bind_output if array is out else binding.bind_input
         bind(name, "cpu", 0, np.float32, array.shape, array.ctypes.data)
     _session().run_with_iobinding(binding)
+
+
+def _suits(array: FloatArray) -> bool:
+    return array.flags.c_contiguous and array.dtype == np.float32
 
 
 @cache

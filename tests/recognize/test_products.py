@@ -89,7 +89,14 @@ def test_rankings_are_the_same_to_the_last_digit(monkeypatch):
         assert one.scores[:10].tolist() == other.scores[:10].tolist()
 
 
-def test_memory_of_another_layout_is_refused():
+@pytest.mark.parametrize("layout", [np.asfortranarray, np.float64, lambda rows: np.repeat(rows, 2, axis=0)[::2]])
+def test_rows_of_any_layout_are_multiplied(multiplier, layout):
+    queries, matrix, out = unit_rows(4, 6), unit_rows(5, 6), np.empty((4, 5), dtype=np.float32)
+    products.multiply(layout(queries), layout(matrix), out)
+    assert out == pytest.approx(queries @ matrix.T, abs=1e-6)
+
+
+def test_addresses_of_another_layout_are_refused():
     queries, matrix, out = unit_rows(4, 6), unit_rows(5, 6), np.empty((4, 5), dtype=np.float32)
     with pytest.raises(ValueError, match=r"expected q as float32 in C order, got float32"):
         products.multiply_by_onnx(np.asfortranarray(queries), matrix, out)
