@@ -17,13 +17,12 @@ from data.files import sha256_hex, writer_lock
 from data.images import read_image
 from data.records import Added, Anchor, Article, Source, SpeciesEntry, Statement, Summary, Taxon, Term
 from kb.additions import STAGE, AddedText, Addition, OwnSource, additions, with_own_names
-from kb.builder import ANCHORS_PER_SPECIES, begin, run_stages
+from kb.builder import begin, run_over_contents, run_stages
 from kb.distilling.distill import ExtractiveDistiller
 from kb.distilling.sentences import split_sentences
 from kb.layout import Layout
 from kb.ledger import Ledger, Step, fingerprint
 from kb.rows import subject_of
-from kb.stages.run import BuildRun
 from kb.terms import term_from_article, term_id
 from kb.wiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
 from kb.wiki.plain_text import parse_text
@@ -109,17 +108,7 @@ def add(
                 addition = _merged(before, new, _written(layout, key, pictures), subject)
             was_there = {entry.subject_id for entry in (*ledger.entries("taxon"), *ledger.entries("term"))}
             _note(ledger, subject, key, addition)
-            run = BuildRun(
-                layout=layout,
-                info=info,
-                ledger=ledger,
-                source=OwnSource(),
-                encoders=encoders,
-                distiller=ExtractiveDistiller(),
-                anchors_per_species=ANCHORS_PER_SPECIES,
-                report=lambda _: None,
-            )
-            run_stages(run, ("encode", "index"))
+            run_stages(run_over_contents(layout, info, ledger, encoders), ("encode", "index"))
             ledger.checkpoint()
             return _added(ledger, key, before, addition, is_new=key not in was_there)
 

@@ -17,7 +17,9 @@ from data.contracts import ArticleSource, ChatModel, Encoders
 from data.errors import CostStop, SpaceMismatch
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
+from kb.additions import OwnSource
 from kb.distilling.choosing import DistillerName, distiller_for
+from kb.distilling.distill import ExtractiveDistiller
 from kb.distilling.llm import ModelDistiller
 from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
 from kb.ledger import Ledger, fingerprint
@@ -203,6 +205,38 @@ def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> Knowledg
     for folder in (layout.articles, layout.anchors):
         folder.remove_leftovers()
     return info
+
+
+def run_over_contents(
+    layout: Layout,
+    info: KnowledgeBaseInfo,
+    ledger: Ledger,
+    encoders: Encoders,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    profile: str | None = None,
+) -> BuildRun:
+    """Return a run over what the knowledge base holds already: no source is asked, and no model.
+
+    Args:
+        layout: where it lies.
+        info: the knowledge base with all its profiles.
+        ledger: open for writing.
+        encoders: those that it was built with, or those of `profile`.
+        progress: called at every step.
+        profile: the added profile that the run is for; None for the one that it was built with.
+    """
+    return BuildRun(
+        layout=layout,
+        info=info,
+        ledger=ledger,
+        source=OwnSource(),
+        encoders=encoders,
+        distiller=ExtractiveDistiller(),
+        anchors_per_species=ANCHORS_PER_SPECIES,
+        report=progress or (lambda _: None),
+        profile=profile,
+    )
 
 
 def status_of(layout: Layout) -> Status:

@@ -23,13 +23,12 @@ from data.errors import BadInput, SpaceMismatch, StoreError, UsageError
 from data.files import writer_lock
 from data.records import Imported, PageRef, Progress, SpeciesEntry, Stage, SubjectKind, Taxon, Term
 from kb import bundle
-from kb.additions import STAGE, Addition, OwnSource
-from kb.builder import ANCHORS_PER_SPECIES, run_stages
+from kb.additions import STAGE, Addition
+from kb.builder import run_over_contents, run_stages
 from kb.bundle import Manifest, read_manifest, read_rows
 from kb.bundle_tables import LEFT_OUT, STEPS, SUBJECTS
 from kb.calibrations import is_calibration, keep_calibration
 from kb.chroma import Collections
-from kb.distilling.distill import ExtractiveDistiller
 from kb.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
 from kb.ledger import Ledger, Step, StepStatus
 from kb.origins import PREFIX
@@ -37,7 +36,7 @@ from kb.rows import Subject
 from kb.stages.anchor import AnchorOutput
 from kb.stages.distil import DistilOutput
 from kb.stages.fetch import FetchOutput
-from kb.stages.run import BuildRun, grouped
+from kb.stages.run import grouped
 from kb.store import warm_cache
 from kb.verifying import mend_chroma, verify
 from kb.views import STAGE as CUT
@@ -138,7 +137,7 @@ def _import(
                 finally:
                     collections.close()
             else:
-                _encode(layout, info, ledger, encoders, progress)
+                run_stages(run_over_contents(layout, info, ledger, encoders, progress=progress), MADE_ANEW)
             held = len(ledger.entry_columns("taxon")), len(ledger.entry_columns("term"))
             ledger.checkpoint()
         found = verify(layout.root)
@@ -274,26 +273,6 @@ def _vector(values: object, dim: int) -> FloatArray:
     if vector.shape != (dim,) or not np.isfinite(vector).all():
         raise BadInput(f"expected a vector of {dim} finite numbers, got one of shape {vector.shape}")
     return vector
-
-
-def _encode(
-    layout: Layout,
-    info: KnowledgeBaseInfo,
-    ledger: Ledger,
-    encoders: Encoders,
-    progress: Callable[[Progress], None] | None,
-) -> None:
-    run = BuildRun(
-        layout=layout,
-        info=info,
-        ledger=ledger,
-        source=OwnSource(),
-        encoders=encoders,
-        distiller=ExtractiveDistiller(),
-        anchors_per_species=ANCHORS_PER_SPECIES,
-        report=progress or (lambda _: None),
-    )
-    run_stages(run, MADE_ANEW)
 
 
 def _is_public(origin: Mapping[str, str]) -> bool:

@@ -17,10 +17,8 @@ from data.contracts import Encoders, TextEncoder
 from data.errors import SpaceMismatch, UsageError
 from data.files import writer_lock
 from data.records import Chunk, Progress, Span, SpeciesEntry, Status
-from kb.additions import OwnSource
-from kb.builder import ANCHORS_PER_SPECIES, status_of, write_manifest
+from kb.builder import run_over_contents, status_of, write_manifest
 from kb.distilling.chunk import pack_chunks
-from kb.distilling.distill import ExtractiveDistiller
 from kb.layout import AddedProfile, KnowledgeBaseInfo, Layout, write_info
 from kb.ledger import Ledger, Step
 from kb.publishing import publishing
@@ -56,11 +54,10 @@ def add_profile(path: str | Path, encoders: Encoders, *, progress: Callable[[Pro
         >>> import tempfile, kb, recognize
         >>> from kb.starter_source import StarterSource
         >>> source, plain = StarterSource(with_vectors=False), recognize.load_encoders("plain")
-        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl"]
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))
-        ...     status = kb.add_profile(f"{folder}/owls.kb", plain)
-        ...     with kb.open(f"{folder}/owls.kb", profile="plain") as store:
+        ...     _ = kb.build(f"{folder}/a.kb", source.drawn_taxa()[:1], source, recognize.load_encoders("starter"))
+        ...     status = kb.add_profile(f"{folder}/a.kb", plain)
+        ...     with kb.open(f"{folder}/a.kb", profile="plain") as store:
         ...         n_rows = len(store.anchor_vectors(plain.visual.space).ids)
         >>> status.behind, n_rows
         ({'plain': 0}, 3)
@@ -71,17 +68,7 @@ def add_profile(path: str | Path, encoders: Encoders, *, progress: Callable[[Pro
     with writer_lock(layout.lock):
         info, added = _noted(layout, encoders)
         with closing(Ledger(layout.ledger)) as ledger:
-            run = BuildRun(
-                layout=layout,
-                info=info,
-                ledger=ledger,
-                source=OwnSource(),
-                encoders=encoders,
-                distiller=ExtractiveDistiller(),
-                anchors_per_species=ANCHORS_PER_SPECIES,
-                report=progress or (lambda _: None),
-                profile=added.profile,
-            )
+            run = run_over_contents(layout, info, ledger, encoders, progress=progress, profile=added.profile)
             views = Views(info, ledger)
             subjects = [subject_of(entry) for entry in (*ledger.entries("taxon"), *ledger.entries("term"))]
             _cut(run, views, added, subjects)
