@@ -131,13 +131,16 @@ def _description(each: Shown, marks: Sequence[Mark]) -> str:
 
 
 def _telling(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) -> dict[Mark, int]:
-    """Return the marks that tell a species from most of its look-alikes, then of all others, with from how many."""
+    """Return the marks that tell a species from most of its look-alikes, then of all others, with from how many.
+
+    Those of females and young birds stand behind the species' own.
+    """
 
     def counted(found: Sequence[Contrast]) -> Counter[Mark]:
         return Counter(mark for each in found for mark in each.only_ours if mark.part)
 
     counts, close = counted(contrasts), counted(alike)
-    best = sorted(counts, key=lambda mark: (-close[mark], -counts[mark]))
+    best = sorted(counts, key=lambda mark: (mark.whose != "", -close[mark], -counts[mark]))
     return {mark: counts[mark] for mark in best[:MOST_MARKS]}
 
 
@@ -159,7 +162,7 @@ def _chips(marks: Mapping[Mark, int], n_others: int) -> str:
 
 def _table(found: Contrast, name: str, against: str) -> str:
     """Return the parts in which a candidate differs from the answer, then the marks that only one of them has."""
-    lines = [(each.part, " or ".join(each.theirs), " or ".join(each.ours)) for each in found.differing[:MOST_MARKS]]
+    lines = [(each.of_whom, " or ".join(each.theirs), " or ".join(each.ours)) for each in found.differing[:MOST_MARKS]]
     alone = [
         ", ".join([str(mark) for mark in found.elsewhere(marks) if mark.part][:MOST_MARKS])
         for marks in (found.only_theirs, found.only_ours)

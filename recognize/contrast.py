@@ -10,11 +10,18 @@ from recognize.marks import Mark, find_marks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartContrast:
-    """A part of the body that both descriptions name, with no look in common."""
+    """A part of the body that both descriptions name, with no look in common; of all of it, not of a patch on it."""
 
     part: str
+    whose: str = ""
+    """As of a mark: the females' of one are held against the females' of the other."""
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
+
+    @property
+    def of_whom(self) -> str:
+        """The part, with whose it is: `crown of the female`."""
+        return f"{self.part} of the {self.whose}" if self.whose else self.part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +35,8 @@ class Contrast:
 
     def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
         """Return those of the marks that are of no differing part."""
-        parts = {each.part for each in self.differing}
-        return [mark for mark in marks if mark.part not in parts]
+        parts = {(each.part, each.whose) for each in self.differing}
+        return [mark for mark in marks if mark.marking or (mark.part, mark.whose) not in parts]
 
 
 def contrast(ours: str, theirs: str) -> Contrast:
@@ -46,18 +53,27 @@ def contrast(ours: str, theirs: str) -> Contrast:
     looks, other_looks = _looks_by_part(mine), _looks_by_part(other)
     return Contrast(
         differing=tuple(
-            PartContrast(part=part, ours=tuple(sorted(found)), theirs=tuple(sorted(other_looks[part])))
-            for part, found in looks.items()
-            if part in other_looks and not found & other_looks[part]
+            PartContrast(
+                part=part, whose=whose, ours=tuple(sorted(found)), theirs=tuple(sorted(other_looks[part, whose]))
+            )
+            for (part, whose), found in looks.items()
+            if (part, whose) in other_looks and not found & other_looks[part, whose]
         ),
-        only_ours=tuple(mark for mark in mine if mark not in other),
-        only_theirs=tuple(mark for mark in other if mark not in mine),
+        only_ours=_without_bare([mark for mark in mine if mark not in other]),
+        only_theirs=_without_bare([mark for mark in other if mark not in mine]),
     )
 
 
-def _looks_by_part(marks: Sequence[Mark]) -> dict[str, set[str]]:
-    looks: dict[str, set[str]] = {}
+def _looks_by_part(marks: Sequence[Mark]) -> dict[tuple[str, str], set[str]]:
+    """Return (part, whose) -> the looks of all of it."""
+    looks: dict[tuple[str, str], set[str]] = {}
     for mark in marks:
-        if mark.part:
-            looks.setdefault(mark.part, set()).add(mark.look)
+        if mark.part and mark.look and not mark.marking:
+            looks.setdefault((mark.part, mark.whose), set()).add(mark.look)
     return looks
+
+
+def _without_bare(marks: Sequence[Mark]) -> tuple[Mark, ...]:
+    """Return the marks without "wing bars" beside "white wing bars"."""
+    told = {(mark.part, mark.whose) for mark in marks if mark.look}
+    return tuple(mark for mark in marks if mark.look or (mark.part, mark.whose) not in told)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from data.contracts import KnowledgeStore
@@ -169,13 +169,13 @@ def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry
     if without:
         return [f"There is no description of {' or '.join(without)} to compare."]
     sentences = []
-    for each in found.differing[:_MOST_MARKS]:
+    found = replace(found, differing=found.differing[:_MOST_MARKS])
+    for each in found.differing:
         verb = "are" if each.part.endswith("s") else "is"
         ours, theirs = _listed(each.ours), _listed(each.theirs)
-        sentences.append(f"The {each.part} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
-    told = {each.part for each in found.differing[:_MOST_MARKS]}
+        sentences.append(f"The {each.of_whom} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
     for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):
-        alone = [str(mark) for mark in marks if mark.part not in told][:_MOST_MARKS]
+        alone = [str(mark) for mark in found.elsewhere(marks)][:_MOST_MARKS]
         if alone:
             sentences.append(f"Only for {_name(candidate)} the text names {_listed(alone)}.")
     return sentences or ["Their descriptions name the same marks."]

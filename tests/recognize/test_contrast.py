@@ -38,7 +38,7 @@ def test_only_the_words_that_name_a_mark_are_marked(text, marked):
 @pytest.mark.parametrize(
     ("text", "marks"),
     [
-        ("The wing bars are white, the tail is black.", ["white wings", "barred wings", "black tail"]),
+        ("The wing bars are white, the tail is black.", ["white wing bars", "wing bars", "black tail"]),
         ("The crown is rufous and dark brown, the legs pink.", ["rufous crown", "brown crown", "pink legs"]),
         ("The back is grey with a white rump.", ["grey back", "white rump"]),
     ],
@@ -52,6 +52,91 @@ def test_what_is_said_of_a_part_is_not_taken_for_the_next_one(text, marks):
 )
 def test_what_a_bird_lacks_is_no_mark(text):
     assert find_marks(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("White-tipped wings and a tail tipped with buff.", ["white tips of the wings", "buff tip of the tail"]),
+        ("The wings are edged buff, the tail is black with white spots.",
+         ["buff edges of the wings", "black tail", "white spots on the tail", "spotted"]),
+        ("A white wing patch.", ["white patch on the wings"]),
+        ("The wing patch is white.", ["white patch on the wings"]),
+        ("The tips of the wings are black.", ["black tips of the wings"]),
+        ("A patch of white on the rump.", ["white patch on the rump"]),
+        ("A grey head and rufous spots on the belly.", ["grey head", "rufous spots on the belly", "spotted belly"]),
+        ("A white face, and a black line through the eye.", ["white face", "black line"]),
+        ("A grey-washed white breast.", ["grey wash on the breast", "white breast"]),
+        ("The back is marked with white, with yellow underparts.", ["white markings on the back", "yellow underparts"]),
+        ("A long tail with a band.", ["long tail"]),
+        ("White patches on both sides of the neck.", ["white patches on the neck"]),
+    ],
+)  # fmt: skip
+def test_the_colour_of_a_marking_is_not_that_of_the_whole_part(text, marks):
+    assert [str(mark) for mark in find_marks(text)] == marks
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("Black ear coverts.", "black face"),
+        ("White uppertail coverts.", "white rump"),
+        ("A yellow eye ring.", "yellow eye-ring"),
+        ("A dark black eye-stripe.", "black eyestripe"),
+        ("A white supercilium.", "white eyebrow"),
+        ("A white collar.", "white collar"),
+        ("Grey sides of the neck.", "grey neck"),
+        ("Two faint wing-bars.", "wing bars"),
+    ],
+)
+def test_parts_of_two_words_are_not_taken_for_one_of_them(text, mark):
+    assert [str(found) for found in find_marks(text)] == [mark]
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("The crown is red. Females have a brown crown. The rump is white.",
+         ["red crown", "brown crown of the female", "white rump"]),
+        ("The male has a red crown; the female has a yellow bill.",
+         ["red crown", "yellow bill of the female"]),
+        ("Females and young birds have brown backs and a grey belly, adult males a black belly.",
+         ["brown back of the female and young", "grey belly of the female and young", "black belly"]),
+        ("Male and female have a red cap.", ["red crown"]),
+        ("Females and males alike have a red cap.", ["red crown"]),
+        ("The young male has a grey head, the female adult a white head.",
+         ["grey head of the young", "white head of the female"]),
+        ("The breast is red in males and brown in young birds, unlike the female.",
+         ["red breast", "brown (young)"]),
+        ("Paler than the female, it has a red crown.", ["red crown"]),
+        ("In females the crown is grey.", ["grey crown of the female"]),
+        ("Juveniles are streaked.", ["streaked (young)"]),
+    ],
+)  # fmt: skip
+def test_marks_of_females_and_young_are_said_to_be_theirs(text, marks):
+    assert [str(mark) for mark in find_marks(text)] == marks
+
+
+def test_females_are_held_against_females_and_patches_against_nothing():
+    found = contrast(
+        "A red crown and a white wing patch. The female has a grey crown.",
+        "A blue crown and black wings. The female has a green crown.",
+    )
+    assert [(each.of_whom, each.ours, each.theirs) for each in found.differing] == [
+        ("crown", ("red",), ("blue",)),
+        ("crown of the female", ("grey",), ("green",)),
+    ]
+    assert [str(mark) for mark in found.elsewhere(found.only_ours)] == ["white patch on the wings"]
+    assert [str(mark) for mark in found.elsewhere(found.only_theirs)] == ["black wings"]
+    assert contrast("The crown is red.", "The female has a red crown.").differing == ()
+
+
+def test_the_bars_of_one_are_told_from_the_bars_of_the_other_by_their_colour_alone():
+    found = contrast("White wing bars.", "Two wing bars.")
+    assert (list(map(str, found.only_ours)), found.only_theirs) == (["white wing bars"], ())
+    assert list(map(str, contrast("White wing bars.", "A red crown.").only_ours)) == ["white wing bars"]
+    (bars,) = contrast("White wing bars.", "Yellow wing bars.").differing
+    assert (bars.part, bars.ours, bars.theirs) == ("wing bars", ("white",), ("yellow",))
 
 
 def test_every_mark_that_is_found_has_a_word():

@@ -149,7 +149,7 @@ def test_an_error_row_cannot_be_explained(store):
 @pytest.mark.parametrize(
     ("text", "marks"),
     [
-        ("A broad black stripe over the eye.", ["black"]),
+        ("A broad black stripe over the eye.", ["black stripe"]),
         ("Red-crowned, with white-bellied young.", ["red crown", "white belly"]),
         ("A bird of no known colour.", []),
         ("The bill is long and decurved.", ["long bill", "curved bill"]),
