@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.rows import unanswered_text
 from data.records import Answer, Candidate, Identification, Reading
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ def _read(reading: Reading, candidates: tuple[Candidate, ...]) -> str:
     name = "none of the candidates" if reading.choice is None else escape(_common(chosen) or reading.choice)
     share = "All" if reading.agreement == 1 else _percent(reading.agreement)
     sure = f"{share} of its readings chose so"
+    if silent := unanswered_text(reading):
+        sure += f"; {escape(silent)}"
     if reading.margin is not None:
         sure += f"; its label was {reading.margin:.1f} nats likelier than the next"
     said = f"<p>{escape(reason)}</p>" if reason else "<p class=small>It gave no reason.</p>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -109,7 +110,9 @@ OFF_LIST_SHARE = 0.1  # of `recognize.species_lists`, likewise
     "--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Write there, and go on where an earlier run stopped.",
 )  # fmt: skip
-@click.option("--retry-failed", is_flag=True, help="Try photos again that an earlier run could not read.")
+@click.option(
+    "--retry-failed", is_flag=True, help="Try photos again that an earlier run could not read, or its reader failed at."
+)  # fmt: skip
 @click.option("--no-resume", is_flag=True, help="Begin FILE anew, whatever an earlier run wrote.")
 @click.option(
     "--progress", type=click.Choice(get_args(ProgressForm)), default="auto", show_default=True,
@@ -145,8 +148,9 @@ def identify(
     """Name the species in photos: candidates with the score of each stage, best first.
 
     Folders are searched to the bottom; - reads paths from stdin. A photo that cannot be read is a row with an error and
-    the run goes on: exit code 7, or 5 if none could be read. A run with --output that was stopped, or killed, goes on
-    when it is run again; rows that are there stay, but for those of photos that have changed since.
+    the run goes on: exit code 7, or 5 if none could be read; 7 as well where the reader gave no answer. A run with
+    --output that was stopped, or killed, goes on when it is run again; rows that are there stay, but for those of
+    photos that have changed since.
 
     Where the knowledge base is calibrated (the one that ships is), the answer has a confidence: how likely it is right,
     given that the bird is in the knowledge base. A species less sure than --min-confidence gives way to its genus, then
@@ -217,8 +221,9 @@ def identify(
         stack.enter_context(sink)
         todo = [photo for photo in found if photo not in sink.done]
         n_failed = len(sink.failed.intersection(found))
+        lacks = Counter(sink.lacking[photo] for photo in found if photo in sink.lacking)
         if len(todo) < len(found) and not quiet:
-            again = f", {n_failed:,} of them in vain (--retry-failed tries them again)" if n_failed else ""
+            again = identifying.again_text(n_failed, lacks)
             pages = "; --cards makes no pages of these (--no-resume makes all)" if cards is not None else ""
             output.note(f"{output.plural(len(found) - len(todo), 'photo')} of {len(found):,} done before{again}{pages}")
         # Bars and rows would tear each other up on one terminal.
@@ -228,12 +233,17 @@ def identify(
             why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and sink_form == "table" else ""
             if cards is not None:
                 wiring.write_card(store, row, cards)
-            sink.add(row.image, rows.lines(sink_form, row, why=why), ok=not _has_failed(row))
+            lack = identifying.lack_of(row)
+            sink.add(row.image, rows.lines(sink_form, row, why=why), ok=not _has_failed(row), lacks=lack)
             n_failed += _has_failed(row)
+            lacks[lack] += 1
     if n_failed == len(found):
         raise NothingReadable(f"none of {output.plural(n_failed, 'photo')} could be read")
     if n_failed:
         output.warn(f"{n_failed:,} of {output.plural(len(found), 'photo')} could not be read")
+    for warning in identifying.lack_warnings(lacks, len(found), can_retry=file is not None):
+        output.warn(warning)
+    if n_failed or lacks["reader"]:
         ctx.exit(EXIT_PARTLY)
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli import rows
+from cli import output, rows
 from cli.parquet import ParquetTable
-from cli.resume import ResumableOutput
+from cli.resume import Lack, ResumableOutput
 from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
+    from data.records import Identification
     from kb.store import KnowledgeBase
     from recognize import Recognizer
 
@@ -96,6 +97,34 @@ def sink_for(
         start_over=start_over,
         table=ParquetTable(file, rows.COLUMNS) if is_parquet else None,
     )
+
+
+def lack_of(row: Identification) -> Lack:
+    """Return what a row lacks: the reader's answer, or that of passes that got no reply; nothing else is a lack."""
+    if row.reader is None or not row.reader.failures:
+        return ""
+    return "passes" if row.reader.answered else "reader"
+
+
+def again_text(n_failed: int, lacks: Mapping[Lack, int]) -> str:
+    """Return what `--retry-failed` would do again of what was done before, as a clause; nothing where all is well."""
+    said = {
+        "in vain": n_failed,
+        "without the reader's answer": lacks.get("reader", 0),
+        "without that of some of its passes": lacks.get("passes", 0),
+    }
+    parts = [f"{n:,} of them {how}" for how, n in said.items() if n]
+    return f", {', '.join(parts)} (--retry-failed tries them again)" if parts else ""
+
+
+def lack_warnings(lacks: Mapping[Lack, int], n_photos: int, *, can_retry: bool) -> Iterator[str]:
+    """Yield what rows lack, and what may help; `lacks` counts them."""
+    again = "; --retry-failed asks it again" if can_retry else ""
+    of_all = f"of {output.plural(n_photos, 'photo')}"
+    if n := lacks.get("reader", 0):
+        yield f"the reader failed for {n:,} {of_all}: the answer is that of the ranking{again}"
+    if n := lacks.get("passes", 0):
+        yield f"some passes of the reader failed for {n:,} {of_all}: the others decided{again}"
 
 
 def form_for(form: str | None, file: Path | None) -> rows.Form:

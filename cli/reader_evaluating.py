@@ -149,13 +149,17 @@ def _figures(evaluation: ReaderEvaluation, mean: str) -> str:
 
 def _replies(evaluation: ReaderEvaluation) -> str:
     rules = [rule for rule in RULES if any(figures.replies.by_rule[rule] for figures in evaluation.figures)]
-    columns = [*rules, "failed", "no text", "calls", "kept", "tokens in", "tokens out", "cost"]
+    # Of passes, as what stands before it; `failed` is of photos.
+    has_failures = any(figures.replies.failed for figures in evaluation.figures)
+    lost = ["no reply"] if has_failures else []
+    columns = [*rules, *lost, "failed", "no text", "calls", "kept", "tokens in", "tokens out", "cost"]
     rows = []
     for figures in evaluation.figures:
         replies = figures.replies
         cost = "unknown" if replies.unpriced else f"${replies.cost_usd:.4f}"
         read = [replies.by_rule[rule] for rule in rules]
         taken = (replies.calls, replies.cached, replies.input_tokens, replies.output_tokens)
+        read += [replies.failed] if has_failures else []
         counts = [*read, figures.n_failed, f"{figures.n_without_text:.1f}", *taken]
         rows.append([name_of(figures.way), *(each if isinstance(each, str) else f"{each:,}" for each in counts), cost])
     return output.as_table(["", *columns], rows, right=columns)

@@ -2,9 +2,9 @@
 
 FILE holds the rows, in UTF-8; a file name that is no UTF-8 keeps its bytes. A journal under FIELDMARK_HOME holds what
 made them: the parameters in its first line, then a line for each photo whose rows are all written, with how many those
-are, whether the photo could be read, and its size and time. Rows without a line in the journal are the rest of a run
-that was cut off; they are dropped and made again, as are the rows of photos that have changed. Rows are copied one by
-one, so that memory does not grow with them.
+are, whether the photo could be read, what a reader left unanswered, and its size and time. Rows without a line in the
+journal are the rest of a run that was cut off; they are dropped and made again, as are the rows of photos that have
+changed. Rows are copied one by one, so that memory does not grow with them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, TextIO
+from typing import Final, Literal, Protocol, TextIO, get_args
 
 from data.errors import UsageError
 from data.files import sha256_hex, writer_lock
 
 FOREIGN = "surrogateescape"
 """How Python spells the bytes of file names that are no UTF-8."""
+
+
+Lack = Literal["", "reader", "passes"]
+"""What the rows of a photo that could be read lack all the same: a reader's answer, or that of some of its passes."""
+_LACKS: Final[Mapping[str, Lack]] = {lack: lack for lack in get_args(Lack)}
 
 
 class Table(Protocol):
@@ -45,6 +50,7 @@ class _Line:
     image: str
     rows: int | None
     ok: bool
+    lacks: Lack
     size: int | None
     mtime_ns: int | None
 
@@ -58,7 +64,8 @@ class ResumableOutput:
         parameters: all that makes the rows what they are; JSON values.
         header: the first line of the file, if its format has one.
         image_of: gives the photo that a row belongs to; a row is a line.
-        retry_failed: drop the rows of photos that could not be read, so that they are tried again.
+        retry_failed: drop the rows of photos that could not be read, or that lack something, so that they are tried
+            again.
         start_over: drop all rows of an earlier run, whatever its parameters were.
         table: where the rows go when the run is over; then `path` is only their place until then, and is removed.
     """
@@ -81,6 +88,8 @@ class ResumableOutput:
         """The photos whose rows are there already."""
         self.failed: frozenset[str] = frozenset()
         """Those of them that could not be read."""
+        self.lacking: Mapping[str, Lack] = {}
+        """Those of them that could, and lack something."""
         self._shown = path if table is None else table.path
         self._parameters = dict(parameters)
         self._header = header
@@ -117,15 +126,15 @@ class ResumableOutput:
         finally:
             self._lock.close()
 
-    def add(self, image: str, rows: str, *, ok: bool) -> None:
-        """Append the whole rows of one photo, then note that they are there."""
+    def add(self, image: str, rows: str, *, ok: bool, lacks: Lack = "") -> None:
+        """Append the whole rows of one photo, then note that they are there, and what they lack."""
         if self._rows is None or self._lines is None:
             raise ValueError("expected an open output: use it in a with statement")
         self._is_new = True
         self._rows.write(rows)
         self._rows.flush()
         size, mtime_ns = _state(image)
-        line = _Line(image=image, rows=rows.count("\n"), ok=ok, size=size, mtime_ns=mtime_ns)
+        line = _Line(image=image, rows=rows.count("\n"), ok=ok, lacks=lacks, size=size, mtime_ns=mtime_ns)
         self._lines.write(_as_json(line))
         self._lines.flush()
 
@@ -143,6 +152,7 @@ class ResumableOutput:
             out.writelines(map(_as_json, kept.values()))
         self.done = frozenset(kept)
         self.failed = frozenset(image for image, line in kept.items() if not line.ok)
+        self.lacking = {image: line.lacks for image, line in kept.items() if line.lacks}
         self._is_new = was_cut_off or len(kept) < len(counts)
         self._rows = self.path.open("a", encoding="utf-8", errors=FOREIGN, newline="")
         self._lines = self.journal.open("a", encoding="utf-8")
@@ -199,7 +209,8 @@ class ResumableOutput:
             except (ValueError, KeyError, TypeError):
                 continue  # the last line of a run that was killed in it
             now = _state(line.image)
-            if now not in {(None, None), (line.size, line.mtime_ns)} or (self._retry_failed and not line.ok):
+            is_to_retry = self._retry_failed and (not line.ok or line.lacks)
+            if now not in {(None, None), (line.size, line.mtime_ns)} or is_to_retry:
                 found.pop(line.image, None)
                 continue
             found[line.image] = line
@@ -226,6 +237,8 @@ def _as_json(line: _Line) -> str:
         entry["rows"] = line.rows
     if not line.ok:
         entry["failed"] = True
+    if line.lacks:
+        entry["lacks"] = line.lacks
     if line.size is not None:
         entry |= {"size": line.size, "mtime_ns": line.mtime_ns}
     return json.dumps(entry) + "\n"
@@ -237,6 +250,7 @@ def _parsed(text: str) -> _Line:
         image=entry["image"],
         rows=entry.get("rows"),
         ok=not entry.get("failed", False),
+        lacks=_LACKS[entry.get("lacks", "")],
         size=entry.get("size"),
         mtime_ns=entry.get("mtime_ns"),
     )

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from cli.delimited import armed, disarmed
-from cli.output import as_table, steady, wrapped, write_rows
-from data.records import Answer, Candidate, Identification
+from cli.output import as_table, plural, steady, wrapped, write_rows
+from cli.resume import Lack
+from data.records import Answer, Candidate, Identification, Reading
 
 Form = Literal["table", "csv", "jsonl", "parquet"]
 FORMATS: tuple[Form, ...] = get_args(Form)
@@ -38,6 +39,8 @@ COLUMNS: Mapping[str, str] = {
     "reader_choice": "text",
     **dict.fromkeys(("reader_agreement", "reader_margin"), "number"),
     "reader_reason": "text",
+    **dict.fromkeys(("reader_passes", "reader_answered"), "integer"),
+    "reader_failures": "text",
 }
 """Column of csv and parquet -> text, integer or number; new ones come at the end."""
 CSV_COLUMNS = tuple(COLUMNS)
@@ -80,6 +83,7 @@ class Printed:
 
     done: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
+    lacking: Mapping[str, Lack] = {}
 
     def __init__(self, form: Form) -> None:
         self._form = form
@@ -91,7 +95,7 @@ class Printed:
     def __exit__(self, *_error: object) -> None:
         """Nothing is held open."""
 
-    def add(self, image: str, rows: str, *, ok: bool) -> None:
+    def add(self, image: str, rows: str, *, ok: bool, lacks: Lack = "") -> None:
         """Print the rows of one photo."""
         write_rows(rows)
 
@@ -119,6 +123,7 @@ def _flat(row: Identification) -> list[tuple[object, ...]]:
     last = (
         *((without.name, without.confidence) if without else (None, None)),
         *((read.choice, read.agreement, read.margin, read.reason) if read else (None,) * 4),
+        *((read.passes, read.answered, failures_text(read)) if read else (None,) * 3),
     )
     if not row.candidates:
         return [(*photo, *(None,) * (5 + len(STAGES)), *answered, None, None, *last)]
@@ -192,7 +197,31 @@ def _reader_text(row: Identification) -> str:
     name = next((c.common_name for c in row.candidates if c.taxon_id == reading.choice), "none of these")
     if not reading.agreement:
         return f"\n  reader: {reading.reason}"
-    return f"\n  reader: {name}, agreement {reading.agreement:.2f}: {' '.join(reading.reason.split())}"
+    silent = unanswered_text(reading)
+    how = f"agreement {reading.agreement:.2f}{f', {silent}' if silent else ''}"
+    return f"\n  reader: {name}, {how}: {' '.join(reading.reason.split())}"
+
+
+def unanswered_text(reading: Reading) -> str:
+    """Return how many passes answered, and why the others did not; nothing where all did.
+
+    Example:
+        >>> why = "m@127.0.0.1: 503"
+        >>> unanswered_text(Reading(choice="a", agreement=0.25, passes=4, answered=1, failures=(why, why)))
+        '1 of 4 passes answered (2 failed: m@127.0.0.1: 503; 1 reply could not be read)'
+    """
+    if reading.answered == reading.passes:
+        return ""
+    n_failed = len(reading.failures)
+    why = [f"{n_failed} failed: {failures_text(reading)}"] if n_failed else []
+    n_unread = reading.passes - reading.answered - n_failed
+    why += [f"{plural(n_unread, 'reply', 'replies')} could not be read"] if n_unread else []
+    return f"{reading.answered} of {plural(reading.passes, 'pass', 'passes')} answered ({'; '.join(why)})"
+
+
+def failures_text(reading: Reading) -> str:
+    """Return why passes got no reply, each reason once."""
+    return "; ".join(" ".join(why.split()) for why in dict.fromkeys(reading.failures))
 
 
 def answer_text(row: Identification) -> str:

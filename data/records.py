@@ -316,8 +316,15 @@ class Reading:
 
     choice: str | None
     agreement: float | None = None
+    """The share of all passes that voted for the choice; those that did not answer count against it."""
     margin: float | None = None
     reason: str = ""
+    passes: int = 1
+    """How often it was asked; 0 where the photo could not be shown to it."""
+    answered: int = 1
+    """In how many of these it chose a candidate, or none of them."""
+    failures: tuple[str, ...] = ()
+    """Why passes got no reply, one for each; the other passes that did not answer had replies that nobody can read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,8 @@ class Namer:
         reply = await self._chat.reply(request)
         found, how, reason = read_name(reply, self._find)
         self.counts.add(reply, how)
-        return Reading(choice=found, agreement=float(how in ("json", "text", "none")), reason=reason)
+        is_read = how in ("json", "text", "none")
+        return Reading(choice=found, agreement=float(is_read), reason=reason, answered=int(is_read))
 
 
 def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str | None, HowNamed, str]:

@@ -14,12 +14,13 @@ from typing import Final
 import numpy as np
 
 from data.contracts import ChatModel
-from data.errors import UsageError
+from data.errors import SourceError, UsageError
 from data.prompts import Prompts
 from data.records import Candidate, ChatMessage, ChatRequest, Reading
 from recognize.votes import NONE, ReadCounts, Vote, read_vote
 
 MAX_CANDIDATES: Final = len(ascii_uppercase)
+FAILED: Final = "the reader failed"
 _FENCE: Final = re.compile(r"</?\s*candidates\s*>", re.IGNORECASE)
 PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
     "name_photo": ("none",),
@@ -32,7 +33,7 @@ class Reader:
 
     In the first pass the candidates stand as they are ranked, in each further one in another order, so that a model
     that likes the first label is found out: `agreement` is the share of passes for the choice. A reply that cannot be
-    read is no vote, and is counted in `counts`.
+    read is no vote, nor is a pass without a reply; the others decide. Both are counted in `counts`.
 
     Source: VR-RAG, section 5.3: the photo and the complete refined summaries of the species of the k best chunks.
         Differs: the answer is the label of a candidate by JSON schema, or none of these; the paper gives neither its
@@ -75,10 +76,13 @@ class Reader:
     async def read(
         self, picture: bytes, candidates: Sequence[Candidate], texts: Sequence[str | None] | None = None
     ) -> Reading:
-        """Return what the model chose: a taxon id, or None for none of these or where no reply could be read.
+        """Return what the model chose: a taxon id, or None for none of these or where no pass answered.
 
-        `agreement` is the share of all passes that voted for it; `margin` the mean over these passes of how much more
-        likely (in natural log-probability) the label was than the next one, None where the server says nothing of it.
+        `agreement` is the share of all passes that voted for it: a pass that failed, or whose reply cannot be read,
+        counts against it, so that one vote out of three passes is never unanimous. It is 0 where no pass answered, and
+        only there. The share among the passes that answered is `agreement * passes / answered`. `margin` is the mean
+        over the votes for the choice of how much more likely (in natural log-probability) the label was than the next
+        one, None where the server says nothing of it.
 
         Args:
             picture: a JPEG or PNG file.
@@ -87,7 +91,8 @@ class Reader:
 
         Raises:
             UsageError: for no candidates, or more than there are labels.
-            FieldmarkError: whatever the model raises.
+            CostStop, MissingRequirement: at once, as the model raises them; the other passes are given up. What it
+                raises as a `SourceError` fails one pass alone, and stands in `failures`.
         """
         if not 1 <= len(candidates) <= MAX_CANDIDATES:
             raise UsageError(f"expected 1 to {MAX_CANDIDATES} candidates for the reader, got {len(candidates)}")
@@ -96,14 +101,25 @@ class Reader:
             raise UsageError(f"expected a text for each of {len(candidates)} candidates, got {len(told)}")
         lines = [_described(each, text) for each, text in zip(candidates, told, strict=True)]
         orders = _orders(len(candidates), self._n_passes, self._seed, picture)
-        votes = await asyncio.gather(*(self._pass(order, picture, candidates, lines) for order in orders))
+        passes = [asyncio.ensure_future(self._pass(order, picture, candidates, lines)) for order in orders]
+        try:
+            votes = await asyncio.gather(*passes)
+        except BaseException:
+            for each in passes:
+                each.cancel()
+            await asyncio.wait(passes)  # what they write to may be closed after us
+            raise
         return _settled(votes, candidates)
 
     async def _pass(
         self, order: Sequence[int], picture: bytes, candidates: Sequence[Candidate], lines: Sequence[str]
     ) -> Vote:
         shown = [candidates[i] for i in order]
-        reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
+        try:
+            reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
+        except SourceError as error:
+            self.counts.failed += 1
+            return Vote(choice=None, how="failed", reason=str(error))
         vote = read_vote(reply, shown)
         self.counts.add(reply, vote.how)
         choice = None if vote.choice is None else order[vote.choice]
@@ -147,9 +163,11 @@ def _orders(n: int, n_passes: int, seed: int, picture: bytes) -> list[list[int]]
 
 def _settled(votes: Sequence[Vote], candidates: Sequence[Candidate]) -> Reading:
     """Return the choice of most votes; of equally many that with the larger margins, then the better ranked."""
-    read = [vote for vote in votes if vote.how != "unread"]
+    read = [vote for vote in votes if vote.how not in ("unread", "failed")]
+    failures = tuple(vote.reason for vote in votes if vote.how == "failed")
     if not read:
-        return Reading(choice=None, agreement=0.0, reason="no reply could be read")
+        why = f"{FAILED}: {'; '.join(dict.fromkeys(failures))}" if failures else "no reply could be read"
+        return Reading(choice=None, agreement=0.0, reason=why, passes=len(votes), answered=0, failures=failures)
     counts = Counter(vote.choice for vote in read)
 
     def strength(choice: int | None) -> tuple[int, float, int]:
@@ -164,6 +182,9 @@ def _settled(votes: Sequence[Vote], candidates: Sequence[Candidate]) -> Reading:
         agreement=len(for_it) / len(votes),
         margin=float(np.mean(margins)) if margins else None,
         reason=for_it[0].reason,
+        passes=len(votes),
+        answered=len(read),
+        failures=failures,
     )
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from data.contracts import Encoders, KnowledgeStore
-from data.errors import UsageError
+from data.errors import SourceError, UsageError
 from data.metrics import Measured, measure_all
 from data.records import Reading
 from data.significance import holm, paired_test
@@ -23,7 +23,7 @@ from recognize.encoded import EncodedPhotos
 from recognize.naming import Namer
 from recognize.reader import Reader
 from recognize.reader_ways import Question, Way, questions_of
-from recognize.reading import FAILED, read_ahead
+from recognize.reading import read_ahead
 from recognize.species_evaluation import AnchorSet, Variants, by_species, genera
 from recognize.told import EarlierTexts, Told
 from recognize.votes import ReadCounts
@@ -36,13 +36,17 @@ READER_DEFINITIONS: Final[Mapping[str, str]] = {
     "gain": "accuracy less first alone, photo by photo",
     "listed": "share of photos whose species is among the candidates that the reader is shown: what it could reach",
     "none of these": "share of photos for which the reader chose none of the candidates, or named no species",
-    "agreement": "mean over photos of the share of passes that voted for what was chosen; 0 where nothing was read",
+    "agreement": "mean over photos of the share of all passes that voted for what was chosen; passes without a reply, "
+    "or with one that cannot be read, count against it; 0 where no pass answered",
     "margin": "mean over photos of how much likelier (natural logarithm) the chosen label was than the next one; only "
     "of photos for which the server gave log-probabilities",
     "k": "candidates that the reader is shown; where chunks are ranked, the species of the k best chunks, as in the "
     "paper",
 }
 """What each word of a reader's tables means."""
+
+
+NOT_ASKED: Final = Reading(choice=None, agreement=0.0, reason="there was no candidate", passes=0, answered=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,7 @@ class WayFigures:
     margin: float | None
     n_with_margin: int
     n_failed: int
-    """Photos for which the model could not be asked, or refused."""
+    """Photos for which no pass answered, since the model could not be asked, or refused."""
     n_without_text: float
     """Candidates of a photo that the reader is told nothing of, on average."""
     replies: ReadCounts
@@ -154,7 +158,7 @@ def compare_readers(
         asked, counts = _asked(asking, way)
         for _, reading in read_ahead(questions, asked):
             # A photo without candidates is not asked: there is nothing to choose from.
-            readings.append(reading or Reading(choice=None, agreement=0.0, reason="there was no candidate"))
+            readings.append(reading or NOT_ASKED)
             n_done += 1
             on_progress(n_done)
         of_photos = _values(readings, questions, firsts, labels, genus_of, has_candidates=way.setup is not None)
@@ -167,7 +171,7 @@ def compare_readers(
                 measures=measure_all(of_photos, labels, n_resamples=n_resamples, seed=seed),
                 margin=float(np.mean(margins)) if margins else None,
                 n_with_margin=len(margins),
-                n_failed=sum(not reading.agreement and reading.reason.startswith(FAILED) for reading in readings),
+                n_failed=sum(not reading.answered and bool(reading.failures) for reading in readings),
                 n_without_text=sum(question.texts.count("") for question in questions) / len(questions),
                 replies=counts,
             )
@@ -191,7 +195,12 @@ def _asked(asking: Asking, way: Way) -> tuple[Ask, ReadCounts]:
         namer = asking.namer()
 
         async def name(question: Question) -> Reading:
-            return await namer.read(await asyncio.to_thread(asking.picture_of, question.path))
+            picture = await asyncio.to_thread(asking.picture_of, question.path)
+            try:
+                return await namer.read(picture)
+            except SourceError:
+                namer.counts.failed += 1
+                raise
 
         return name, namer.counts
     reader = asking.reader()

@@ -13,11 +13,9 @@ from typing import Final, TypeVar
 from data.background import background_loop
 from data.errors import BadImage, SourceError
 from data.records import Answer, Identification, Reading
-from recognize.reader import Reader
+from recognize.reader import FAILED, Reader
 
 AHEAD: Final = 32  # photos whose replies are awaited at a time; how many calls are in flight is the model's own matter
-FAILED: Final = "the reader failed"
-
 
 ItemT = TypeVar("ItemT")
 
@@ -31,8 +29,9 @@ def read_over(
     """Yield the rows in their order, each with the reader's choice as its answer, and the choice itself in `reader`.
 
     A choice of none of the candidates is the answer `none`. Confidence is null: a calibration is of scores, not of what
-    a model says. Where the model fails for one photo or cannot be understood, the answer stays, and `reader` says so in
-    its reason with an agreement of 0.
+    a model says. Where the model fails in some passes, the others decide, and `failures` says why. Where no pass
+    answers, since it fails or cannot be understood, the answer stays, and `reader` says so in its reason with an
+    agreement of 0.
 
     Args:
         rows: with candidates; rows with errors, and those without candidates, pass unread.
@@ -65,7 +64,7 @@ def read_ahead(
 ) -> Iterator[tuple[ItemT, Reading | None]]:
     """Yield each item with its reading, in order, while the next ones are being read; None where nothing was asked.
 
-    What fails for one item is a reading without a choice and with an agreement of 0, which says why.
+    What fails for one item is a reading without a choice and with an agreement of 0, which says why in `failures`.
 
     Raises:
         CostStop, MissingRequirement: as the model raises them; the items before were yielded.
@@ -92,7 +91,11 @@ def _come(item: ItemT, coming: Future[Reading] | None) -> tuple[ItemT, Reading |
     try:
         return item, coming.result()
     except (SourceError, BadImage) as error:
-        return item, Reading(choice=None, agreement=0.0, reason=f"{FAILED}: {error}")
+        # A photo that cannot be shown, or a model that is asked once and has no passes of its own.
+        n_asked = 0 if isinstance(error, BadImage) else 1
+        return item, Reading(
+            choice=None, agreement=0.0, reason=f"{FAILED}: {error}", passes=n_asked, answered=0, failures=(str(error),)
+        )
 
 
 def _answered(row: Identification, reading: Reading) -> Identification:

@@ -14,8 +14,8 @@ from data.records import Candidate, ChatReply
 
 NONE: Final = "none"
 
-HowRead = Literal["json", "label", "name", "none", "unread"]
-"""From the JSON asked for, from a label alone, from the one candidate that is named, from words for none; or not."""
+HowRead = Literal["json", "label", "name", "none", "unread", "failed"]
+"""From the JSON asked for, a label alone, the one candidate that is named, words for none; or not; or no reply came."""
 
 _NONE_WORDS = re.compile(r"\bnone\b|\bno candidate\b|\bnot (?:any|one) of\b", re.IGNORECASE)
 _NOT = r"(?:\bnot|n't|\bnor|\bneither|\bnever)\s+(?:(?:an?|the|candidate|label|option)\s+)?"
@@ -38,6 +38,7 @@ class Vote:
     choice: int | None
     how: HowRead
     reason: str = ""
+    """Of the choice; where no reply came, of that."""
     margin: float | None = None
 
 
@@ -46,6 +47,8 @@ class ReadCounts:
     """How the replies to a reader were read, and what they took, over all photos."""
 
     by_rule: Counter[str] = field(default_factory=Counter)
+    failed: int = 0
+    """Requests that got no reply, or a refusal."""
     calls: int = 0
     """Replies that a server gave."""
     cached: int = 0

@@ -190,6 +190,18 @@ def test_a_second_run_asks_nobody_and_prints_the_same_figures(
     assert (again["figures"][0]["replies"]["cached"], again["figures"][0]["replies"]["cost_usd"]) == (12, 0)
 
 
+def test_passes_without_a_reply_have_a_column_where_there_are_any(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    asked = ("eval", "species", folders, "--kb", built_kb, "--reader", "--reader-passes", "2", *FAST)
+    server.script = lambda call: Answer(text=None, refusal="No.") if call.number == 1 else script(call)
+    lines = cli.call(*asked, check=True).stdout.splitlines()
+    (head,) = [line for line in lines if line.endswith("cost")]
+    (row,) = [line for line in lines if re.match(r"vr-rag-v1, refined, k=10 +11 ", line)]
+    assert head.split()[:4] == ["json", "no", "reply", "failed"]
+    assert row.split()[3:6] == ["11", "1", "0"]
+
+
 def test_csv_has_rows_of_readers_after_those_of_rankings(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:

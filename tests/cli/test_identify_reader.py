@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.openai_server import Answer, Call, OpenAIServer
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script, Status
 
 SECOND = "Its second look."
 
@@ -47,7 +47,8 @@ def test_the_answer_is_the_reader_s_choice_with_its_reason_and_no_confidence(
     assert row["answer"]["name"] == row["candidates"][1]["scientific_name"]
     assert row["answer"]["confidence"] is None
     assert row["reader"] == {
-        "choice": row["candidates"][1]["taxon_id"], "agreement": 1.0, "margin": None, "reason": SECOND
+        "choice": row["candidates"][1]["taxon_id"], "agreement": 1.0, "margin": None, "reason": SECOND,
+        "passes": 1, "answered": 1, "failures": [],
     }  # fmt: skip
     (picture,) = server.calls[0].images
     assert picture.startswith(b"\xff\xd8\xff")
@@ -94,11 +95,109 @@ def test_a_model_that_refuses_leaves_the_answer_and_says_so(
 ) -> None:
     server.script = lambda _: Answer(text=None, refusal="I name no birds.")
     photo = drawings / "bubo-scandiacus.png"
-    outcome = cli.call("identify", photo, "--kb", built_kb, "--reader", "--format", "jsonl", check=True)
+    outcome = cli.call("identify", photo, "--kb", built_kb, "--reader", "--format", "jsonl")
+    assert outcome.exit_code == 7
+    assert "the reader failed for 1 of 1 photo: the answer is that of the ranking\n" in outcome.stderr
     row = json.loads(outcome.stdout)
-    assert row["answer"]["name"] == row["candidates"][0]["scientific_name"]
-    assert row["reader"]["agreement"] == 0
+    assert (row["status"], row["answer"]["name"]) == ("ok", row["candidates"][0]["scientific_name"])
+    assert (row["reader"]["agreement"], row["reader"]["passes"], row["reader"]["answered"]) == (0, 1, 0)
     assert "the reader failed" in row["reader"]["reason"]
+
+
+TOO_DARK = Status(status=400, error={"message": "the picture is too dark"})  # not asked again by itself, and not kept
+
+
+def failing_at(n: int) -> Script:
+    """Answer every call but the first `n`, which fail."""
+    return lambda call: TOO_DARK if call.number <= n else second_of(call)
+
+
+@pytest.mark.parametrize("name", ["names.jsonl", "names.csv", "names.parquet"])
+def test_retry_failed_asks_a_reader_that_failed_again_and_no_other(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path, name: str
+) -> None:
+    command = ("identify", drawings, "--kb", built_kb, "--reader", "--output", tmp_path / name)
+    server.script = failing_at(2)
+    n_photos = len(list(drawings.glob("*.png")))
+    first = cli.call(*command)
+    assert (first.exit_code, server.n_calls) == (7, n_photos)
+    assert f"the reader failed for 2 of {n_photos} photos" in first.stderr
+
+    again = cli.call(*command)
+    assert (again.exit_code, server.n_calls) == (7, n_photos), "a failure stays until it is to be tried again"
+    assert "2 of them without the reader's answer (--retry-failed tries them again)" in again.stderr
+
+    retried = cli.call(*command, "--retry-failed", check=True)
+    assert server.n_calls == n_photos + 2
+    assert f"{n_photos - 2} photos of {n_photos} done before\n" in retried.stderr
+    rows = tmp_path / "all" / name
+    cli.call("identify", drawings, "--kb", built_kb, "--reader", "--output", rows, "--offline", check=True)
+    assert answers_in(tmp_path / name) == answers_in(rows)
+
+
+def answers_in(file: Path) -> dict[str, Any]:
+    """Photo -> what its rows say, but for what they took."""
+    if file.suffix == ".jsonl":
+        found = [{**json.loads(line), "seconds": 0} for line in file.read_text().splitlines()]
+        return {row["image"]: row for row in found}
+    import pandas
+
+    table = pandas.read_csv(file) if file.suffix == ".csv" else pandas.read_parquet(file)
+    rows = table.drop(columns="seconds").astype(object).where(table.notna(), None).to_dict("records")
+    return {image: [row for row in rows if row["image"] == image] for image in table["image"]}
+
+
+def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path
+) -> None:
+    def script(call: Call) -> Reaction:
+        shown = shown_in(call)
+        if call.number == 1:
+            asked.extend(shown)
+            return json.dumps({"reason": SECOND, "answer": "B"})
+        if call.number == 2:
+            return TOO_DARK
+        return "?" if call.number == 3 else json.dumps({"reason": SECOND, "answer": "ABCDE"[shown.index(asked[1])]})
+
+    asked: list[str] = []
+    # One at a time, so that the calls come in the order of the passes.
+    (tmp_path / "fieldmark.toml").write_text((tmp_path / "fieldmark.toml").read_text() + "max_concurrent = 1\n")
+    server.script = script
+    command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--reader-passes", "4")
+    file = tmp_path / "names.csv"
+    done = cli.call(*command, "--output", file, check=True)
+    assert "some passes of the reader failed for 1 of 1 photo: the others decided; --retry-failed" in done.stderr
+    row = next(csv.DictReader(io.StringIO(file.read_text())))
+    assert (row["answer_name"], row["reader_agreement"]) == (asked[1], "0.5")
+    assert (row["reader_passes"], row["reader_answered"]) == ("4", "2")
+    assert "400: the picture is too dark" in row["reader_failures"]
+    assert server.n_calls == 4
+
+    text = cli.call(*command, "--offline", "--cards", tmp_path / "cards")
+    assert text.exit_code == 3, "offline there is nobody to ask what was not answered"
+    cards = tmp_path / "cards"
+    server.script = lambda call: TOO_DARK
+    shown = cli.call(*command, "--cards", cards, check=True).stdout
+    assert server.n_calls == 5, "what was answered, readable or not, is kept"
+    silent = r"2 of 4 passes answered \(1 failed: .*400: the picture is too dark; 1 reply could not be read\)"
+    assert re.search(rf"^  reader: .*, agreement 0\.50, {silent}: Its second look\.$", shown, re.MULTILINE)
+    (page,) = cards.glob("*.html")
+    assert re.search(f"50 % of its readings chose so; {silent}", page.read_text())
+
+    server.script = second_of
+    retried = cli.call(*command, "--output", file, "--retry-failed", check=True)
+    assert server.n_calls == 6, "only the pass that failed is asked again"
+    assert "failed" not in retried.stderr
+    row = next(csv.DictReader(io.StringIO(file.read_text())))
+    assert (row["reader_passes"], row["reader_answered"], row["reader_failures"]) == ("4", "3", "")
+
+
+def test_a_key_that_is_not_accepted_stops_the_run_at_once_whatever_other_passes_say(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
+    server.script = lambda call: Status(status=401) if call.number == 2 else second_of(call)
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--reader-passes", "3", "--format", "jsonl")
+    assert (outcome.exit_code, "not accepted" in outcome.stderr) == (3, True)
 
 
 def test_without_a_model_that_is_set_it_ends_with_3_and_says_what_to_write(

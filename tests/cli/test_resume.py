@@ -81,6 +81,23 @@ def test_a_photo_that_failed_keeps_its_row_until_it_is_to_be_tried_again(tmp_pat
     assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[1]},1\n{photos[0]},1\n"
 
 
+def test_a_photo_whose_rows_lack_something_is_done_until_it_is_to_be_tried_again(
+    tmp_path: Path, photos: list[str]
+) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True, lacks="reader")
+        first.add(photos[1], f"{photos[1]},1\n", ok=True, lacks="passes")
+        first.add(photos[2], f"{photos[2]},1\n", ok=True)
+    with output(tmp_path) as second:
+        assert second.done == set(photos)
+        assert (second.failed, second.lacking) == (set(), {photos[0]: "reader", photos[1]: "passes"})
+    with output(tmp_path, retry_failed=True) as third:
+        assert (third.done, third.lacking) == ({photos[2]}, {})
+        third.add(photos[0], f"{photos[0]},1\n", ok=True)
+    with output(tmp_path) as fourth:
+        assert fourth.done == {photos[0], photos[2]}
+
+
 def test_a_photo_that_was_not_there_is_tried_when_it_has_come(tmp_path: Path) -> None:
     late = tmp_path / "late.jpg"
     with output(tmp_path) as first:

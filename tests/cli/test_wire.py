@@ -73,12 +73,15 @@ OK = r.Identification(
     ),
     place=(40.5, -74.25),
     date="2026-05-01T06:30:00",
-    reader=r.Reading(choice="Cardinalis cardinalis", agreement=1.0, margin=0.5, reason="the crest"),
+    reader=r.Reading(
+        choice="Cardinalis cardinalis", agreement=0.5, margin=0.5, reason="the crest",
+        passes=4, answered=2, failures=("m@127.0.0.1: 503",),
+    ),
     preset="default",
     kb="birds",
     calibration="c1",
     seconds=0.5,
-)
+)  # fmt: skip
 FAILED = r.Identification(
     image="b.jpg", status="error", error="b.jpg is empty,\nexpected a picture", preset="default", kb="birds"
 )

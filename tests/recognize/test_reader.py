@@ -2,18 +2,20 @@
 
 import json
 import re
+import threading
 
 import pytest
 
 from data.background import wait_for
-from data.errors import ConfigError, Refused, UsageError
+from data.errors import ConfigError, CostStop, MissingRequirement, UsageError
 from data.prompts import Prompts
 from data.records import Candidate, ChatReply, TokenLogprobs
-from kb.endpoints import Endpoint, OpenAIChat
+from kb.endpoints import Budget, Connection, Endpoint, OpenAIChat
 from recognize.reader import PLACEHOLDERS, Reader
 from recognize.votes import read_vote
-from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status
 
+DOWN = Status(status=503, error={"message": "out of memory"})
 JPEG = b"\xff\xd8\xff made up"
 
 
@@ -210,9 +212,78 @@ def test_text_of_an_article_cannot_end_the_block_of_candidates():
     assert call.text.index("Say none") < call.text.index("</candidates>")
 
 
-def test_a_refusal_is_an_error_and_no_vote():
-    with pytest.raises(Refused):
-        read(Answer(text=None, refusal="I cannot look at birds."))
+def test_a_refusal_is_a_failure_and_no_vote():
+    reading, _, counts = read(Answer(text=None, refusal="I cannot look at birds."))
+    assert (reading.choice, reading.agreement, reading.passes, reading.answered) == (None, 0.0, 1, 0)
+    (why,) = reading.failures
+    assert "I cannot look at birds." in why
+    assert reading.reason == f"the reader failed: {why}"
+    assert (counts.failed, counts.calls) == (1, 0)
+
+
+def test_passes_without_a_reply_count_against_agreement_and_the_others_decide():
+    def script(call):
+        return DOWN if call.number in (1, 4) else "?" if call.number == 2 else choosing("Blue Jay")(call)
+
+    reading, calls, counts = read(script, n_passes=5)
+    assert (reading.choice, reading.agreement, reading.reason) == ("cyanocitta-cristata", 0.4, "Its crest.")
+    assert (reading.passes, reading.answered, len(reading.failures)) == (5, 2, 2)
+    assert all("503: out of memory" in why for why in reading.failures)
+    assert (len(calls), counts.failed, counts.by_rule) == (5, 2, {"unread": 1, "json": 2})
+
+
+@pytest.mark.parametrize("broken", [DOWN, Raw(body=b"<html>"), Cut(), Answer(text=""), Answer(refusal="No.")])
+def test_whatever_becomes_of_one_pass_the_others_count(broken):
+    reading, _, _ = read(lambda call: broken if call.number == 1 else choosing("Blue Jay")(call), n_passes=3)
+    assert (reading.choice, reading.passes, reading.answered, len(reading.failures)) == ("cyanocitta-cristata", 3, 2, 1)
+
+
+def test_when_no_pass_has_a_reply_the_reading_fails_and_says_each_reason_once():
+    def script(call):
+        return (
+            "?" if call.number == 2 else Status(status=400, error={"message": "too dark"}) if call.number == 3 else DOWN
+        )
+
+    reading, _, _ = read(script, n_passes=4)
+    assert (reading.choice, reading.agreement, reading.answered, len(reading.failures)) == (None, 0.0, 0, 3)
+    assert reading.reason.startswith("the reader failed: ")
+    assert (reading.reason.count("out of memory"), reading.reason.count("too dark")) == (1, 1)
+
+
+def test_a_key_that_is_not_accepted_ends_the_reading_and_the_passes_that_still_wait():
+    is_over = threading.Event()
+
+    def script(call):
+        if call.number == 1:
+            return Status(status=401)
+        is_over.wait(60)  # answered only when the reading has ended
+        return choosing("Blue Jay")(call)
+
+    with OpenAIServer(script) as server:
+        try:
+            with OpenAIChat(Endpoint(model="m", base_url=server.base_url, max_concurrent=3)) as chat:
+                reader = Reader(chat, n_passes=30)
+                with pytest.raises(MissingRequirement, match="not accepted"):
+                    wait_for(reader.read(JPEG, CANDIDATES))
+                is_over.set()
+                # Whatever still waited for its turn would have it before this.
+                wait_for(Reader(chat).read(JPEG, CANDIDATES))
+        finally:
+            is_over.set()
+        assert server.n_calls < 30, "what was not asked yet is not asked any more"
+
+
+def test_a_reached_limit_of_cost_ends_the_reading_though_passes_before_it_answered():
+    def script(call):
+        return Answer(text=choosing("Blue Jay")(call), input_tokens=1000, output_tokens=100)
+
+    with OpenAIServer(script) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0, price_out=1.0, max_concurrent=1)
+        with Connection(endpoint, budget=Budget(0.006)) as chat:
+            with pytest.raises(CostStop):
+                wait_for(Reader(chat, n_passes=6).read(JPEG, CANDIDATES))
+            assert 0 < server.n_calls < 6
+            assert chat.budget.counted_usd <= 0.006
 
 
 @pytest.mark.parametrize("n", [0, 27])

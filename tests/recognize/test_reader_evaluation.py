@@ -180,7 +180,7 @@ def test_without_retrieval_the_model_names_the_species_and_sees_no_candidate():
     right = [(i, species) for i, species in ((0, "alba-a"), (1, "alba-b")) if LABELS[i] == species]
     assert figures["accuracy"].micro == pytest.approx(len(right) / N)
     assert figures.replies.by_rule == {"json": 1, "text": 1, "none": 2, "no species": N - 5}
-    assert figures.n_failed == 1  # an empty reply is none
+    assert figures.n_failed == figures.replies.failed == 1  # an empty reply is none
     assert figures["none of these"].micro == pytest.approx(2 / N)
     assert {measured.name for measured in figures.measures} == {
         "accuracy", "reader genus", "none of these", "agreement"
@@ -231,9 +231,25 @@ def test_what_the_model_refuses_is_counted_as_failed_and_wrong():
 
     found, _ = compared(script, [Way(setup=V1)])
     (figures,) = found.figures
-    assert figures.n_failed == N // 2
+    assert figures.n_failed == figures.replies.failed == N // 2
     assert figures["accuracy"].micro <= 0.5
     assert Refused.__name__ not in figures.replies.by_rule
+
+
+def test_a_photo_counts_as_failed_only_where_no_pass_answered():
+    lost = {}
+
+    def script(call):
+        n_lost = lost.setdefault(photo_of(call), 0)
+        lost[photo_of(call)] += 1
+        # All three passes of photo 0, one of every other.
+        return Answer(text=None, refusal="No.") if photo_of(call) == 0 or n_lost == 0 else '{"answer": "none"}'
+
+    found, _ = compared(script, [Way(setup=V1)], n_passes=3)
+    (figures,) = found.figures
+    assert (figures.n_failed, figures.replies.failed) == (1, N + 2)
+    assert figures["none of these"].micro == pytest.approx((N - 1) / N)
+    assert figures["agreement"].micro == pytest.approx((N - 1) / N * 2 / 3)
 
 
 def test_texts_that_the_knowledge_base_has_not_are_refused_before_anything_is_asked():

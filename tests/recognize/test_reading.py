@@ -65,6 +65,7 @@ def test_what_cannot_be_read_and_what_is_refused_leaves_the_answer_as_it_was():
     assert [each.reader.agreement for each in found] == [0.0, 0.0]
     assert found[0].reader.reason == "no reply could be read"
     assert "the reader failed" in found[1].reader.reason
+    assert [(each.reader.answered, len(each.reader.failures)) for each in found] == [(0, 0), (0, 1)]
 
 
 def test_rows_with_errors_and_without_candidates_cost_no_call():
@@ -83,7 +84,8 @@ def test_a_photo_that_cannot_be_shown_to_the_model_keeps_its_answer():
     with OpenAIServer("?") as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
         (found,) = read_over([row("a.jpg")], Reader(chat), broken)
     assert found.answer == row("a.jpg").answer
-    assert "a.jpg is gone" in found.reader.reason
+    assert found.reader.reason == "the reader failed: a.jpg is gone"
+    assert (found.reader.passes, found.reader.answered, found.reader.failures) == (0, 0, ("a.jpg is gone",))
 
 
 def test_rows_come_in_their_order_and_many_are_asked_at_once():
