@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cli import wiring
-from cli.output import plural, warn
+from cli.output import warn
 from data.errors import ConfigError, MissingRequirement
 from data.records import Progress
 
@@ -41,5 +41,5 @@ def bring_up_to_date(path: Path, progress: Callable[[Progress], None] = lambda _
         try:
             add_profile(path, profile, progress)
         except (MissingRequirement, ConfigError) as error:
-            what = f"{plural(n, 'species or term', 'species and terms')} have no vectors of the profile {profile}"
-            warn(f"{what}: {error}; {error.hint or ''}".rstrip("; "))
+            why = f": {error}; {error.hint or ''}".rstrip("; ")
+            warn(wiring.behind_text(n, profile, path, why=why))

@@ -93,6 +93,7 @@ EXIT_PARTLY = 7
 @click.option("--split", type=click.Choice(("test", "validation")), help="Of INQUIRE-Rerank as published.")
 @click.option("--dry-run", is_flag=True, help="Say how many calls the run would make, and stop.")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
+@options.profile_option()
 @click.option(
     "--format", "form", type=click.Choice(("trec", "jsonl")), default="trec", show_default=True,
     help="What goes to stdout: the run, or each photo with its evidence.",

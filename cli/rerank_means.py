@@ -56,7 +56,7 @@ def made_for(settings: Settings, order: RerankOrder) -> Iterator[Made]:
     from rerank.methods import Means
 
     if order.method == "similarity":
-        means = Means(encoders=wiring.load_encoders(settings.profile).text_image)
+        means = Means(encoders=wiring.load_encoders(order.profile or settings.profile).text_image)
         yield Made(means=means, judge="encoder", budget=Budget())
         return
     with ExitStack() as stack:
@@ -72,7 +72,7 @@ def _decompose(settings: Settings, order: RerankOrder, stack: ExitStack) -> Made
     judge = order.judge or ("vision" if "vision" in settings.llm else "encoder")
     by_model = not order.direct and (order.questions_by or ("model" if judge == "vision" else "rule")) == "model"
     prompts = Prompts(order.prompts)
-    store = stack.enter_context(wiring.opened_or_starter(settings))
+    store = stack.enter_context(wiring.opened_or_starter(settings, profile=order.profile))
     helpers = stack.enter_context(_helpers(settings, order, judge))
     kept = stack.enter_context(KeptResults(None if order.again else settings.home / "rerank" / "kept.sqlite"))
     link = _Link(settings, order, helpers.budget or Budget(order.max_cost), stack)

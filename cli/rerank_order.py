@@ -27,6 +27,7 @@ class RerankOrder:
 
     job: Path
     query: str | None = None
+    profile: str | None = None
     method: str = "decompose"
     preset: str = "default"
     uses_context: bool = True
@@ -65,6 +66,8 @@ class RerankOrder:
             raise UsageError(
                 "an option belongs to decompose, but --method is cotrr", hint="kb rerank --help says what is whose"
             )
+        if self.method == "cotrr" and self.profile is not None:
+            raise UsageError("--profile says whose vectors are compared, and cotrr compares none")
         if self.method != "cotrr" and self.listwise != ListwiseOrder():
             raise UsageError(
                 f"--stages, --one-call, --top, --window and --orders belong to cotrr, but --method is {self.method}"

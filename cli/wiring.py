@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from cli.config import Settings
 from cli.output import logged_warnings, note, plural, warn
 from cli.starter import calibration_file, starter_knowledge
-from data.errors import MissingRequirement, UnknownTaxon
+from data.errors import ConfigError, MissingRequirement, UnknownTaxon
 from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, Verification
 
 if TYPE_CHECKING:
-    from data.contracts import ChatModel, Encoders, WebSearch
+    from data.contracts import ChatModel, Encoders, TextEncoder, WebSearch
     from kb.endpoints import Budget
     from kb.lookups.lookup import Explainer
     from kb.reconciling import Reconciled
@@ -34,11 +34,28 @@ def opened(settings: Settings, *, profile: str | None = None) -> Iterator[Knowle
     store = kb.open(named(settings), profile=profile)
     try:
         if n := store.n_behind():
-            what = f"{plural(n, 'species or term', 'species and terms')} have no vectors of the profile {profile}"
-            warn(f"{what}; kb build --only encode --profile {profile} --kb {store.path} makes them")
+            warn(behind_text(n, store.info.profile, store.path))
         yield store
     finally:
+        has_learnt = len(store.profiles) > 1 and _has_learnt(store)
         store.close()
+        if has_learnt:
+            from cli.profiles import bring_up_to_date
+
+            bring_up_to_date(store.path)
+
+
+def _has_learnt(store: KnowledgeBase) -> bool:
+    from kb.lookups.index import has_learnt
+
+    return has_learnt(store)
+
+
+def behind_text(n: int, profile: str, path: Path, *, why: str = "") -> str:
+    """Return that a profile lacks vectors, why if that is known, and the command that makes them."""
+    what = plural(n, "species or term has", "species and terms have")
+    command = f"kb build --only encode --profile {profile} --kb {path}"
+    return f"{what} no vectors of the profile {profile}{why}; {command} makes them"
 
 
 @contextmanager
@@ -154,18 +171,28 @@ def contexts_of(
     """Yield what is known of the words of each query, in order, as it is found."""
     from kb.lookups.lookup import contexts
 
-    encoder = load_encoders(store.info.profile).sentence
     return contexts(
         store,
         queries,
-        encoder,
+        load_encoders(store.info.profile).sentence,
         wiki=helpers.wiki,
         search=helpers.search,
         chat=helpers.chat,
         is_chat_a_must=helpers.is_chat_a_must,
         prompts=helpers.prompts,
         keep=keep,
+        keeper=_keeper(store) if keep else None,
     )
+
+
+def _keeper(store: KnowledgeBase) -> TextEncoder | None:
+    """Return the encoder that writes what was learnt, where the one that asks is of an added profile."""
+    if store.info.profile == store.profiles[0]:
+        return None
+    try:
+        return load_encoders(store.profiles[0]).sentence
+    except ConfigError:  # a profile of somebody's own; the look-up then says that nothing is kept
+        return None
 
 
 def search(store: KnowledgeBase, text: str, *, n: int) -> list[TaxonMatch]:

@@ -101,7 +101,7 @@ def _verify(layout: Layout, ledger: Ledger) -> Verification:
         views = Views(info, ledger)
         audit_cuts(ledger, views, audit)
         audit_vectors(ledger, collections, views, audit)
-        problems += _behind(info, ledger)
+        problems += _behind(layout, info, ledger)
         mended += mend_chroma(info, ledger, collections, spared=audit.spared)
         if not was_indexing:
             ledger.drop_fact("indexing")
@@ -123,11 +123,13 @@ def _unfinished(ledger: Ledger) -> Iterator[str]:
         yield f"{failure.taxon}: {failure.stage} failed: {failure.reason}"
 
 
-def _behind(info: KnowledgeBaseInfo, ledger: Ledger) -> Iterator[str]:
+def _behind(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> Iterator[str]:
     entries = [*ledger.entries("taxon"), *ledger.entries("term")] if info.added else []
     for profile, n in Views(info, ledger).behind(entries).items():
         if n:
-            yield f"{profile}: {n:,} entries have no vectors of it; run kb build --only encode --profile {profile}"
+            what = "1 entry has" if n == 1 else f"{n:,} entries have"
+            command = f"kb build --only encode --profile {profile} --kb {layout.root}"
+            yield f"{profile}: {what} no vectors of it; run {command}"
 
 
 def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:

@@ -99,6 +99,11 @@ def held_terms(store: LookupStore) -> list[Term]:
     return sorted(terms.values(), key=lambda term: term.name)
 
 
+def has_learnt(store: LookupStore) -> bool:
+    """Return whether look-ups in a store learnt terms, to be kept, since it was opened."""
+    return store in _LEARNT
+
+
 def add_terms(store: LookupStore, terms: Iterable[Term]) -> None:
     """Let look-ups in an open store know these terms too; on disk it keeps to the state in which it was opened."""
     _LEARNT.setdefault(store, {}).update((term.term_id, term) for term in terms)

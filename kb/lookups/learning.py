@@ -8,7 +8,7 @@ from contextlib import closing
 from data.arrays import check_vectors
 from data.codec import dumps
 from data.contracts import TextEncoder
-from data.errors import SpaceMismatch
+from data.errors import MissingRequirement, SpaceMismatch
 from data.files import writer_lock
 from data.records import Term, WebPassage
 from kb.distilling.sentences import split_sentences
@@ -25,22 +25,30 @@ MAX_PASSAGE_WORDS = 90  # of one passage of a web search
 def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) -> None:
     """Write terms into an open knowledge base, ledger and Chroma, as a build with these terms would have.
 
-    A term of the same id is replaced. What is open keeps to the state in which it was opened. Of a knowledge base that
-    is open in a profile which was added to it nothing is kept: only the first one may write.
+    A term of the same id is replaced. What is open keeps to the state in which it was opened. Whatever profile it is
+    open in, the first one is written; the others are behind until `kb.add_profile` brings them up to date.
+
+    Args:
+        store: an open knowledge base.
+        terms: what to write.
+        encoder: the sentence encoder that it was built with.
 
     Raises:
         SpaceMismatch: if the encoder is not the one of its terms.
         KnowledgeBaseLocked: if a build is writing to it.
-        MissingRequirement: if the disk is full or cannot be written.
+        MissingRequirement: if the disk is full or cannot be written; if the encoder is the one of an added profile.
     """
     from kb.chroma import Collections
     from kb.layout import collection_name
 
-    if not terms or store.info.profile != store.profiles[0]:
+    if not terms:
         return
-    if encoder.space != store.info.sentence:
-        raise SpaceMismatch(expected=(store.info.sentence,), given=(encoder.space,))
-    name = collection_name("terms", store.info.sentence)
+    first = store.layout.require().view(store.profiles[0])
+    if encoder.space != first.sentence:
+        if encoder.space == store.info.sentence:
+            raise MissingRequirement(f"it is open in the profile {store.info.profile}, and {first.profile} is written")
+        raise SpaceMismatch(expected=(first.sentence,), given=(encoder.space,))
+    name = collection_name("terms", first.sentence)
     texts = {term.term_id: str(text) for term in terms for _, text in items_of(term, "terms")}
     vectors = check_vectors(encoder.encode_texts(list(texts.values())), dim=encoder.dim)
     unique = {term.term_id: term for term in terms}
@@ -53,10 +61,10 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
                 ledger.put_vectors(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
                 ledger.record(step for term in unique.values() for step in _steps(term, name))
                 ledger.set_fact("indexing", "1")  # until Chroma has them: whoever finds it compares the two
-            with closing(Collections(store.layout, store.info)) as collections:
+            with closing(Collections(store.layout, first)) as collections:
                 for term in unique.values():
                     collections.upsert(name, rows_of(term, ledger, name, "terms"))
-            entries = [entry_of(term, store.info) for term in unique.values()]
+            entries = [entry_of(term, first) for term in unique.values()]
             with ledger.transaction():
                 ledger.put_entries(entries)
                 ledger.record(

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 import kb as library
+import recognize
 from data.starter.plates.catalogue import plates_of
+from tests.servers.faulty_wiki import FaultyWiki
+
+ZORB = "<p>A <b>zorblin</b> is a gland of frogs that swells in spring.</p><h2>Description</h2><p>It is a red knob.</p>"
 
 
 @pytest.fixture
@@ -78,7 +82,8 @@ def test_a_profile_that_cannot_be_loaded_here_is_warned_of(cli: Any, own_kb: Pat
     text = tmp_path / "admiral.txt"
     text.write_text("The wings are black with a red band and white spots.")
     added = cli.call("add", "--kb", own_kb, "--name", "Vanessa atalanta", "--text", text, check=True)
-    assert "have no vectors of the profile elsewhere: there is no profile 'elsewhere'" in added.stderr
+    assert "no vectors of the profile elsewhere: there is no profile 'elsewhere'" in added.stderr
+    assert f"kb build --only encode --profile elsewhere --kb {own_kb} makes them" in added.stderr
     asked = cli.call("verify", "--kb", own_kb)
     assert asked.exit_code == 1
     assert "elsewhere: " in asked.stdout
@@ -89,9 +94,85 @@ def test_an_evaluation_measures_the_profile_that_is_asked_for(cli: Any, own_kb: 
     photos.mkdir(parents=True)
     photos.joinpath("1.png").write_bytes(plates_of("cardinalis-cardinalis")[0].png("query", 1))
     order = ("eval", "species", photos.parent, "--kb", own_kb, "--preset", "text-only", "--resamples", "100")
-    order = (*order, "--profile", "plain", "--format", "json")
-    missing = cli.call(*order)
+    asked = (*order, "--profile", "plain", "--format", "json")
+    missing = cli.call(*asked)
     assert (missing.exit_code, "no vectors of the profile plain" in missing.stderr) == (3, True)
     cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
-    figures = json.loads(cli.call(*order, check=True).stdout)["figures"]
+    figures = json.loads(cli.call(*asked, check=True).stdout)["figures"]
     assert {tuple(row["encoder_names"]) for row in figures} == {("plain-colours",)}
+
+
+DESCRIPTION = "long, narrow feathers on the neck, or the hair"
+"""Clearly a hackle to the words of `plain`, and not to those of `starter`."""
+
+
+def test_a_look_up_of_context_compares_with_the_vectors_of_the_profile_that_is_asked_for(
+    cli: Any, own_kb: Path
+) -> None:
+    asked = ("context", DESCRIPTION, "--kb", own_kb)
+    missing = cli.call(*asked, "--profile", "plain")
+    assert missing.exit_code == 3
+    assert "no vectors of the profile plain; it has those of starter" in missing.stderr
+    cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
+    first = cli.call(*asked, check=True).stdout
+    assert first == "nothing found\n"
+    assert cli.call(*asked, "--profile", "starter", check=True).stdout == first
+    assert cli.call(*asked, "--profile", "plain", check=True).stdout.startswith("Hackles: ")
+
+
+@pytest.mark.parametrize("profile", ["starter", "plain"])
+def test_what_a_look_up_learns_is_known_to_every_profile(cli: Any, own_kb: Path, profile: str) -> None:
+    cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
+    asked = ("context", "frog with a zorblin", "--kb", own_kb)
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
+        learnt = cli.call(*asked, "--profile", profile, "--api-url", wiki.api_url, check=True)
+    assert "Zorblin: A zorblin is a gland of frogs" in learnt.stdout
+    assert learnt.stderr == ""
+    for name in ("starter", "plain"):
+        assert cli.call(*asked, "--profile", name, check=True).stdout == learnt.stdout
+        vector = recognize.load_encoders(name).sentence.encode_texts(["a gland of frogs that swells in spring"])[0]
+        with library.open(own_kb, profile=name) as store:
+            assert store.n_behind() == 0
+            assert store.query_terms(vector, 1)[0][0] == "term:zorblin"
+    assert cli.call("verify", "--kb", own_kb).exit_code == 0
+
+
+def test_what_is_not_to_be_kept_reaches_no_profile(cli: Any, own_kb: Path) -> None:
+    cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
+    asked = ("context", "frog with a zorblin", "--kb", own_kb, "--profile", "plain")
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
+        assert "Zorblin: " in cli.call(*asked, "--api-url", wiki.api_url, "--no-store", check=True).stdout
+    assert cli.call(*asked, check=True).stdout == "nothing found\n"
+
+
+def test_the_encoders_of_the_profile_that_is_asked_for_rerank(cli: Any, own_kb: Path, drawings: Path) -> None:
+    asked = ("rerank", drawings, "--query", "a red bird with a crest", "--kb", own_kb, "--direct")
+    missing = cli.call(*asked, "--profile", "plain")
+    assert missing.exit_code == 3
+    assert "no vectors of the profile plain; it has those of starter" in missing.stderr
+    cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
+    first, starter, plain = (
+        cli.call(*asked, *more, check=True).stdout for more in ((), ("--profile", "starter"), ("--profile", "plain"))
+    )
+    assert first == starter
+    assert [line.split()[2:] for line in plain.splitlines()] != [line.split()[2:] for line in first.splitlines()]
+
+
+def test_similarity_takes_the_encoders_of_a_profile_and_reads_no_knowledge_base(cli: Any, drawings: Path) -> None:
+    asked = ("rerank", drawings, "--query", "a red bird with a crest", "--method", "similarity")
+    scores = [
+        [line.split()[4] for line in cli.call(*asked, *more, check=True).stdout.splitlines()]
+        for more in ((), ("--profile", "starter"), ("--profile", "plain"))
+    ]
+    assert scores[0] == scores[1]
+    assert scores[0] != scores[2]
+    unknown = cli.call(*asked, "--profile", "elsewhere")
+    assert (unknown.exit_code, "there is no profile 'elsewhere'" in unknown.stderr) == (2, True)
+
+
+def test_cotrr_compares_no_vectors_so_it_takes_no_profile(cli: Any, drawings: Path) -> None:
+    refused = cli.call("rerank", drawings, "--query", "a red bird", "--method", "cotrr", "--profile", "plain")
+    assert refused.exit_code == 2
+    assert "cotrr compares none" in refused.stderr

@@ -189,7 +189,8 @@ def test_killed_at_any_moment_it_goes_on(one: Path, whole: tuple[Path, str]) -> 
 def test_an_update_leaves_the_added_profile_behind_until_it_is_added_again(two: Path, tmp_path: Path) -> None:
     build(two, small(), revision=2)
     problems = kb.verify(two).problems
-    assert problems == (f"large: {N + 1} entries have no vectors of it; run kb build --only encode --profile large",)
+    command = f"kb build --only encode --profile large --kb {two}"
+    assert problems == (f"large: {N + 1} entries have no vectors of it; run {command}",)
     with kb.open(two, profile="large") as store:
         assert store.n_behind() == N + 1
         assert store.chunk_vectors(store.info.text_image[0]).ids == ()
