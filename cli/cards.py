@@ -47,7 +47,7 @@ def card(
     if shown:
         focus, is_answer = _focus(row)
         sections = species(shown, focus, is_answer=is_answer, anchor_file=anchor_file)
-        parts.append(f"<div class=list>{sections}{scores(shown, because)}</div>")
+        parts.append(f"<div class=list>{sections}{scores(shown, row.preset, because)}</div>")
     title = escape(f"{headline(row)} - {Path(row.image).name}")
     return (
         f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>"

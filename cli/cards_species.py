@@ -17,11 +17,8 @@ if TYPE_CHECKING:
     from recognize.marks import Mark
 
 MOST_MARKS: Final = 8
-_SCORES_SAID: Final = {
-    "text": "photo and description",
-    "visual": "photo and anchor pictures",
-    "known": "photo and what the model learnt of the species",
-}
+_SIMILAR: Final = ("text", "visual", "known")
+_LEARNT: Final = "what the model learnt of the species"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,18 +81,20 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
     return "".join(parts)
 
 
-def scores(shown: Sequence[Shown], because: str) -> str:
+def scores(shown: Sequence[Shown], preset: str, because: str) -> str:
     """Return the score of each candidate and what each stage gave to it, with bars, then the similarities behind it.
 
     Args:
         shown: the candidates, best first.
+        preset: that scored them.
         because: what put the first before the second, in words.
     """
-    from recognize.explanation import STAGE_NAMES
+    from recognize.explanation import stage_names
 
-    stages = [stage for stage in STAGE_NAMES if any(stage in each.parts for each in shown)]
+    names = stage_names(preset)
+    stages = [stage for stage in names if any(stage in each.parts for each in shown)]
     longest = max((abs(part) for each in shown for part in each.parts.values()), default=0.0) or 1.0
-    heads = [STAGE_NAMES[stage].removeprefix("the ") for stage in stages]
+    heads = [names[stage].removeprefix("the ") for stage in stages]
     lines = [
         (each, [f"<b>{each.candidate.score:.2f}</b>", *(_bar(each.parts.get(stage), longest) for stage in stages)])
         for each in shown
@@ -104,7 +103,7 @@ def scores(shown: Sequence[Shown], because: str) -> str:
         f"<section class=scores><h2>How they score</h2><p>{escape(because)}</p>"
         f"{_table_of(['score', *heads], lines)}<p class=small>The score, and what each kind of evidence gave to it. "
         "Scores rank the candidates of this photo; they are no probabilities, and do not compare photos.</p>"
-        f"{_similarities(shown)}</section>"
+        f"{_similarities(shown, names)}</section>"
     )
 
 
@@ -193,19 +192,22 @@ def _bar(part: float | None, longest: float) -> str:
     return f'{part:+.2f}<i class="{kind}" style="width:{100 * abs(part) / longest:.0f}%"></i>'
 
 
-def _similarities(shown: Sequence[Shown]) -> str:
+def _similarities(shown: Sequence[Shown], stages: Mapping[str, str]) -> str:
     """Return the scores that the parts were made of, folded up."""
     given = {name for each in shown for name in each.candidate.scores if not name.endswith("_part") and name != "list"}
-    encoders = sorted(given.difference(_SCORES_SAID))
-    names = [name for name in _SCORES_SAID if name in given] + (encoders if len(encoders) > 1 else [])
-    heads = [_SCORES_SAID.get(name, f"photo and description, by {name}") for name in names]
+    encoders = sorted(given.difference(_SIMILAR))
+    names = [name for name in _SIMILAR if name in given] + (encoders if len(encoders) > 1 else [])
+    said = {stage: f"photo and {name.removeprefix('the ')}" for stage, name in {**stages, "known": _LEARNT}.items()}
+    heads = [said.get(name, f"{said['text']}, by {name}") for name in names]
     lines = []
     for each in shown:
         values = [each.candidate.scores.get(name) for name in names]
         lines.append((each, ["" if value is None else f"{value:.3f}" for value in values]))
+    what = "Cosines, from -1 to 1; of a blend less, since two vectors that differ make a shorter one"
+    what = what if "blend" in stages["text"] else "Cosines, from -1 to 1"
     return (
         f"<details><summary>The similarities behind the scores</summary>{_table_of(heads, lines)}<p class=small>"
-        "Cosines, from -1 to 1. A blank: there is nothing to compare with.</p></details>"
+        f"{what}. A blank: there is nothing to compare with.</p></details>"
     )
 
 

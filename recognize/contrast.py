@@ -6,15 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recognize.marks import Mark, find_marks
+from recognize.plumage import kind_of
+
+_Aspect = tuple[str, str, str]
+"""The part of a mark, whose it is, and the kind of its look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartContrast:
-    """A part of the body that both descriptions name, with no look in common; of all of it, not of a patch on it."""
+    """A part of the body of which both descriptions name looks of a kind, as colours, with none in common.
+
+    Looks are those of all of it, not of a patch on it.
+    """
 
     part: str
     whose: str = ""
     """As of a mark: the females' of one are held against the females' of the other."""
+    kind: str = "colour"
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
 
@@ -34,9 +42,9 @@ class Contrast:
     only_theirs: tuple[Mark, ...] = ()
 
     def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
-        """Return those of the marks that are of no differing part."""
-        parts = {(each.part, each.whose) for each in self.differing}
-        return [mark for mark in marks if mark.marking or (mark.part, mark.whose) not in parts]
+        """Return those of the marks that no differing part tells."""
+        told = {(each.part, each.whose, each.kind) for each in self.differing}
+        return [mark for mark in marks if mark.marking or _aspect(mark) not in told]
 
 
 def contrast(ours: str, theirs: str) -> Contrast:
@@ -50,26 +58,34 @@ def contrast(ours: str, theirs: str) -> Contrast:
         ['white rump']
     """
     mine, other = find_marks(ours), find_marks(theirs)
-    looks, other_looks = _looks_by_part(mine), _looks_by_part(other)
+    looks, other_looks = _looks_by_aspect(mine), _looks_by_aspect(other)
     return Contrast(
         differing=tuple(
             PartContrast(
-                part=part, whose=whose, ours=tuple(sorted(found)), theirs=tuple(sorted(other_looks[part, whose]))
+                part=aspect[0],
+                whose=aspect[1],
+                kind=aspect[2],
+                ours=tuple(sorted(found)),
+                theirs=tuple(sorted(other_looks[aspect])),
             )
-            for (part, whose), found in looks.items()
-            if (part, whose) in other_looks and not found & other_looks[part, whose]
+            for aspect, found in looks.items()
+            if aspect in other_looks and not found & other_looks[aspect]
         ),
         only_ours=_without_bare([mark for mark in mine if mark not in other]),
         only_theirs=_without_bare([mark for mark in other if mark not in mine]),
     )
 
 
-def _looks_by_part(marks: Sequence[Mark]) -> dict[tuple[str, str], set[str]]:
-    """Return (part, whose) -> the looks of all of it."""
-    looks: dict[tuple[str, str], set[str]] = {}
+def _aspect(mark: Mark) -> _Aspect:
+    return mark.part, mark.whose, kind_of(mark.look)
+
+
+def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, set[str]]:
+    """Return (part, whose, kind) -> the looks of all of it."""
+    looks: dict[_Aspect, set[str]] = {}
     for mark in marks:
         if mark.part and mark.look and not mark.marking:
-            looks.setdefault((mark.part, mark.whose), set()).add(mark.look)
+            looks.setdefault(_aspect(mark), set()).add(mark.look)
     return looks
 
 

@@ -20,12 +20,15 @@ _SHARES: Final[dict[str, dict[str, float]]] = {
     "direct-rag": {"text": 1.0},
     "anchors-only": {"visual": 1.0},
 }
-STAGE_NAMES: Final = {
+STAGES: Final = ("text", "visual", "known", "list")
+_STAGE_NAMES: Final = {
     "text": "the description",
     "visual": "the anchor pictures",
     "known": "the trained model",
     "list": "the species list",
 }
+# One vector a species and encoder: half of it is the description's, half the pictures'.
+_BLENDED: Final = {"vr-rag-v2": "the blend of description and anchor pictures"}
 # Cosine, 1.000 in print: the anchor's own file. (Of 150 photos of birds no two came nearer than .93 in the plain visual
 # space; a copy in three quarters of the size .989 to .999: that may also be the next picture of a series.)
 _SAME_PICTURE: Final = 0.9995
@@ -102,7 +105,7 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
     lead_by_stage = _lead_by_stage(identification.preset, first, second)
     lead = first.score - second.score
     deciding = max(lead_by_stage, key=lambda stage: lead_by_stage[stage]) if lead > 0 and lead_by_stage else None
-    by_scores = _about_scores(first, second, lead, lead_by_stage, deciding)
+    by_scores = _about_scores(stage_names(identification.preset), first, second, lead, lead_by_stage, deciding)
     return Explanation(
         image=identification.image,
         first=first,
@@ -133,10 +136,15 @@ def _about_anchor(owner: Candidate | None) -> list[str]:
     ]
 
 
+def stage_names(preset: str) -> Mapping[str, str]:
+    """Return stage -> what it compares the photo with, in words."""
+    return {**_STAGE_NAMES, "text": _BLENDED.get(preset, _STAGE_NAMES["text"])}
+
+
 def parts_of_score(preset: str, candidate: Candidate) -> dict[str, float]:
     """Return what each stage gave to the score of a candidate: stage -> part; their sum is the score."""
     parts = {}
-    for stage in STAGE_NAMES:
+    for stage in STAGES:
         share = 1.0 if stage == "list" else _SHARES.get(preset, {}).get(stage)
         name = stage if share is not None else f"{stage}_part"
         if name in candidate.scores:
@@ -151,15 +159,20 @@ def _lead_by_stage(preset: str, first: Candidate, second: Candidate) -> dict[str
 
 
 def _about_scores(
-    first: Candidate, second: Candidate, lead: float, lead_by_stage: Mapping[str, float], deciding: str | None
+    names: Mapping[str, str],
+    first: Candidate,
+    second: Candidate,
+    lead: float,
+    lead_by_stage: Mapping[str, float],
+    deciding: str | None,
 ) -> str:
     if deciding is None:
         return f"{_name(first)} and {_name(second)} score the same; the order of the knowledge base decided."
-    text = f"{_name(first)} is ahead of {_name(second)} by {lead:.3f}, through {STAGE_NAMES[deciding]}"
-    against = [STAGE_NAMES[stage] for stage, difference in lead_by_stage.items() if difference < 0]
+    text = f"{_name(first)} is ahead of {_name(second)} by {lead:.3f}, through {names[deciding]}"
+    against = [names[stage] for stage, difference in lead_by_stage.items() if difference < 0]
     if against:
         return f"{text}, against {_listed(against)}."
-    others = [STAGE_NAMES[stage] for stage, difference in lead_by_stage.items() if stage != deciding and difference > 0]
+    others = [names[stage] for stage, difference in lead_by_stage.items() if stage != deciding and difference > 0]
     return f"{text} more than {_listed(others)}." if others else f"{text} alone."
 
 

@@ -45,6 +45,13 @@ _LOOK: Final = _by_word(
         "pointed": "pointed", "bare": "bare naked", "webbed": "webbed",
     }
 )  # fmt: skip
+# Looks of one kind rule each other out: a tail can be forked and short, but not long and short.
+_KIND: Final = _by_word(
+    {
+        "pattern": "streaked barred scaly spotted plain", "length": "long short", "thickness": "slender stout",
+        "shape": "hooked curved conical forked rounded pointed",
+    }
+)  # fmt: skip
 _MARKING: Final = _by_word(
     {
         "patch": "patch speculum", "patches": "patches", "band": "band bands", "stripe": "stripe", "stripes": "stripes",
@@ -97,6 +104,11 @@ def look_of(words: Sequence[str], place: int) -> str | None:
     if place and word in _PAIRS.get(_singular(words[place - 1]), {}):
         return "" if word in _LOOK else None
     return _LOOK.get(word) or _colour(word)
+
+
+def kind_of(look: str) -> str:
+    """Return the kind of a look, colours being one; looks of other kinds say nothing against each other."""
+    return _KIND.get(look, look if look in _LOOK else "colour")
 
 
 def part_at(words: Sequence[str], place: int) -> str | None:

@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from cli.cards import card
+from cli.cards_pictures import figures
 from data.files import sha256_hex
 from data.records import (
     Anchor,
@@ -83,7 +84,7 @@ def page(photo: Path, *others: Candidate, **changes: Any) -> Page:
         taxon_id="cyanocitta-cristata", scientific_name="Cyanocitta cristata",
         common_name=changes.pop("common_name", "Blue Jay"), score=4.25,
         scores={"text_part": 4.0, "visual_part": 0.25, "text": 0.5, "visual": None},
-        summary="Blue <script>alert(1)</script> & a white crest.",
+        summary=changes.pop("summary", "Blue <script>alert(1)</script> & a white crest."),
         anchors=(AnchorMatch(id=sha256, similarity=0.75), AnchorMatch(id="vector", similarity=0.5)),
     )  # fmt: skip
     candidates = (candidate, *others)
@@ -174,6 +175,21 @@ def test_a_mark_that_only_some_of_the_others_lack_says_of_how_many(photo: Path) 
     assert "white crest 1 of 2" in page(photo, OTHER, third).text
 
 
+def test_marks_that_tell_it_from_its_own_genus_come_first_and_those_of_females_last(photo: Path) -> None:
+    """The white crest sets it apart from its genus alone, the red tail from the two others alone."""
+    others = [
+        replace(OTHER, summary="A red tail."),
+        replace(OTHER, taxon_id="b", scientific_name="Pica pica", summary="A white crest. The female has a red bill."),
+        replace(OTHER, taxon_id="c", scientific_name="Pica hudsonia", summary="A white crest."),
+    ]
+    summary = "The female has a black bill. It has a red tail and a white crest."
+    found = page(photo, *others, summary=summary)
+    assert re.findall("<li>(.*?) <small>|<li>(.*?)</li>", found.html) == [
+        ("white crest", ""), ("red tail", ""), ("", "black bill of the female"),
+    ]  # fmt: skip
+    assert "bill of the female red black" in found.text
+
+
 def test_species_without_a_description_are_said_to_have_none(photo: Path) -> None:
     text = page(photo, replace(OTHER, summary=None)).text
     assert "Marks cannot be compared: no description of Steller's Jay." in text
@@ -187,6 +203,35 @@ def test_each_stage_s_part_of_the_score_has_a_bar_as_long_as_it_is_large(photo: 
     assert widths == [("bar", "100"), ("bar", "6"), ("bar", "62"), ("bar less", "12"), ("bar", "25")]
 
 
+def test_the_similarities_of_each_of_several_encoders_are_told(photo: Path) -> None:
+    other = replace(OTHER, scores={**OTHER.scores, "clip": 0.25, "siglip": 0.125})
+    text = page(photo, other).text
+    assert "photo and description photo and anchor pictures photo and description, by clip" in text
+    assert "2. Steller's Jay 0.400 0.200 0.250 0.125" in text
+
+
+def test_the_scores_of_v2_are_said_to_be_of_a_blend(photo: Path) -> None:
+    other = replace(OTHER, scores={"text": 0.5, "visual": 0.25})
+    text = page(photo, other, preset="vr-rag-v2").text
+    assert "score blend of description and anchor pictures anchor pictures" in text
+    assert "photo and blend of description and anchor pictures photo and anchor pictures" in text
+    assert "2. Steller's Jay 3.00 +0.35 +0.07" in text
+    assert "of a blend less" in text
+    assert "blend" not in page(photo, other, preset="vr-rag-v1").text
+
+
+def test_a_picture_whose_author_is_not_known_says_so_and_a_vector_of_a_known_anchor_shows_none(photo: Path) -> None:
+    matches = (AnchorMatch(id="a", similarity=0.5), AnchorMatch(id="b", similarity=0.25))
+    anchors = {
+        "a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64),
+        "b": Anchor(anchor_id="b", subject_id="x"),
+    }
+    html = figures(matches, anchors, "Jay", lambda _: photo)
+    assert html.count("<img") == 1
+    assert "<b>0.50 alike</b><br>unknown author, unknown licence" in html
+    assert "none to show: 0.25 alike" in html
+
+
 def test_the_candidate_that_a_reader_chose_is_what_the_others_are_held_against(photo: Path) -> None:
     chosen = Answer(rank="species", name="Cyanocitta stelleri", common_name="Steller's Jay")
     reading = Reading(choice="cyanocitta-stelleri", agreement=2 / 3, margin=1.25, reason="A <black> crest.")
@@ -195,6 +240,15 @@ def test_the_candidate_that_a_reader_chose_is_what_the_others_are_held_against(p
     assert "The reader chose Steller's Jay A <black> crest. 67 % of its readings chose so" in text
     assert "1.2 nats likelier" in text
     assert "Unlike Steller's Jay Blue Jay Steller's Jay crest white black" in text
+
+
+def test_a_reader_that_chose_is_said_not_to_be_measured_and_one_that_did_not_is_no_source(photo: Path) -> None:
+    unmeasured = "How often such a reader is right was not measured here: no confidence."
+    chose = page(photo, reader=Reading(choice="cyanocitta-cristata", agreement=1.0)).text
+    assert f"Species, chosen by the reader Blue Jay Cyanocitta cristata {unmeasured}" in chose
+    silent = page(photo, reader=Reading(choice=None, agreement=0.0, reason="no reply")).text
+    assert "chosen by the reader" not in silent
+    assert unmeasured not in silent
 
 
 @pytest.mark.parametrize(
@@ -217,6 +271,8 @@ def test_what_the_reader_said_is_told(photo: Path, reading: Reading, said: str) 
         (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, absent=0.4),
          "of birds in the knowledge base. 40 % likely that the bird is none of this knowledge base."),
         (Answer(rank="species", name="Cyanocitta cristata", confidence=1.0), "over 99 % sure."),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.5, absent=0.1),
+         "10 % likely that the bird is none of this knowledge base."),
         (Answer(rank="genus", name="Cyanocitta", confidence=0.6, absent=0.1),
          "No species is sure enough: its genus Cyanocitta sp. 60 % sure."),
         (Answer(rank="family", name="Corvidae", confidence=0.6, absent=0.1),

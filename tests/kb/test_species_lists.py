@@ -5,7 +5,7 @@ import pytest
 from data.errors import BadInput
 from data.records import Taxon
 from kb.selection import own_taxon
-from kb.species_lists import MOST_SUGGESTED, match_list, read_list
+from kb.species_lists import MOST_SUGGESTED, ListedName, ListedNames, match_list, read_list
 from kb.taxa import load_checklist
 
 
@@ -124,6 +124,25 @@ def test_a_synonym_leads_to_the_name_of_the_knowledge_base_and_back(tmp_path):
 def test_species_of_no_checklist_are_found_by_the_names_of_the_knowledge_base(tmp_path):
     own = [own_taxon("Vanessa atalanta", common_names=["Red Admiral"])]
     assert ids(tmp_path, "red admiral\n", own) == ids(tmp_path, "Vanessa atalanta\n", own) == {"vanessa-atalanta"}
+
+
+def test_a_line_with_a_known_binomial_does_not_go_by_its_english_name(tmp_path):
+    """Another bird may go by that name in this knowledge base: the list's own is not in it."""
+    own = [*KB, own_taxon("Vanessa atalanta", common_names=["Song Thrush"])]
+    listed = "scientific name,common name\nTurdus philomelos,Song Thrush\nParus major,Great Tit\n"
+    matched = match_list(read_list(written(tmp_path, listed)), own)
+    assert (matched.taxon_ids, matched.absent) == ({"parus-major"}, ("Turdus philomelos",))
+
+
+def test_a_species_that_one_line_has_all_year_has_no_season():
+    lines = (
+        ListedName(names=("Hirundo rustica",), quarters=frozenset([20])),
+        ListedName(names=("Barn Swallow",)),
+        ListedName(names=("Turdus merula",), quarters=frozenset([0])),
+    )
+    matched = match_list(ListedNames(kind="bar chart", lines=lines), KB)
+    assert matched.taxon_ids == {"hirundo-rustica", "turdus-merula"}
+    assert matched.quarters == {"turdus-merula": {47, 0, 1}}
 
 
 def test_a_species_that_is_listed_twice_counts_once(tmp_path):

@@ -131,6 +131,17 @@ def test_females_are_held_against_females_and_patches_against_nothing():
     assert contrast("The crown is red.", "The female has a red crown.").differing == ()
 
 
+def test_looks_of_different_kinds_are_not_held_against_each_other():
+    found = contrast("The tail is forked. The bill is long and red.", "The tail is short. The bill is short and black.")
+    assert [(each.part, each.kind, each.ours, each.theirs) for each in found.differing] == [
+        ("bill", "length", ("long",), ("short",)),
+        ("bill", "colour", ("red",), ("black",)),
+    ]
+    assert [str(mark) for mark in found.elsewhere(found.only_ours)] == ["forked tail"]
+    assert contrast("Bare feet.", "Webbed feet.").differing == ()
+    assert [each.kind for each in contrast("Plain wings.", "Barred wings.").differing] == ["pattern"]
+
+
 def test_the_bars_of_one_are_told_from_the_bars_of_the_other_by_their_colour_alone():
     found = contrast("White wing bars.", "Two wing bars.")
     assert (list(map(str, found.only_ours)), found.only_theirs) == (["white wing bars"], ())

@@ -78,3 +78,15 @@ def test_a_recognizer_is_measured_over_labelled_photos():
         assert report["top-1"].micro == pytest.approx(5 / 6)
         low, high = report["top-1"].micro_interval
         assert 0 <= low <= 5 / 6 <= high <= 1
+
+
+def test_each_measure_looks_just_as_far_as_its_name_says():
+    """The species stands at these ranks, one photo each."""
+    ranks = (1, 2, 5, 6, 10, 11, 30, 31)
+    others = [f"other-{i}" for i in range(31)]
+    report = evaluate_rankings([(ranking(*others[: rank - 1], "robin", *others[rank:]), "robin") for rank in ranks])
+    found = {measured.name: measured.micro * len(ranks) for measured in report.measures}
+    first_five = 1 + 1 / 2 + 1 / 5
+    assert found == pytest.approx(
+        {"top-1": 1, "top-5": 3, "hit@30": 7, "MRR@1": 1, "MRR@5": first_five, "MRR@10": first_five + 1 / 6 + 1 / 10}
+    )

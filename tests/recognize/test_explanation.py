@@ -82,7 +82,7 @@ def row_of(*scores, anchors=()):
         Candidate(
             taxon_id=name.lower().replace(" ", "-"),
             scientific_name=name,
-            common_name=name,
+            common_name={"Cardinalis cardinalis": "Northern Cardinal", "Piranga olivacea": "Scarlet Tanager"}[name],
             score=sum(value for stage, value in stages.items() if stage.endswith("_part")),
             scores=stages,
             anchors=tuple(AnchorMatch(id="a", similarity=similarity) for similarity in anchors),
@@ -160,3 +160,25 @@ def test_an_error_row_cannot_be_explained(store):
 )
 def test_marks_are_found_in_what_texts_say(text, marks):
     assert [str(mark) for mark in find_marks(text)] == marks
+
+
+def test_a_stage_that_says_nothing_is_neither_for_nor_against(store):
+    why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.5}, {"text_part": 1.0, "visual_part": 0.5}))
+    assert why.by_scores == "Northern Cardinal is ahead of Scarlet Tanager by 1.000, through the description alone."
+    why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.75}, {"text_part": 1.0, "visual_part": 0.5}))
+    assert why.by_scores.endswith("by 1.250, through the description more than the anchor pictures.")
+
+
+def test_the_blend_of_v2_is_not_called_the_description(store, encoders):
+    row = next(Recognizer(store, encoders, preset="vr-rag-v2").identify([bird("crimson")]))
+    assert "the blend of description and anchor pictures" in explain(store, row).by_scores
+    row = next(Recognizer(store, encoders, preset="vr-rag-v1").identify([bird("crimson")]))
+    assert "blend" not in explain(store, row).by_scores
+
+
+def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders):
+    parts = ("crown", "face", "throat", "back", "rump", "breast", "tail")
+    texts = [[" ".join(f"The {part} is {colour}." for part in parts)] for colour in ("red", "blue")]
+    store = MemoryStore({"A a": Sketch(texts=texts[0]), "B b": Sketch(texts=texts[1])}, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert "The breast is red in A a, blue in B b. Only for A a the text names red tail." in why.told_apart

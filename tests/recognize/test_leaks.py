@@ -1,13 +1,14 @@
 """Photos that are anchors, or nearly, are found by file, by perceptual hash and by vector."""
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from data.arrays import as_unit_rows
 from data.files import sha256_hex
 from recognize import load_encoders
 from recognize.encoded import encode_photos, find_leaks
-from recognize.leaks import HASH_BITS, NEAR_COSINE, near_vectors, picture_hash
+from recognize.leaks import HASH_BITS, NEAR_COSINE, Leaks, near_duplicates, near_vectors, picture_hash
 
 
 def scene(seed):
@@ -57,3 +58,27 @@ def test_a_copy_is_found_by_its_file_and_a_smaller_one_by_its_hash(tmp_path):
     assert leaks.any.tolist() == [True, True, False]
     kept = photos.only(~leaks.any)
     assert (kept.positions.tolist(), len(kept.queries), kept.digests) == ([3], 1, photos.digests[2:])
+
+
+@pytest.mark.parametrize("way", ["same_file", "near_hash", "near_vector"])
+def test_each_way_of_looking_is_enough_and_is_kept_when_two_searches_are_joined(way):
+    nothing, one = np.zeros(2, dtype=np.bool_), np.array([False, True])
+    ways = dict.fromkeys(("same_file", "near_hash", "near_vector"), nothing)
+    found = Leaks(**{**ways, way: one})
+    assert found.any.tolist() == [False, True]
+    for joined in (Leaks(**ways) | found, found | Leaks(**ways)):
+        assert joined.any.tolist() == getattr(joined, way).tolist() == [False, True]
+
+
+def test_hashes_are_near_up_to_four_bits():
+    hashes = np.array([0b1111, 0b11111, 2**64 - 1], dtype=np.uint64)
+    assert near_duplicates(hashes, np.array([0], dtype=np.uint64)).tolist() == [True, False, False]
+    assert near_duplicates(hashes, np.array([], dtype=np.uint64)).tolist() == [False] * 3
+
+
+def test_vectors_are_looked_at_block_by_block():
+    """The only copy stands far behind the first block of photos."""
+    photos = np.tile(np.array([[0.0, 1.0]], dtype=np.float32), (1_200, 1))
+    photos[1_100] = [1.0, 0.0]
+    found = near_vectors(photos, np.array([[1.0, 0.0]], dtype=np.float32))
+    assert found.nonzero()[0].tolist() == [1_100]

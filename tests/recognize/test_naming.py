@@ -26,6 +26,7 @@ def find_anywhere(name):
         ("Northern Cardinal", True, "text"),
         ("The bird is a Northern Cardinal.", True, "text"),
         ("It has a mask.\n**Cardinalis cardinalis**", True, "text"),
+        ("Northern Cardinal\nIts crest is raised.", True, "text"),
         ("I cannot tell from this photo.", False, "none"),
         ("A red one.", False, "no species"),
         ("", False, "unread"),

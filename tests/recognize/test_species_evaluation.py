@@ -184,6 +184,58 @@ def test_tests_are_paired_by_species_against_the_first_of_the_same_vocabulary():
     assert found.tests[1].test.n == found.n_species == 20
 
 
+def test_p_values_of_one_measure_are_corrected_for_their_number():
+    setups = [Setup(preset=p) for p in ("vr-rag-v1", "text-only", "vr-rag-v2", "anchors-only")]
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
+    tests = [test for test in found.tests if test.measure == "MRR@10"]
+    assert len(tests) == 3
+    ascending = sorted(tests, key=lambda test: test.test.p_value)
+    expected, largest = [], 0.0
+    for left, test in zip((3, 2, 1), ascending, strict=True):
+        largest = max(largest, min(1.0, left * test.test.p_value))
+        expected.append(largest)
+    assert [test.p_corrected for test in ascending] == expected
+    assert ascending[0].p_corrected > ascending[0].test.p_value
+
+
+def test_species_without_anchors_are_counted_by_photo():
+    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
+    its = world(STORE, (0, 1, 2))
+    counts = [
+        reference.v1(its, [query[photo].tolist() for query in PHOTOS.queries.text_image], visual.tolist(), 30, "mean")[
+            3
+        ]
+        for photo, visual in enumerate(PHOTOS.queries.visual)
+    ]
+    assert 0 < figures.n_without_anchors == pytest.approx(sum(counts) / len(counts))
+
+
+def test_ways_side_by_side_are_what_each_is_by_itself():
+    """Knowledge is made once for many ways: none may be given another's."""
+    anchors = EncodedPhotos(
+        positions=np.arange(3),
+        queries=encode_pictures(ENCODERS, [picture(5001), picture(5002), picture(5003)]),
+        hashes=np.zeros(3, dtype=np.uint64),
+        digests=("",) * 3,
+        errors={},
+    )
+    labels = (STORE.taxon_ids[7], "rara-avis", STORE.taxon_ids[14])  # the second is of no species of the store
+    sets = {"train": AnchorSet(covered=STORE.taxon_ids[:20], photos=anchors, labels=labels)}
+    setups = [
+        Setup(preset="vr-rag-v1", vocabulary=v, texts=t, anchors=a)
+        for v in ("open", "bounded")
+        for t in ("descriptions", "names")
+        for a in ("kb", "train")
+    ]
+    together = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, anchor_sets=sets, n_resamples=100).figures
+    alone = [
+        compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], anchor_sets=sets, n_resamples=100).figures[0]
+        for setup in setups
+    ]
+    assert list(together) == alone
+    assert len({figures.measures for figures in together}) == len(setups)
+
+
 def test_a_species_that_the_store_lacks_counts_as_not_found():
     labels = ["rara-avis"] * 2
     photos = PHOTOS.only([i < 2 for i in range(60)])
