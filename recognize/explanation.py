@@ -188,7 +188,9 @@ def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry
         ours, theirs = _listed(each.ours), _listed(each.theirs)
         sentences.append(f"The {each.of_whom} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
     for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):
-        alone = [str(mark) for mark in found.elsewhere(marks)][:_MOST_MARKS]
+        by_themselves = found.elsewhere(marks)
+        # A colour of no part says little; it is told where there is nothing else.
+        alone = list(map(str, [mark for mark in by_themselves if mark.part] or by_themselves))[:_MOST_MARKS]
         if alone:
             sentences.append(f"Only for {_name(candidate)} the text names {_listed(alone)}.")
     return sentences or ["Their descriptions name the same marks."]

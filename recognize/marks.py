@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from recognize.encoders.described_colours import sentences_of_words
-from recognize.plumage import copula_before, is_placing, look_of, marking_of, part_at, part_of_marking
-from recognize.whose import whose_words
+from recognize.plumage import copula_before, is_placing, look_of, marking_of, part_at, part_of_marking, side_of
+from recognize.whose import is_of_a_bird, whose_words
 
 _REACH: Final = 4  # words between a look and its part
 _SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)  # all of a text, sentence by sentence
 _WORD: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
 _NOT: Final = frozenset(("no", "not", "without", "lack", "lacks", "lacking", "never", "nor"))
 _NOT_REACH: Final = 3  # words between "lacks" and the look that is not there
+_OTHERS: Final = frozenset(("unlike", "than", "instead"))  # "unlike the yellow-billed kite": that is another bird's
 # What a marking is to its part; otherwise it is on it.
-_OF: Final = frozenset(("tips", "edges", "base"))
+_OF: Final = frozenset(("tips", "edges", "base", "corners"))
+_ONE_EACH: Final = frozenset(("tips", "edges"))  # of a tail, but not of wings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class Mark:
     def __str__(self) -> str:
         what = self.look
         if self.marking:
-            is_one = self.marking in _OF and not self.part.endswith("s")  # the tip of a tail, the tips of wings
+            is_one = self.marking in _ONE_EACH and not self.part.endswith("s")
             what += f" {self.marking.removesuffix('s') if is_one else self.marking}"
             what += f" {'of' if self.marking in _OF else 'on'} the {self.part}" if self.part else ""
         elif self.part:
@@ -48,6 +50,8 @@ class Mark:
 
 def find_marks(text: str) -> tuple[Mark, ...]:
     """Return the marks that a text names, each once, in its order; those that it says are lacking are none.
+
+    Nor are those of a bird that it compares with by "unlike" or "than".
 
     Example:
         >>> [str(mark) for mark in find_marks("A scarlet cap, long bill and white-tipped wings; females have no cap.")]
@@ -99,13 +103,21 @@ def _marks_at(words: list[str]) -> dict[int, Mark]:
             whose=whose[position],
         )
         for position, look in looks
-        if look is not None and _NOT.isdisjoint(words[max(0, position - _NOT_REACH) : position])
+        if look is not None and not _is_denied(words[max(0, position - _NOT_REACH) : position])
     }
+
+
+def _is_denied(before: list[str]) -> bool:
+    """Return whether the words before a look say that the bird has it not, or that it is another bird's."""
+    if not _NOT.isdisjoint(before):
+        return True
+    ends = [at for at, word in enumerate(before) if word in _OTHERS]
+    return bool(ends) and not any(map(is_of_a_bird, before[ends[-1] :]))  # "paler than the adult, white below"
 
 
 def _part_near(words: list[str], position: int) -> str:
     """Return the nearest part after the look ("red crown") or before it, before it alone in "the crown is red"."""
-    said = part_of_marking(words, position)
+    said = side_of(words, position) or part_of_marking(words, position)
     if said is not None:
         return said
     copula = copula_before(words, position)

@@ -58,7 +58,7 @@ _MARKING: Final = _by_word(
         "streaks": "streak streaks streaking", "spot": "spot", "spots": "spots spotting speckles", "bar": "bar",
         "bars": "bars barring", "line": "line", "lines": "lines", "ring": "ring", "tips": "tip tips tipped",
         "edges": "edge edges edged edging fringe fringes fringed margin margins bordered", "base": "base",
-        "wash": "wash washed tinge tinged tint", "markings": "marking markings marks",
+        "wash": "wash washed tinge tinged tint", "corners": "corner corners", "markings": "marking markings marks",
     }
 )  # fmt: skip
 # Behind them a colour is the marking's without a "with": "tipped white".
@@ -95,6 +95,7 @@ _COPULAS: Final = frozenset(("is", "are", "was", "were"))
 _PLACING: Final = frozenset(
     ("over", "above", "behind", "below", "under", "beneath", "through", "around", "across", "between", "near", "beside")
 )
+_SIDES: Final = {"above": "back", "below": "underparts", "underneath": "underparts"}
 _ON: Final = frozenset(("on", "to", "of", "at", "in", "along", "down"))
 
 
@@ -153,6 +154,13 @@ def part_of_marking(words: Sequence[str], place: int) -> str | None:
         parts = (part_at(words, ahead + 2 + i) for i in range(len(behind) - 1))
         return next((part for part in parts if part is not None), "")
     return "" if _PLACING.intersection(behind[:3]) else None
+
+
+def side_of(words: Sequence[str], place: int) -> str | None:
+    """Return the side of the bird that a look is of in "blue above" and "white below"; not in "white below the eye"."""
+    side = _SIDES.get(words[place + 1]) if place + 1 < len(words) else None
+    is_of_part = place + 2 < len(words) and (words[place + 2] in _ARTICLES or part_at(words, place + 2) is not None)
+    return None if is_of_part else side
 
 
 def is_placing(words: Sequence[str], place: int) -> bool:

@@ -53,6 +53,11 @@ def whose_words(words: Sequence[str]) -> list[str]:
     return owners
 
 
+def is_of_a_bird(word: str) -> bool:
+    """Return whether a word names birds of one sex or age."""
+    return word in _MALES or word in _ADULTS or word in _OTHERS
+
+
 def _is_adjective(word: str, before: Sequence[str]) -> bool:
     """Return whether a word only goes with the one before it: "young male", "female adult"."""
     return (word in _MALES or word in _ADULTS) and bool(before) and before[-1] in _OTHERS

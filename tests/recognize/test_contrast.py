@@ -60,6 +60,7 @@ def test_what_a_bird_lacks_is_no_mark(text):
         ("White-tipped wings and a tail tipped with buff.", ["white tips of the wings", "buff tip of the tail"]),
         ("The wings are edged buff, the tail is black with white spots.",
          ["buff edges of the wings", "black tail", "white spots on the tail", "spotted"]),
+        ("The tail has white corners.", ["white corners of the tail"]),
         ("A white wing patch.", ["white patch on the wings"]),
         ("The wing patch is white.", ["white patch on the wings"]),
         ("The tips of the wings are black.", ["black tips of the wings"]),
@@ -85,6 +86,9 @@ def test_the_colour_of_a_marking_is_not_that_of_the_whole_part(text, marks):
         ("A dark black eye-stripe.", "black eyestripe"),
         ("A white supercilium.", "white eyebrow"),
         ("A white collar.", "white collar"),
+        ("A crested jay, blue above.", "blue back"),
+        ("A bird with a tail, white below and small.", "white underparts"),
+        ("White below the eye.", "white"),
         ("Grey sides of the neck.", "grey neck"),
         ("Two faint wing-bars.", "wing bars"),
     ],
@@ -114,6 +118,20 @@ def test_parts_of_two_words_are_not_taken_for_one_of_them(text, mark):
     ],
 )  # fmt: skip
 def test_marks_of_females_and_young_are_said_to_be_theirs(text, marks):
+    assert [str(mark) for mark in find_marks(text)] == marks
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("The bill is black (unlike in the yellow-billed kite).", ["black bill"]),
+        ("The rump is blue rather than green and black.", ["blue rump"]),
+        ("Grey legs instead of red.", ["grey legs"]),
+        ("It is paler than the adult, white below.", ["white underparts"]),
+        ("Unlike the female it has a red crown.", ["red crown"]),
+    ],
+)
+def test_marks_of_a_bird_that_is_compared_with_are_not_its_own(text, marks):
     assert [str(mark) for mark in find_marks(text)] == marks
 
 

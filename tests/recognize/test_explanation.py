@@ -182,3 +182,10 @@ def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders):
     store = MemoryStore({"A a": Sketch(texts=texts[0]), "B b": Sketch(texts=texts[1])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert "The breast is red in A a, blue in B b. Only for A a the text names red tail." in why.told_apart
+
+
+def test_a_colour_of_no_part_is_told_only_where_there_is_nothing_else(encoders):
+    store = MemoryStore({"A a": Sketch(texts=["Yellow. A red crown."]), "B b": Sketch(texts=["Blue."])}, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert "Only for A a the text names red crown." in why.told_apart
+    assert "Only for B b the text names blue." in why.told_apart
