@@ -87,10 +87,12 @@ def sink_for(
         raise UsageError(f"--output {file} is not a file", hint="without --output, the rows go to stdout")
     file = Path(os.path.realpath(file))  # a link stays one, and two names of a file have one lock
     is_parquet = form == "parquet"
+    # Rows of an earlier version would stand under a header that is not theirs.
+    columns = {"columns": len(rows.CSV_COLUMNS)} if form == "csv" else {}
     return ResumableOutput(
         file.with_name(f"{file.name}.part") if is_parquet else file,
         folder=home / "identify",
-        parameters={**parameters, "format": form},
+        parameters={**parameters, "format": form, **columns},
         header=rows.header(form),
         image_of=partial(rows.image_of, form),
         retry_failed=retry_failed,
@@ -111,7 +113,7 @@ def again_text(n_failed: int, lacks: Mapping[Lack, int]) -> str:
     said = {
         "in vain": n_failed,
         "without the reader's answer": lacks.get("reader", 0),
-        "without that of some of its passes": lacks.get("passes", 0),
+        "without some of the reader's passes": lacks.get("passes", 0),
     }
     parts = [f"{n:,} of them {how}" for how, n in said.items() if n]
     return f", {', '.join(parts)} (--retry-failed tries them again)" if parts else ""
@@ -119,7 +121,7 @@ def again_text(n_failed: int, lacks: Mapping[Lack, int]) -> str:
 
 def lack_warnings(lacks: Mapping[Lack, int], n_photos: int, *, can_retry: bool) -> Iterator[str]:
     """Yield what rows lack, and what may help; `lacks` counts them."""
-    again = "; --retry-failed asks it again" if can_retry else ""
+    again = "; --retry-failed asks again" if can_retry else ""
     of_all = f"of {output.plural(n_photos, 'photo')}"
     if n := lacks.get("reader", 0):
         yield f"the reader failed for {n:,} {of_all}: the answer is that of the ranking{again}"

@@ -313,6 +313,21 @@ def test_rows_never_take_the_place_of_a_pipe_or_a_device(tmp_path: Path) -> None
     assert pipe.is_fifo()
 
 
+def test_a_csv_file_of_a_version_with_other_columns_is_not_gone_on_with(tmp_path: Path, photos: list[str]) -> None:
+    file = tmp_path / "rows.csv"
+    with sink_for("csv", file, tmp_path / "home", {}, retry_failed=False, start_over=False) as first:
+        first.add(photos[0], f"{photos[0]},ok\n", ok=True)
+    head, *lines = first.journal.read_text().splitlines(keepends=True)
+    before = json.loads(head)
+    del before["parameters"]["columns"]
+    first.journal.write_text("".join([json.dumps(before) + "\n", *lines]))
+    with (
+        pytest.raises(UsageError, match="columns None ->"),
+        sink_for("csv", file, tmp_path / "home", {}, retry_failed=False, start_over=False),
+    ):
+        pass
+
+
 def test_a_link_stays_a_link_and_shares_the_journal_of_its_file(tmp_path: Path, photos: list[str]) -> None:
     (tmp_path / "disk").mkdir()
     link, file = tmp_path / "link.csv", tmp_path / "disk" / "rows.csv"
