@@ -28,12 +28,21 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(settings: Settings, *, profile: str | None = None) -> Iterator[KnowledgeBase]:
-    """Open the knowledge base that the settings name, in one of its profiles, else in the one it was built with."""
+    """Open the knowledge base that the settings name, in one of its profiles, else in the one it was built with.
+
+    What look-ups learn in it is given to its other profiles in the end.
+
+    Raises:
+        MissingRequirement: if it has no vectors of that profile, or none yet; the hint makes them.
+    """
     import kb
 
     store = kb.open(named(settings), profile=profile)
     try:
         if n := store.n_behind():
+            if n == store.n_entries():
+                what = f"the knowledge base has no vectors of the profile {store.info.profile} yet"
+                raise MissingRequirement(what, hint=f"{adding(store.info.profile, store.path)} makes them")
             warn(behind_text(n, store.info.profile, store.path))
         yield store
     finally:
@@ -54,8 +63,12 @@ def _has_learnt(store: KnowledgeBase) -> bool:
 def behind_text(n: int, profile: str, path: Path, *, why: str = "") -> str:
     """Return that a profile lacks vectors, why if that is known, and the command that makes them."""
     what = plural(n, "species or term has", "species and terms have")
-    command = f"kb build --only encode --profile {profile} --kb {path}"
-    return f"{what} no vectors of the profile {profile}{why}; {command} makes them"
+    return f"{what} no vectors of the profile {profile}{why}; {adding(profile, path)} makes them"
+
+
+def adding(profile: str, path: Path) -> str:
+    """Return the command that gives a knowledge base what it lacks of a profile."""
+    return f"kb build --only encode --profile {profile} --kb {path}"
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 
 import kb as library
 import recognize
+from data.arrays import FloatArray
+from data.contracts import TextEncoder
 from data.starter.plates.catalogue import plates_of
 from tests.servers.faulty_wiki import FaultyWiki
 
@@ -176,3 +180,40 @@ def test_cotrr_compares_no_vectors_so_it_takes_no_profile(cli: Any, drawings: Pa
     refused = cli.call("rerank", drawings, "--query", "a red bird", "--method", "cotrr", "--profile", "plain")
     assert refused.exit_code == 2
     assert "cotrr compares none" in refused.stderr
+
+
+class Stopped(Exception):
+    pass
+
+
+class StopsAtOnce:
+    """An encoder of the space of another one, and the end of whoever asks it."""
+
+    def __init__(self, other: TextEncoder) -> None:
+        self.name, self.space, self.dim, self.max_tokens = other.name, other.space, other.dim, other.max_tokens
+        self.count_tokens = other.count_tokens
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        raise Stopped
+
+
+def test_a_profile_of_which_nothing_is_there_yet_is_named_with_the_command_that_goes_on(
+    cli: Any, own_kb: Path, drawings: Path
+) -> None:
+    """As a kill amid `kb build --only encode` leaves it."""
+    plain = recognize.load_encoders("plain")
+    with pytest.raises(Stopped):
+        library.add_profile(own_kb, replace(plain, sentence=StopsAtOnce(plain.sentence)))
+    for verb in (("identify", drawings), ("search", "red"), ("context", "red"), ("rerank", drawings, "--query", "red")):
+        asked = cli.call(*verb, "--profile", "plain", "--kb", own_kb)
+        assert asked.exit_code == 3
+        assert asked.stderr == (
+            "error: the knowledge base has no vectors of the profile plain yet\n"
+            f"hint: kb build --only encode --profile plain --kb {own_kb} makes them\n"
+        )
+    with library.open(own_kb, profile="plain") as store:  # Python may ask it all the same
+        assert [row.common_name for row in library.search(store, "northern cardinal", plain.sentence, n=1)] == [
+            "Northern Cardinal"
+        ]
+    cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
+    assert cli.call("identify", drawings, "--profile", "plain", "--kb", own_kb).exit_code == 0
