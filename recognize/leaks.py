@@ -53,7 +53,10 @@ class Leaks:
 
 
 def picture_hash(image: Image.Image) -> int:
-    """Return 64 bits that survive scaling and compression: which low cosine coefficients are above average."""
+    """Return 64 bits that survive scaling and compression: which low cosine coefficients are above the median.
+
+    They do not survive mirroring, nor cutting by more than a percent or two.
+    """
     grey = np.asarray(image.convert("L").resize((32, 32), Image.Resampling.BICUBIC), dtype=np.float64)
     cosines = np.cos(np.pi / 32 * (np.arange(32)[None, :] + 0.5) * np.arange(8)[:, None])
     coefficients = cosines @ grey @ cosines.T

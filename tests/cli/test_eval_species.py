@@ -278,6 +278,17 @@ def test_at_most_three_training_photos_a_species_evenly_spread(tmp_path: Path) -
     assert [photo.path.stem for photo in dataset.photos] == ["9"]
 
 
+def test_of_training_photos_with_a_split_of_their_own_only_those_for_training_are_anchors(tmp_path: Path) -> None:
+    from cli.species_datasets import read_dataset
+
+    for split, number in (("train", 1), ("test", 2)):
+        draw(JAY, tmp_path / "others" / split / "Cyanocitta cristata" / f"{number}.png", number)
+    draw(JAY, tmp_path / "birds" / "Cyanocitta cristata" / "9.png", 9)
+    asked = {"split": None, "photos": None, "anchors": ("train",)}
+    dataset = read_dataset(tmp_path / "birds", train=tmp_path / "others", **asked)
+    assert [photo.path.stem for photo in dataset.anchors["train"]] == ["1"]
+
+
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
     """Ten photos of two birds, laid out as the shared collection is."""

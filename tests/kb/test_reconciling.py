@@ -7,7 +7,7 @@ from data.benchmarks.cub_classes import CUB_CLASSES
 from data.benchmarks.cub_names import CUB_NAMES
 from data.records import Taxon
 from data.taxon_ids import taxon_id
-from kb.reconciling import Reconciler, load_reconciler
+from kb.reconciling import LONGEST_NAME, Reconciler, load_reconciler
 from kb.taxa import load_checklist
 
 
@@ -197,3 +197,10 @@ def test_names_of_photos_lead_where_their_binomials_lead(reconciler, shared):
     both = reconciler.reconcile_rows(pairs)
     assert len(both.matched) == len(pairs) == 2100
     assert [match.name for match in both.matched if match.elsewhere] == []
+
+
+def test_what_is_too_long_for_a_name_is_none_whatever_stands_in_it():
+    label = f"Turdus merula {'x' * LONGEST_NAME}"
+    (missed,) = load_reconciler().reconcile([label]).unmatched
+    assert (missed.why, missed.suggestions) == ("unknown", ())
+    assert load_reconciler().reconcile([label[:400]]).matched

@@ -1,8 +1,10 @@
 """Photos that are anchors, or nearly, are found by file, by perceptual hash and by vector."""
 
+import io
+
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageEnhance, ImageOps
 
 from data.arrays import as_unit_rows
 from data.files import sha256_hex
@@ -17,6 +19,13 @@ def scene(seed):
     return Image.fromarray(rows).resize((360, 270), Image.Resampling.BICUBIC)
 
 
+def saved(image, quality):
+    """The picture as it comes back from a JPEG file."""
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=quality)
+    return Image.open(file)
+
+
 def bits_between(one, other):
     return (picture_hash(one) ^ picture_hash(other)).bit_count()
 
@@ -24,6 +33,22 @@ def bits_between(one, other):
 def test_the_hash_survives_scaling_and_tells_pictures_apart():
     assert bits_between(scene(1), scene(1).resize((140, 105))) <= HASH_BITS
     assert bits_between(scene(1), scene(2)) > 3 * HASH_BITS
+
+
+@pytest.mark.parametrize(
+    ("change", "is_found"),
+    [
+        (lambda image: image.resize((image.width // 2, image.height // 2)), True),
+        (lambda image: saved(image, quality=30), True),
+        (lambda image: ImageEnhance.Brightness(image).enhance(1.15), True),
+        (ImageOps.mirror, False),
+        (lambda image: ImageOps.crop(image, border=image.width // 10), False),
+    ],
+    ids=["half the size", "JPEG at 30", "brighter", "mirrored", "cut by a tenth"],
+)
+def test_what_the_hash_finds_of_changed_copies_and_what_it_does_not(change, is_found):
+    """As the docs say; a hash that found the last two as well would be a better one."""
+    assert [bits_between(scene(seed), change(scene(seed))) <= HASH_BITS for seed in range(5)] == [is_found] * 5
 
 
 def test_vectors_are_near_from_the_threshold_on():
