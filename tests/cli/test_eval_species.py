@@ -93,6 +93,13 @@ def test_class_folders_are_measured_with_what_did_not_match(cli: Any, built_kb: 
     assert "hit@30" in found["definitions"]
 
 
+def test_a_limit_takes_photos_evenly_spread_over_the_dataset(cli: Any, built_kb: Path, folders: Path) -> None:
+    asked = (folders, "--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--vocabulary", "open")
+    found = measured(cli, *asked, "--limit", "2")
+    assert (found["n"], found["n_species"]) == (2, 2)
+    assert len(list((folders / "Cardinalis cardinalis").iterdir())) == 2, "the first two photos are of one species"
+
+
 @pytest.mark.parametrize("preset", ["vr-rag-v1", "default"])
 def test_the_figures_are_those_of_the_rows_of_identify(cli: Any, built_kb: Path, folders: Path, preset: str) -> None:
     """The same photos named one by one, counted by hand."""
@@ -284,8 +291,8 @@ def test_of_training_photos_with_a_split_of_their_own_only_those_for_training_ar
     for split, number in (("train", 1), ("test", 2)):
         draw(JAY, tmp_path / "others" / split / "Cyanocitta cristata" / f"{number}.png", number)
     draw(JAY, tmp_path / "birds" / "Cyanocitta cristata" / "9.png", 9)
-    asked = {"split": None, "photos": None, "anchors": ("train",)}
-    dataset = read_dataset(tmp_path / "birds", train=tmp_path / "others", **asked)
+    birds, others = tmp_path / "birds", tmp_path / "others"
+    dataset = read_dataset(birds, split=None, photos=None, train=others, anchors=("train",))
     assert [photo.path.stem for photo in dataset.anchors["train"]] == ["1"]
 
 

@@ -48,3 +48,8 @@ def test_holms_correction_by_hand():
     assert holm([0.01, 0.04, 0.03]) == [0.03, 0.06, 0.06]
     assert holm([0.6, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+def test_a_randomisation_test_never_says_that_chance_is_impossible():
+    """The observed signs count among the random ones: of 40 equal differences hardly any pattern is as large."""
+    assert paired_test([1.0] * 40, n_resamples=100).p_value == pytest.approx(1 / 101)
