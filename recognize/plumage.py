@@ -91,6 +91,7 @@ _SIZES: Final = frozenset(
     ("large", "small", "broad", "narrow", "fine", "faint", "bold", "distinct", "double", "single")
 )
 _ARTICLES: Final = frozenset(("the", "its", "each", "a", "an", "their", "both"))
+_MOST_BETWEEN: Final = 12  # looks and adverbs in a row; a text without end must not take a time without end
 _COPULAS: Final = frozenset(("is", "are", "was", "were"))
 _PLACING: Final = frozenset(
     ("over", "above", "behind", "below", "under", "beneath", "through", "around", "across", "between", "near", "beside")
@@ -114,17 +115,10 @@ def kind_of(look: str) -> str:
 
 def part_at(words: Sequence[str], place: int) -> str | None:
     """Return the part of the body that a word names, alone or with its neighbour."""
-    word = words[place]
-    after = words[place + 1] if place + 1 < len(words) else ""
-    before = _singular(words[place - 1]) if place else ""
-    if word in ("side", "sides") and after == "of":  # "the sides of the neck" are no flanks
-        return next((part for at in range(place + 2, min(place + 4, len(words))) if (part := part_at(words, at))), None)
-    return (
-        _PAIRS.get(_singular(word), {}).get(after)
-        or _PAIRS.get(before, {}).get(word)
-        or _PART.get(word)
-        or _PART.get(_singular(word))
-    )
+    if words[place] in ("side", "sides") and words[place + 1 : place + 2] == ["of"]:  # those of the neck are no flanks
+        parts = (_named_part(words, at) for at in range(place + 2, min(place + 4, len(words))))
+        return next((part for part in parts if part is not None), None)
+    return _named_part(words, place)
 
 
 def marking_of(words: Sequence[str], place: int) -> str:
@@ -170,15 +164,21 @@ def is_placing(words: Sequence[str], place: int) -> bool:
 
 def copula_before(words: Sequence[str], place: int) -> int | None:
     """Return the position of the "is" that the look belongs to: only looks and adverbs stand between them."""
-    at = place - 1
-    while at >= 0 and _may_stand_between(words[at]):
-        at -= 1
+    at = _before_looks(words, place)
     return at if at >= 0 and words[at] in _COPULAS else None
 
 
 def without_articles(words: Sequence[str]) -> list[str]:
     """Return the words but for articles and the like."""
     return [word for word in words if word not in _ARTICLES]
+
+
+def _named_part(words: Sequence[str], place: int) -> str | None:
+    word = words[place]
+    after = words[place + 1] if place + 1 < len(words) else ""
+    before = _singular(words[place - 1]) if place else ""
+    of_two = _PAIRS.get(_singular(word), {}).get(after) or _PAIRS.get(before, {}).get(word)
+    return of_two or _PART.get(word) or _PART.get(_singular(word))
 
 
 def _part_before(words: Sequence[str], place: int) -> str | None:
@@ -190,8 +190,8 @@ def _part_before(words: Sequence[str], place: int) -> str | None:
 
 def _marking_ahead(words: Sequence[str], place: int) -> int | None:
     """Return the position of the marking that a colour stands before: "white bars", "white wing patch"."""
-    at = place + 1
-    while at < len(words) and words[at] not in _MARKING and _may_follow(words[at]):
+    at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
+    while at < end and words[at] not in _MARKING and _may_follow(words[at]):
         at += 1
     at += at < len(words) and part_at(words, at) is not None
     return at if at < len(words) and words[at] in _MARKING and part_at(words, at) is None else None
@@ -199,9 +199,7 @@ def _marking_ahead(words: Sequence[str], place: int) -> int | None:
 
 def _marking_behind(words: Sequence[str], place: int) -> str:
     """Return the marking that a colour stands behind: "tipped white", "patch of white", "the wing patch is white"."""
-    at = place - 1
-    while at >= 0 and _may_stand_between(words[at]) and words[at] not in _MARKED_WITH:
-        at -= 1
+    at = _before_looks(words, place)
     before = words[at - 1] if at >= 1 else ""
     if at < 0:
         return ""
@@ -212,6 +210,14 @@ def _marking_behind(words: Sequence[str], place: int) -> str:
     if words[at] in ("with", "in") and not (place + 1 < len(words) and part_at(words, place + 1)):
         return _MARKED_WITH.get(before, _MARKING[before] if before in _COLOURED else "")
     return _MARKING.get(before, "") if words[at] == "of" else ""
+
+
+def _before_looks(words: Sequence[str], place: int) -> int:
+    """Return the position of the word before all looks and adverbs that stand before a look; -1 for none."""
+    at = place - 1
+    while at >= max(0, place - _MOST_BETWEEN) and _may_stand_between(words[at]):
+        at -= 1
+    return at
 
 
 def _marking_before(words: Sequence[str], copula: int) -> str:

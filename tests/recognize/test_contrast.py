@@ -70,6 +70,8 @@ def test_what_a_bird_lacks_is_no_mark(text):
         ("A grey-washed white breast.", ["grey wash on the breast", "white breast"]),
         ("The back is marked with white, with yellow underparts.", ["white markings on the back", "yellow underparts"]),
         ("A long tail with a band.", ["long tail"]),
+        ("A long tail tip.", ["long tail"]),
+        ("Males are well marked with yellow underparts.", ["yellow underparts"]),
         ("White patches on both sides of the neck.", ["white patches on the neck"]),
     ],
 )  # fmt: skip
@@ -137,14 +139,15 @@ def test_marks_of_a_bird_that_is_compared_with_are_not_its_own(text, marks):
 
 def test_females_are_held_against_females_and_patches_against_nothing():
     found = contrast(
-        "A red crown and a white wing patch. The female has a grey crown.",
+        "A red crown with white tips and a white wing patch. The female has a grey crown.",
         "A blue crown and black wings. The female has a green crown.",
     )
     assert [(each.of_whom, each.ours, each.theirs) for each in found.differing] == [
         ("crown", ("red",), ("blue",)),
         ("crown of the female", ("grey",), ("green",)),
     ]
-    assert [str(mark) for mark in found.elsewhere(found.only_ours)] == ["white patch on the wings"]
+    patches = ["white tip of the crown", "white patch on the wings"]
+    assert [str(mark) for mark in found.elsewhere(found.only_ours)] == patches
     assert [str(mark) for mark in found.elsewhere(found.only_theirs)] == ["black wings"]
     assert contrast("The crown is red.", "The female has a red crown.").differing == ()
 
@@ -174,3 +177,9 @@ def test_every_mark_that_is_found_has_a_word():
     assert [piece for piece, is_mark in pieces if is_mark] == [
         "glossy", "black", "hooked", "yellow", "barred", "grey", "long",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["red and ", "the side of ", "wing bar ", "in females ", "white-tipped "])
+def test_a_sentence_without_end_is_read_to_its_end(words):
+    """Texts are anybody's: neither depth nor time may grow with what they repeat."""
+    assert "red crown" in map(str, find_marks(f"{words * 5_000}. A red crown."))
