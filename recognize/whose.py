@@ -27,7 +27,7 @@ def whose_words(words: Sequence[str]) -> list[str]:
     """Return for each word of a sentence whose looks it is about: `female`, `young`, `female and young`, or nothing.
 
     What is said behind such a word is of these birds, until males, adults or the end of the sentence; with "in" before
-    the word it is what stands before it that is. A bird that others are compared with ("paler than the female") is not
+    the word it is what stands before it that is, unless that is of others. A bird that others are compared with ("paler than the female") is not
     the one that is spoken of.
 
     Example:
@@ -43,7 +43,7 @@ def whose_words(words: Sequence[str]) -> list[str]:
         before = without_articles(words[max(0, place - 3) : place])
         if named is not None and not _COMPARED.intersection(before[-1:]) and not _is_adjective(word, before):
             named = _joined(named, word, before, owner)
-            if before[-1:] == ["in"] and place > 2:
+            if before[-1:] == ["in"] and place > 2 and owner == OWN:
                 owners[since:place] = [named] * (place - since)
                 owner = OWN
             else:

@@ -115,6 +115,7 @@ def test_parts_of_two_words_are_not_taken_for_one_of_them(text, mark):
         ("The breast is red in males and brown in young birds, unlike the female.",
          ["red breast", "brown (young)"]),
         ("Paler than the female, it has a red crown.", ["red crown"]),
+        ("Young birds have a brown bill, but in adults the bill is red.", ["brown bill of the young", "red bill"]),
         ("In females the crown is grey.", ["grey crown of the female"]),
         ("Juveniles are streaked.", ["streaked (young)"]),
     ],
