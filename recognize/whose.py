@@ -27,8 +27,8 @@ def whose_words(words: Sequence[str]) -> list[str]:
     """Return for each word of a sentence whose looks it is about: `female`, `young`, `female and young`, or nothing.
 
     What is said behind such a word is of these birds, until males, adults or the end of the sentence; with "in" before
-    the word it is what stands before it that is, unless that is of others. A bird that others are compared with ("paler than the female") is not
-    the one that is spoken of.
+    the word it is what stands before it that is, unless that is of others. A bird that others are compared with ("paler
+    than the female") is not the one that is spoken of.
 
     Example:
         >>> whose_words("males are red and females brown".split())
