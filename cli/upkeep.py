@@ -12,7 +12,7 @@ from cli import wiring
 from cli.config import Settings
 from cli.distilling import chosen_distiller, usage_fields
 from cli.profiles import bring_up_to_date
-from data.errors import BadInput, UsageError
+from data.errors import BadInput, CostStop, SourceError, UsageError
 from data.records import Added, Exported, Imported, Progress, Removed, Taxon, Update
 
 if TYPE_CHECKING:
@@ -55,7 +55,11 @@ def updated(
     with ExitStack() as stack:
         distilling = stack.enter_context(chosen_distiller(own, path, max_cost=order.max_cost, offline=order.is_offline))
         sources = [_opened_again(origin, settings, order.api_url, encoders.spaces, stack) for origin in chosen]
-        found = kb.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
+        try:
+            found = kb.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
+        except (CostStop, SourceError):  # what was done until then is for all profiles too
+            bring_up_to_date(path, progress)
+            raise
         bring_up_to_date(path, progress)
         return found, usage_fields(distilling)
 

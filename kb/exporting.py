@@ -38,9 +38,11 @@ from kb.calibrations import calibration_files
 from kb.layout import KnowledgeBaseInfo, Layout, collection_names
 from kb.ledger import Ledger
 from kb.origins import read_origins
+from kb.rows import subject_of
 from kb.stages.distil import DistilOutput
 from kb.stages.fetch import FetchOutput
 from kb.verifying import verify
+from kb.views import Views
 
 MADE_ANEW = ("cut", "encode", "index")  # stages that say nothing without the vectors
 
@@ -121,11 +123,16 @@ def _export(
     write_table(work / bundle.ARTICLES, _articles(layout, ledger), ARTICLES)
     write_table(work / bundle.SUBJECTS, ledger.rows("subjects", SUBJECTS), SUBJECTS)
     write_table(work / bundle.LEFT_OUT, ledger.rows("left_out", LEFT_OUT), LEFT_OUT)
-    steps = ledger.rows("steps", STEPS)
+    unseen = _encoded_alone(info, ledger)
+    steps = (r for r in ledger.rows("steps", STEPS) if (r["subject_id"], r["space"]) not in unseen)
     write_table(work / bundle.STEPS, (r for r in steps if with_vectors or r["stage"] not in MADE_ANEW), STEPS)
     if with_vectors:
         for name in collection_names(info):
-            rows = ({"subject_id": s, "item_id": i, "vector": vector} for s, i, vector in ledger.all_vectors(name))
+            rows = (
+                {"subject_id": subject, "item_id": item, "vector": vector}
+                for subject, item, vector in ledger.all_vectors(name)
+                if (subject, name) not in unseen
+            )
             write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, VECTORS)
     for file in calibration_files(layout):
         write_atomic(work / f"{bundle.CALIBRATION}{file.name}", file.read_bytes())
@@ -160,6 +167,19 @@ def _export(
         files=len(files) + 2,
         bytes=sum(note.bytes for note in files.values()),
     )
+
+
+def _encoded_alone(info: KnowledgeBaseInfo, ledger: Ledger) -> set[tuple[str, str]]:
+    """Return `(subject id, collection)` of what an added profile has encoded and, since it was stopped, not shown yet.
+
+    Whoever imports it would show it, and so have more than was exported; the profile stays behind there instead.
+    """
+    views = Views(info, ledger)
+    return {
+        (entry.subject_id, name)
+        for entry in (*ledger.entries("taxon"), *ledger.entries("term"))
+        for name in views.entry_of(subject_of(entry)).rows.keys() - entry.rows.keys()
+    }
 
 
 def _copied_images(layout: Layout, work: Path, species: Sequence[SpeciesEntry]) -> Iterator[Row]:

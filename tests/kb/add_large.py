@@ -1,4 +1,7 @@
-"""Adds a profile in a process of its own, and kills itself at the n-th report of progress: `add_large.py DIR N`."""
+"""Adds a profile in a process of its own, and kills itself at the n-th report of progress: `add_large.py DIR N`.
+
+With the name of a stage instead of N it does so at the first report of that one.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import kb
+from data.records import Progress
 from tests.kb.counted_encoders import large
 
 if __name__ == "__main__":
-    left = int(sys.argv[2])
+    stage = "" if sys.argv[2].isdecimal() else sys.argv[2]
+    left = 1 if stage else int(sys.argv[2])
 
-    def count(_: object) -> None:
+    def count(progress: Progress) -> None:
         global left
-        left -= 1
+        left -= not stage or progress.stage == stage
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -234,6 +234,21 @@ def test_a_bundle_brings_all_profiles_along(two: Path, whole: tuple[Path, str], 
         assert seen(encoders) == 0
 
 
+def test_a_bundle_of_a_knowledge_base_whose_profile_was_stopped_brings_as_much_of_it_as_was_seen(
+    one: Path, whole: tuple[Path, str], tmp_path: Path
+) -> None:
+    """All is encoded, and nothing shown yet."""
+    done = subprocess.run([sys.executable, str(SCRIPT), str(one), "index"], capture_output=True, check=False)
+    assert done.returncode == -9, done.stderr.decode()[-2000:]
+    exported = kb.export_bundle(one, tmp_path / "out")
+    imported = kb.import_bundle(tmp_path / "out", tmp_path / "b.kb", small())
+    assert imported.digest == exported.digest
+    with kb.open(tmp_path / "b.kb") as store:
+        assert store.status().behind == {"large": N + 1}
+    kb.add_profile(tmp_path / "b.kb", large())
+    assert verified(tmp_path / "b.kb").digest == whole[1]
+
+
 def test_a_bundle_whose_profiles_read_each_other_s_chunks_in_a_circle_is_refused(two: Path, tmp_path: Path) -> None:
     kb.export_bundle(two, tmp_path / "out")
     manifest = tmp_path / "out" / "manifest.json"
