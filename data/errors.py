@@ -94,11 +94,11 @@ class MissingContact(MissingRequirement):
 class SpaceMismatch(MissingRequirement):
     """Vectors of one encoder space were offered to a store of another."""
 
-    def __init__(self, *, expected: Sequence[str], given: Sequence[str]) -> None:
+    def __init__(self, *, expected: Sequence[str], given: Sequence[str], hint: str | None = None) -> None:
         super().__init__(
             f"the knowledge base was built in the encoder space {', '.join(expected) or '(none)'}; "
             f"the encoders given speak {', '.join(given) or '(none)'}",
-            hint="build it anew with the same profile, or use the profile it was built with",
+            hint=hint or "build it anew with the same profile, or use the profile it was built with",
         )
 
 

@@ -88,7 +88,8 @@ def import_bundle(
     manifest = read_manifest(source)
     is_same = encoders.spaces in (manifest.spaces, *(added.spaces for added in manifest.added))
     if not is_same and not re_encode:
-        raise SpaceMismatch(expected=manifest.spaces, given=encoders.spaces)
+        hint = "--re-encode takes its texts and photos and encodes them with these; in Python re_encode=True"
+        raise SpaceMismatch(expected=manifest.spaces, given=encoders.spaces, hint=hint)
     work = target.parent / f".{target.name}.importing"
     with writer_lock(work / ".import-lock"):
         _clear(work)

@@ -217,3 +217,22 @@ def test_a_profile_of_which_nothing_is_there_yet_is_named_with_the_command_that_
         ]
     cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
     assert cli.call("identify", drawings, "--profile", "plain", "--kb", own_kb).exit_code == 0
+
+
+def test_an_update_that_fails_still_gives_all_profiles_what_is_there(cli: Any, tmp_path: Path) -> None:
+    path = tmp_path / "owl.kb"
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Tyto alba"] = wiki.wikitext["Tyto alba"] = (
+            "<p>The <b>barn owl</b> (<i>Tyto alba</i>) is an owl.</p><h2>Description</h2><p>Its face is white.</p>"
+        )
+        cli.call("build", "--taxon", "Tyto alba", "--api-url", wiki.api_url, "--kb", path, check=True)
+    library.add_profile(path, recognize.load_encoders("plain"))
+    starter = recognize.load_encoders("starter")
+    with library.open(path) as store:
+        [owl] = store.taxa()
+    library.add(path, owl, starter, texts=[library.OwnText(text="Its back is golden.", title="notes")])
+    with library.open(path, profile="plain") as store:
+        assert store.n_behind() == 1
+    assert cli.call("update", "--kb", path).exit_code == 6  # nobody listens there any more
+    with library.open(path, profile="plain") as store:
+        assert store.n_behind() == 0
