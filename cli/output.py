@@ -10,12 +10,15 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Literal
 
 import click
 
 # Texts from a wiki or a model must not steer the terminal; line ends and tabs stay.
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 UNLIMITED_WIDTH = 10_000  # columns; nothing is cut off when a program reads us
+_LONGEST_WORD = 24  # "Troglodytes-troglodytes" is not broken in tables, paths and addresses are
+_BETWEEN = 3  # columns of space from one column of a table to the next
 
 
 def write(text: str) -> None:
@@ -64,22 +67,45 @@ def as_json(payload: object) -> str:
     return json.dumps(payload, indent=2, ensure_ascii=False)
 
 
-def as_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[str] = ()) -> str:
-    """Return the rows under their columns; numbers get three decimals, None is empty, `right` is set to the right."""
+def as_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Iterable[str] = (),
+    spare: Sequence[str] = (),
+) -> str:
+    """Return the rows under their columns; numbers get three decimals, None is empty, `right` is set to the right.
+
+    Where the terminal is narrow, cells break between words, and then the columns of `spare` are left out, the last one
+    first, which is said below. Rather than words or numbers in pieces there are lines that run over; only what is
+    longer than a name is broken anywhere.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in set(right) else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
+    texts = dict(
+        zip(columns, zip(columns, *([_cell(value) for value in row] for row in rows), strict=True), strict=True)
+    )
+    widths = _widths(list(texts.values()))
+    left_out: list[str] = []
+    for column in reversed([column for column in spare if column in texts]):
+        if _total(widths) > line_width():
+            left_out.insert(0, column)
+            del texts[column]
+            widths = _widths(list(texts.values()))
+    for column, width in zip(texts, widths, strict=True):
+        side: Literal["left", "right"] = "right" if column in set(right) else "left"
+        table.add_column(column, justify=side, overflow="fold", width=width)
+    for row in list(zip(*texts.values(), strict=True))[1:]:
+        table.add_row(*map(Text, row))
     out = io.StringIO()
     # Rendered without colours: the same bytes whether a person or a program reads them.
-    Console(file=out, width=line_width(), color_system=None, highlight=False).print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
+    Console(file=out, width=_total(widths), color_system=None, highlight=False).print(table)
+    lines = [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
+    return "\n".join([*lines, *([f"(no room for {', '.join(left_out)})"] if left_out else [])])
 
 
 def as_fields(values: Mapping[str, object]) -> str:
@@ -111,6 +137,25 @@ def plural(n: int, noun: str, many: str | None = None) -> str:
         ('1 photo', '11,131 species')
     """
     return f"{n:,} {noun if n == 1 else many or noun + 's'}"
+
+
+def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
+    """Return how wide each column is: as wide as its texts, the widest ones less where that is too much for a line."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, texts), default=0) or 1 for texts in columns]
+    words = [max((cell_len(word) for text in texts for word in text.split()), default=0) for texts in columns]
+    least = [max(1, min(word, _LONGEST_WORD)) for word in words]
+    for _ in range(_total(widths) - line_width()):
+        free = [i for i, width in enumerate(widths) if width > least[i]]
+        if not free:
+            break
+        widths[max(free, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _BETWEEN * max(0, len(widths) - 1)
 
 
 def _cell(value: object) -> str:

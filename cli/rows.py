@@ -163,9 +163,15 @@ def _text(row: Identification, why: str) -> str:
         )
         for rank, candidate in enumerate(row.candidates, 1)
     ]
-    scores = as_table(columns, table, right=["#", *numbers])
+    scores = as_table(columns, table, right=["#", *numbers], spare=_spare(stages))
     shown = f"{row.image}\n  {answer_text(row)}{_without_list_text(row)}{_reader_text(row)}\n{scores}"
     return f"{shown}\n{why}" if why else shown
+
+
+def _spare(stages: Sequence[str]) -> list[str]:
+    """Return which scores can be done without: what each stage gave to the sum goes first."""
+    parts = [stage for stage in stages if stage.endswith("_part")]
+    return [*(stage for stage in stages if stage not in parts), *parts]
 
 
 def _table_stages(candidates: Sequence[Candidate]) -> list[str]:

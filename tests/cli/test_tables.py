@@ -1,0 +1,74 @@
+"""Tables keep words and numbers whole, however narrow the terminal is."""
+
+import pytest
+
+from cli import output
+
+COLUMNS = ["#", "common name", "scientific name", "score", "text", "text_part", "visual_part"]
+ROWS = [
+    [1, "Common Blackbird", "Turdus merula", 14.377, 0.1, 0.2, 0.3],
+    [2, "Three-striped Hemispingus", "Microspingus trifasciatus", 9.007, 0.1, 0.2, 0.3],
+    [3, "Ou", None, -1.0, 0.1, 0.2, 0.3],
+]
+WORDS = {
+    "Common",
+    "Blackbird",
+    "Turdus",
+    "merula",
+    "Three-striped",
+    "Hemispingus",
+    "Microspingus",
+    "trifasciatus",
+    "Ou",
+}
+NUMBERS = {"14.377", "9.007", "-1.000", "0.100"}
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    def of(width):
+        monkeypatch.setattr(output, "line_width", lambda: width)
+
+    return of
+
+
+@pytest.mark.parametrize("width", [1, 20, 60, 80, 100, 10_000])
+@pytest.mark.parametrize("spare", [(), ("text_part", "visual_part")])
+def test_words_and_numbers_stay_whole(terminal, width, spare):
+    terminal(width)
+    words = set(output.as_table(COLUMNS, ROWS, right=["#", "score"], spare=spare).split())
+    assert words >= WORDS | NUMBERS
+
+
+@pytest.mark.parametrize("width", [95, 100, 110, 10_000])
+def test_a_table_fits_the_terminal_where_words_allow_it(terminal, width):
+    terminal(width)
+    assert max(map(len, output.as_table(COLUMNS, ROWS).splitlines())) <= width
+
+
+def test_spare_columns_go_last_one_first_and_that_is_said(terminal):
+    terminal(80)
+    lines = output.as_table(COLUMNS, ROWS, spare=("text_part", "visual_part")).splitlines()
+    assert "text_part" in lines[0] + lines[1]
+    assert lines[-1] == "(no room for visual_part)"
+    assert max(map(len, lines)) <= 80
+    terminal(60)
+    narrow = output.as_table(COLUMNS, ROWS, spare=("text_part", "visual_part", "not there"))
+    assert narrow.endswith("(no room for text_part, visual_part)")
+    terminal(10_000)
+    assert "no room" not in output.as_table(COLUMNS, ROWS, spare=("text_part", "visual_part"))
+
+
+def test_nothing_of_a_long_cell_is_lost(terminal):
+    sentence, path = "the quick brown fox jumps over the lazy dog " * 2, "x" * 70
+    for width in (30, 40, 60):
+        terminal(width)
+        found = output.as_table(["a", "b"], [[path, sentence]]).split()
+        assert found.count("fox") == found.count("quick") == 2
+        assert sum(len(word) for word in found if set(word) == {"x"}) == 70
+
+
+def test_a_table_without_rows_or_columns_is_no_error(terminal):
+    terminal(40)
+    assert output.as_table(["a", "b"], []).startswith("a")
+    assert output.as_table([], []) == ""
