@@ -177,7 +177,7 @@ def _encoded_alone(info: KnowledgeBaseInfo, ledger: Ledger) -> set[tuple[str, st
     views = Views(info, ledger)
     return {
         (entry.subject_id, name)
-        for entry in (*ledger.entries("taxon"), *ledger.entries("term"))
+        for entry in ((*ledger.entries("taxon"), *ledger.entries("term")) if info.added else ())
         for name in views.entry_of(subject_of(entry)).rows.keys() - entry.rows.keys()
     }
 
