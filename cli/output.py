@@ -86,20 +86,18 @@ def as_table(
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    texts = dict(
-        zip(columns, zip(columns, *([_cell(value) for value in row] for row in rows), strict=True), strict=True)
-    )
-    widths = _widths(list(texts.values()))
+    texts = list(zip(columns, *([_cell(value) for value in row] for row in rows), strict=True))
+    widths = _widths(texts)
     left_out: list[str] = []
-    for column in reversed([column for column in spare if column in texts]):
+    for column in reversed([column for column in spare if column in columns]):
         if _total(widths) > line_width():
             left_out.insert(0, column)
-            del texts[column]
-            widths = _widths(list(texts.values()))
-    for column, width in zip(texts, widths, strict=True):
+            texts = [one for one in texts if one[0] != column]
+            widths = _widths(texts)
+    for (column, *_), width in zip(texts, widths, strict=True):
         side: Literal["left", "right"] = "right" if column in set(right) else "left"
         table.add_column(column, justify=side, overflow="fold", width=width)
-    for row in list(zip(*texts.values(), strict=True))[1:]:
+    for row in list(zip(*texts, strict=True))[1:]:
         table.add_row(*map(Text, row))
     out = io.StringIO()
     # Rendered without colours: the same bytes whether a person or a program reads them.

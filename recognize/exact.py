@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray, IntArray
 from recognize.pairs import Pairs, Scores
 
-# Two scores closer than this may be in the wrong order. A product of unit vectors in float32 was off by 9e-7 at most
-# (768 roundings of 6e-8, of either sign, where all partial sums are near 1), by 1e-7 where they are not.
-DOUBT: Final = 4e-6
+# Two scores closer than this may be in the wrong order. Measured, not proven: products in float32 of what encoders give
+# were off by 1e-6 at most, of unit rows of few distinct values, where all sums round the same way, by 6.5e-6 (OpenBLAS;
+# ONNX Runtime 2e-6). What is proven, dim * 6e-8, would have most of a pool summed again.
+DOUBT: Final = 1.6e-5
 _DIGITS: Final = 12  # of exact scores; what differs beyond is rounding of float64, and a tie
 
 Rescore = Callable[[Pairs], Scores]

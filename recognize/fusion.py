@@ -12,6 +12,7 @@ from data.arrays import FloatArray, IntArray
 from recognize.exact import DOUBT, Rescore, Stages, find_pools, or_zero, rounded, settle
 from recognize.knowledge import Knowledge, check_queries
 from recognize.pairs import Pairs, Scores, dot_pairs
+from recognize.products import Product
 from recognize.stages import (
     N_SHOWN,
     AnchorPooling,
@@ -32,6 +33,7 @@ from recognize.stages import (
 AnchorMode = Literal["single", "several"]
 
 _ALIKE: Final = 1e-6  # a smaller deviation is rounding
+_SCALED: Final = 512  # photos at once: memory does not grow with their number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +173,7 @@ def default(
 
     products = [text_product(knowledge, queries), anchor_product(knowledge, queries)]
     if len(knowledge.known):
-        products.append(((queries.visual,), (knowledge.prototypes,)))
+        products.append(Product((queries.visual,), (knowledge.prototypes,)))
     return rank_photos(len(queries), products, rank)
 
 
@@ -255,12 +257,17 @@ def _scale(queries: tuple[FloatArray, ...], samples: tuple[Scores, ...]) -> _Sca
 
     In float64, so that a photo has the same scale in every batch, to more digits than anyone is shown.
     """
+    n_photos = len(queries[0]) if queries else 0
+    means, deviations = np.zeros(n_photos), np.zeros(n_photos)
     if not samples or not len(samples[0]):
-        n_photos = len(queries[0]) if queries else 0
-        return _Scale(np.zeros(n_photos), np.zeros(n_photos))
-    products = [query.astype(np.float64) @ sample.T for query, sample in zip(queries, samples, strict=True)]
-    scores = sum(products[1:], start=products[0]) / len(products)
-    return _Scale(scores.mean(axis=1), scores.std(axis=1))
+        return _Scale(means, deviations)
+    for first in range(0, n_photos, _SCALED):
+        photos = slice(first, first + _SCALED)
+        sides = zip(queries, samples, strict=True)
+        products = [query[photos].astype(np.float64) @ sample.T for query, sample in sides]
+        scores = sum(products[1:], start=products[0]) / len(products)
+        means[photos], deviations[photos] = scores.mean(axis=1), scores.std(axis=1)
+    return _Scale(means, deviations)
 
 
 def _text_of(text: TextStage, rows: Pairs) -> Scores:

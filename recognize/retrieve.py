@@ -11,6 +11,7 @@ from data.arrays import FloatArray, IntArray
 from recognize.exact import DOUBT, Stages, find_pools, or_zero, settle
 from recognize.knowledge import Knowledge, check_queries
 from recognize.pairs import Pairs, Scores, dot_pairs, rough_products
+from recognize.products import Product
 from recognize.stages import (
     N_SHOWN,
     AnchorPooling,
@@ -110,11 +111,10 @@ def vr_rag_v2(
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     kept, blends, looks = knowledge.blended, knowledge.blends, knowledge.mean_anchors()
     n_anchors = np.diff(knowledge.anchor_starts)
-    joined = np.concatenate(queries.text_image, axis=1)
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
         asked = queries[photos]
-        text = TextStage((blends,), (joined[photos],), (knowledge.blend_columns,))
+        text = TextStage((blends,), (np.concatenate(asked.text_image, axis=1),), (knowledge.blend_columns,))
         pool = find_pools(scores[0], m, text.mean)
         species = Pairs(pool.photos, kept[pool.items])
 
@@ -137,8 +137,7 @@ def vr_rag_v2(
             n_without=_count(species.photos[n_anchors[species.items] == 0], len(asked)),
         )
 
-    share = np.float32(1 / len(knowledge.chunks))
-    return rank_photos(len(queries), [((joined * share,), (blends,))], rank)
+    return rank_photos(len(queries), [Product(queries.text_image, (blends,))], rank)
 
 
 def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: int = N_SHOWN) -> list[Ranking]:

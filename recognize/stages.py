@@ -184,12 +184,12 @@ def rank_photos(
 
 def text_product(knowledge: Knowledge, queries: Queries) -> Product:
     """Return what scores all chunks."""
-    return queries.text_image, tuple(table.vectors for table in knowledge.chunks)
+    return Product(queries.text_image, tuple(table.vectors for table in knowledge.chunks))
 
 
 def anchor_product(knowledge: Knowledge, queries: Queries) -> Product:
     """Return what scores all anchors."""
-    return (queries.visual,), (knowledge.anchors.vectors,)
+    return Product((queries.visual,), (knowledge.anchors.vectors,))
 
 
 def text_stage(knowledge: Knowledge, queries: Queries) -> TextStage:

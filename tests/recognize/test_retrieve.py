@@ -9,6 +9,8 @@ import pytest
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from data.errors import StoreError
+from recognize import products
+from recognize.exact import DOUBT
 from recognize.fusion import FusionWeights, anchor_mode, default
 from recognize.knowledge import Knowledge
 from recognize.retrieve import anchors_only, reader_species, text_only, vr_rag_v1, vr_rag_v2
@@ -275,3 +277,25 @@ def test_the_anchor_mode_is_told_from_the_number_of_anchors():
     assert anchor_mode(make("one chunk, three anchors", "random")[0]) == "several"
     assert anchor_mode(make("one species", "random")[0]) == "single"
     assert anchor_mode(make("no anchors", "random")[0]) == "single"
+
+
+@pytest.mark.parametrize("kind", ["doubled", "alike"])
+@pytest.mark.parametrize("pooling", ["max", "centre"])
+def test_errors_within_half_of_doubt_change_no_ranking(monkeypatch, kind, pooling):
+    """Stages are stretched by their weight and a photo's spread, and the errors of products with them."""
+    knowledge, queries, _ = make("hundreds", kind, n_photos=20)
+    weights = FusionWeights(text=1.0, visual=1.0)
+
+    def rank():
+        fused = default(knowledge, queries, weights=weights, anchor_pooling=pooling)
+        seen = anchors_only(knowledge, queries, anchor_pooling=pooling)
+        return [ranking.species.tolist() for ranking in (*fused, *seen)]
+
+    expected, plain, rng = rank(), products.multiply_by_numpy, np.random.default_rng(3)
+
+    def off(queries, matrix, out):
+        plain(queries, matrix, out)
+        out += (0.45 * DOUBT * rng.choice([-1, 1], size=out.shape)).astype(np.float32)
+
+    monkeypatch.setattr(products, "multiply_by_numpy", off)
+    assert rank() == expected
