@@ -57,7 +57,7 @@ def _here(settings: Settings) -> dict[str, str]:
     has_models = all(find_spec(name) is not None for name in ("torch", "open_clip", "sentence_transformers"))
     return {
         "fieldmark": version("fieldmark"),
-        "extra models": "installed" if has_models else "not installed (pip install 'fieldmark[models]')",
+        "extra models": "installed" if has_models else "not installed (pip install '.[models]')",
         "own files": str(settings.home),
         "knowledge base": str(settings.kb) if settings.kb is not None else "none named; the starter's is used",
         "wiki": settings.api_url or f"{settings.language}.wikipedia.org",

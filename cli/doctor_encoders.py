@@ -90,7 +90,7 @@ def _row(encoder: EncoderNeeds) -> Sequence[str]:
 def _advice(needs: ProfileNeeds) -> list[str]:
     lines = []
     if needs.packages:
-        lines.append(f"missing: {', '.join(needs.packages)}; pip install 'fieldmark[models]'")
+        lines.append(f"missing: {', '.join(needs.packages)}; pip install '.[models]'")
     if any(encoder.place == "missing" for encoder in needs.encoders):
         lines.append(
             f"to be downloaded: about {_size(needs.download_bytes)}, when it is first used "

@@ -68,7 +68,7 @@ class MissingDependency(MissingRequirement):
     """A package is not installed; the message holds the pip line that installs it."""
 
     def __init__(self, package: str, *, extra: str) -> None:
-        super().__init__(f"{package} is not installed", hint=f"pip install 'fieldmark[{extra}]'")
+        super().__init__(f"{package} is not installed", hint=f"in Fieldmark's folder: pip install '.[{extra}]'")
         self.package = package
         self.extra = extra
 
