@@ -148,7 +148,7 @@ def identify(
     """Name the species in photos: candidates with the score of each stage, best first.
 
     Folders are searched to the bottom; - reads paths from stdin. A photo that cannot be read is a row with an error and
-    the run goes on: exit code 7, or 5 if none could be read; 7 as well where the reader gave no answer. A run with
+    the run goes on: exit code 7, or 5 if none could be read; 7 as well where the reader failed. A run with
     --output that was stopped, or killed, goes on when it is run again; rows that are there stay, but for those of
     photos that have changed since.
 
@@ -216,7 +216,13 @@ def identify(
             reading = reads.read
             parameters |= {**reads.parameters, "reader_chunks": recognizer.n_chunks}
         sink = identifying.sink_for(
-            sink_form, file, settings.home, parameters, retry_failed=retry_failed, start_over=no_resume
+            sink_form,
+            file,
+            settings.home,
+            parameters,
+            retry_failed=retry_failed,
+            wanted=frozenset(found),
+            start_over=no_resume,
         )
         stack.enter_context(sink)
         todo = [photo for photo in found if photo not in sink.done]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,6 +75,7 @@ def sink_for(
     *,
     retry_failed: bool,
     start_over: bool,
+    wanted: Collection[str] | None = None,
 ) -> ResumableOutput | rows.Printed:
     """Return where the rows go: into a file that can be gone on with, or to stdout as they come.
 
@@ -88,7 +89,7 @@ def sink_for(
     file = Path(os.path.realpath(file))  # a link stays one, and two names of a file have one lock
     is_parquet = form == "parquet"
     # Rows of an earlier version would stand under a header that is not theirs.
-    columns = {"columns": len(rows.CSV_COLUMNS)} if form == "csv" else {}
+    columns = {"columns": len(rows.CSV_COLUMNS)} if form != "jsonl" else {}
     return ResumableOutput(
         file.with_name(f"{file.name}.part") if is_parquet else file,
         folder=home / "identify",
@@ -96,6 +97,7 @@ def sink_for(
         header=rows.header(form),
         image_of=partial(rows.image_of, form),
         retry_failed=retry_failed,
+        wanted=wanted,
         start_over=start_over,
         table=ParquetTable(file, rows.COLUMNS) if is_parquet else None,
     )

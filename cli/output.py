@@ -86,7 +86,7 @@ def as_table(
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    texts = list(zip(columns, *([_cell(value) for value in row] for row in rows), strict=True))
+    texts = list(zip(map(_cell, columns), *([_cell(value) for value in row] for row in rows), strict=True))
     widths = _widths(texts)
     left_out: list[str] = []
     for column in reversed([column for column in spare if column in columns]):
@@ -96,7 +96,7 @@ def as_table(
             widths = _widths(texts)
     for (column, *_), width in zip(texts, widths, strict=True):
         side: Literal["left", "right"] = "right" if column in set(right) else "left"
-        table.add_column(column, justify=side, overflow="fold", width=width)
+        table.add_column(Text(column), justify=side, overflow="fold", width=width)
     for row in list(zip(*texts, strict=True))[1:]:
         table.add_row(*map(Text, row))
     out = io.StringIO()

@@ -26,10 +26,13 @@ def add_profile(path: Path, profile: str, progress: Callable[[Progress], None]) 
     kb.add_profile(path, wiring.load_encoders(profile), progress=progress)
 
 
-def bring_up_to_date(path: Path, progress: Callable[[Progress], None] = lambda _: None) -> None:
+def bring_up_to_date(
+    path: Path, progress: Callable[[Progress], None] = lambda _: None, *, at_most: int | None = None
+) -> None:
     """Give a knowledge base the vectors that it lacks of its added profiles; one that cannot be had here is warned of.
 
-    Encoders of a profile that lacks nothing are not loaded.
+    Encoders of a profile that lacks nothing are not loaded. A profile that lacks more than `at_most` species and terms
+    is warned of too: that is the work of a build, not of a look-up.
     """
     import kb
 
@@ -37,6 +40,9 @@ def bring_up_to_date(path: Path, progress: Callable[[Progress], None] = lambda _
         behind = store.status().behind if len(store.profiles) > 1 else {}
     for profile, n in behind.items():
         if not n:
+            continue
+        if at_most is not None and n > at_most:
+            warn(wiring.behind_text(n, profile, path))
             continue
         try:
             add_profile(path, profile, progress)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +66,7 @@ class ResumableOutput:
         image_of: gives the photo that a row belongs to; a row is a line.
         retry_failed: drop the rows of photos that could not be read, or that lack something, so that they are tried
             again.
+        wanted: the photos of this run, by default all: rows of others are not tried again, so they are not dropped.
         start_over: drop all rows of an earlier run, whatever its parameters were.
         table: where the rows go when the run is over; then `path` is only their place until then, and is removed.
     """
@@ -79,6 +80,7 @@ class ResumableOutput:
         header: str,
         image_of: Callable[[str], str],
         retry_failed: bool = False,
+        wanted: Collection[str] | None = None,
         start_over: bool = False,
         table: Table | None = None,
     ) -> None:
@@ -95,6 +97,7 @@ class ResumableOutput:
         self._header = header
         self._image_of = image_of
         self._retry_failed = retry_failed
+        self._wanted = wanted
         self._start_over = start_over
         self._table = table
         self._is_new = False  # whether rows came that the table does not have
@@ -142,7 +145,8 @@ class ResumableOutput:
         was_cut_off = self._table is not None and self.path.exists()
         is_there = any(path.exists() and path.stat().st_size for path in (self.path, self._shown))
         finished = self._finished() if is_there else {}
-        counts = Counter(image for image, _ in self._rows_of_photos()) if is_there else Counter()
+        is_of_use = is_there and not self._start_over  # a table that is begun anew may have other columns
+        counts = Counter(image for image, _ in self._rows_of_photos()) if is_of_use else Counter()
         kept = {image: line for image, line in finished.items() if _are_all(counts[image], line.rows)}
         with _replacing(self.path) as out:
             out.write(self._header)
@@ -209,12 +213,17 @@ class ResumableOutput:
             except (ValueError, KeyError, TypeError):
                 continue  # the last line of a run that was killed in it
             now = _state(line.image)
-            is_to_retry = self._retry_failed and (not line.ok or line.lacks)
-            if now not in {(None, None), (line.size, line.mtime_ns)} or is_to_retry:
+            if now not in {(None, None), (line.size, line.mtime_ns)} or self._is_to_retry(line, now):
                 found.pop(line.image, None)
                 continue
             found[line.image] = line
         return found
+
+    def _is_to_retry(self, line: _Line, now: tuple[int | None, int | None]) -> bool:
+        if not self._retry_failed or (self._wanted is not None and line.image not in self._wanted):
+            return False
+        # What is gone cannot give a better row.
+        return not line.ok or (line.lacks != "" and now != (None, None))
 
 
 def _are_all(n: int, wanted: int | None) -> bool:

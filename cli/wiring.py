@@ -5,6 +5,7 @@ Every function imports what it needs when it is called, so that `kb --help` load
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from cli.config import Settings
 from cli.output import logged_warnings, note, plural, warn
 from cli.starter import calibration_file, starter_knowledge
-from data.errors import ConfigError, MissingRequirement, UnknownTaxon
+from data.errors import ConfigError, FieldmarkError, MissingRequirement, UnknownTaxon
 from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, Verification
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 def opened(settings: Settings, *, profile: str | None = None) -> Iterator[KnowledgeBase]:
     """Open the knowledge base that the settings name, in one of its profiles, else in the one it was built with.
 
-    What look-ups learn in it is given to its other profiles in the end.
+    What look-ups learn in it is given to its other profiles in the end; to those that lack no more than that.
 
     Raises:
         MissingRequirement: if it has no vectors of that profile, or none yet; the hint makes them.
@@ -38,26 +39,40 @@ def opened(settings: Settings, *, profile: str | None = None) -> Iterator[Knowle
     import kb
 
     store = kb.open(named(settings), profile=profile)
+    ended: BaseException | None = None
     try:
         if n := store.n_behind():
-            if n == store.n_entries():
+            if not store.has_vectors():
                 what = f"the knowledge base has no vectors of the profile {store.info.profile} yet"
                 raise MissingRequirement(what, hint=f"{adding(store.info.profile, store.path)} makes them")
             warn(behind_text(n, store.info.profile, store.path))
         yield store
+    except BaseException as error:
+        ended = error
+        raise
     finally:
-        has_learnt = len(store.profiles) > 1 and _has_learnt(store)
+        n_learnt = _n_learnt(store) if len(store.profiles) > 1 else 0
         store.close()
-        if has_learnt:
-            from cli.profiles import bring_up_to_date
-
-            bring_up_to_date(store.path)
+        if n_learnt and not isinstance(ended, KeyboardInterrupt):
+            _share(store.path, n_learnt, is_all_well=ended is None)
 
 
-def _has_learnt(store: KnowledgeBase) -> bool:
-    from kb.lookups.index import has_learnt
+def _n_learnt(store: KnowledgeBase) -> int:
+    from kb.lookups.index import n_learnt
 
-    return has_learnt(store)
+    return n_learnt(store)
+
+
+def _share(path: Path, n_learnt: int, *, is_all_well: bool) -> None:
+    """Give what was learnt to the other profiles; where something failed before, that stays the error."""
+    from cli.profiles import bring_up_to_date
+
+    try:
+        bring_up_to_date(path, at_most=n_learnt)
+    except (FieldmarkError, OSError) as error:
+        if is_all_well:
+            raise
+        warn(f"what was learnt is not in the other profiles yet: {error}")
 
 
 def behind_text(n: int, profile: str, path: Path, *, why: str = "") -> str:
@@ -68,7 +83,7 @@ def behind_text(n: int, profile: str, path: Path, *, why: str = "") -> str:
 
 def adding(profile: str, path: Path) -> str:
     """Return the command that gives a knowledge base what it lacks of a profile."""
-    return f"kb build --only encode --profile {profile} --kb {path}"
+    return f"kb build --only encode --profile {profile} --kb {shlex.quote(str(path))}"
 
 
 @contextmanager

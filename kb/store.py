@@ -87,9 +87,10 @@ class KnowledgeBase:
             return 0
         return self._views.behind(self._entries())[self.info.profile]
 
-    def n_entries(self) -> int:
-        """Return how many species and terms it holds."""
-        return len(self._columns) + len(self.ledger.entry_columns("term"))
+    def has_vectors(self) -> bool:
+        """Return whether the added profile that it was opened with has vectors of its own, of anything."""
+        names = self._views.collections(self.info.profile)
+        return any(name in entry.rows for entry in self._entries() for name in names)
 
     @cached_property
     def _views(self) -> Views:

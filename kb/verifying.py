@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -128,7 +129,7 @@ def _behind(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> Iterator
     for profile, n in Views(info, ledger).behind(entries).items():
         if n:
             what = "1 entry has" if n == 1 else f"{n:,} entries have"
-            command = f"kb build --only encode --profile {profile} --kb {layout.root}"
+            command = f"kb build --only encode --profile {profile} --kb {shlex.quote(str(layout.root))}"
             yield f"{profile}: {what} no vectors of it; run {command}"
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from recognize.marks import Mark, find_marks
+from recognize.marks import Mark, every_mark, find_marks
 from recognize.plumage import kind_of
 
+_WHOLE: Final = ("", "plumage")  # "red all over", "the plumage is red"
 _Aspect = tuple[str, str, str]
 """The part of a mark, whose it is, and the kind of its look."""
 
@@ -58,6 +60,7 @@ def contrast(ours: str, theirs: str) -> Contrast:
         ['white rump']
     """
     mine, other = find_marks(ours), find_marks(theirs)
+    every_mine, every_other = set(every_mark(ours)), set(every_mark(theirs))
     looks, other_looks = _looks_by_aspect(mine), _looks_by_aspect(other)
     return Contrast(
         differing=tuple(
@@ -71,9 +74,19 @@ def contrast(ours: str, theirs: str) -> Contrast:
             for aspect, found in looks.items()
             if aspect in other_looks and not found & other_looks[aspect]
         ),
-        only_ours=_without_bare([mark for mark in mine if mark not in other]),
-        only_theirs=_without_bare([mark for mark in other if mark not in mine]),
+        only_ours=_without_bare([mark for mark in mine if not _is_named(mark, every_other)]),
+        only_theirs=_without_bare([mark for mark in other if not _is_named(mark, every_mine)]),
     )
+
+
+def _is_named(mark: Mark, marks: Collection[Mark]) -> bool:
+    """Return whether marks have one, in whatever words; a look of no part is named with any part that has it."""
+    if mark in marks:
+        return True
+    if mark.marking or mark.part not in _WHOLE:
+        return False
+    alike = [each for each in marks if each.look == mark.look and (each.whose == mark.whose or not mark.part)]
+    return any(not mark.part or (each.part in _WHOLE and not each.marking) for each in alike)
 
 
 def _aspect(mark: Mark) -> _Aspect:

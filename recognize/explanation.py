@@ -184,7 +184,7 @@ def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry
     sentences = []
     found = replace(found, differing=found.differing[:_MOST_MARKS])
     for each in found.differing:
-        verb = "are" if each.part.endswith("s") else "is"
+        verb = "are" if each.part.endswith("s") or each.part == "feet" else "is"
         ours, theirs = _listed(each.ours), _listed(each.theirs)
         sentences.append(f"The {each.of_whom} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
     for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):

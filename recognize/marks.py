@@ -8,13 +8,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from recognize.encoders.described_colours import sentences_of_words
-from recognize.plumage import copula_before, is_placing, look_of, marking_of, part_at, part_of_marking, side_of
+from recognize.plumage import (
+    copula_before,
+    is_of_all,
+    is_placing,
+    look_of,
+    marking_of,
+    part_at,
+    part_of_marking,
+    side_of,
+)
 from recognize.whose import is_of_a_bird, whose_words
 
 _REACH: Final = 4  # words between a look and its part
 _SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)  # all of a text, sentence by sentence
 _WORD: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
-_NOT: Final = frozenset(("no", "not", "without", "lack", "lacks", "lacking", "never", "nor"))
+_NOT: Final = frozenset(("no", "not", "without", "lack", "lacks", "lacking", "never", "nor", "neither"))
 _NOT_REACH: Final = 3  # words between "lacks" and the look that is not there
 _OTHERS: Final = frozenset(("unlike", "than", "instead"))  # "unlike the yellow-billed kite": that is another bird's
 # What a marking is to its part; otherwise it is on it.
@@ -59,9 +68,14 @@ def find_marks(text: str) -> tuple[Mark, ...]:
         >>> [str(mark) for mark in find_marks("Females have a white patch on the wings.")]
         ['white patch on the wings of the female']
     """
-    found = {mark: None for words in sentences_of_words(text) for mark in _marks_at(words).values()}
+    found = every_mark(text)
     named = {mark.look for mark in found if mark.part}
     return tuple(mark for mark in found if mark.part or mark.look not in named)
+
+
+def every_mark(text: str) -> tuple[Mark, ...]:
+    """Return the marks of `find_marks`, and the looks of no part that some part has as well."""
+    return tuple({mark: None for words in sentences_of_words(text) for mark in _marks_at(words).values()})
 
 
 def mark_words(text: str, marks: Collection[Mark]) -> tuple[tuple[str, bool], ...]:
@@ -120,9 +134,14 @@ def _part_near(words: list[str], position: int) -> str:
     said = side_of(words, position) or part_of_marking(words, position)
     if said is not None:
         return said
+    if is_of_all(words, position):
+        return "plumage"
     copula = copula_before(words, position)
+    ahead = words[position + 1 : position + 1 + _REACH]
+    n_ahead = ahead.index("with") if "with" in ahead else len(ahead)  # "a red bird with black wings"
     for distance in range(1, _REACH + 1):
-        for place in (position + distance, position - distance) if copula is None else (copula - distance,):
+        ahead_of_it = (position + distance,) if distance <= n_ahead else ()
+        for place in (*ahead_of_it, position - distance) if copula is None else (copula - distance,):
             part = part_at(words, place) if 0 <= place < len(words) else None
             if part is not None and not is_placing(words, place):
                 return part

@@ -96,6 +96,12 @@ _COPULAS: Final = frozenset(("is", "are", "was", "were"))
 _PLACING: Final = frozenset(
     ("over", "above", "behind", "below", "under", "beneath", "through", "around", "across", "between", "near", "beside")
 )
+# Behind a colour they say that it is that of all of it: "a white owl".
+_NAMES: Final = (
+    "bird songbird seabird waterbird shorebird gamebird wader owl crow raven woodpecker parrot heron egret swan goose "
+    "duck gull tern pigeon dove hawk eagle finch warbler hummingbird"
+)
+_BIRDS: Final = frozenset(_NAMES.split())
 _SIDES: Final = {"above": "back", "below": "underparts", "underneath": "underparts"}
 _ON: Final = frozenset(("on", "to", "of", "at", "in", "along", "down"))
 
@@ -155,6 +161,19 @@ def side_of(words: Sequence[str], place: int) -> str | None:
     side = _SIDES.get(words[place + 1]) if place + 1 < len(words) else None
     is_of_part = place + 2 < len(words) and (words[place + 2] in _ARTICLES or part_at(words, place + 2) is not None)
     return None if is_of_part else side
+
+
+def is_of_all(words: Sequence[str], place: int) -> bool:
+    """Return whether a colour is that of the whole bird: "a white owl", "red all over", "brown overall"."""
+    if _colour(words[place]) is None:
+        return False
+    at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
+    while at < end and _may_follow(words[at]):
+        at += 1
+    if at >= len(words):
+        return False
+    is_all_over = words[at - 1 : at + 1] == ["all", "over"] and words[at + 1 : at + 2] not in (["the"], ["its"])
+    return is_all_over or words[at] in _BIRDS or words[at] == "overall"
 
 
 def is_placing(words: Sequence[str], place: int) -> bool:

@@ -59,7 +59,7 @@ class WayFigures:
     margin: float | None
     n_with_margin: int
     n_failed: int
-    """Photos for which no pass answered, since the model could not be asked, or refused."""
+    """Photos for which no pass answered, and for one of them at least no reply came, or a refusal."""
     n_without_text: float
     """Candidates of a photo that the reader is told nothing of, on average."""
     replies: ReadCounts

@@ -99,9 +99,9 @@ def held_terms(store: LookupStore) -> list[Term]:
     return sorted(terms.values(), key=lambda term: term.name)
 
 
-def has_learnt(store: LookupStore) -> bool:
-    """Return whether look-ups in a store learnt terms, to be kept, since it was opened."""
-    return store in _LEARNT
+def n_learnt(store: LookupStore) -> int:
+    """Return how many terms look-ups in a store learnt since it was opened."""
+    return len(_LEARNT.get(store, {}))
 
 
 def add_terms(store: LookupStore, terms: Iterable[Term]) -> None:

@@ -13,9 +13,14 @@ import pytest
 
 import kb as library
 import recognize
+from cli import profiles, wiring
+from cli.config import Settings
 from data.arrays import FloatArray
 from data.contracts import TextEncoder
+from data.errors import MissingRequirement
+from data.records import Source, Term
 from data.starter.plates.catalogue import plates_of
+from kb.lookups.index import add_terms
 from tests.servers.faulty_wiki import FaultyWiki
 
 ZORB = "<p>A <b>zorblin</b> is a gland of frogs that swells in spring.</p><h2>Description</h2><p>It is a red knob.</p>"
@@ -142,6 +147,53 @@ def test_what_a_look_up_learns_is_known_to_every_profile(cli: Any, own_kb: Path,
     assert cli.call("verify", "--kb", own_kb).exit_code == 0
 
 
+def test_a_look_up_does_not_encode_a_whole_profile_that_was_stopped(cli: Any, own_kb: Path) -> None:
+    plain = recognize.load_encoders("plain")
+    with pytest.raises(Stopped):
+        library.add_profile(own_kb, replace(plain, sentence=StopsAtOnce(plain.sentence)))
+    with library.open(own_kb, profile="plain") as store:
+        lacking = store.n_behind()
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
+        learnt = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--api-url", wiki.api_url, check=True)
+    assert "Zorblin: A zorblin is a gland of frogs" in learnt.stdout
+    with library.open(own_kb, profile="plain") as store:
+        assert store.n_behind() == lacking + 1 > 2
+    assert f"kb build --only encode --profile plain --kb {own_kb} makes them" in learnt.stderr
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (ValueError("the true error"), "warning: what was learnt is not in the other profiles yet: disk full\n"),
+        (KeyboardInterrupt(), ""),
+    ],
+)
+def test_what_is_shared_in_the_end_never_hides_why_a_look_up_ended(
+    own_kb: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ended: BaseException, said: str
+) -> None:
+    library.add_profile(own_kb, recognize.load_encoders("plain"))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(profiles, "bring_up_to_date", full)
+    term = Term(term_id="term:zorblin", name="Zorblin", definition="A gland of frogs.", source=Source(title="x"))
+
+    def look_up(error: BaseException | None) -> None:
+        with wiring.opened(Settings(kb=own_kb)) as store:
+            add_terms(store, [term])
+            if error is not None:
+                raise error
+
+    with pytest.raises(type(ended)) as caught:
+        look_up(ended)
+    assert caught.value is ended
+    assert capsys.readouterr().err == said
+    with pytest.raises(OSError, match="disk full"):
+        look_up(None)
+
+
 def test_what_is_not_to_be_kept_reaches_no_profile(cli: Any, own_kb: Path) -> None:
     cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
     asked = ("context", "frog with a zorblin", "--kb", own_kb, "--profile", "plain")
@@ -217,6 +269,31 @@ def test_a_profile_of_which_nothing_is_there_yet_is_named_with_the_command_that_
         ]
     cli.call("build", "--only", "encode", "--profile", "plain", "--kb", own_kb, check=True)
     assert cli.call("identify", drawings, "--profile", "plain", "--kb", own_kb).exit_code == 0
+
+
+def test_a_profile_that_shares_its_sentence_encoder_has_nothing_before_it_has_vectors_of_its_own(own_kb: Path) -> None:
+    """Terms are there from the start then, as with `paper` and `best`."""
+    starter, plain = recognize.load_encoders("starter"), recognize.load_encoders("plain")
+    mine = replace(plain, profile="mine", sentence=starter.sentence)
+
+    def stop(_: object) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        library.add_profile(own_kb, mine, progress=stop)
+    with (
+        pytest.raises(MissingRequirement, match="no vectors of the profile mine yet") as caught,
+        wiring.opened(Settings(kb=own_kb), profile="mine"),
+    ):
+        pass
+    assert caught.value.hint == f"kb build --only encode --profile mine --kb {own_kb} makes them"
+    library.add_profile(own_kb, mine)
+    with wiring.opened(Settings(kb=own_kb), profile="mine") as store:
+        assert store.n_behind() == 0
+
+
+def test_a_command_to_be_pasted_has_its_path_in_quotes() -> None:
+    assert wiring.adding("plain", Path("my birds.kb")) == "kb build --only encode --profile plain --kb 'my birds.kb'"
 
 
 def test_an_update_that_fails_still_gives_all_profiles_what_is_there(cli: Any, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,14 @@ from data.errors import BadInput, KnowledgeBaseLocked, UsageError
 PARAMETERS = {"preset": "default", "n": 5}
 
 
-def output(folder: Path, *, retry_failed: bool = False, start_over: bool = False, **changed: object) -> ResumableOutput:
+def output(
+    folder: Path,
+    *,
+    retry_failed: bool = False,
+    wanted: Collection[str] | None = None,
+    start_over: bool = False,
+    **changed: object,
+) -> ResumableOutput:
     return ResumableOutput(
         folder / "out.csv",
         folder=folder / "journals",
@@ -27,17 +35,19 @@ def output(folder: Path, *, retry_failed: bool = False, start_over: bool = False
         header="image,rank\n",
         image_of=lambda line: line.split(",")[0],
         retry_failed=retry_failed,
+        wanted=wanted,
         start_over=start_over,
     )
 
 
-def packed(folder: Path, **columns: str) -> ResumableOutput:
+def packed(folder: Path, *, start_over: bool = False, **columns: str) -> ResumableOutput:
     return ResumableOutput(
         folder / "out.parquet.part",
         folder=folder / "journals",
         parameters=PARAMETERS,
         header="",
         image_of=lambda line: json.loads(line)["image"],
+        start_over=start_over,
         table=ParquetTable(folder / "out.parquet", {"image": "text", "rank": "integer", "score": "number", **columns}),
     )
 
@@ -96,6 +106,19 @@ def test_a_photo_whose_rows_lack_something_is_done_until_it_is_to_be_tried_again
         third.add(photos[0], f"{photos[0]},1\n", ok=True)
     with output(tmp_path) as fourth:
         assert fourth.done == {photos[0], photos[2]}
+
+
+def test_answers_are_not_dropped_for_photos_that_are_gone_or_not_of_this_run(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True, lacks="passes")
+        first.add(photos[1], f"{photos[1]},1\n", ok=True, lacks="passes")
+        first.add(photos[2], f"{photos[2]},error\n", ok=False)
+    Path(photos[0]).unlink()
+    with output(tmp_path, retry_failed=True, wanted={photos[0]}) as second:
+        assert (second.done, second.failed) == (set(photos), {photos[2]})
+    assert (tmp_path / "out.csv").read_text().count("\n") == 4
+    with output(tmp_path, retry_failed=True) as third:
+        assert third.done == {photos[0]}
 
 
 def test_a_photo_that_was_not_there_is_tried_when_it_has_come(tmp_path: Path) -> None:
@@ -291,6 +314,9 @@ def test_a_parquet_file_with_other_columns_is_left_alone(tmp_path: Path, photos:
         first.add(photos[0], row(photos[0], 1), ok=True)
     with pytest.raises(BadInput, match="other columns"), packed(tmp_path, place="text"):
         pass
+    with packed(tmp_path, start_over=True, place="text") as anew:
+        anew.add(photos[1], row(photos[1], 1), ok=True)
+    assert [found["image"] for found in table(tmp_path)] == [photos[1]]
 
 
 def test_two_runs_do_not_write_one_file_at_a_time(tmp_path: Path) -> None:
@@ -313,17 +339,21 @@ def test_rows_never_take_the_place_of_a_pipe_or_a_device(tmp_path: Path) -> None
     assert pipe.is_fifo()
 
 
-def test_a_csv_file_of_a_version_with_other_columns_is_not_gone_on_with(tmp_path: Path, photos: list[str]) -> None:
-    file = tmp_path / "rows.csv"
-    with sink_for("csv", file, tmp_path / "home", {}, retry_failed=False, start_over=False) as first:
-        first.add(photos[0], f"{photos[0]},ok\n", ok=True)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_table_of_a_version_with_other_columns_is_not_gone_on_with(
+    tmp_path: Path, photos: list[str], form: str
+) -> None:
+    file = tmp_path / f"rows.{form}"
+    with sink_for(form, file, tmp_path / "home", {}, retry_failed=False, start_over=False) as first:
+        line = row(photos[0], 1) if form == "parquet" else f"{photos[0]},ok\n"
+        first.add(photos[0], line, ok=True)
     head, *lines = first.journal.read_text().splitlines(keepends=True)
     before = json.loads(head)
     del before["parameters"]["columns"]
     first.journal.write_text("".join([json.dumps(before) + "\n", *lines]))
     with (
         pytest.raises(UsageError, match="columns None ->"),
-        sink_for("csv", file, tmp_path / "home", {}, retry_failed=False, start_over=False),
+        sink_for(form, file, tmp_path / "home", {}, retry_failed=False, start_over=False),
     ):
         pass
 

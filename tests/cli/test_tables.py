@@ -68,6 +68,15 @@ def test_nothing_of_a_long_cell_is_lost(terminal):
         assert sum(len(word) for word in found if set(word) == {"x"}) == 70
 
 
+def test_titles_are_texts_and_steer_nothing(terminal):
+    terminal(80)
+    table = output.as_table(
+        ["run", "[/birds] (12)", "[insects]", "a:smile:", "\x1b[31mred"], [["a", "1", "2", "3", "4"]]
+    )
+    assert "[/birds] (12)" in table and "[insects]" in table and "a:smile:" in table
+    assert "\x1b" not in table
+
+
 def test_a_table_without_rows_or_columns_is_no_error(terminal):
     terminal(40)
     assert output.as_table(["a", "b"], []).startswith("a")

@@ -184,3 +184,34 @@ def test_every_mark_that_is_found_has_a_word():
 def test_a_sentence_without_end_is_read_to_its_end(words):
     """Texts are anybody's: neither depth nor time may grow with what they repeat."""
     assert "red crown" in map(str, find_marks(f"{words * 5_000}. A red crown."))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("The male is red all over. The bill is red.", "A red songbird."),
+        ("The plumage is red.", "The bird is red all over."),
+        ("The plumage is red. The crown is red.", "A bird that is red, with a red rump."),
+    ],
+)
+def test_a_look_of_the_whole_bird_is_named_in_whatever_words(ours, theirs):
+    for found in (contrast(ours, theirs), contrast(theirs, ours)):
+        named = [mark for mark in (*found.only_ours, *found.only_theirs) if mark.part in ("", "plumage")]
+        assert [mark.look for mark in named] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        (
+            "A very large, thickset white owl. Legs and feet are covered in white feathers.",
+            ["white plumage", "white feet"],
+        ),
+        ("A white owl with yellow eyes.", ["white plumage", "yellow eye"]),
+        ("A red bird with black wings.", ["red plumage", "black wings"]),
+        ("It is brown overall, with a white rump.", ["brown plumage", "white rump"]),
+        ("It has neither streaks nor a white rump.", []),
+    ],
+)
+def test_a_colour_of_the_bird_is_not_that_of_the_part_that_is_named_next(text, marks):
+    assert sorted(map(str, find_marks(text))) == sorted(marks)
