@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray, IntArray
 from recognize.pairs import Pairs, Scores
 
-# Two scores closer than this may be in the wrong order. Measured, not proven: products in float32 of what encoders give
-# were off by 1e-6 at most, of unit rows of few distinct values, where all sums round the same way, by 6.5e-6 (OpenBLAS;
-# ONNX Runtime 2e-6). What is proven, dim * 6e-8, would have most of a pool summed again.
+# Two scores near 1 that are closer than this may be in the wrong order, two of a quarter or less if a quarter as close:
+# sums round relative to what is added up. Measured, not proven: products in float32 of what encoders give were off by
+# 1e-6 at most, of unit rows of few distinct values, where all sums round the same way, by 6.5e-6 (OpenBLAS; by ONNX
+# Runtime a third of that). Only where such sums cancel, to a quarter or less, were they off by more than is allowed
+# for: by 3.5e-6. No encoder gives such rows, and what is proven, dim * 6e-8, would have most of a pool summed again.
 DOUBT: Final = 1.6e-5
 _DIGITS: Final = 12  # of exact scores; what differs beyond is rounding of float64, and a tie
 
@@ -32,6 +34,12 @@ Rescore = Callable[[Pairs], Scores]
 def rounded(scores: Scores) -> Scores:
     """Return exact scores to the digits that count."""
     return np.round(scores, _DIGITS)
+
+
+def doubts_of(best: NDArray[np.floating]) -> Scores:
+    """Return how close is too close among the best scores of photos, `(n_photos,)`, given the best of each."""
+    doubts: Scores = DOUBT * np.clip(np.abs(best).astype(np.float64), 0.25, 1.0)
+    return doubts
 
 
 def or_zero(scores: Scores) -> Scores:
@@ -61,11 +69,12 @@ def find_pools(scores: FloatArray, m: int, rescore: Rescore) -> Pairs:
     found = scores.ravel()[flat]
     padded = _padded(photos, found, counts)
     cuts = np.partition(padded, padded.shape[1] - m, axis=1)[:, padded.shape[1] - m][photos]
+    doubts = doubts_of(padded.max(axis=1)).astype(np.float32)[photos]
     # Whatever is so much worse than the m-th is not among the first m by exact score, whatever so much better is.
-    kept = found >= cuts - np.float32(DOUBT)
+    kept = found >= cuts - doubts
     n_kept = np.bincount(photos[kept], minlength=n_photos)
     if (n_kept > m).any():
-        sure = found > cuts + np.float32(DOUBT)
+        sure = found > cuts + doubts
         n_free = m - np.bincount(photos[sure], minlength=n_photos)
         contested = np.flatnonzero(kept & ~sure & (n_kept > m)[photos])
         kept[contested] = False
@@ -126,7 +135,7 @@ def settle(
         explain: gives the exact scores of the pairs at some positions, and those of the stages; asked only for those
             that are shown and those that others come too close to.
         n_shown: how many heads a photo are shown.
-        doubts: for each photo how close that is, if not `DOUBT`.
+        doubts: for each photo how close that is, if not `doubts_of` its best score.
         heads_of: order -> places, ascending, of the pairs that stand for others, if not each for itself.
     """
     photos = pairs.photos
@@ -138,7 +147,8 @@ def settle(
     order = (within + starts[:, None])[np.arange(within.shape[1]) < counts[:, None]]
     ranked = scores[order].astype(np.float64)
     near = np.zeros(len(order) + 1, dtype=bool)  # to the one before
-    closeness = DOUBT if doubts is None else doubts[photos[1:]]
+    doubts = doubts_of(ranked[np.minimum(starts, len(order) - 1)]) if doubts is None else doubts
+    closeness = doubts[photos[1:]]
     near[1:-1] = (ranked[:-1] - ranked[1:] <= closeness) & (photos[1:] == photos[:-1])
     asked = near[:-1] | near[1:]
     heads = np.arange(len(order)) if heads_of is None else heads_of(order)

@@ -7,18 +7,19 @@ from recognize.exact import DOUBT, find_pools, settle
 from recognize.pairs import Pairs, dot_pairs, dot_parts, rough_products
 
 
-def scores_in_clusters(rng, n_photos, n_rows):
+def scores_in_clusters(rng, n_photos, n_rows, scale=1.0):
     """Return exact scores, many of them equal or a hair apart, and rough ones as far off as they may be."""
-    centres = rng.choice(np.linspace(-0.5, 0.5, 9), size=(n_photos, n_rows))
-    exact = centres + rng.integers(-3, 4, size=centres.shape) * DOUBT / 5
-    off = rng.uniform(-0.45, 0.45, size=exact.shape) * DOUBT
-    return exact, (exact + off).astype(np.float32)
+    centres = rng.choice(np.linspace(-0.25, 0.25, 9), size=(n_photos, n_rows))
+    exact = centres + rng.integers(-3, 4, size=centres.shape) * DOUBT / 20
+    off = rng.uniform(-0.45, 0.45, size=exact.shape) * DOUBT / 4  # half of what is in doubt at scores of a quarter
+    return scale * exact, (scale * (exact + off)).astype(np.float32)
 
 
 @pytest.mark.parametrize("m", [1, 3, 40, 299, 300, 400])
+@pytest.mark.parametrize("scale", [1.0, 4.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_pool_is_of_the_best_exact_scores_and_of_equal_ones_of_the_first_rows(m, seed):
-    exact, rough = scores_in_clusters(np.random.default_rng(seed), 5, 300)
+def test_a_pool_is_of_the_best_exact_scores_and_of_equal_ones_of_the_first_rows(m, seed, scale):
+    exact, rough = scores_in_clusters(np.random.default_rng(seed), 5, 300, scale)
     pool = find_pools(rough, m, lambda pairs: exact[pairs.photos, pairs.items])
     best = np.sort(np.argsort(-np.round(exact, 12), axis=1, kind="stable")[:, :m], axis=1)
     assert pool.photos.tolist() == np.repeat(np.arange(5), best.shape[1]).tolist()
@@ -35,9 +36,10 @@ def test_a_pool_of_scores_far_apart_asks_for_no_exact_score():
 
 
 @pytest.mark.parametrize("counts", [[4, 4, 4], [1, 60, 0, 7], [0, 0, 5], [0]])
+@pytest.mark.parametrize("scale", [1.0, 4.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_pairs_settle_in_the_order_of_exact_scores_photo_by_photo(counts, seed):
-    exact, rough = (scores[0] for scores in scores_in_clusters(np.random.default_rng(seed), 1, sum(counts)))
+def test_pairs_settle_in_the_order_of_exact_scores_photo_by_photo(counts, seed, scale):
+    exact, rough = (scores[0] for scores in scores_in_clusters(np.random.default_rng(seed), 1, sum(counts), scale))
     photos = np.repeat(np.arange(len(counts)), counts)
     settled = settle(Pairs(photos, np.arange(len(photos))), rough, lambda at: (exact[at], {}), n_shown=3)
     order = np.lexsort((np.arange(len(photos)), -np.round(exact, 12), photos))

@@ -13,7 +13,7 @@ import pytest
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from recognize import products
-from recognize.exact import DOUBT
+from recognize.exact import doubts_of
 from recognize.fusion import FusionWeights, default
 from recognize.knowledge import Knowledge
 from recognize.products import Product
@@ -54,7 +54,8 @@ def test_a_product_is_good_to_half_of_what_counts_as_doubt(multiply, make, n_pho
     queries, matrix = make(n_photos, dim), make(n_rows, dim, seed=1)
     out = np.empty((n_photos, n_rows), dtype=np.float32)
     multiply(queries, matrix, out)
-    assert np.abs(out - queries.astype(np.float64) @ matrix.astype(np.float64).T).max() < DOUBT / 2
+    exact = queries.astype(np.float64) @ matrix.astype(np.float64).T
+    assert np.all(np.abs(out - exact).max(axis=1) < doubts_of(exact.max(axis=1)) / 2)
 
 
 @pytest.mark.parametrize("layout", [np.asfortranarray, np.float64, lambda rows: np.repeat(rows, 2, axis=1)[:, ::2]])
