@@ -38,7 +38,8 @@ def rounded(scores: Scores) -> Scores:
 
 def doubts_of(best: NDArray[np.floating]) -> Scores:
     """Return how close is too close among the best scores of photos, `(n_photos,)`, given the best of each."""
-    doubts: Scores = DOUBT * np.clip(np.abs(best).astype(np.float64), 0.25, 1.0)
+    # `np.clip` is several functions deep, which a single photo feels.
+    doubts: Scores = DOUBT * np.minimum(np.maximum(np.abs(best).astype(np.float64), 0.25), 1.0)
     return doubts
 
 
@@ -61,20 +62,19 @@ def find_pools(scores: FloatArray, m: int, rescore: Rescore) -> Pairs:
     if m >= n_rows or m <= 0:
         size = min(max(m, 0), n_rows)
         return Pairs(np.repeat(np.arange(n_photos), size), np.tile(np.arange(size), n_photos))
-    flat = np.flatnonzero(scores >= _lower_bounds_of_top(scores, m)[:, None] - np.float32(DOUBT))
+    flat = (scores >= (_lower_bounds_of_top(scores, m) - np.float32(DOUBT))[:, None]).ravel().nonzero()[0]
     photos, rows = (np.zeros_like(flat), flat) if n_photos == 1 else np.divmod(flat, n_rows)
-    counts = np.bincount(photos, minlength=n_photos)
-    if (counts == m).all():
+    if len(flat) == n_photos * m:  # no photo has fewer
         return Pairs(photos, rows)
     found = scores.ravel()[flat]
-    padded = _padded(photos, found, counts)
-    cuts = np.partition(padded, padded.shape[1] - m, axis=1)[:, padded.shape[1] - m][photos]
-    doubts = doubts_of(padded.max(axis=1)).astype(np.float32)[photos]
+    least = _padded(photos, -found, np.bincount(photos, minlength=n_photos))
+    least.partition(m - 1, axis=1)
+    cuts, doubts = -least[:, m - 1], doubts_of(np.minimum.reduce(least[:, :m], axis=1)).astype(np.float32)
     # Whatever is so much worse than the m-th is not among the first m by exact score, whatever so much better is.
-    kept = found >= cuts - doubts
-    n_kept = np.bincount(photos[kept], minlength=n_photos)
-    if (n_kept > m).any():
-        sure = found > cuts + doubts
+    kept = found >= (cuts - doubts)[photos]
+    if np.count_nonzero(kept) > n_photos * m:
+        n_kept = np.bincount(photos[kept], minlength=n_photos)
+        sure = found > (cuts + doubts)[photos]
         n_free = m - np.bincount(photos[sure], minlength=n_photos)
         contested = np.flatnonzero(kept & ~sure & (n_kept > m)[photos])
         kept[contested] = False
@@ -94,9 +94,11 @@ def _lower_bounds_of_top(scores: FloatArray, m: int) -> FloatArray:
     """
     n_photos, n_rows = scores.shape
     fold = max(1, min(32, n_rows // (4 * m)))
-    folded = scores[:, : n_rows // fold * fold].reshape(n_photos, fold, -1).max(axis=1)
+    folded = np.maximum.reduce(scores[:, : n_rows // fold * fold].reshape(n_photos, fold, -1), axis=1)
     at = folded.shape[1] - m
-    return np.partition(folded, at, axis=1)[:, at]
+    folded.partition(at, axis=1)
+    bounds: FloatArray = folded[:, at]
+    return bounds
 
 
 Stages = dict[str, Scores]
@@ -142,14 +144,15 @@ def settle(
     if not len(photos):
         return Settled(_NO_PLACES, np.empty(0), _NO_PLACES, _NO_PLACES, explain(_NO_PLACES)[1])
     counts = np.bincount(photos)
-    starts = np.cumsum(counts) - counts
-    within = np.argsort(-_padded(photos, scores, counts), axis=1)
-    order = (within + starts[:, None])[np.arange(within.shape[1]) < counts[:, None]]
+    starts = counts.cumsum() - counts
+    within = _padded(photos, -scores, counts).argsort(axis=1)
+    order = (within + starts[:, None]).ravel()
+    if len(order) != len(photos):
+        order = order[(np.arange(within.shape[1]) < counts[:, None]).ravel()]
     ranked = scores[order].astype(np.float64)
     near = np.zeros(len(order) + 1, dtype=bool)  # to the one before
     doubts = doubts_of(ranked[np.minimum(starts, len(order) - 1)]) if doubts is None else doubts
-    closeness = doubts[photos[1:]]
-    near[1:-1] = (ranked[:-1] - ranked[1:] <= closeness) & (photos[1:] == photos[:-1])
+    np.logical_and(ranked[:-1] - ranked[1:] <= doubts[photos[1:]], photos[1:] == photos[:-1], out=near[1:-1])
     asked = near[:-1] | near[1:]
     heads = np.arange(len(order)) if heads_of is None else heads_of(order)
     shown = _first_of_each(photos, heads, n_shown)
@@ -157,13 +160,13 @@ def settle(
     at = order[asked]
     exact, stages = explain(at)
     exact = rounded(exact)
-    group = np.cumsum(~near[:-1])[asked]  # of scores that cannot be told apart; each has its places to itself
+    group = (~near[:-1]).cumsum()[asked]  # of scores that cannot be told apart; each has its places to itself
     again = np.lexsort((at, -exact, group))
     order[asked], ranked[asked] = at[again], exact[again]
     if heads_of is not None:
         heads = heads_of(order)
         shown = _first_of_each(photos, heads, n_shown)
-    of_shown = again[(np.cumsum(asked) - 1)[shown]]
+    of_shown = again[asked.cumsum()[shown] - 1]
     return Settled(order, ranked, heads, shown, {stage: values[of_shown] for stage, values in stages.items()})
 
 
@@ -174,15 +177,15 @@ def _first_of_each(photos: IntArray, places: IntArray, n: int) -> IntArray:
     """Return the first `n` places of each photo; `photos` is of all places, and both ascend."""
     of_places = photos[places]
     counts = np.bincount(of_places)
-    starts = np.cumsum(counts) - counts
+    starts = counts.cumsum() - counts
     return places[np.arange(len(places)) - starts[of_places] < n]
 
 
 def _padded(photos: IntArray, scores: NDArray[np.floating], counts: IntArray) -> NDArray[np.floating]:
-    """Return each photo's scores as a row, `(n_photos, n)`, filled up with minus infinity."""
-    width = int(counts.max())
+    """Return each photo's numbers as a row, `(n_photos, n)`, filled up with infinity."""
+    width = int(np.maximum.reduce(counts))
     if len(scores) == len(counts) * width:
         return scores.reshape(len(counts), width)
-    padded = np.full((len(counts), width), -np.inf, dtype=scores.dtype)
-    padded[photos, np.arange(len(photos)) - (np.cumsum(counts) - counts)[photos]] = scores
+    padded = np.full((len(counts), width), np.inf, dtype=scores.dtype)
+    padded[photos, np.arange(len(photos)) - (counts.cumsum() - counts)[photos]] = scores
     return padded

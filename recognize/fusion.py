@@ -22,6 +22,7 @@ from recognize.stages import (
     TextStage,
     anchor_product,
     check_choice,
+    mean_of,
     named_encoders,
     rank_photos,
     rankings,
@@ -81,7 +82,7 @@ WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
 
 def anchor_mode(knowledge: Knowledge) -> AnchorMode:
     """Return `several` if the species that have anchors have two or more on average."""
-    counts = np.diff(knowledge.anchor_starts)
+    counts = knowledge.anchor_counts
     return "several" if counts.sum() >= 2 * max(1, (counts > 0).sum()) else "single"
 
 
@@ -111,8 +112,8 @@ def default(
     chunk_owners, anchor_owners = knowledge.chunk_owners, knowledge.anchors.owners
 
     text_scales = _scale(queries.text_image, knowledge.chunk_sample)
-    visual_scales = _scale((queries.visual,), (knowledge.anchor_sample,))
-    known_scales = _scale((queries.visual,), (knowledge.prototype_sample,)) if len(knowledge.known) else None
+    visual_scales = _scale((queries.visual,), knowledge.anchor_sample)
+    known_scales = _scale((queries.visual,), knowledge.prototype_sample) if len(knowledge.known) else None
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
         chunk_scores, anchor_scores, *known_scores = scores
@@ -140,7 +141,7 @@ def default(
 
         def explain(at: IntArray) -> tuple[Scores, Stages]:
             by_encoder = _text_of(text, Pairs(species.photos[at], best_chunk[at]))
-            s_c, s_i, s_k = by_encoder.mean(axis=0), anchors.exactly(species[at]), trained.exactly(species[at])
+            s_c, s_i, s_k = mean_of(by_encoder), anchors.exactly(species[at]), trained.exactly(species[at])
             parts = fuse(at, s_c, s_i, s_k)
             return _total(parts), {
                 "text": s_c,
@@ -234,40 +235,37 @@ class _Trained:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Mean and standard deviation of what photos score over the chunks or the anchors, `(n_photos,)` each."""
+    """Mean and spread of what photos score over the chunks or the anchors, `(n_photos,)` each."""
 
     means: Scores
-    deviations: Scores
+    stretch: Scores
+    """What differences are multiplied by: one by the deviation, 0 where all are alike."""
 
     def __getitem__(self, photos: slice) -> _Scale:
-        return _Scale(self.means[photos], self.deviations[photos])
-
-    @property
-    def stretch(self) -> Scores:
-        """What differences are multiplied by, for each photo; 0 where all are alike."""
-        return np.divide(1.0, self.deviations, out=np.zeros_like(self.deviations), where=self.deviations >= _ALIKE)
+        return _Scale(self.means[photos], self.stretch[photos])
 
     def apply(self, photos: IntArray, scores: Scores) -> Scores:
         """Return the scores in deviations from the photo's mean; 0 where there is none, or where all are alike."""
         return or_zero((scores - self.means[photos]) * self.stretch[photos])
 
 
-def _scale(queries: tuple[FloatArray, ...], samples: tuple[Scores, ...]) -> _Scale:
-    """Return the scale of each photo, from the sampled rows of each encoder.
+def _scale(queries: tuple[FloatArray, ...], sample: Scores) -> _Scale:
+    """Return the scale of each photo, from sampled rows, in which the encoders' vectors lie side by side.
 
     In float64, so that a photo has the same scale in every batch, to more digits than anyone is shown.
     """
-    n_photos = len(queries[0]) if queries else 0
-    means, deviations = np.zeros(n_photos), np.zeros(n_photos)
-    if not samples or not len(samples[0]):
-        return _Scale(means, deviations)
-    for first in range(0, n_photos, _SCALED):
+    n_photos = len(queries[0])
+    scales = _Scale(np.zeros(n_photos), np.zeros(n_photos))
+    for first in range(0, n_photos if len(sample) else 0, _SCALED):
         photos = slice(first, first + _SCALED)
-        sides = zip(queries, samples, strict=True)
-        products = [query[photos].astype(np.float64) @ sample.T for query, sample in sides]
-        scores = sum(products[1:], start=products[0]) / len(products)
-        means[photos], deviations[photos] = scores.mean(axis=1), scores.std(axis=1)
-    return _Scale(means, deviations)
+        scores = np.concatenate([query[photos] for query in queries], axis=1, dtype=np.float64) @ sample.T
+        scores /= len(queries)
+        means = np.add.reduce(scores, axis=1) / len(sample)
+        scores -= means[:, None]
+        deviations = np.sqrt(np.einsum("ij,ij->i", scores, scores) / len(sample))
+        scales.means[photos] = means
+        np.divide(1.0, deviations, out=scales.stretch[photos], where=deviations >= _ALIKE)
+    return scales
 
 
 def _text_of(text: TextStage, rows: Pairs) -> Scores:
@@ -280,7 +278,7 @@ def _text_of(text: TextStage, rows: Pairs) -> Scores:
 
 def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: Pairs, rescore: Rescore) -> IntArray:
     """Return the row of each species' best chunk, the first of equal ones; -1 for a species without text."""
-    counts = knowledge.chunk_starts[species.items + 1] - knowledge.chunk_starts[species.items]
+    counts = knowledge.chunk_counts[species.items]
     best = np.full(len(species), -1, dtype=np.intp)
     has = counts > 0
     if not has.any():

@@ -76,9 +76,19 @@ class Knowledge:
         return _starts(self.anchors.owners, self.n_species)
 
     @cached_property
-    def chunk_sample(self) -> tuple[NDArray[np.float64], ...]:
-        """Text vectors of evenly spread chunks, for each encoder: what a photo's scores are measured against."""
-        return tuple(_sample(table) for table in self.chunks)
+    def chunk_counts(self) -> IntArray:
+        """How many chunks each species has."""
+        return np.diff(self.chunk_starts)
+
+    @cached_property
+    def anchor_counts(self) -> IntArray:
+        """How many anchors each species has."""
+        return np.diff(self.anchor_starts)
+
+    @cached_property
+    def chunk_sample(self) -> NDArray[np.float64]:
+        """Text vectors of evenly spread chunks, the encoders' side by side: what a photo's scores are measured against."""
+        return np.concatenate([_sample(table) for table in self.chunks], axis=1)
 
     @cached_property
     def anchor_sample(self) -> NDArray[np.float64]:
@@ -115,7 +125,7 @@ class Knowledge:
     @cached_property
     def blended(self) -> IntArray:
         """The species that have text or anchors, ascending."""
-        return np.flatnonzero((np.diff(self.chunk_starts) > 0) | (np.diff(self.anchor_starts) > 0))
+        return np.flatnonzero((self.chunk_counts > 0) | (self.anchor_counts > 0))
 
     def mean_anchors(self, limit: int | None = None) -> FloatArray:
         """Return one visual vector a species: the mean of its first `limit` anchors, `(n_species, dim)`, else zero."""
@@ -133,7 +143,7 @@ class Knowledge:
 
     @cached_property
     def _most_anchors(self) -> int:
-        return int(np.diff(self.anchor_starts).max(initial=0))
+        return int(self.anchor_counts.max(initial=0))
 
     @cached_property
     def _means(self) -> dict[int | None, FloatArray]:

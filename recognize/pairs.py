@@ -35,7 +35,7 @@ class Pairs:
 
     def starts(self, n_photos: int) -> IntArray:
         """Return where each photo's pairs start, and where the last one's end: `(n_photos + 1,)`."""
-        return np.searchsorted(self.photos, np.arange(n_photos + 1))
+        return self.photos.searchsorted(np.arange(n_photos + 1))
 
     def is_new(self) -> NDArray[np.bool_]:
         """Return which pairs differ from the one before: where items ascend within a photo, the first of each."""
@@ -52,33 +52,49 @@ def dot_rows(rows: FloatArray, query: FloatArray) -> Scores:
 
 def dot_pairs(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Scores:
     """Return the product of each photo's query with the row that it is paired with, in float64, `(n,)`."""
-    products: Scores = dot_parts(matrix, queries, pairs, (slice(None),))[0]
+    products: Scores = dot_spaces((matrix,), (queries,), pairs)[0]
     return products
 
 
-def dot_parts(matrix: FloatArray, queries: FloatArray, pairs: Pairs, parts: Sequence[slice]) -> Scores:
-    """Return the same over some columns, `(n_parts, n)`: of spaces that lie side by side in one matrix.
+def dot_spaces(
+    matrices: Sequence[FloatArray], queries: Sequence[FloatArray], pairs: Pairs, columns: Sequence[slice] = ()
+) -> Scores:
+    """Return the same in several spaces, `(n_spaces, n)`.
 
     Not by BLAS, which may add up a row in another order where it stands elsewhere.
+
+    Args:
+        matrices: of each space, `(n_rows, dim)`, or one in which they lie side by side.
+        queries: of each space, `(n_photos, dim)`.
+        pairs: photos and rows.
+        columns: of the one matrix, which are each space's.
     """
-    products = np.empty((len(parts), len(pairs)))
-    exact_queries = queries.astype(np.float64)
-    buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]))
-    for gathered, runs in _gathered(matrix, pairs, len(queries)):
-        exact = buffer[: len(gathered)]
-        exact[:] = gathered
-        for run in runs:
-            rows = run.rows(exact)
-            for columns, product in zip(parts, products, strict=True):
-                asked = exact_queries[run.photos, columns]
-                np.einsum("pij,pj->pi", rows[..., columns], asked, out=run.pairs(product))
+    products = np.empty((len(queries), len(pairs)))
+    spaces = list(
+        zip(
+            columns or (slice(None),) * len(matrices),
+            (query.astype(np.float64) for query in queries),
+            products,
+            strict=True,
+        )
+    )
+    blocks = _blocks(pairs, len(queries[0]))
+    for number, matrix in enumerate(matrices):
+        buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]))
+        for gathered, runs in _gathered(matrix, pairs, blocks):
+            exact = buffer[: len(gathered)]
+            exact[:] = gathered
+            for run in runs:
+                rows = run.rows(exact)
+                for part, query, product in spaces if columns else spaces[number : number + 1]:
+                    np.einsum("pij,pj->pi", rows[..., part], query[run.photos], out=run.pairs(product))
     return products
 
 
 def rough_products(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> FloatArray:
     """Return the products to float32 precision."""
     products = np.empty(len(pairs), dtype=np.float32)
-    for gathered, runs in _gathered(matrix, pairs, len(queries)):
+    for gathered, runs in _gathered(matrix, pairs, _blocks(pairs, len(queries))):
         for run in runs:
             # One row at a time: BLAS would share even this work between threads, which wait for each other longer.
             asked = queries[run.photos, None, :, None]
@@ -108,13 +124,15 @@ class _Run(NamedTuple):
         return gathered[self.offset : self.offset + n_photos * self.n].reshape(n_photos, self.n, -1)
 
 
-def _gathered(matrix: FloatArray, pairs: Pairs, n_photos: int) -> Iterator[tuple[FloatArray, list[_Run]]]:
+def _gathered(
+    matrix: FloatArray, pairs: Pairs, blocks: Sequence[Sequence[_Run]]
+) -> Iterator[tuple[FloatArray, Sequence[_Run]]]:
     """Yield rows of the matrix that are asked for, `(n, dim)`, for a moment, and whose they are.
 
     All use one piece of memory: to ask the system for new memory takes longer than to fill it.
     """
     buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]), dtype=np.float32)
-    for runs in _runs(pairs.starts(n_photos).tolist()):
+    for runs in blocks:
         last = runs[-1]
         rows = buffer[: last.offset + (last.photos.stop - last.photos.start) * last.n]
         at = slice(runs[0].first, runs[0].first + len(rows))
@@ -122,20 +140,20 @@ def _gathered(matrix: FloatArray, pairs: Pairs, n_photos: int) -> Iterator[tuple
         yield rows, runs
 
 
-def _runs(starts: list[int]) -> Iterator[list[_Run]]:
-    """Yield runs of photos that hold `_AT_ONCE` pairs at most, one after the other."""
+def _blocks(pairs: Pairs, n_photos: int) -> list[list[_Run]]:
+    """Return runs of photos that together hold `_AT_ONCE` pairs at most, block by block."""
+    blocks: list[list[_Run]] = []
     runs: list[_Run] = []
     used = 0
-    for photo, (start, end) in enumerate(pairwise(starts)):
+    for photo, (start, end) in enumerate(pairwise(pairs.starts(n_photos).tolist())):
         while start < end:
             n = min(end - start, _AT_ONCE)
             if used + n > _AT_ONCE:
-                yield runs
+                blocks.append(runs)
                 runs, used = [], 0
             if runs and runs[-1].n == n and runs[-1].photos.stop == photo:
                 runs[-1] = runs[-1]._replace(photos=slice(runs[-1].photos.start, photo + 1))
             else:
                 runs.append(_Run(slice(photo, photo + 1), start, n, used))
             start, used = start + n, used + n
-    if runs:
-        yield runs
+    return [*blocks, runs] if runs else blocks

@@ -21,6 +21,7 @@ from recognize.stages import (
     TextStage,
     anchor_product,
     check_choice,
+    mean_of,
     named_encoders,
     rank_photos,
     rankings,
@@ -64,10 +65,10 @@ def vr_rag_v1(
 
         def explain(at: IntArray) -> tuple[Scores, Stages]:
             by_encoder, s_i = text.by_encoder(pool[at]), anchors.exactly(of_pool[at])
-            s_c = by_encoder.mean(axis=0)
+            s_c = mean_of(by_encoder)
             return s_c + or_zero(s_i), {"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)}
 
-        rough = scores[0][pool.photos, pool.items] + or_zero(anchors.roughly(species))[np.cumsum(is_new) - 1]
+        rough = scores[0][pool.photos, pool.items] + or_zero(anchors.roughly(species))[is_new.cumsum() - 1]
         settled = settle(pool, rough, explain, n_shown=n_shown, heads_of=partial(_best_of_each, is_new))
         return rankings(
             settled,
@@ -110,11 +111,11 @@ def vr_rag_v2(
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     kept, blends, looks = knowledge.blended, knowledge.blends, knowledge.mean_anchors()
-    n_anchors = np.diff(knowledge.anchor_starts)
+    n_anchors = knowledge.anchor_counts
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
         asked = queries[photos]
-        text = TextStage((blends,), (np.concatenate(asked.text_image, axis=1),), (knowledge.blend_columns,))
+        text = TextStage((blends,), asked.text_image, knowledge.blend_columns)
         pool = find_pools(scores[0], m, text.mean)
         species = Pairs(pool.photos, kept[pool.items])
 
@@ -123,7 +124,7 @@ def vr_rag_v2(
 
         def explain(at: IntArray) -> tuple[Scores, Stages]:
             by_encoder, s_i = text.by_encoder(pool[at]), dot_pairs(looks, asked.visual, species[at])
-            s_c = by_encoder.mean(axis=0)
+            s_c = mean_of(by_encoder)
             seen = np.where(n_anchors[species.items[at]] > 0, s_i, np.nan)
             return total(s_c, s_i), {"text": s_c, "visual": seen, **named_encoders(knowledge, by_encoder)}
 
@@ -156,7 +157,7 @@ def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: 
 
         def explain(at: IntArray) -> tuple[Scores, Stages]:
             by_encoder = text.by_encoder(pool[at])
-            s_c = by_encoder.mean(axis=0)
+            s_c = mean_of(by_encoder)
             return s_c, {"text": s_c, **named_encoders(knowledge, by_encoder)}
 
         heads_of = partial(_best_of_each, of_pool.is_new())
@@ -209,7 +210,9 @@ def _best_of_each(is_new: NDArray[np.bool_], order: IntArray) -> IntArray:
         return np.empty(0, dtype=np.intp)
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
-    return np.sort(np.minimum.reduceat(places, np.flatnonzero(is_new)))
+    heads = np.minimum.reduceat(places, is_new.nonzero()[0])
+    heads.sort()
+    return heads
 
 
 def _count(photos: IntArray, n_photos: int) -> IntArray:

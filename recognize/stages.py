@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray, IntArray
 from recognize.exact import Settled
 from recognize.knowledge import Knowledge
-from recognize.pairs import Pairs, Scores, dot_pairs, dot_parts, rough_products
+from recognize.pairs import Pairs, Scores, dot_pairs, dot_spaces, rough_products
 from recognize.products import Product, score_blocks
 
 AnchorPooling = Literal["mean", "max", "centre"]
@@ -34,6 +35,8 @@ class Queries:
         return len(self.visual)
 
     def __getitem__(self, photos: slice) -> Queries:
+        if photos == slice(0, len(self)):
+            return self
         return Queries(text_image=tuple(query[photos] for query in self.text_image), visual=self.visual[photos])
 
 
@@ -59,20 +62,19 @@ class TextStage:
     """The text score of chunks for some photos: the mean over encoders of the raw cosine, exactly."""
 
     matrices: tuple[FloatArray, ...]
+    """`(n_rows, dim)` for each encoder, or one in which the encoders' columns lie side by side."""
     queries: tuple[FloatArray, ...]
-    """`(n_photos, dim)` for each matrix."""
-    columns: tuple[tuple[slice, ...], ...]
-    """Of each matrix, which are an encoder's."""
+    """`(n_photos, dim)` for each encoder."""
+    columns: tuple[slice, ...] = ()
+    """Of one matrix for all, which are each encoder's."""
 
     def by_encoder(self, rows: Pairs) -> Scores:
         """Return the cosines of some rows, `(n_encoders, n)`."""
-        sides = zip(self.matrices, self.queries, self.columns, strict=True)
-        return np.concatenate([dot_parts(matrix, queries, rows, columns) for matrix, queries, columns in sides])
+        return dot_spaces(self.matrices, self.queries, rows, self.columns)
 
     def mean(self, rows: Pairs) -> Scores:
         """Return the mean over encoders for some rows."""
-        mean: Scores = self.by_encoder(rows).mean(axis=0)
-        return mean
+        return mean_of(self.by_encoder(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class AnchorStage:
 
     def counts(self, species: IntArray) -> IntArray:
         """Return how many anchors of each species count."""
-        counts = self.knowledge.anchor_starts[species + 1] - self.knowledge.anchor_starts[species]
+        counts = self.knowledge.anchor_counts[species]
         return counts if self.limit is None else np.minimum(counts, self.limit)
 
     def roughly(self, species: Pairs) -> Scores:
@@ -126,20 +128,25 @@ class AnchorStage:
     def pooled(self, species: Pairs, cosines_of: Callable[[Pairs], NDArray[np.floating]]) -> Scores:
         """Return the score of each species from the cosines of anchor rows, NaN without anchors."""
         counts = self.counts(species.items)
-        pooled = np.full(len(species), np.nan)
-        has = counts > 0
-        if not has.any():
+        n_with = np.count_nonzero(counts)
+        if n_with < len(counts):
+            pooled = np.full(len(counts), np.nan)
+            if n_with:
+                has = counts > 0
+                pooled[has] = self._pooled(species[has], counts[has], cosines_of)
             return pooled
-        asked, counts = species[has], counts[has]
-        rows, firsts = rows_of(self.knowledge.anchor_starts, asked, counts)
+        return self._pooled(species, counts, cosines_of)
+
+    def _pooled(
+        self, species: Pairs, counts: IntArray, cosines_of: Callable[[Pairs], NDArray[np.floating]]
+    ) -> Scores:
+        """Return the same for species that all have anchors."""
+        rows, firsts = rows_of(self.knowledge.anchor_starts, species, counts)
         cosines = cosines_of(rows)
         if self.pooling == "max":
-            pooled[has] = np.maximum.reduceat(cosines, firsts)
-        else:
-            pooled[has] = np.add.reduceat(cosines, firsts) / counts
-            if self.pooling == "centre":
-                pooled[has] /= self._lengths(asked.items)
-        return pooled
+            return np.maximum.reduceat(cosines, firsts).astype(np.float64, copy=False)
+        pooled: Scores = np.add.reduceat(cosines, firsts) / counts
+        return pooled / self._lengths(species.items) if self.pooling == "centre" else pooled
 
     def _lengths(self, species: IntArray) -> Scores:
         """Return the lengths of the mean anchors, 1 for species without."""
@@ -155,9 +162,16 @@ def rows_of(starts: IntArray, species: Pairs, counts: IntArray) -> tuple[Pairs, 
         species: each with at least one row.
         counts: one for each.
     """
-    firsts = np.cumsum(counts) - counts
-    rows = np.repeat(starts[species.items] - firsts, counts) + np.arange(counts.sum())
-    return Pairs(np.repeat(species.photos, counts), rows), firsts
+    firsts = counts.cumsum() - counts
+    rows = (starts[species.items] - firsts).repeat(counts)
+    rows += np.arange(len(rows))
+    return Pairs(species.photos.repeat(counts), rows), firsts
+
+
+def mean_of(by_encoder: Scores) -> Scores:
+    """Return the mean over encoders of `(n_encoders, n)`."""
+    mean: Scores = np.add.reduce(by_encoder) / len(by_encoder)
+    return mean
 
 
 def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
@@ -195,7 +209,7 @@ def anchor_product(knowledge: Knowledge, queries: Queries) -> Product:
 def text_stage(knowledge: Knowledge, queries: Queries) -> TextStage:
     """Return the text stage of some photos."""
     matrices = tuple(table.vectors for table in knowledge.chunks)
-    return TextStage(matrices, queries.text_image, ((slice(None),),) * len(matrices))
+    return TextStage(matrices, queries.text_image)
 
 
 def named_encoders(knowledge: Knowledge, by_encoder: Scores) -> dict[str, Scores]:
@@ -223,20 +237,19 @@ def rankings(
         n_without: for each photo, how many species of its pool have no anchors.
     """
     scores = settled.scores[settled.heads]
-    starts = species.starts(n_photos)
-    of_shown = np.concatenate([[0], np.cumsum(np.minimum(np.diff(starts), n_shown))])
-    of_chunks = None if chunks is None else chunks.starts(n_photos)
-    found = []
-    for photo in range(n_photos):
-        part, shown = slice(*starts[photo : photo + 2]), slice(*of_shown[photo : photo + 2])
-        chunk_part = slice(0) if of_chunks is None else slice(*of_chunks[photo : photo + 2])
+    of_chunks = None if chunks is None else list(pairwise(chunks.starts(n_photos).tolist()))
+    without = [0] * n_photos if n_without is None else n_without.tolist()
+    found, first_shown = [], 0
+    for photo, (start, end) in enumerate(pairwise(species.starts(n_photos).tolist())):
+        shown = slice(first_shown, first_shown + min(end - start, n_shown))
+        first_shown = shown.stop
         found.append(
             Ranking(
-                species=species.items[part],
-                scores=scores[part],
+                species=species.items[start:end],
+                scores=scores[start:end],
                 stages={stage: values[shown] for stage, values in settled.stages.items()},
-                chunks=_NONE if chunks is None else chunks.items[chunk_part],
-                n_without_anchors=0 if n_without is None else int(n_without[photo]),
+                chunks=_NONE if chunks is None or of_chunks is None else chunks.items[slice(*of_chunks[photo])],
+                n_without_anchors=without[photo],
             )
         )
     return found

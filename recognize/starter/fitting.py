@@ -51,13 +51,13 @@ def stage_scores(knowledge: Knowledge, queries: Queries) -> FloatArray:
     chunk_scores = np.mean(rows, axis=0)
     for photo in range(n):
         np.maximum.at(text[photo], knowledge.chunk_owners, chunk_scores[photo])
-    samples = zip(queries.text_image, knowledge.chunk_sample, strict=True)
-    text_scaled = _scaled(text, np.mean([q.astype(np.float64) @ sample.T for q, sample in samples], axis=0))
-    text_scaled[:, np.diff(knowledge.chunk_starts) == 0] = 0
+    joined = np.concatenate(queries.text_image, axis=1).astype(np.float64) / len(queries.text_image)
+    text_scaled = _scaled(text, joined @ knowledge.chunk_sample.T)
+    text_scaled[:, knowledge.chunk_counts == 0] = 0
     lengths = knowledge.anchor_lengths
     looks = queries.visual @ knowledge.mean_anchors().T / np.where(lengths > 0, lengths, 1)
     look_scaled = _scaled(looks, queries.visual.astype(np.float64) @ knowledge.anchor_sample.T)
-    look_scaled[:, np.diff(knowledge.anchor_starts) == 0] = 0
+    look_scaled[:, knowledge.anchor_counts == 0] = 0
     out[:, is_known, 0] = text_scaled[:, is_known]
     out[:, is_known, 1] = look_scaled[:, is_known]
     if len(knowledge.known):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recognize.exact import DOUBT, find_pools, settle
-from recognize.pairs import Pairs, dot_pairs, dot_parts, rough_products
+from recognize.pairs import Pairs, dot_pairs, dot_spaces, rough_products
 
 
 def scores_in_clusters(rng, n_photos, n_rows, scale=1.0):
@@ -97,9 +97,12 @@ def test_products_of_pairs_are_those_of_each_photo_with_its_rows(counts):
     expected = (matrix.astype(np.float64)[pairs.items] * queries.astype(np.float64)[pairs.photos]).sum(axis=1)
     assert dot_pairs(matrix, queries, pairs) == pytest.approx(expected, rel=1e-12, abs=1e-13)
     assert rough_products(matrix, queries, pairs) == pytest.approx(expected, abs=1e-4)
-    first, rest = dot_parts(matrix, queries, pairs, (slice(0, 7), slice(7, 24)))
+    joined = (slice(0, 7), slice(7, 24))
+    first, rest = dot_spaces((matrix,), [queries[:, part] for part in joined], pairs, joined)
     assert first == pytest.approx(dot_pairs(matrix[:, :7], queries[:, :7], pairs), rel=1e-12, abs=1e-13)
     assert first + rest == pytest.approx(expected, rel=1e-12, abs=1e-13)
+    apart = dot_spaces([matrix[:, part] for part in joined], [queries[:, part] for part in joined], pairs)
+    assert apart.tolist() == [first.tolist(), rest.tolist()]
 
 
 def test_equal_rows_have_equal_products_to_the_last_bit():
