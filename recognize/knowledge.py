@@ -87,7 +87,7 @@ class Knowledge:
 
     @cached_property
     def chunk_sample(self) -> NDArray[np.float64]:
-        """Text vectors of evenly spread chunks, the encoders' side by side: what a photo's scores are measured against."""
+        """Vectors of evenly spread chunks, the encoders' side by side: what a photo's scores are measured against."""
         return np.concatenate([_sample(table) for table in self.chunks], axis=1)
 
     @cached_property
@@ -131,9 +131,10 @@ class Knowledge:
         """Return one visual vector a species: the mean of its first `limit` anchors, `(n_species, dim)`, else zero."""
         if limit is None or self._most_anchors <= limit:
             limit = None
-        if limit not in self._means:
-            self._means[limit] = _species_means(self.anchors, self.n_species, limit)
-        return self._means[limit]
+        means = self._means.get(limit)
+        if means is None:  # several threads may come here at once: each then makes the same
+            means = self._means[limit] = _species_means(self.anchors, self.n_species, limit)
+        return means
 
     @cached_property
     def anchor_lengths(self) -> NDArray[np.float64]:

@@ -26,9 +26,10 @@ Multiply = Callable[[FloatArray, FloatArray, FloatArray], None]
 
 _BLOCK: Final = 512  # photos in one product: in fewer, BLAS reads the matrices too often; 50 MB of scores
 _TERM: Final = 2_000_000  # scores of one encoder that wait to be added to those of the others
-_LARGE: Final = 2**34  # multiplications: a tenth of a second, as long as the trial; less is not worth it
+_LARGE: Final = 2**34  # multiplications: a fifth of a second, as long as the trial; less is not worth it
 _TRIAL: Final = (128, 1024, 768)  # photos, rows, dim
-_TRIAL_S: Final = 0.05  # longer than threads of a BLAS that have nothing to do keep a core busy
+_TRIAL_S: Final = 0.05
+_SPIN_S: Final = 0.1  # for so long, threads of OpenBLAS that have nothing to do may keep a core busy
 
 
 class Product(NamedTuple):
@@ -105,7 +106,7 @@ def multiply_by_onnx(queries: FloatArray, matrix: FloatArray, out: FloatArray) -
 
 
 def onnx_is_quicker() -> bool:
-    """Return which of the two is, by a trial of a tenth of a second on the first call.
+    """Return which of the two is, by a trial of a fifth of a second on the first call.
 
     NumPy can do everything that ONNX Runtime can: where that cannot be loaded, the answer is no.
     """
@@ -123,17 +124,17 @@ def _trial() -> bool:
     queries, matrix = (rng.standard_normal((n, dim), dtype=np.float32) for n in (n_photos, n_rows))
     out = np.empty((n_photos, n_rows), dtype=np.float32)
     try:
-        with_onnx = _seconds(partial(multiply_by_onnx, queries, matrix, out))
+        with_onnx = _seconds(partial(multiply_by_onnx, queries, matrix, out), _SPIN_S + _TRIAL_S)
     except Exception as error:  # onnxruntime has no base class of its errors
         _log.info("NumPy multiplies: ONNX Runtime cannot: %s", error)
         return False
-    return with_onnx < _seconds(partial(multiply_by_numpy, queries, matrix, out))
+    return with_onnx < _seconds(partial(multiply_by_numpy, queries, matrix, out), _TRIAL_S)
 
 
-def _seconds(run: Callable[[], object]) -> float:
+def _seconds(run: Callable[[], object], for_s: float) -> float:
     """Return the best of the runs of a short while, after one to warm up."""
     run()
-    best, end = float("inf"), time.perf_counter() + _TRIAL_S
+    best, end = float("inf"), time.perf_counter() + for_s
     while (start := time.perf_counter()) < end:
         run()
         best = min(best, time.perf_counter() - start)
@@ -145,7 +146,7 @@ def _session() -> Any:  # noqa: ANN401  # onnxruntime has no types
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = _n_threads()
+    options.intra_op_num_threads = n_threads()
     options.enable_cpu_mem_arena = False  # all memory is ours
     options.log_severity_level = 3
     # Threads that wait for work without sleeping would take the time of those that decode photos.
@@ -154,7 +155,7 @@ def _session() -> Any:  # noqa: ANN401  # onnxruntime has no types
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 
-def _n_threads() -> int:
+def n_threads() -> int:
     """Return how many threads to use: a core each, or fewer where the environment tells OpenBLAS so."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_DEFAULT_NUM_THREADS"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, Literal
@@ -14,13 +15,13 @@ from data.arrays import FloatArray, IntArray
 from recognize.exact import Settled
 from recognize.knowledge import Knowledge
 from recognize.pairs import Pairs, Scores, dot_pairs, dot_spaces, rough_products
-from recognize.products import Product, score_blocks
+from recognize.products import Product, n_threads, score_blocks
 
 AnchorPooling = Literal["mean", "max", "centre"]
 """A species' score: the mean or the best of its anchors' cosines, or the cosine to its anchors' mean direction."""
 N_SHOWN: Final = 10  # species of a photo whose score is given for every stage
 
-_RANKED: Final = 64  # photos ranked at once: their scores stay in the cache
+_RANKED: Final = 128  # photos ranked at once: with fewer, threads wait for each other's Python
 _SHORTEST: Final = 1e-9  # a mean anchor shorter than this is rounding: opposite anchors
 
 
@@ -137,9 +138,7 @@ class AnchorStage:
             return pooled
         return self._pooled(species, counts, cosines_of)
 
-    def _pooled(
-        self, species: Pairs, counts: IntArray, cosines_of: Callable[[Pairs], NDArray[np.floating]]
-    ) -> Scores:
+    def _pooled(self, species: Pairs, counts: IntArray, cosines_of: Callable[[Pairs], NDArray[np.floating]]) -> Scores:
         """Return the same for species that all have anchors."""
         rows, firsts = rows_of(self.knowledge.anchor_starts, species, counts)
         cosines = cosines_of(rows)
@@ -185,14 +184,24 @@ def rank_photos(
 ) -> list[Ranking]:
     """Return `rank(some photos, scores)` for all photos; `scores` holds an array with a row a photo for each product.
 
-    The scores are those of `score_blocks`, good to `DOUBT` / 2.
+    The scores are those of `score_blocks`, good to `DOUBT` / 2. Where there are many photos several threads rank.
     """
     rankings: list[Ranking] = []
-    for photos, blocks in score_blocks(n_photos, products):
-        for first in range(photos.start, photos.stop, _RANKED):
-            end = min(first + _RANKED, photos.stop)
-            at = slice(first - photos.start, end - photos.start)
-            rankings += rank(slice(first, end), [block[at] for block in blocks])
+    if n_photos <= _RANKED:
+        for photos, blocks in score_blocks(n_photos, products):
+            rankings += rank(photos, blocks)
+        return rankings
+
+    with ThreadPoolExecutor(n_threads()) as pool:
+        for photos, blocks in score_blocks(n_photos, products):
+
+            def rank_part(first: int, photos: slice = photos, blocks: list[FloatArray] = blocks) -> list[Ranking]:
+                part = slice(first, min(first + _RANKED, photos.stop))
+                at = slice(part.start - photos.start, part.stop - photos.start)
+                return rank(part, [block[at] for block in blocks])
+
+            for ranked in pool.map(rank_part, range(photos.start, photos.stop, _RANKED)):
+                rankings += ranked
     return rankings
 
 

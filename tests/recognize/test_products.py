@@ -236,4 +236,4 @@ def test_threads_are_as_many_as_cores_or_as_openblas_is_told(monkeypatch, variab
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
-    assert products._n_threads() == most
+    assert products.n_threads() == most

@@ -235,7 +235,7 @@ def default_preset(knowledge, queries):
 def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score, kind):
     knowledge, queries, _ = make("hundreds", kind, n_photos=520)
     together = score(knowledge, queries)
-    for i in (0, 1, 17, 63, 64, 299, 511, 512, 519):
+    for i in (0, 1, 17, 127, 128, 299, 511, 512, 519):
         one = Queries(text_image=tuple(q[i : i + 1] for q in queries.text_image), visual=queries.visual[i : i + 1])
         alone = score(knowledge, one)[0]
         assert alone.species.tolist() == together[i].species.tolist()
