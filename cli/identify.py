@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
+from click.core import ParameterSource
 
 from cli import identifying, options, output, reader_wiring, rows, species_lists, wiring
 from cli.progress import ProgressForm, counted
@@ -29,6 +30,7 @@ CHUNK_PRESETS = ("vr-rag-v1", "direct-rag")
 MOST_READ = 26  # of `recognize.reader`, likewise
 CHUNKS_READ = 10  # VR-RAG, section 6.1: k
 OFF_LIST_SHARE = 0.1  # of `recognize.species_lists`, likewise
+CALIBRATED = ("min_confidence", "absent_share")  # what only a calibration gives a meaning
 
 
 @click.command()
@@ -45,7 +47,7 @@ OFF_LIST_SHARE = 0.1  # of `recognize.species_lists`, likewise
     default=MIN_CONFIDENCE,
     show_default=True,
     metavar="CHANCE",
-    help="An answer less sure than this rolls up to genus, then family.",
+    help="An answer less sure than this rolls up to genus, then family; needs a calibration.",
 )
 @click.option(
     "--absent-share",
@@ -53,7 +55,7 @@ OFF_LIST_SHARE = 0.1  # of `recognize.species_lists`, likewise
     default=ABSENT_SHARE,
     show_default=True,
     metavar="SHARE",
-    help="How many of these photos may show a species that is not in it.",
+    help="How many of these photos may show a species that is not in it; needs a calibration.",
 )
 @click.option(
     "--species-list",
@@ -197,6 +199,11 @@ def identify(
             absent_share=absent_share,
             species_list=expected,
         )
+        given = [name for name in CALIBRATED if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+        if given and recognizer.calibration_id is None:
+            output.warn(identifying.uncalibrated_text(given, recognizer, store))
+        elif given and reader:
+            output.warn(f"{identifying.named(given)} only rows where the reader fails: its choices have no confidence")
         if recognizer.prior is not None and not quiet:
             output.note(species_lists.boost_text(recognizer.prior))
         reading: wiring.Reading = wiring.no_reading

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cli import output, rows
 from cli.parquet import ParquetTable
 from cli.resume import Lack, ResumableOutput
+from cli.starter import calibration_file
 from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
@@ -101,6 +102,27 @@ def sink_for(
         start_over=start_over,
         table=ParquetTable(file, rows.COLUMNS) if is_parquet else None,
     )
+
+
+def uncalibrated_text(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase) -> str:
+    """Return that options (by the names of their parameters) change nothing, why, and where they would."""
+    why = f"this knowledge base has no calibration for the preset {recognizer.preset}"
+    if recognizer.misfit:
+        why = f"the calibration of this knowledge base {recognizer.misfit}"
+    elif (store.layout.calibration / calibration_file("default")).is_file():
+        why += ", only for default"
+    return f"{named(given)} nothing, since no answer has a confidence: {why}"
+
+
+def named(given: Sequence[str]) -> str:
+    """Return options as they are written, by the names of their parameters, and that they change something.
+
+    Example:
+        >>> named(["min_confidence"]), named(["min_confidence", "absent_share"])
+        ('--min-confidence changes', '--min-confidence and --absent-share change')
+    """
+    options = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+    return f"{options} change{'s' if len(given) == 1 else ''}"
 
 
 def lack_of(row: Identification) -> Lack:

@@ -50,7 +50,7 @@ def summary(matched: MatchedList) -> str:
     text = f"{output.plural(n_here + n_absent, 'species', 'species')}, {n_here:,} of them in this knowledge base"
     text += f"; {output.plural(several, 'line')} for several species or hybrids" if several else ""
     if n_absent > MANY_ABSENT * (n_here + n_absent):
-        text += "; many are not in it: --absent-share says how many of the photos show one of these"
+        text += "; many are not in it: where answers have a confidence, --absent-share says how many photos show these"
     return text
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,23 @@ def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     drawn = {plate.taxon_id for plate in PLATES}
     taxa = [taxon for taxon in source.taxa() if taxon.taxon_id in drawn]
     kb.build(path, taxa, source, recognize.load_encoders("starter"), terms=source.terms())
+    return path
+
+
+@pytest.fixture(scope="session")
+def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the chances of the knowledge that ships, as if measured here; not to be written to."""
+    import kb
+    from data.starter.knowledge import read_bytes
+    from recognize.calibration import read_calibration, vocabulary_hash, write_calibration
+
+    path = tmp_path_factory.mktemp("calibrated") / "drawn.kb"
+    shutil.copytree(built_kb, path)
+    file = path / "calibration" / "default.json"
+    file.parent.mkdir()
+    file.write_bytes(read_bytes("calibration.json"))
+    with kb.open(path) as store:
+        write_calibration(file, replace(read_calibration(file), vocabulary=vocabulary_hash(store.taxon_ids)))
     return path
 
 

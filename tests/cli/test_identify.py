@@ -159,6 +159,18 @@ def test_without_a_calibration_nothing_is_rolled_up(cli: Any, built_kb: Path, dr
     ] * 4
 
 
+def test_what_needs_a_calibration_is_said_to_change_nothing_without_one(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
+    asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", "vr-rag-v1")
+    why = "since no answer has a confidence: this knowledge base has no calibration for the preset vr-rag-v1\n"
+    both = cli.call(*asked, "--absent-share", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
+    assert both.stderr == f"warning: --min-confidence and --absent-share change nothing, {why}"
+    one = cli.call(*asked, "--absent-share", "0.3", "--quiet", check=True)
+    assert one.stderr == f"warning: --absent-share changes nothing, {why}"
+    assert cli.call(*asked, "--quiet", check=True).stderr == ""
+
+
 def test_a_calibration_of_other_species_is_not_used_and_a_damaged_one_is_named(
     cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
 ) -> None:
@@ -172,6 +184,9 @@ def test_a_calibration_of_other_species_is_not_used_and_a_damaged_one_is_named(
     photo = drawings / f"{CARDINAL}.png"
     (row,) = parsed(cli.call("identify", photo, "--kb", other, "--format", "jsonl", check=True).stdout)
     assert (row["calibration"], row["answer"]["confidence"]) == (None, None)
+    said = cli.call("identify", photo, "--kb", other, "--min-confidence", "0.9", check=True).stderr
+    assert "--min-confidence changes nothing, since no answer has a confidence: the calibration of this" in said
+    assert "was made for other species than the knowledge base holds now" in said
     file.write_text("{}")
     outcome = cli.call("identify", photo, "--kb", other)
     assert outcome.exit_code == 1

@@ -59,6 +59,21 @@ def test_the_table_says_who_answered(cli: Any, built_kb: Path, drawings: Path, s
     assert re.search(r"^  .*, by the reader\n  reader: .*, agreement 1\.00: Its second look\.$", text, re.MULTILINE)
 
 
+def test_the_chance_that_an_answer_needs_is_said_to_count_only_where_the_reader_fails(
+    cli: Any, calibrated_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
+    asked = ("identify", drawings / "bubo-scandiacus.png", "--kb", calibrated_kb, "--min-confidence", "1", "--quiet")
+    assert cli.call(*asked, check=True).stderr == ""
+    warning = "warning: --min-confidence changes only rows where the reader fails: its choices have no confidence\n"
+    ranks = []
+    for script in (failing_at(1), second_of):
+        server.script = script
+        outcome = cli.call(*asked, "--reader", "--format", "jsonl")
+        assert outcome.stderr.startswith(warning)
+        ranks.append(json.loads(outcome.stdout)["answer"]["rank"])
+    assert ranks == ["none", "species"]
+
+
 def test_a_second_run_takes_the_replies_that_are_kept(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:

@@ -61,6 +61,15 @@ def test_what_is_asked_of_an_answer_decides_how_far_it_rolls_up(cli: Any, drawin
     assert {answer["confidence"] for answer in strict} == {None}
 
 
+def test_what_a_calibration_of_another_preset_cannot_do_is_said(cli: Any, drawings: Path, unpacked: Path) -> None:
+    home = {"FIELDMARK_HOME": str(unpacked)}
+    asked = ("identify", drawings / "bubo-scandiacus.png", "--absent-share", "0.5")
+    assert "--absent-share" not in cli.run(*asked, env=home, check=True).stderr
+    said = cli.run(*asked, "--preset", "vr-rag-v2", env=home, check=True).stderr
+    assert "--absent-share changes nothing" in said
+    assert "no calibration for the preset vr-rag-v2, only for default" in said
+
+
 def test_what_a_killed_unpacking_left_does_no_harm(cli: Any, unpacked: Path, isolated_environment: Path) -> None:
     cli.run("show", "Snowy Owl", env={"FIELDMARK_HOME": str(unpacked)}, check=True)
     (whole,) = (unpacked / "starter").glob("*.kb")
