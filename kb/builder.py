@@ -18,6 +18,7 @@ from data.errors import CostStop, SpaceMismatch
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
 from kb.additions import OwnSource
+from kb.beginning import begun_anew, taken_back_if_vain
 from kb.distilling.choosing import DistillerName, distiller_for
 from kb.distilling.distill import ExtractiveDistiller
 from kb.distilling.llm import ModelDistiller
@@ -32,7 +33,7 @@ from kb.stages.encode import encode
 from kb.stages.fetch import fetch
 from kb.stages.finish import finished
 from kb.stages.index import index
-from kb.stages.resolve import Located, resolve_taxa, resolve_terms
+from kb.stages.resolve import Located, located_pages, resolve_taxa, resolve_terms
 from kb.stages.run import AnyDistiller, BuildRun
 from kb.store import KnowledgeBase
 
@@ -60,7 +61,8 @@ def build(
 
     What is there already is not done again: a page whose revision is known is not fetched, a text that was encoded is
     not encoded. Killed at any moment and called again, it ends where an uninterrupted build would have. Called again
-    later, it takes in pages and revisions that are new.
+    later, it takes in pages and revisions that are new. A first build that fails before it has looked anything up
+    leaves no knowledge base; what one began that got no page is begun anew by a build from another source.
 
     Args:
         path: the folder; made if need be.
@@ -104,11 +106,11 @@ def build(
     layout.claim()
     started = time.monotonic()
     stopped: CostStop | None = None
-    with writer_lock(layout.lock):
+    with writer_lock(layout.lock), taken_back_if_vain(layout):
         info = begin(layout, source, encoders)
         ledger = Ledger(layout.ledger)
         try:
-            info = collections_at(layout, info, ledger, chroma)
+            info = collections_at(layout, begun_anew(layout, info, ledger, source), ledger, chroma)
             run = BuildRun(
                 layout=layout,
                 info=info,
@@ -121,11 +123,12 @@ def build(
             )
             stages = STAGES if only is None else (only,)
             _open_run(ledger, stages)
-            note_origin(ledger, source)
             if "resolve" in stages:
                 chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])
                 resolve_taxa(run, source.locate(taxa) if located is None else located, selection=chosen, limit=limit)
                 resolve_terms(run, terms)
+            if located_pages(run):  # an update asks those alone that gave something
+                note_origin(ledger, source)
             try:
                 run_stages(run, stages)
                 ledger.drop_fact("building")
