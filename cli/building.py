@@ -232,7 +232,6 @@ def _from_starter(order: BuildOrder, spaces: Sequence[str]) -> Choice:
 
 def _taxa(order: BuildOrder, checklist: TaxonSource) -> tuple[list[Taxon], Sequence[LeftOut]]:
     """Return the species that a file of names or the taxa, or both, choose, and the names that the checklist lacks."""
-    from kb.reasons import NOT_ASKED_FOR
     from kb.selection import read_names, select
 
     if order.names is None:
@@ -241,9 +240,7 @@ def _taxa(order: BuildOrder, checklist: TaxonSource) -> tuple[list[Taxon], Seque
         return list(chosen.values()), ()
     names = read_names(order.names, checklist)
     below = _below(order, checklist)
-    taxa = [taxon for taxon in names.taxa if below is None or taxon.taxon_id in below]
-    beside = [taxon for taxon in names.taxa if below is not None and taxon.taxon_id not in below]
-    return taxa, [*names.left_out, *(LeftOut(name=taxon.scientific_name, reason=NOT_ASKED_FOR) for taxon in beside)]
+    return [taxon for taxon in names.taxa if below is None or taxon.taxon_id in below], names.left_out
 
 
 def _below(order: BuildOrder, checklist: TaxonSource) -> frozenset[str] | None:
@@ -256,7 +253,7 @@ def _below(order: BuildOrder, checklist: TaxonSource) -> frozenset[str] | None:
 
 
 def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: TaxonSource) -> Iterator[Located]:
-    """Yield the page of each taxon, then the pages of a small wiki that are no taxon's, each with the reason."""
+    """Yield the page of each taxon, then the pages of a small wiki that are no species', each with the reason."""
     yield from wiki.locate(taxa)
     yield from _as_located(wiki.unclaimed(checklist))
 
@@ -268,15 +265,12 @@ def _as_located(left_out: Iterable[LeftOut]) -> Iterator[Located]:
 def _matched(
     wiki: WikipediaSource, titles: Sequence[str], checklist: TaxonSource, *, below: frozenset[str] | None
 ) -> Iterator[Located]:
-    from kb.reasons import NOT_ASKED_FOR
-
+    """Yield what each title stands for, but for species that are not below the taxa: nobody asked for those."""
     for title, match in wiki.match_titles(titles, checklist):
         if isinstance(match, LeftOut):
             yield title, match
         elif below is None or match[0].taxon_id in below:
             yield match
-        else:
-            yield title, LeftOut(name=title, reason=NOT_ASKED_FOR)
 
 
 def _requests(source: ArticleSource) -> int | None:

@@ -73,7 +73,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
             for stage in ("resolve", "fetch")
         )
         ledger.set_left_out((item.name, item.reason, item.detail) for item in missing)
-        # By the page's name too: an earlier build for other taxa may have said that nobody asked for it.
+        # By the page's name too: an earlier look-up may have said that it is no species'.
         ledger.drop_left_out(name for taxon, page in found for name in (taxon.scientific_name, page.title))
         ledger.set_fact(key, "done")
 

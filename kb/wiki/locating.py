@@ -31,7 +31,7 @@ class Locator:
     def __init__(self, pages: WikiPages) -> None:
         self._pages = pages
         self._listed: dict[str, WikiPage] = {}
-        self._claimed: set[str] = set()
+        self._claimed: dict[str, str] = {}  # title -> taxon_id
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
         """Yield for each taxon its page or why it has none; bodies are not fetched.
@@ -52,14 +52,21 @@ class Locator:
     def unclaimed(self, checklist: TaxonSource) -> list[LeftOut]:
         """Return the articles of a wiki that `locate` listed and joined to no taxon, each with why.
 
-        Empty for a wiki that is too large to be listed. A species of the checklist that was not among the taxa of
-        `locate` is "not asked for".
+        Empty for a wiki that is too large to be listed. A species that was not among the taxa of `locate` is not left
+        out: nobody asked for it.
         """
-        return [
-            LeftOut(name=page.title, reason=_reason_for(page, checklist))
-            for page in self._listed.values()
-            if page.title not in self._claimed
-        ]
+        taken = {taxon_id: title for title, taxon_id in self._claimed.items()}
+        found = []
+        for page in self._listed.values():
+            if page.title in self._claimed:
+                continue
+            taxon = None if page.clues.is_disambiguation else _species_on(page, checklist)
+            if taxon is None:
+                found.append(LeftOut(name=page.title, reason=_reason_for(page, checklist)))
+            elif taxon.taxon_id in taken:
+                detail = f"as {taken[taxon.taxon_id]}"
+                found.append(LeftOut(name=page.title, reason=reasons.DUPLICATE, detail=detail))
+        return found
 
     def match_titles(
         self, titles: Sequence[str], checklist: TaxonSource
@@ -127,7 +134,7 @@ class Locator:
         ]
         found = assign(taxa, candidates(taxa, pages))
         self._listed |= {page.title: page for page in pages}
-        self._claimed |= {page.title for page in found.values() if isinstance(page, WikiPage)}
+        self._claimed |= {page.title: taxa[i].taxon_id for i, page in found.items() if isinstance(page, WikiPage)}
         return found
 
     def _find_by_asking(self, taxa: Sequence[Taxon]) -> dict[int, WikiPage | LeftOut]:
@@ -181,11 +188,9 @@ def _species_on(page: WikiPage, checklist: TaxonSource) -> Taxon | None:
 
 
 def _reason_for(page: WikiPage, checklist: TaxonSource) -> str:
-    """Return why a page that exists is not taken in."""
+    """Return why a page that is about no species is not taken in."""
     if page.clues.is_disambiguation:
         return reasons.DISAMBIGUATION
-    if _species_on(page, checklist) is not None:
-        return reasons.NOT_ASKED_FOR
     known = checklist.find(without_qualifier(page.title))
     if (known is not None and known.rank != "species") or page.title.startswith(("List of ", "Lists of ")):
         return reasons.NOT_A_SPECIES

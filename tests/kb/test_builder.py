@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import recognize
 from data.contracts import Encoders
 from data.errors import KnowledgeBaseLocked, SourceUnavailable, SpaceMismatch, UsageError
 from data.files import writer_lock
-from data.records import LeftOut, Progress, Term
+from data.records import Progress, Term
+from kb.ledger import Ledger
 from tests.pages import PageSource, body_of, made_up_taxa
 
 
@@ -278,14 +280,15 @@ def test_a_second_source_is_not_asked_for_the_pages_of_the_first(tmp_path: Path,
     assert (status.species, status.left_out, other.n_bodies) == (5, {}, 1)
 
 
-def test_what_nobody_asked_for_is_off_that_list_once_somebody_does(tmp_path: Path, encoders: Encoders) -> None:
-    owl, wren = made_up_taxa(2)
-    source = PageSource()
-    beside = LeftOut(name=wren.common_name, reason="not asked for")
-    located = [*source.locate([owl]), (beside.name, beside)]
-    status = kb.build(tmp_path / "a.kb", [], source, encoders, located=located, selection="owls")
-    assert status.left_out == {"not asked for": 1}
-    assert kb.build(tmp_path / "a.kb", [owl, wren], source, encoders).left_out == {}
+def test_what_nobody_asked_for_is_off_the_list_of_an_earlier_version_after_any_stage(
+    tmp_path: Path, encoders: Encoders
+) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(1), PageSource(), encoders)
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
+        ledger.set_left_out([("Wren", "not asked for", ""), ("Kea", "disambiguation", "")])
+    status = kb.build(path, made_up_taxa(1), PageSource(), encoders, only="index")
+    assert status.left_out == {"disambiguation": 1}
 
 
 def test_a_term_left_out_late_is_counted_as_a_term(tmp_path: Path, encoders: Encoders) -> None:

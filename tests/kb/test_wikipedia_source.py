@@ -240,6 +240,14 @@ def test_the_odd_wikis_birds_are_joined_and_its_namesakes_are_not(odd_wiki: str)
     assert all(isinstance(body, FetchedPage) for body in bodies)
 
 
+def test_species_that_nobody_asked_for_are_not_among_the_pages_left_over(odd_wiki: str) -> None:
+    asked = [taxon for taxon in birds() if taxon.scientific_name not in list(ODD_BIRDS)[1:]]
+    few, all_of_them = WikipediaSource(odd_wiki, contact=None), WikipediaSource(odd_wiki, contact=None)
+    assert titles_of(list(few.locate(asked))).keys() == {next(iter(ODD_BIRDS))}
+    assert titles_of(list(all_of_them.locate(birds()))) == ODD_BIRDS
+    assert few.unclaimed(CHECKLIST) == all_of_them.unclaimed(CHECKLIST) != []
+
+
 @pytest.mark.parametrize("name", ["Merlin", "Kea", "Great Indian Bustard", "Common Starling", "Eurasian Goshawk"])
 def test_one_bird_of_the_odd_wiki_is_found_too(odd_wiki: str, name: str) -> None:
     source = WikipediaSource(odd_wiki, contact=None)
