@@ -161,7 +161,7 @@ def identify(
     candidates are those that it was shown.
 
     With --species-list the listed species get a boost, and no species is ruled out. Scores and answer are shown with
-    the list and without it.
+    the list and without it. stderr says where the list went against sure answers, or does not fit the photos.
 
     Higher scores are better; none is a probability. text: how well the photo fits the description. visual: how much it
     looks like the species' anchors, its pictures in the knowledge base; at most 1. text_part, visual_part:
@@ -204,8 +204,13 @@ def identify(
             output.warn(identifying.uncalibrated_text(given, recognizer, store))
         elif given and reader:
             output.warn(f"{identifying.named(given)} only rows where the reader fails: its choices have no confidence")
-        if recognizer.prior is not None and not quiet:
-            output.note(species_lists.boost_text(recognizer.prior))
+        listed: frozenset[str] = frozenset()
+        if recognizer.prior is not None and expected is not None:
+            if not quiet:
+                output.note(species_lists.boost_text(recognizer.prior))
+            for warning in species_lists.few_warnings(recognizer.prior):
+                output.warn(warning)
+            listed = species_lists.names(store, expected)
         reading: wiring.Reading = wiring.no_reading
         parameters = identifying.parameters_of(store, recognizer)
         if reader:
@@ -242,6 +247,7 @@ def identify(
         # Bars and rows would tear each other up on one terminal.
         is_shown = progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
         made = reading(recognizer.identify(todo))
+        facts: Counter[species_lists.Fact] = Counter()
         for row in counted(made, len(todo), "photos", quiet=quiet or not is_shown, form=progress, failed=_has_failed):
             why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and sink_form == "table" else ""
             if cards is not None:
@@ -250,6 +256,11 @@ def identify(
             sink.add(row.image, rows.lines(sink_form, row, why=why), ok=not _has_failed(row), lacks=lack)
             n_failed += _has_failed(row)
             lacks[lack] += 1
+            facts.update(species_lists.facts_of(row, listed))
+    if facts["changed"] and not quiet:
+        output.note(species_lists.changed_text(facts))
+    for warning in species_lists.changed_warnings(facts, off_list_share):
+        output.warn(warning)
     if n_failed == len(found):
         raise NothingReadable(f"none of {output.plural(n_failed, 'photo')} could be read")
     if n_failed:

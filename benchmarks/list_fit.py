@@ -1,0 +1,84 @@
+"""Whether sure photos tell that a species list does not fit, and what the share that they advise gives.
+
+    python -m benchmarks.list_fit --data ../shared/birds
+
+The hidden half of the starter protocol, asked of the knowledge that ships as `kb identify --species-list` asks. Lists
+are those of `benchmarks.species_lists`, and five common birds of European gardens and lakes. Of the photos that are
+sure without a list, the share whose species is not on it is what `kb identify` advises; all are asked again with that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import kb
+from benchmarks.species_lists import LISTS, PAIRS, PHOTOS, short
+from cli import species_lists, wiring
+from cli.config import resolve
+from cli.starter import starter_knowledge
+from kb.store import KnowledgeBase
+from recognize import SpeciesList, load_encoders
+from recognize.species_lists import OFF_LIST_SHARE
+from recognize.starter.protocol import Photo, read_collection
+
+FIVE = ("Ardea cinerea", "Anas platyrhynchos", "Buteo buteo", "Parus major", "Erithacus rubecula")
+
+
+def asked(
+    store: KnowledgeBase, folder: Path, photos: Sequence[Photo], listed: set[str], share: float | None
+) -> tuple[float, Counter[species_lists.Fact]]:
+    """Return how many photos get the right first species, and what the list did; no share is no list."""
+    taxon_ids = frozenset(taxon.taxon_id for taxon in store.taxa() if taxon.scientific_name in listed)
+    recognizer = wiring.recognizer(
+        store, preset="default", n=1, min_confidence=0.5, absent_share=0.2,
+        species_list=None if share is None else SpeciesList(taxon_ids=taxon_ids, off_list_share=share),
+    )  # fmt: skip
+    facts: Counter[species_lists.Fact] = Counter()
+    n_right = 0
+    for photo, row in zip(photos, recognizer.identify([folder / photo.path for photo in photos]), strict=True):
+        n_right += row.candidates[0].scientific_name == photo.species
+        facts.update(species_lists.facts_of(row, listed))
+    return n_right / len(photos), facts
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    folder = parser.parse_args().data
+    collection = read_collection(folder)
+    hidden = [collection.photos[i] for i in collection.hidden]
+    lists = {
+        name: {photo.species for photo in collection.photos if photo.source == source} for name, source in LISTS.items()
+    }
+    cases = [
+        (place, name, [photo for photo in hidden if photo.source in PHOTOS[place]], lists[name])
+        for place, name in PAIRS
+    ]
+    lines = [
+        "| photos | list | n | not on it | sure | sure, not on it | sure, changed | top-1 without | "
+        "share .1 | share advised | with that |",
+        "|---" * 11 + "|",
+    ]
+    with kb.open(starter_knowledge(resolve().home, load_encoders("starter"))) as store:
+        for place, name, photos, listed in [*cases, ("all", "five birds", hidden, set(FIVE))]:
+            without, _ = asked(store, folder, photos, listed, None)
+            first, facts = asked(store, folder, photos, listed, OFF_LIST_SHARE)
+            off = sum(photo.species not in listed for photo in photos) / len(photos)
+            advised = min(species_lists.MOST_OFF, round(facts["sure off"] / facts["sure"], 2))
+            is_advised = any("does not fit" in text for text in species_lists.changed_warnings(facts, OFF_LIST_SHARE))
+            again = short(asked(store, folder, photos, listed, advised)[0]) if is_advised else ""
+            lines.append(
+                f"| {place} | {name} | {len(photos)} | {short(off)} | {facts['sure']} | {facts['sure off']} | "
+                f"{facts['sure changed']} | {short(without)} | {short(first)} | "
+                f"{short(advised) if is_advised else ''} | {again} |"
+            )
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
