@@ -16,6 +16,7 @@
     │   └── NothingReadable           no item of a batch could be read
     ├── SourceError                6  a wiki or another provider failed
     │   ├── SourceUnavailable       * down, slow, 5xx
+    │   │   ├── NothingListens      * the connection was refused
     │   │   └── ReplyLost           * a model was asked, and no whole reply came
     │   ├── RateLimited             * 429, or a database lag that does not end
     │   ├── MalformedAnswer           something else than the promised format
@@ -142,6 +143,10 @@ class SourceUnavailable(SourceError):
     """The provider is down, too slow, or answers 5xx."""
 
     retryable = True
+
+
+class NothingListens(SourceUnavailable):
+    """The connection was refused: at the provider's address nothing runs, not yet or not any more."""
 
 
 class ReplyLost(SourceUnavailable):

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 from data.contracts import ChatModel
-from data.errors import MalformedAnswer, RateLimited, SourceError
+from data.errors import MalformedAnswer, NothingListens, RateLimited, SourceError
 from data.records import ChatReply, ChatRequest
 
 
@@ -17,11 +17,13 @@ class ChatPatience:
     """How often and how long to try again; times in seconds.
 
     A wish to come back later than in `longest_wait_s` ends the trying. Nonsense (HTML for JSON, an empty reply) is
-    asked for `tries_at_nonsense` times: a proxy may have sent it, but a server that always does is none.
+    asked for `tries_at_nonsense` times: a proxy may have sent it, but a server that always does is none. An address
+    that refuses connections, and did nothing else so far, has `tries_at_first`: most likely nobody started the server.
     """
 
     tries: int = 6
     tries_at_nonsense: int = 3
+    tries_at_first: int = 2
     first_wait_s: float = 0.5
     longest_wait_s: float = 90.0
 
@@ -38,6 +40,7 @@ class RetryingChat:
         self._inner = inner
         self._patience = patience or ChatPatience()
         self._not_before = 0.0
+        self._is_there = False
         self.n_retries = 0
         """How many tries were made beyond the first ones."""
 
@@ -58,9 +61,10 @@ class RetryingChat:
                 # A little apart, so that those who waited do not all come back in the same instant.
                 await asyncio.sleep(left_s + random.uniform(0, min(0.5, left_s / 4)))
             try:
-                return await self._inner.reply(request)
+                reply = await self._inner.reply(request)
             except SourceError as error:
                 n_failed += 1
+                self._is_there = self._is_there or not isinstance(error, NothingListens)
                 wait_s = self._wait_s(error, n_failed)
                 if wait_s is None:
                     # One failure may be told to many, who asked the same at once.
@@ -68,12 +72,17 @@ class RetryingChat:
                         error.args = (f"{error.args[0]} (tried {n_failed} times)", *error.args[1:])
                     raise
                 self.n_retries += 1
+            else:
+                self._is_there = True
+                return reply
             await asyncio.sleep(wait_s)
 
     def _wait_s(self, error: SourceError, n_failed: int) -> float | None:
         """Return how long to wait before the next try, or None to give up."""
         patience = self._patience
         tries = patience.tries_at_nonsense if isinstance(error, MalformedAnswer) else patience.tries
+        if isinstance(error, NothingListens) and not self._is_there:
+            tries = min(tries, patience.tries_at_first)
         if not (error.retryable or isinstance(error, MalformedAnswer)) or n_failed >= tries:
             return None
         wish_s = error.retry_after_s if isinstance(error, RateLimited) else None

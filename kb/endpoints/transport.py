@@ -10,6 +10,7 @@ from data.background import in_background, wait_for
 from data.errors import (
     FieldmarkError,
     MalformedAnswer,
+    NothingListens,
     ParameterNotTaken,
     ReplyLost,
     SourceError,
@@ -94,7 +95,10 @@ class Transport:
             failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout_s:g} s")
         except openai.APIConnectionError as error:
             cause = type(error.__cause__).__name__
-            if cause in _NOT_SENT:
+            if _is_refused(error):
+                hint = "nothing listens there: start the server, or correct base_url"
+                failure = NothingListens(f"{where}: cannot be reached (connection refused)", hint=hint)
+            elif cause in _NOT_SENT:
                 failure = SourceUnavailable(f"{where}: cannot be reached ({cause})")
             else:
                 failure = ReplyLost(f"{where}: the connection was cut ({cause})")
@@ -115,6 +119,16 @@ def _client(endpoint: Endpoint, key: str) -> AsyncOpenAI:
         default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
         http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
     )
+
+
+def _is_refused(error: BaseException | None) -> bool:
+    """Return whether a refused connection is behind an error of the SDK; of several addresses one is enough."""
+    while error is not None:
+        group = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+        if isinstance(error, ConnectionRefusedError) or any(isinstance(each, ConnectionRefusedError) for each in group):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _parsed(where: str, content: str, *, key: str) -> object:

@@ -37,6 +37,7 @@ EXIT_CODES = {
     errors.PageNotFound("x"): 6,
     errors.TooManyUnscored("x"): 6,
     errors.Refused("x"): 6,
+    errors.NothingListens("x"): 6,
     errors.ReplyLost("x"): 6,
     errors.ParameterNotTaken("x", "seed"): 6,
     errors.NotCached("x"): 3,

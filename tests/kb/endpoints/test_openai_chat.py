@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from data.errors import (
     ConfigError,
     MalformedAnswer,
     MissingRequirement,
+    NothingListens,
     RateLimited,
     Refused,
     ReplyLost,
@@ -299,6 +301,37 @@ def test_what_will_not_pass_is_given_up_after_as_many_tries_as_are_worth_it(reac
         with pytest.raises(SourceError):
             wait_for(RetryingChat(chat, ChatPatience(first_wait_s=0.01, tries=4)).reply(request()))
         assert server.n_calls == n
+
+
+@pytest.fixture
+def silent_url() -> Iterator[str]:
+    """An address whose port is taken, so that nobody else gets it, and where nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+
+
+def test_an_endpoint_where_nothing_listens_is_given_up_after_the_second_try(silent_url: str) -> None:
+    with OpenAIChat(Endpoint(model="m", base_url=silent_url)) as chat:
+        retrying = RetryingChat(chat, QUICK)
+        for _ in range(2):
+            with pytest.raises(
+                NothingListens, match=r"cannot be reached \(connection refused\) \(tried 2 times\)"
+            ) as caught:
+                wait_for(retrying.reply(request()))
+            assert "base_url" in (caught.value.hint or "")
+        assert retrying.n_retries == 2
+
+
+@pytest.mark.parametrize("first", [Status(status=400, headers={"connection": "close"}), Cut()])
+def test_an_endpoint_that_was_there_is_given_time_to_come_back(first: Reaction) -> None:
+    with OpenAIServer(first) as server:
+        chat = OpenAIChat(Endpoint(model="m", base_url=server.base_url))
+        retrying = RetryingChat(chat, QUICK)
+        with pytest.raises(SourceError):
+            wait_for(retrying.reply(request()))
+    with chat, pytest.raises(NothingListens, match="tried 6 times"):
+        wait_for(retrying.reply(request()))
 
 
 def test_retry_after_is_obeyed_by_all_requests() -> None:
