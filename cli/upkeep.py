@@ -39,17 +39,24 @@ def updated(
     own.
 
     Raises:
-        UsageError: if there is no record of a source, or none of the kinds asked for.
+        UsageError: if there is no record of a source, none of the kinds asked for, or only what ships with Fieldmark.
     """
     import kb
 
     path = wiring.named(settings)
     with kb.open(path) as store:
-        known, profile = store.origins(), store.info.profile
+        known, profile, is_empty = store.origins(), store.info.profile, not store.taxon_ids
     chosen = [origin for origin in known.values() if not order.kinds or origin["kind"] in order.kinds]
+    if not known and is_empty:
+        raise UsageError(f"{path} holds no species yet, so there is nothing to update", hint="kb build takes some in")
     if not chosen:
         wanted = f"no source of kind {', '.join(order.kinds)}" if known else "no record of where its pages came from"
         raise UsageError(f"{path} has {wanted}", hint="run the kb build that made it once more")
+    if all(origin["kind"] == "starter" for origin in chosen):
+        raise UsageError(
+            f"{path} holds knowledge that ships with Fieldmark: there is no wiki or folder to update it from",
+            hint="build one of your own, which kb update keeps up: kb build --taxon Aves --kb birds.kb",
+        )
     encoders = wiring.load_encoders(profile)
     own = replace(settings, distiller=None)
     with ExitStack() as stack:

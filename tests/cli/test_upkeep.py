@@ -61,6 +61,23 @@ def test_a_knowledge_base_of_no_such_source_ends_with_2(cli: Any, folder_kb: str
     assert "no source of kind wikipedia" in outcome.stderr
 
 
+def test_knowledge_that_ships_is_said_to_have_nothing_to_update_from(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("update", "--kb", built_kb)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "knowledge that ships with Fieldmark" in outcome.stderr
+    assert "kb build --taxon Aves" in outcome.stderr
+    assert "starter/" not in outcome.stderr, "a digest tells nobody anything"
+
+
+def test_a_knowledge_base_of_nothing_has_nothing_to_update(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "birds" / "Garden gnome").mkdir(parents=True)
+    built = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--kb", "a.kb")
+    assert built.exit_code == 5
+    outcome = cli.call("update", "--kb", "a.kb")
+    assert outcome.exit_code == 2
+    assert "a.kb holds no species yet" in outcome.stderr
+
+
 def test_a_species_of_ones_own_is_shown_searched_and_removed(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "admiral.txt").write_text(TEXT)
     outcome = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
