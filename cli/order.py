@@ -49,6 +49,9 @@ class BuildOrder:
             raise UsageError("--source folder: names no folder", hint="--source folder:DIR")
         choices = {"--list": self.list_page, "--category": self.category, "--names": self.names}
         given = [option for option, value in choices.items() if value is not None]
+        for option in given:
+            if choices[option] == "":
+                raise UsageError(f"{option} is empty", hint="give the name of a page or category of the wiki")
         if len(given) > 1:
             raise UsageError(f"{' and '.join(given)} contradict each other: each chooses the pages", hint="give one")
         if kind != "wikipedia":

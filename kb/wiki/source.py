@@ -8,7 +8,7 @@ from concurrent.futures import Future, as_completed
 from functools import cache
 
 from data.contracts import AnchorBatch, TaxonSource
-from data.errors import MissingContact, PageNotFound, SourceError
+from data.errors import BadInput, MissingContact, PageNotFound, SourceError
 from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.taxa import epithet_stem, load_checklist
@@ -125,23 +125,32 @@ class WikipediaSource:
         """Return the titles of the articles that a list page links to, in its order, red links too.
 
         Raises:
-            PageNotFound: if there is no such page.
+            BadInput: if there is no such page.
         """
         try:
             html = self.client.parse_page(page)["text"]
         except PageNotFound as error:
-            raise PageNotFound(f"{self.client.host} has no page {page!r}", hint="the page of --list") from error
+            raise BadInput(
+                f"{self.client.host} has no page {page!r}",
+                hint="--list expects the exact title of a page there that links to species, such as 'List of owls'",
+            ) from error
         return links_in_list(html, self._pages.site)
 
     def titles_in_category(self, category: str) -> list[str]:
         """Return the titles of the articles in a category (with or without `Category:`) and in those below it.
 
         Raises:
-            PageNotFound: if it has no members.
+            BadInput: if it has no members.
         """
-        titles = self._pages.members(category, depth=CATEGORY_DEPTH)
+        try:
+            titles = self._pages.members(category, depth=CATEGORY_DEPTH)
+        except PageNotFound:  # no category can have that name
+            titles = []
         if not titles:
-            raise PageNotFound(f"{self.client.host} has no article in the category {category!r}")
+            raise BadInput(
+                f"{self.client.host} has no article in the category {category!r}",
+                hint="--category expects the exact name of a category there, such as 'Owls'",
+            )
         return titles
 
     # --- bodies ------------------------------------------------------------------------------------------------

@@ -179,10 +179,15 @@ class TestAgainstARealWiki:
         report = fields(cli.run(*plan, check=True).stdout)
         assert int(report["pages found"]) > 100
 
-    def test_a_list_that_does_not_exist_ends_with_6(self, cli: Any, wiki_api_url: str) -> None:
-        outcome = cli.run("build", "--list", "List of unicorns", "--api-url", wiki_api_url, "--kb", "x.kb")
-        assert outcome.exit_code == 6
-        assert "has no page 'List of unicorns'" in outcome.stderr
+    @pytest.mark.parametrize("option", ["--list", "--category"])
+    def test_a_list_or_category_that_does_not_exist_ends_with_5(
+        self, cli: Any, wiki_api_url: str, option: str, tmp_path: Path
+    ) -> None:
+        outcome = cli.run("build", option, "Unicorns", "--api-url", wiki_api_url, "--kb", "x.kb")
+        assert outcome.exit_code == 5
+        assert "'Unicorns'" in outcome.stderr
+        assert f"hint: {option} expects the exact" in outcome.stderr
+        assert list(tmp_path.iterdir()) == []
 
     def test_a_file_of_names_chooses_and_its_strangers_are_counted(
         self, cli: Any, wiki_api_url: str, shared: Path, tmp_path: Path

@@ -16,6 +16,8 @@ from data.errors import UsageError
         ({}, "nothing says what to build"),
         ({"list_page": "L", "category": "C"}, "--list and --category contradict each other"),
         ({"category": "C", "names": Path("n.csv")}, "--category and --names contradict each other"),
+        ({"list_page": ""}, "--list is empty"),
+        ({"category": ""}, "--category is empty"),
         ({"source": "starter", "list_page": "L"}, "--list belongs to a wiki"),
         ({"source": "starter", "names": Path("n.csv")}, "--names belongs to a wiki or a folder"),
         ({"source": "starter", "has_api_url": True}, "--api-url belongs to a wiki"),

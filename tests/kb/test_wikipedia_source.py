@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from data.contracts import AnchorBatch
-from data.errors import MissingContact, PageNotFound, SourceUnavailable
+from data.errors import BadInput, MissingContact, SourceUnavailable
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.taxa import load_checklist
 from kb.wiki.retry import Patience
@@ -281,10 +282,11 @@ def test_a_category_is_read_with_those_below_it(odd_wiki: str) -> None:
     source = WikipediaSource(odd_wiki, contact=None)
     assert source.titles_in_category("Animals") == ["Common toad", "Gray Heron", "Kea (parrot)"]
     assert source.titles_in_category("Category:odd birds") == ["Gray Heron", "Kea (parrot)"]
-    with pytest.raises(PageNotFound, match="no article in the category 'None such'"):
-        source.titles_in_category("None such")
-    with pytest.raises(PageNotFound, match="has no page 'None such'"):
-        source.titles_in_list("None such")
+    for name in ("None such", "a|b"):
+        with pytest.raises(BadInput, match=re.escape(f"no article in the category {name!r}")):
+            source.titles_in_category(name)
+        with pytest.raises(BadInput, match=re.escape(f"has no page {name!r}")):
+            source.titles_in_list(name)
 
 
 def test_terms_are_found_by_title_redirect_and_search_and_by_nothing_else(odd_wiki: str) -> None:
