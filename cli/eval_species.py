@@ -51,9 +51,9 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
     help="Where the file names of LIST.json start; without it the list's own folder.",
 )  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="So many photos, evenly spread over the dataset.")
-@click.option(
-    "--keep-leaks", is_flag=True, help="Measure photos too that are anchors of the knowledge base, or nearly."
-)
+@click.option("--keep-leaks", is_flag=True,
+    help="Measure photos too that are anchors of the knowledge base, or that the encoders were trained on.",
+)  # fmt: skip
 @click.option("--reader", is_flag=True,
     help="Also have the model of [llm.vision] choose among the candidates, for each way of ranking.",
 )  # fmt: skip
@@ -114,7 +114,8 @@ def species(
 
     The dataset is a folder with one folder a species (under train and test, or not), CUB_200_2011, or iNaturalist
     2021's val.json or train.json, of which the birds are taken. Labels, scientific or English, are brought to species;
-    what did not match is reported and left out, and so are photos that are anchors, or nearly.
+    what did not match is reported and left out, and so are photos that are anchors, or that the encoders were trained
+    on (of the starter's this is known), or nearly.
     A folder with photos.csv and descriptions.jsonl is asked by the protocol of docs/results.md: for the photos that the
     starter pair was not trained on.
 

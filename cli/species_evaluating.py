@@ -82,6 +82,8 @@ class Report:
     leaks: dict[str, int]
     """Way of looking -> photos that it found to be anchors, or nearly; one photo may be found in several ways."""
     leaks_kept: bool
+    n_trained: int
+    """Photos that the encoders were trained on, or nearly, as far as these can tell."""
     n_anchors: dict[str, int]
     """Name of an anchor set -> its photos that could be read."""
     readers: ReaderEvaluation | None = None
@@ -172,7 +174,7 @@ def evaluated(
         NothingReadable: if there are no such photos.
         CostStop: if the reader could cost more than it may; its replies are kept.
     """
-    from recognize.encoded import encode_photos, find_leaks, find_leaks_among
+    from recognize.encoded import encode_photos, find_leaks, find_leaks_among, find_trained
     from recognize.species_evaluation import AnchorSet, compare_setups
 
     encoders = wiring.load_encoders(store.info.profile)
@@ -198,12 +200,13 @@ def evaluated(
     )
     for anchor_set in sets.values():
         leaks |= find_leaks_among(photos, anchor_set.photos)
-    measured = photos if order.keep_leaks else photos.only(~leaks.any)
+    trained = find_trained(photos, encoders)
+    measured = photos if order.keep_leaks else photos.only(~(leaks.any | trained))
     if not len(measured):
         raise NothingReadable(
             f"none of {output.plural(len(given.photos), 'photo')} is left: {len(photos.errors):,} cannot be read, "
-            f"{int(leaks.any.sum()):,} are anchors or nearly",
-            hint=None if not leaks.any.any() else "--keep-leaks measures these too",
+            f"{int(leaks.any.sum()):,} are anchors or nearly, on {int(trained.sum()):,} the encoders were trained",
+            hint="--keep-leaks measures these too" if leaks.any.any() or trained.any() else None,
         )
     labels_of = [given.labels[at] for at in measured.positions]
     setups = _setups(order, len(encoders.text_image))
@@ -251,6 +254,7 @@ def evaluated(
             "near by embedding": int(leaks.near_vector.sum()),
         },
         leaks_kept=order.keep_leaks,
+        n_trained=int(trained.sum()),
         n_anchors={name: len(anchor_set.photos) for name, anchor_set in sets.items()},
         readers=readers,
     )
@@ -276,6 +280,10 @@ def warnings(report: Report) -> Iterator[str]:
         are = "photo is an anchor" if report.n_leaks == 1 else "photos are anchors"
         whose = "" if report.n_anchors else " of the knowledge base"
         yield f"{report.n_leaks:,} {are}{whose}, or nearly ({ways}): {done}"
+    if report.n_trained:
+        done = "measured all the same, so figures are too high" if report.leaks_kept else "left out"
+        are = "photo is one" if report.n_trained == 1 else "photos are among those"
+        yield f"{report.n_trained:,} {are} that the encoders were trained on, or nearly: {done}"
     if report.unreadable:
         first = next(iter(report.unreadable.items()))
         yield f"{output.plural(len(report.unreadable), 'photo')} could not be read; the first is {first[0]}: {first[1]}"

@@ -42,6 +42,7 @@ def payload(report: Report) -> dict[str, object]:
             "asked": len(given.photos),
             "unreadable": report.unreadable,
             "leaks": {"n": report.n_leaks, "kept": report.leaks_kept, **report.leaks},
+            "trained_on": report.n_trained,
             "anchors": report.n_anchors,
         },
         "unmatched": [to_json(name) for name in given.unmatched],

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from data.arrays import FloatArray, IntArray
 from data.records import (
     Anchor,
@@ -70,6 +73,14 @@ class TrainedOnSpecies(Protocol):
 
     def prototypes(self) -> tuple[tuple[str, ...], FloatArray]:
         """Return the scientific names and a float32 unit row for each, in the encoder's own space."""
+
+
+@runtime_checkable
+class TrainedOnPhotos(Protocol):
+    """What an image encoder may offer besides: by what to tell the photos it was trained on, which measure nothing."""
+
+    def photo_hashes(self) -> NDArray[np.uint64]:
+        """Return the perceptual hash of each of these photos, as `recognize.leaks.picture_hash` makes it."""
 
 
 @runtime_checkable

@@ -12,9 +12,9 @@ import numpy as np
 from PIL.Image import Image
 
 from data.arrays import FloatArray, IntArray
-from data.contracts import Encoders
+from data.contracts import Encoders, TrainedOnPhotos
 from data.files import sha256_hex
-from recognize.leaks import Hashes, Leaks, hash_pictures, near_duplicates, near_vectors, picture_hash
+from recognize.leaks import Flags, Hashes, Leaks, hash_pictures, near_duplicates, near_vectors, picture_hash
 from recognize.photos import Decoded, decode_in_batches
 from recognize.stages import Queries
 
@@ -143,6 +143,16 @@ def find_leaks_among(photos: EncodedPhotos, anchors: EncodedPhotos) -> Leaks:
         near_hash=near_duplicates(photos.hashes, anchors.hashes),
         near_vector=near_vectors(photos.queries.visual, anchors.queries.visual),
     )
+
+
+def find_trained(photos: EncodedPhotos, encoders: Encoders) -> Flags:
+    """Return which photos the encoders were trained on, or nearly, where these can tell."""
+    known = [
+        encoder.photo_hashes()
+        for encoder in (*encoders.text_image, encoders.visual)
+        if isinstance(encoder, TrainedOnPhotos)
+    ]
+    return near_duplicates(photos.hashes, np.concatenate([np.empty(0, dtype=np.uint64), *known]))
 
 
 def _pictures(batch: Sequence[Decoded]) -> list[Image]:

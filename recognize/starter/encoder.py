@@ -10,6 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from data.arrays import FloatArray
 from data.contracts import Encoders
 from recognize.starter.heads import Heads, read_heads
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 TOWER_FILE: Final = "tower.onnx"
 HEADS_FILE: Final = "heads.npz"
+PHOTOS_FILE: Final = "photos.npy"
+"""The perceptual hashes of the photos that heads and prototypes were trained on, ascending."""
 PREPROCESSING: Final = f"squeeze-{IMAGE_PX}-bicubic"
 
 
@@ -97,6 +102,11 @@ class StarterLook:
     def prototypes(self) -> tuple[tuple[str, ...], FloatArray]:
         """Return the scientific names of the trained species and a unit row for each, where its photos lie."""
         return self.weights.heads.species, self.weights.heads.prototypes
+
+    def photo_hashes(self) -> NDArray[np.uint64]:
+        """Return the perceptual hash of each photo that the weights were trained on."""
+        hashes: NDArray[np.uint64] = np.load(self.weights.folder / PHOTOS_FILE)
+        return hashes
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import torch
 
 from data.arrays import FloatArray, IntArray
 from recognize.starter.backbone import load_backbone
-from recognize.starter.encoder import HEADS_FILE, TOWER_FILE
+from recognize.starter.encoder import HEADS_FILE, PHOTOS_FILE, TOWER_FILE
 from recognize.starter.export import write_tower
 from recognize.starter.heads import write_heads
 from recognize.starter.look import train_look, tune_look
@@ -75,6 +75,7 @@ def train_model(
         WEIGHTS.mkdir(exist_ok=True)
         write_tower(backbone, WEIGHTS / TOWER_FILE)
         (WEIGHTS / HEADS_FILE).write_bytes((work / f"{name}.heads.npz").read_bytes())
+        np.save(WEIGHTS / PHOTOS_FILE, np.sort(collection.hashes[photos]))
     np.save(work / f"{name}.features.npy", features[0])
 
 

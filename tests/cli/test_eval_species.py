@@ -332,6 +332,41 @@ def test_anchors_of_the_wiki_are_told_by_a_collection_alone(cli: Any, built_kb: 
     assert (outcome.exit_code, "only a collection tells which those are" in outcome.stderr) == (2, True)
 
 
+def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
+    cli: Any, built_kb: Path, shared: Path, tmp_path: Path
+) -> None:
+    from PIL import Image
+
+    from recognize.starter.protocol import read_collection
+
+    collection = read_collection(shared / "birds")
+    name = "Cardinalis cardinalis"
+    mine = [i for i, photo in enumerate(collection.photos) if photo.species == name]
+    new = sorted(set(mine) & set(collection.hidden.tolist()))
+    trained = sorted(set(mine) & set(collection.anchors("three").tolist()))
+    assert (len(new) > 1, len(trained)) == (True, 3)
+    folder = tmp_path / "birds" / name
+    folder.mkdir(parents=True)
+    for i in (*new, *trained):
+        with Image.open(collection.folder / collection.photos[i].path) as picture:
+            small = picture.convert("RGB").resize((picture.width * 3 // 4, picture.height * 3 // 4))
+        small.save(folder / f"{i}.jpg", quality=80)
+    asked = ("birds", "--kb", built_kb, "--preset", "default", "--vocabulary", "open")
+    found = measured(cli, *asked)
+    assert (found["n"], found["photos"]["trained_on"], found["photos"]["leaks"]["n"]) == (len(new), 3, 0)
+    kept = cli.call("eval", "species", *asked, "--keep-leaks", *FAST, check=True)
+    assert (
+        "warning: 3 photos are among those that the encoders were trained on, or nearly: measured all the"
+        in kept.stderr
+    )
+    for i in new:
+        (folder / f"{i}.jpg").unlink()
+    none_left = cli.call("eval", "species", *asked, *FAST)
+    assert none_left.exit_code == 5
+    assert "0 are anchors or nearly, on 3 the encoders were trained" in none_left.stderr
+    assert "hint: --keep-leaks measures these too" in none_left.stderr
+
+
 def test_the_shared_collection_is_split_as_its_protocol_says(shared: Path) -> None:
     """The counts of docs/results.md; no test photo is an anchor, and no anchor's species lacks a label."""
     from cli.species_datasets import read_dataset

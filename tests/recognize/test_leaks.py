@@ -9,8 +9,9 @@ from PIL import Image, ImageEnhance, ImageOps
 from data.arrays import as_unit_rows
 from data.files import sha256_hex
 from recognize import load_encoders
-from recognize.encoded import encode_photos, find_leaks
+from recognize.encoded import EncodedPhotos, encode_photos, find_leaks, find_trained
 from recognize.leaks import HASH_BITS, NEAR_COSINE, Leaks, near_duplicates, near_vectors, picture_hash
+from recognize.stages import Queries
 
 
 def scene(seed):
@@ -49,6 +50,19 @@ def test_the_hash_survives_scaling_and_tells_pictures_apart():
 def test_what_the_hash_finds_of_changed_copies_and_what_it_does_not(change, is_found):
     """As the docs say; a hash that found the last two as well would be a better one."""
     assert [bits_between(scene(seed), change(scene(seed))) <= HASH_BITS for seed in range(5)] == [is_found] * 5
+
+
+@pytest.mark.parametrize(("profile", "found"), [("starter", [True, False]), ("plain", [False, False])])
+def test_only_encoders_that_can_tell_find_what_they_were_trained_on(profile, found):
+    encoders = load_encoders(profile)
+    known = load_encoders("starter").visual.photo_hashes()
+    hashes = np.array([known[7] ^ np.uint64(0b1111), known[7] ^ np.uint64(0b11111)])
+    empty = np.empty((2, 0), dtype=np.float32)
+    queries = Queries(text_image=(empty,), visual=empty)
+    photos = EncodedPhotos(positions=np.arange(2), queries=queries, hashes=hashes, digests=("", ""), errors={})
+    nearest = [min(int(value ^ each).bit_count() for each in known) for value in hashes]
+    assert nearest == [HASH_BITS, HASH_BITS + 1]
+    assert find_trained(photos, encoders).tolist() == found
 
 
 def test_vectors_are_near_from_the_threshold_on():

@@ -29,6 +29,12 @@ def test_the_files_are_as_small_as_promised():
     assert (folder / HEADS_FILE).stat().st_size <= 10e6
 
 
+def test_a_hash_ships_for_each_photo_trained_on(encoders):
+    hashes = encoders.visual.photo_hashes()
+    assert (hashes.dtype, len(hashes)) == (np.uint64, 4_478), "as the model card says"
+    assert (hashes[1:] >= hashes[:-1]).all()
+
+
 def test_the_heads_are_read_in_half_a_second():
     fastest = min(_seconds(lambda: Weights().heads) for _ in range(3))
     assert fastest < 0.5
