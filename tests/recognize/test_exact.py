@@ -12,11 +12,11 @@ def scores_in_clusters(rng, n_photos, n_rows, scale=1.0):
     centres = rng.choice(np.linspace(-0.25, 0.25, 9), size=(n_photos, n_rows))
     exact = centres + rng.integers(-3, 4, size=centres.shape) * DOUBT / 20
     off = rng.uniform(-0.45, 0.45, size=exact.shape) * DOUBT / 4  # half of what is in doubt at scores of a quarter
-    return scale * exact, (scale * (exact + off)).astype(np.float32)
+    return scale * exact, (scale * exact + max(scale, 1.0) * off).astype(np.float32)  # and of less
 
 
 @pytest.mark.parametrize("m", [1, 3, 40, 299, 300, 400])
-@pytest.mark.parametrize("scale", [1.0, 4.0])
+@pytest.mark.parametrize("scale", [0.02, 1.0, 4.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_pool_is_of_the_best_exact_scores_and_of_equal_ones_of_the_first_rows(m, seed, scale):
     exact, rough = scores_in_clusters(np.random.default_rng(seed), 5, 300, scale)
@@ -24,6 +24,30 @@ def test_a_pool_is_of_the_best_exact_scores_and_of_equal_ones_of_the_first_rows(
     best = np.sort(np.argsort(-np.round(exact, 12), axis=1, kind="stable")[:, :m], axis=1)
     assert pool.photos.tolist() == np.repeat(np.arange(5), best.shape[1]).tolist()
     assert pool.items.tolist() == best.ravel().tolist()
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 30, 100])
+@pytest.mark.parametrize("n_rows", [101, 640, 4003])
+def test_a_pool_misses_none_of_scores_that_are_all_different(m, n_rows):
+    rough = np.random.default_rng(m).standard_normal((20, n_rows)).astype(np.float32)
+    pool = find_pools(rough, m, lambda pairs: rough[pairs.photos, pairs.items].astype(np.float64))
+    best = np.sort(np.argsort(-rough, axis=1, kind="stable")[:, :m], axis=1)
+    assert pool.photos.tolist() == np.repeat(np.arange(20), m).tolist()
+    assert pool.items.tolist() == best.ravel().tolist()
+
+
+@pytest.mark.parametrize("n_good", [1, 3, 9])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_in_doubt_at_the_end_of_a_pool_is_told_by_the_best_score(n_good, seed):
+    """Sums that cancel were as large on their way as those that do not, and rounded as much."""
+    rng, m = np.random.default_rng(seed), 10
+    exact = 0.1 + rng.integers(-3, 4, size=(5, 300)) * DOUBT / 20
+    best = rng.permuted(np.arange(300)[None].repeat(5, 0), axis=1)[:, :n_good]
+    np.put_along_axis(exact, best, np.array([1.0, *[0.2] * (n_good - 1)])[None].repeat(5, 0), axis=1)
+    rough = (exact + rng.uniform(-0.45, 0.45, size=exact.shape) * DOUBT).astype(np.float32)
+    pool = find_pools(rough, m, lambda pairs: exact[pairs.photos, pairs.items])
+    expected = np.sort(np.argsort(-np.round(exact, 12), axis=1, kind="stable")[:, :m], axis=1)
+    assert pool.items.tolist() == expected.ravel().tolist()
 
 
 def test_a_pool_of_scores_far_apart_asks_for_no_exact_score():
@@ -36,7 +60,7 @@ def test_a_pool_of_scores_far_apart_asks_for_no_exact_score():
 
 
 @pytest.mark.parametrize("counts", [[4, 4, 4], [1, 60, 0, 7], [0, 0, 5], [0]])
-@pytest.mark.parametrize("scale", [1.0, 4.0])
+@pytest.mark.parametrize("scale", [0.02, 1.0, 4.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_settle_in_the_order_of_exact_scores_photo_by_photo(counts, seed, scale):
     exact, rough = (scores[0] for scores in scores_in_clusters(np.random.default_rng(seed), 1, sum(counts), scale))

@@ -80,7 +80,7 @@ V2_CASES = [(shape, kind) for shape in ("one or two", "no anchors", "one species
 
 
 def make(shape, kind, *, seed=0, n_photos=3):
-    n_species, (low_c, high_c), (low_a, high_a), n_encoders = SHAPES[shape]
+    n_species, (low_c, high_c), (low_a, high_a), n_encoders = SHAPES.get(shape, shape)
     rng, vectors = np.random.default_rng(seed), KINDS[kind]
     chunk_owners = np.repeat(np.arange(n_species), rng.integers(low_c, high_c + 1, n_species))
     anchor_owners = np.repeat(np.arange(n_species), rng.integers(low_a, high_a + 1, n_species))
@@ -153,11 +153,35 @@ def test_default_ranks_as_the_loops_do(shape, kind, pooling, m):
         assert ranking.scores == pytest.approx(scores, abs=1e-2 if kind == "alike" else 1e-5)
 
 
+@pytest.mark.parametrize("alike", ["text", "visual"])
+def test_a_stage_in_which_all_rows_are_equal_says_nothing(alike):
+    """Their scores differ by the rounding of their mean, which must not be stretched to a deviation."""
+    knowledge, queries, _ = make("one chunk, three anchors", "random")
+    for rows in knowledge.chunks if alike == "text" else (knowledge.anchors,):
+        rows.vectors[:] = rows.vectors[:1]
+    for ranking in default(knowledge, queries, weights=FusionWeights(text=1.0, visual=1.0)):
+        other = "visual" if alike == "text" else "text"
+        assert ranking.stages[f"{alike}_part"].tolist() == [0.0] * 10
+        assert ranking.scores[:10].tolist() == ranking.stages[f"{other}_part"].round(12).tolist()
+
+
 def test_v1_takes_only_the_first_three_anchors():
     knowledge, queries, _ = make("one encoder", "random")
     few = vr_rag_v1(knowledge, queries, max_anchors=1)
     more = vr_rag_v1(knowledge, queries, max_anchors=3)
     assert any(a.scores.tolist() != b.scores.tolist() for a, b in zip(few, more, strict=True))
+
+
+def test_a_mean_is_of_the_first_anchors_whatever_was_asked_for_before():
+    shape = (12, (1, 1), (0, 4), 1)
+    for limits in ((None, 3, 1, 4, 9), (1, 3, 4, None)):
+        knowledge = make(shape, "random")[0]
+        for limit in limits:
+            means = knowledge.mean_anchors(limit)
+            for species, mean in enumerate(means):
+                own = knowledge.anchors.vectors[knowledge.anchors.owners == species][:limit]
+                assert mean == pytest.approx(own.mean(axis=0) if len(own) else np.zeros(10), abs=1e-6)
+            assert knowledge.mean_anchors(limit) is means
 
 
 def test_a_species_without_anchors_scores_its_text_alone_in_v1():

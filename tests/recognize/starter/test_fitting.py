@@ -24,14 +24,16 @@ def world():
     known = np.arange(0, 40, 3)
     knowledge = Knowledge(
         n_species=40,
-        names=("a",),
-        chunks=(VectorTable(ids=tuple(f"c{i}" for i in told), owners=told, vectors=rows(len(told))),),
+        names=("a", "b"),
+        chunks=tuple(
+            VectorTable(ids=tuple(f"c{i}" for i in told), owners=told, vectors=rows(len(told))) for _ in range(2)
+        ),
         anchors=VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=rows(60)),
-        images=(VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=rows(60)),),
+        images=tuple(VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=rows(60)) for _ in range(2)),
         known=known,
         prototypes=rows(len(known)),
     )
-    return knowledge, Queries(text_image=(rows(12),), visual=rows(12))
+    return knowledge, Queries(text_image=(rows(12), rows(12)), visual=rows(12))
 
 
 def test_the_stage_scores_times_the_weights_are_the_default_preset_s_scores(world):
