@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recognize.species_evaluation import Setup, SpeciesEvaluation
 
 N_NAMED = 10  # of what did not match, in tables and warnings
+NAMES_HINT = "labels are to be scientific or English names of species; `kb taxa --file FILE` shows what names stand for"
 KB = "kb"  # the anchors of the knowledge base
 
 
@@ -127,24 +128,25 @@ def asked(order: Order, known: Sequence[str]) -> Asked:
     held = frozenset(known)
     matched = [(photo, taxon_of[photo.label]) for photo in found if photo.label in taxon_of]
     kept = [(photo, taxon.taxon_id) for photo, taxon in matched if taxon.taxon_id in held]
+    absent = tuple(sorted({taxon.scientific_name for taxon in taxon_of.values() if taxon.taxon_id not in held}))
+    n_unmatched, n_absent = len(found) - len(matched), len(matched) - len(kept)
     if not kept:
-        names = ", ".join(labels[:3])
+        why = "; ".join(_left_out(reconciled.unmatched, n_unmatched, absent, n_absent, rest=""))
         raise NothingReadable(
-            f"no photo of {order.dataset} has a species of the knowledge base ({len(matched):,} of {len(found):,} "
-            f"labels are species' names; the first labels are {names})"
+            f"no photo of {order.dataset} has a species of the knowledge base: {output.steady(why)}",
+            hint=NAMES_HINT if reconciled.unmatched else "--kb chooses a knowledge base that holds them",
         )
     if order.limit is not None and order.limit < len(kept):
         kept = [kept[i * len(kept) // order.limit] for i in range(order.limit)]
-    absent = {taxon.scientific_name for taxon in taxon_of.values() if taxon.taxon_id not in held}
     return Asked(
         kind=dataset.kind,
         n_photos=len(found),
         photos=tuple(photo for photo, _ in kept),
         labels=tuple(label for _, label in kept),
         unmatched=reconciled.unmatched,
-        absent=tuple(sorted(absent)),
-        n_unmatched=len(found) - len(matched),
-        n_absent=sum(taxon.taxon_id not in held for _, taxon in matched),
+        absent=absent,
+        n_unmatched=n_unmatched,
+        n_absent=n_absent,
         anchors={
             name: tuple((photo, covered[photo.label]) for photo in dataset.anchors[name] if photo.label in covered)
             for name in order.anchors
@@ -263,17 +265,12 @@ def evaluated(
 def warnings(report: Report) -> Iterator[str]:
     """Yield what was left out, and what makes figures doubtful."""
     given = report.asked
+    lines = list(
+        _left_out(given.unmatched, given.n_unmatched, given.absent, given.n_absent, rest=" (--format json has all)")
+    )
     if given.unmatched:
-        names = _few([_named(name) for name in given.unmatched])
-        yield (
-            f"{output.plural(len(given.unmatched), 'label')} ({output.plural(given.n_unmatched, 'photo')}) matched no "
-            f"species: {names}"
-        )
-    if given.absent:
-        yield (
-            f"{output.plural(len(given.absent), 'species', 'species')} ({output.plural(given.n_absent, 'photo')}) not "
-            f"in the knowledge base: {_few(given.absent)}"
-        )
+        lines[0] += f"; {NAMES_HINT}"
+    yield from lines
     if report.n_leaks:
         done = "measured all the same" if report.leaks_kept else "left out"
         ways = ", ".join(f"{n:,} {way}" for way, n in report.leaks.items())
@@ -287,6 +284,23 @@ def warnings(report: Report) -> Iterator[str]:
     if report.unreadable:
         first = next(iter(report.unreadable.items()))
         yield f"{output.plural(len(report.unreadable), 'photo')} could not be read; the first is {first[0]}: {first[1]}"
+
+
+def _left_out(
+    unmatched: Sequence[UnmatchedName], n_unmatched: int, absent: Sequence[str], n_absent: int, *, rest: str
+) -> Iterator[str]:
+    """Yield which labels are no species, and which species are not in the knowledge base; `rest` says where all are."""
+    if unmatched:
+        names = _few([_named(name) for name in unmatched], rest)
+        yield (
+            f"{output.plural(len(unmatched), 'label')} ({output.plural(n_unmatched, 'photo')}) matched no species: "
+            f"{names}"
+        )
+    if absent:
+        yield (
+            f"{output.plural(len(absent), 'species', 'species')} ({output.plural(n_absent, 'photo')}) not in the "
+            f"knowledge base: {_few(absent, rest)}"
+        )
 
 
 def _setups(order: Order, n_encoders: int) -> list[Setup]:
@@ -325,6 +339,6 @@ def _named(name: UnmatchedName) -> str:
     return f"{name.name} ({name.why}{like})"
 
 
-def _few(names: Sequence[str]) -> str:
-    rest = len(names) - N_NAMED
-    return "; ".join(names[:N_NAMED]) + (f"; and {rest:,} more (--format json has all)" if rest > 0 else "")
+def _few(names: Sequence[str], rest: str) -> str:
+    n = len(names) - N_NAMED
+    return "; ".join(names[:N_NAMED]) + (f"; and {n:,} more{rest}" if n > 0 else "")

@@ -224,9 +224,39 @@ def test_what_contradicts_itself_or_leaves_nothing_is_refused(
     assert cli.call("eval", "species", folders, "--photos", tmp_path, "--kb", built_kb).exit_code == 2
     split = cli.call("eval", "species", folders, "--split", "train", "--kb", built_kb)
     assert (split.exit_code, "no photo of the split 'train'" in split.stderr) == (5, True)
-    draw(OWL, tmp_path / "odd" / "no bird at all" / "1.png")
-    odd = cli.call("eval", "species", "odd", "--kb", built_kb)
-    assert (odd.exit_code, "the first labels are no bird at all" in odd.stderr) == (5, True)
+
+
+def test_labels_that_are_no_species_are_named_with_what_to_do(
+    cli: Any, built_kb: Path, folders: Path, tmp_path: Path
+) -> None:
+    for number in range(10, 22):
+        for photo in ("1.png", "2.png"):
+            draw(OWL, tmp_path / "odd" / f"class {number}" / photo)
+    none = cli.call("eval", "species", "odd", "--kb", built_kb)
+    assert none.exit_code == 5
+    named = "; ".join(f"class {number} (unknown)" for number in range(10, 20))
+    assert none.stderr.splitlines() == [
+        "error: no photo of odd has a species of the knowledge base: 12 labels (24 photos) matched no species: "
+        f"{named}; and 2 more",
+        "hint: labels are to be scientific or English names of species; `kb taxa --file FILE` shows what names stand "
+        "for",
+    ]
+    shutil.move(tmp_path / "odd" / "class 10", folders / "class 10")
+    asked = ("--kb", built_kb, "--preset", "text-only", "--keep-leaks", *FAST)
+    some = cli.call("eval", "species", folders, *asked, check=True)
+    assert "warning: 2 labels (3 photos) matched no species: " in some.stderr
+    assert "class 10 (unknown); labels are to be scientific or English names of species" in some.stderr
+
+
+def test_species_that_the_knowledge_base_does_not_hold_are_named(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    draw(OWL, tmp_path / "far" / "Struthio camelus" / "1.png")
+    none = cli.call("eval", "species", "far", "--kb", built_kb)
+    assert none.exit_code == 5
+    assert none.stderr.splitlines() == [
+        "error: no photo of far has a species of the knowledge base: 1 species (1 photo) not in the knowledge base: "
+        "Struthio camelus",
+        "hint: --kb chooses a knowledge base that holds them",
+    ]
 
 
 def test_a_warning_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
