@@ -27,7 +27,6 @@ from kb.ledger import Ledger, fingerprint
 from kb.moving import collections_at
 from kb.origins import note_origin
 from kb.publishing import publishing
-from kb.reasons import NOT_ASKED_FOR
 from kb.stages.anchor import anchor
 from kb.stages.distil import FACT, distil
 from kb.stages.encode import encode
@@ -152,7 +151,7 @@ def _open_run(ledger: Ledger, stages: Sequence[Stage]) -> None:
             ledger.drop_facts("resolved:")
         ledger.set_fact("building", ", ".join(stages))
         # Earlier versions counted what nobody had asked for.
-        ledger.drop_left_out([name for name, reason, _ in ledger.left_out() if reason == NOT_ASKED_FOR])
+        ledger.drop_left_out([name for name, reason, _ in ledger.left_out() if reason == "not asked for"])
 
 
 def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:

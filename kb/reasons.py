@@ -1,4 +1,4 @@
-"""The fixed words in which a build says why something was left out; `kb status` counts them."""
+"""The fixed words in which a build says why something was left out, or what a species lacks; `kb status` counts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ DUPLICATE: Final = "duplicate page"
 NOT_IN_TAXONOMY: Final = "not in the taxonomy"
 NOT_A_BIRD: Final = "not a bird"
 NOT_A_SPECIES: Final = "not a species"
-NOT_ASKED_FOR: Final = "not asked for"
 REMOVED: Final = "removed by the user"
+
+# Species that are in, with less than others have.
+NO_SUMMARY: Final = "no-summary"
+WHOLE_ARTICLE: Final = "whole-article"
+NO_ANCHORS: Final = "no-anchors"
 
 # Photos that are not taken as anchors.
 NOT_A_PHOTO: Final = "not a photo"

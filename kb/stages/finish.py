@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from data.codec import loads
 from data.records import SpeciesEntry, Taxon
+from kb import reasons
 from kb.additions import Addition, additions, joined_anchors, joined_summary
 from kb.distilling.chunk import pack_chunks
 from kb.rows import Subject
@@ -43,11 +44,11 @@ def _species(
     summary, anchors = joined_summary(addition, output.summary), joined_anchors(addition, photos.anchors)
     marks = []
     if summary is None:
-        marks.append("no-summary")
+        marks.append(reasons.NO_SUMMARY)
     elif summary.scope == "article":
-        marks.append("whole-article")
+        marks.append(reasons.WHOLE_ARTICLE)
     if not anchors:
-        marks.append("no-anchors")
+        marks.append(reasons.NO_ANCHORS)
     own = next((text.source for text in addition.texts), None)
     return SpeciesEntry(
         taxon=taxon,
