@@ -93,8 +93,10 @@ class Recognizer:
             weights: of the default preset, if not those of the profile.
             calibration: what makes confidences; one that was not made for this store, these encoders and this preset
                 as it is set here is not used, and `calibration_id` is None then.
-            min_confidence: an answer less sure than this rolls up to genus, then family, then none.
-            absent_share: the share of photos whose bird is not in the store, as far as one can tell beforehand.
+            min_confidence: an answer less sure than this rolls up to genus, then family, then none; it changes nothing
+                without a calibration that is used.
+            absent_share: the share of photos whose bird is not in the store, as far as one can tell beforehand;
+                likewise.
             species_list: species to be expected, which get a boost; rows then say what the answer is without it.
             n_chunks: where the preset ranks chunks, the candidates are the species of so many best chunks, instead of
                 `k` species: those that the reader of VR-RAG is shown (section 5.3).
