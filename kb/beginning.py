@@ -64,10 +64,11 @@ def begun_anew(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, source: 
 
 
 def _is_empty(ledger: Ledger) -> bool:
-    if any(step.status == "done" for step in ledger.steps("fetch").values()):
+    fetches = ledger.steps("fetch").values()
+    if any(step.status == "done" for step in fetches):
         return False
     is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
-    if is_resolved and ledger.fact("building") is None:
+    if is_resolved and not fetches and ledger.fact("building") is None:
         return False
     has_entries = bool(ledger.entry_columns("taxon") or ledger.entry_columns("term"))
     return not (has_entries or additions(ledger) or removed(ledger))

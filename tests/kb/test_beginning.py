@@ -58,7 +58,7 @@ def test_a_first_build_that_reaches_no_source_leaves_no_knowledge_base(tmp_path:
     assert Layout(path).require().source == "pages"
 
 
-@pytest.mark.parametrize("wrong", ["dead", "without a page", "failing"])
+@pytest.mark.parametrize("wrong", ["dead", "without a page", "failing", "failing now and then", "of other things"])
 def test_a_build_after_one_from_a_wrong_source_is_as_if_that_had_never_been(
     tmp_path: Path, encoders: Encoders, wrong: str
 ) -> None:
@@ -69,6 +69,10 @@ def test_a_build_after_one_from_a_wrong_source_is_as_if_that_had_never_been(
         failed_build(path, DeadSource(), encoders)
     elif wrong == "failing":
         failed_build(path, WrongSource(failing=ids), encoders)
+    elif wrong == "failing now and then":
+        assert len(kb.build(path, taxa[5:9], WrongSource(failing=ids), encoders).failures) == 4
+    elif wrong == "of other things":
+        assert kb.build(path, taxa, WrongSource(left_out=ids), encoders).left_out == {"disambiguation": 16}
     else:
         assert kb.build(path, taxa, WrongSource(missing=ids), encoders).left_out == {"no page": 16}
     good = PageSource(missing=ids[3:])
