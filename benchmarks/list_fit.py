@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 import kb
 from benchmarks.species_lists import LISTS, PAIRS, PHOTOS, short
 from cli import species_lists, wiring
@@ -59,13 +61,17 @@ def main() -> None:
         (place, name, [photo for photo in hidden if photo.source in PHOTOS[place]], lists[name])
         for place, name in PAIRS
     ]
+    missing = set(range(len(collection.photos))) - set(np.flatnonzero(collection.labels >= 0).tolist())
+    nepal = [collection.photos[i] for i in sorted(missing) if collection.photos[i].source in PHOTOS["Nepal"]]
+    cases += [("Nepal, not in the knowledge base", "Nepal", nepal, lists["Nepal"])]
+    cases += [("all", "five birds", hidden, set(FIVE))]
     lines = [
         "| photos | list | n | not on it | sure | sure, not on it | sure, changed | top-1 without | "
         "share .1 | share advised | with that |",
         "|---" * 11 + "|",
     ]
     with kb.open(starter_knowledge(resolve().home, load_encoders("starter"))) as store:
-        for place, name, photos, listed in [*cases, ("all", "five birds", hidden, set(FIVE))]:
+        for place, name, photos, listed in cases:
             without, _ = asked(store, folder, photos, listed, None)
             first, facts = asked(store, folder, photos, listed, OFF_LIST_SHARE)
             off = sum(photo.species not in listed for photo in photos) / len(photos)

@@ -142,5 +142,6 @@ def changed_warnings(facts: Mapping[Fact, int], off_list_share: float) -> Iterat
         fitting = min(MOST_OFF, round(n_off / n, 2))
         yield (
             f"the list does not fit these photos: {n_off:,} of {sure} show species that are not on "
-            f"it; --off-list-share {fitting:g} would fit (it is {off_list_share:g})"
+            f"it; --off-list-share {fitting:g} would fit (it is {off_list_share:g}), or, if the list is right, the birds "
+            "are not in this knowledge base (--absent-share)"
         )

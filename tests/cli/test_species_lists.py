@@ -95,7 +95,8 @@ def test_what_went_against_sure_answers_is_said_with_a_share_that_fits() -> None
         "the list changed the first species of 2 of 40 photos that were at least 90 % sure without it: see the answers "
         "without the list",
         "the list does not fit these photos: 30 of 40 photos that were at least 90 % sure without it show species that "
-        "are not on it; --off-list-share 0.75 would fit (it is 0.1)",
+        "are not on it; --off-list-share 0.75 would fit (it is 0.1), or, if the list is right, the birds are not in "
+        "this knowledge base (--absent-share)",
     ]
     assert list(species_lists.changed_warnings({"sure": 40, "sure off": 30}, 0.75)) == []
 
