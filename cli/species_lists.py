@@ -141,7 +141,7 @@ def changed_warnings(facts: Mapping[Fact, int], off_list_share: float) -> Iterat
     if n_off > off_list_share * n + 3 * math.sqrt(n * off_list_share * (1 - off_list_share)):
         fitting = min(MOST_OFF, round(n_off / n, 2))
         yield (
-            f"the list does not fit these photos: {n_off:,} of {sure} show species that are not on "
-            f"it; --off-list-share {fitting:g} would fit (it is {off_list_share:g}), or, if the list is right, the birds "
-            "are not in this knowledge base (--absent-share)"
+            f"the list does not fit these photos: {n_off:,} of {sure} show species that are not "
+            f"on it; --off-list-share {fitting:g} would fit (it is {off_list_share:g}), or, if the list is right, the "
+            "birds are not in this knowledge base (--absent-share)"
         )
