@@ -135,6 +135,18 @@ def test_two_taxa_never_share_a_page(wiki: FaultyWiki, source: WikipediaSource) 
     assert isinstance(second[1], PageRef)
 
 
+def test_of_the_pages_left_over_a_second_one_of_a_species_is_a_duplicate_and_a_species_beside_is_none(
+    wiki: FaultyWiki, source: WikipediaSource
+) -> None:
+    wiki.pages["Our red friend"] = "<p>A bird.</p>"
+    wiki.wikitext["Our red friend"] = "{{Speciesbox|taxon=Cardinalis cardinalis}}"
+    asked = [taxon for taxon in birds() if taxon.scientific_name != "Falco columbarius"]
+    assert "Merlin" not in titles_of(list(source.locate(asked))).values()
+    left = {item.name: (item.reason, item.detail) for item in source.unclaimed(CHECKLIST)}
+    assert left["Northern cardinal"] == ("duplicate page", "as Our red friend")  # a taxobox is surer
+    assert "Merlin" not in left
+
+
 def test_a_page_that_changed_its_subject_is_left_out_by_fetch(wiki: FaultyWiki, source: WikipediaSource) -> None:
     rows = "<tr><td>Class:</td><td>Amphibia</td></tr><tr><td>Genus:</td><td>Bufo</td></tr>"
     box = f'<table class="infobox biota">{rows}</table>'
