@@ -5,7 +5,6 @@ Every function imports what it needs when it is called, so that `kb --help` load
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -37,6 +36,7 @@ def opened(settings: Settings, *, profile: str | None = None) -> Iterator[Knowle
         MissingRequirement: if it has no vectors of that profile, or none yet; the hint makes them.
     """
     import kb
+    from kb.layout import encoding_command
 
     store = kb.open(named(settings), profile=profile)
     ended: BaseException | None = None
@@ -44,7 +44,7 @@ def opened(settings: Settings, *, profile: str | None = None) -> Iterator[Knowle
         if n := store.n_behind():
             if not store.has_vectors():
                 what = f"the knowledge base has no vectors of the profile {store.info.profile} yet"
-                raise MissingRequirement(what, hint=f"{adding(store.info.profile, store.path)} makes them")
+                raise MissingRequirement(what, hint=f"{encoding_command(store.info.profile, store.path)} makes them")
             warn(behind_text(n, store.info.profile, store.path))
         yield store
     except BaseException as error:
@@ -77,13 +77,10 @@ def _share(path: Path, n_learnt: int, *, is_all_well: bool) -> None:
 
 def behind_text(n: int, profile: str, path: Path, *, why: str = "") -> str:
     """Return that a profile lacks vectors, why if that is known, and the command that makes them."""
+    from kb.layout import encoding_command
+
     what = plural(n, "species or term has", "species and terms have")
-    return f"{what} no vectors of the profile {profile}{why}; {adding(profile, path)} makes them"
-
-
-def adding(profile: str, path: Path) -> str:
-    """Return the command that gives a knowledge base what it lacks of a profile."""
-    return f"kb build --only encode --profile {profile} --kb {shlex.quote(str(path))}"
+    return f"{what} no vectors of the profile {profile}{why}; {encoding_command(profile, path)} makes them"
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from data.records import PageRef, SpeciesEntry, SubjectKind, Taxon
 from kb.additions import STAGE as ADD
 from kb.additions import Addition
 from kb.chroma import Collections
-from kb.layout import CollectionKind
+from kb.layout import CollectionKind, encoding_command
 from kb.ledger import Entry, Ledger, Step, fingerprint
 from kb.rows import Subject, encode_mark, items_of, row_id, subject_id, subject_of, vectors_mark
 from kb.stages.anchor import AnchorOutput
@@ -194,7 +194,7 @@ def audit_vectors(ledger: Ledger, collections: Collections, views: Views, audit:
         for entry in lost:
             audit.spared.add((name, entry.subject_id))
             _forget(ledger, name, kind, entry)
-            what = AGAIN if views.is_first(name) else f"run kb build --only encode --profile {views.owner(name)}"
+            what = AGAIN if views.is_first(name) else f"run {encoding_command(views.owner(name))}"
             audit.problems.append(f"{entry.subject_id}: the ledger lost its vectors of {name}; {what}")
 
 

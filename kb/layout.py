@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import shlex
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -34,6 +35,11 @@ class AddedProfile:
     def spaces(self) -> tuple[str, ...]:
         """Its spaces, each once: text-image, visual, sentence."""
         return tuple(dict.fromkeys((*self.text_image, self.visual, self.sentence)))
+
+
+def encoding_command(profile: str, root: Path | None = None) -> str:
+    """Return the command that gives the knowledge base at `root` the vectors that it lacks of a profile."""
+    return f"kb build --only encode --profile {profile} --kb {shlex.quote(str(root)) if root else 'DIR'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +114,7 @@ class KnowledgeBaseInfo:
                 return view
         raise MissingRequirement(
             f"the knowledge base has no vectors of the profile {profile}; it has those of {', '.join(self.profiles)}",
-            hint=f"kb build --only encode --profile {profile} --kb DIR adds them",
+            hint=f"{encoding_command(profile)} adds them",
         )
 
     @property

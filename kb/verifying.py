@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ from kb.additions import additions
 from kb.auditing import Audit, audit_cuts, audit_rows, audit_vectors
 from kb.calibrations import mend_calibrations
 from kb.chroma import Collections, Row, damaged_index
-from kb.layout import KnowledgeBaseInfo, Layout, info_text
+from kb.layout import KnowledgeBaseInfo, Layout, encoding_command, info_text
 from kb.ledger import Entry, Ledger
 from kb.rows import rows_of, subject_of
 from kb.stages.distil import DistilOutput
@@ -129,8 +128,7 @@ def _behind(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> Iterator
     for profile, n in Views(info, ledger).behind(entries).items():
         if n:
             what = "1 entry has" if n == 1 else f"{n:,} entries have"
-            command = f"kb build --only encode --profile {profile} --kb {shlex.quote(str(layout.root))}"
-            yield f"{profile}: {what} no vectors of it; run {command}"
+            yield f"{profile}: {what} no vectors of it; run {encoding_command(profile, layout.root)}"
 
 
 def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:

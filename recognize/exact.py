@@ -54,7 +54,7 @@ def find_pools(scores: FloatArray, m: int, rescore: Rescore) -> Pairs:
     Where equal scores compete for the last places the first rows win.
 
     Args:
-        scores: `(n_photos, n_rows)`, good to `DOUBT` / 2.
+        scores: `(n_photos, n_rows)`, finite, good to `DOUBT` / 2.
         m: how many, of each photo; all rows where there are no more.
         rescore: gives the exact scores of some rows; asked only for those that compete for the last places.
     """

@@ -26,7 +26,7 @@ Multiply = Callable[[FloatArray, FloatArray, FloatArray], None]
 
 _BLOCK: Final = 512  # photos in one product: in fewer, BLAS reads the matrices too often; 50 MB of scores
 _TERM: Final = 2_000_000  # scores of one encoder that wait to be added to those of the others
-_LARGE: Final = 2**34  # multiplications: a fifth of a second, as long as the trial; less is not worth it
+_LARGE: Final = 2**34  # multiplications: a sixth of a second on two cores; for less a trial, twice as long, is no gain
 _TRIAL: Final = (128, 1024, 768)  # photos, rows, dim
 _TRIAL_S: Final = 0.05
 _SPIN_S: Final = 0.1  # for so long, threads of OpenBLAS that have nothing to do may keep a core busy
@@ -106,7 +106,7 @@ def multiply_by_onnx(queries: FloatArray, matrix: FloatArray, out: FloatArray) -
 
 
 def onnx_is_quicker() -> bool:
-    """Return which of the two is, by a trial of a fifth of a second on the first call.
+    """Return which of the two is, by a trial of a quarter to a third of a second on the first call.
 
     NumPy can do everything that ONNX Runtime can: where that cannot be loaded, the answer is no.
     """

@@ -246,7 +246,8 @@ def rankings(
         n_without: for each photo, how many species of its pool have no anchors.
     """
     scores = settled.scores[settled.heads]
-    of_chunks = None if chunks is None else list(pairwise(chunks.starts(n_photos).tolist()))
+    rows = Pairs(_NONE, _NONE) if chunks is None else chunks
+    of_chunks = list(pairwise(rows.starts(n_photos).tolist()))
     without = [0] * n_photos if n_without is None else n_without.tolist()
     found, first_shown = [], 0
     for photo, (start, end) in enumerate(pairwise(species.starts(n_photos).tolist())):
@@ -257,7 +258,7 @@ def rankings(
                 species=species.items[start:end],
                 scores=scores[start:end],
                 stages={stage: values[shown] for stage, values in settled.stages.items()},
-                chunks=_NONE if chunks is None or of_chunks is None else chunks.items[slice(*of_chunks[photo])],
+                chunks=rows.items[slice(*of_chunks[photo])],
                 n_without_anchors=without[photo],
             )
         )

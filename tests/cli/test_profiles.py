@@ -293,7 +293,8 @@ def test_a_profile_that_shares_its_sentence_encoder_has_nothing_before_it_has_ve
 
 
 def test_a_command_to_be_pasted_has_its_path_in_quotes() -> None:
-    assert wiring.adding("plain", Path("my birds.kb")) == "kb build --only encode --profile plain --kb 'my birds.kb'"
+    said = wiring.behind_text(1, "plain", Path("my birds.kb"))
+    assert said.endswith("; kb build --only encode --profile plain --kb 'my birds.kb' makes them")
 
 
 def test_an_update_that_fails_still_gives_all_profiles_what_is_there(cli: Any, tmp_path: Path) -> None:
