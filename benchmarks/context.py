@@ -19,12 +19,12 @@ from pathlib import Path
 
 import kb
 import recognize
-from cli.config import resolve
-from cli.starter import starter_knowledge
-from kb.lookups.findings import Findings
-from kb.lookups.lookup import Explainer, gathered
-from kb.wiki.explaining import WikiTerms
-from kb.wiki.source import WikipediaSource
+from cli.common.config import resolve
+from cli.common.starter import starter_knowledge
+from kb.lookup.context import Explainer, gathered
+from kb.lookup.findings import Findings
+from kb.lookup.wiki_terms import WikiTerms
+from kb.sources.mediawiki.source import WikipediaSource
 
 COLUMNS = ("queries", "species", "group", "terms", "any of these", "nothing", "from KB", "from wiki")
 

@@ -56,7 +56,7 @@ def bare_runs(tensors: list[object]) -> dict[str, Callable[[], None]]:
     """Return the two ways to run the bare model over all tensors."""
     import onnxruntime
 
-    from recognize.starter.encoder import TOWER_FILE, Weights
+    from recognize.starter.encoders import TOWER_FILE, Weights
 
     n_threads = os.cpu_count() or 1
 
@@ -96,7 +96,7 @@ def enlarged(photos: list[str], folder: Path) -> list[str]:
 
 def main() -> None:
     """Measure, and print a table."""
-    from cli.identify import leave_cores_to_the_encoder
+    from cli.verbs.identify.command import leave_cores_to_the_encoder
 
     leave_cores_to_the_encoder()  # as the command does: before NumPy is loaded, so all below is imported late
 
@@ -104,10 +104,10 @@ def main() -> None:
 
     import kb
     import recognize
-    from cli import wiring
-    from cli.starter import starter_knowledge
-    from data.images import find_images
-    from recognize.answers import ABSENT_SHARE, MIN_CONFIDENCE
+    from cli.common import wiring
+    from cli.common.starter import starter_knowledge
+    from data.images.decode import find_images
+    from recognize.confidence.answers import ABSENT_SHARE, MIN_CONFIDENCE
     from recognize.starter.tower import pixels_of
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

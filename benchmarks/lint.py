@@ -18,10 +18,10 @@ import click
 
 from data.errors import FieldmarkError
 from data.records import SpeciesEntry, Statement, Summary
-from kb.distilling.claims import claims
-from kb.distilling.distill import ExtractiveDistiller
-from kb.distilling.labelled import LabelledArticle, Page, read_fitting
-from kb.linting import lint_entry
+from kb.curate.lint import lint_entry
+from kb.distill.claims import claims
+from kb.distill.extractive import ExtractiveDistiller
+from training.distill.labelled import LabelledArticle, Page, read_fitting
 
 SEED = 20261122
 COLOURS = ("black", "white", "red", "blue", "green", "yellow", "brown", "grey", "orange", "purple", "pink", "rufous")

@@ -19,13 +19,14 @@ import numpy as np
 
 import kb
 from benchmarks.species_lists import LISTS, PAIRS, PHOTOS, short
-from cli import species_lists, wiring
-from cli.config import resolve
-from cli.starter import starter_knowledge
-from kb.store import KnowledgeBase
+from cli.common import wiring
+from cli.common.config import resolve
+from cli.common.starter import starter_knowledge
+from cli.verbs.identify import species_list as species_lists
+from kb.store.knowledge_base import KnowledgeBase
 from recognize import SpeciesList, load_encoders
-from recognize.species_lists import OFF_LIST_SHARE
-from recognize.starter.protocol import Photo, read_collection
+from recognize.confidence.prior import OFF_LIST_SHARE
+from recognize.evaluation.protocol import Photo, read_collection
 
 FIVE = ("Ardea cinerea", "Anas platyrhynchos", "Buteo buteo", "Parus major", "Erithacus rubecula")
 

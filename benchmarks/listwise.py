@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-from rerank.listwise import fused, input_orders, kendall_tau, position_bias, ranks_of
+from rerank.cotrr.listwise import fused, input_orders, kendall_tau, position_bias, ranks_of
 
 N_PHOTOS = 20
 N_LISTS = 200

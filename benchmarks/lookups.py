@@ -24,14 +24,14 @@ import numpy as np
 import recognize
 from data.arrays import FloatArray
 from data.contracts import TextEncoder
-from data.metrics import Measured, hit, measure, reciprocal_rank
+from data.metrics.ranked import Measured, hit, measure, reciprocal_rank
 from data.records import Source, Taxon
 from data.starter.knowledge import read_terms
-from kb.distilling.distill import ExtractiveDistiller
-from kb.lookups.bm25 import BM25, tokens
-from kb.lookups.lookup import VECTOR_SHARE, WORDS_SHARE
-from kb.taxa import load_checklist
-from kb.wiki.parse import parse_article
+from kb.checklist.avilist import load_checklist
+from kb.distill.extractive import ExtractiveDistiller
+from kb.lookup.bm25 import BM25, tokens
+from kb.lookup.context import VECTOR_SHARE, WORDS_SHARE
+from kb.sources.mediawiki.html.parse import parse_article
 
 QUESTIONS = Path(__file__).with_name("term_questions.tsv")
 PER_SPECIES = 3
@@ -155,7 +155,7 @@ def load(names: Sequence[str]) -> dict[str, TextEncoder]:
     found: dict[str, TextEncoder] = {}
     for name in names:
         if name == "minilm":
-            from recognize.encoders.sentence_models import SentenceEncoder
+            from recognize.encoders.pretrained.sentence_models import SentenceEncoder
 
             found["all-MiniLM-L6-v2"] = SentenceEncoder()
         else:

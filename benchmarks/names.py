@@ -2,11 +2,11 @@
 
     python -m benchmarks.names [--shared ../shared] [--missed]
 
-Lists: the tables that come with the package `birdnames` (eBird and BirdLife, which `kb.taxa` reads, and two of North
-American banders, which it does not), the classes of CUB-200-2011, and of the shared data the labels of the photos, the
-list of species, and those birds of iNaturalist that the benchmarks name. Where a list gives a bird a binomial and an
-English name, each is brought to a species by itself, and how often the two are the same species is counted: it is the
-only check of being right that lists afford, and no proof, since lists differ in what a species is.
+Lists: the tables that come with the package `birdnames` (eBird and BirdLife, which the checklist reads, and two of
+North American banders, which it does not), the classes of CUB-200-2011, and of the shared data the labels of the
+photos, the list of species, and those birds of iNaturalist that the benchmarks name. Where a list gives a bird a
+binomial and an English name, each is brought to a species by itself, and how often the two are the same species is
+counted: it is the only check of being right that lists afford, and no proof, since lists differ in what a species is.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pathlib import Path
 
 from data.benchmarks.cub_classes import CUB_CLASSES
 from data.benchmarks.cub_names import CUB_NAMES
-from kb.reconciling import Reconciled, load_reconciler
-from kb.taxa import epithet_stem, load_checklist
+from kb.checklist.avilist import epithet_stem, load_checklist
+from kb.checklist.reconcile import Reconciled, load_reconciler
 
 TABLES = ("ebird_2024", "ebird_2023", "ebird_2022", "ebird_2021", "birdlife_2024", "ibp_2024", "bbl_2025")
 INAT_LISTS = ("inquire_rerank_hard.json", "visual_rag_me.jsonl")

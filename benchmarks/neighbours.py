@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
-import kb.chroma
+import kb.store.chroma
 import recognize
 from data.arrays import FloatArray
-from kb.chroma import Collections, Row
-from kb.layout import KnowledgeBaseInfo, Layout
-from kb.starter_source import StarterSource
+from kb.sources.starter import StarterSource
+from kb.store.chroma import Collections, Row
+from kb.store.layout import KnowledgeBaseInfo, Layout
 
 TOP = 30
 
@@ -74,10 +74,10 @@ def main() -> None:
     info = KnowledgeBaseInfo(
         id="0", schema=1, profile="starter", source="-", languages=("en",), text_image=(), visual=space, sentence=space
     )
-    ours = kb.chroma.EF_SEARCH
+    ours = kb.store.chroma.EF_SEARCH
     with tempfile.TemporaryDirectory() as folder:
         for width in (100, ours):
-            kb.chroma.EF_SEARCH = width
+            kb.store.chroma.EF_SEARCH = width
             with Collections(Layout(Path(folder, str(width))), info) as collections:
                 name = next(iter(collections.names))
                 began = time.perf_counter()

@@ -188,7 +188,7 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
     from data.records import Question
     from kb.endpoints import Connection, Endpoint, ReplyCache
     from rerank import DecomposeReranker, FairChat, KeptResults, VisionJudge, job_of_folder, settings_of
-    from rerank.questions import Decomposition, QuestionWriter
+    from rerank.decompose.questions import Decomposition, QuestionWriter
 
     class Given(QuestionWriter):
         """Questions that need no call, as in the bare loop."""

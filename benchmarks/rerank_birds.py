@@ -19,14 +19,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from cli import wiring
-from cli.config import resolve
+from cli.common import wiring
+from cli.common.config import resolve
 from data.files import sha256_hex
-from data.metrics import average_precision, ndcg
+from data.metrics.ranked import average_precision, ndcg
+from data.metrics.significance import paired_test
 from data.records import Job, JobImage, RankedImage
-from data.significance import paired_test
 from recognize import load_encoders
-from recognize.starter.protocol import fold_of, read_collection
+from recognize.evaluation.protocol import fold_of, read_collection
 from rerank import DecomposeReranker, EncoderJudge, first_stage, settings_of
 from rerank.job import job_line
 

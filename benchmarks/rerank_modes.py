@@ -23,7 +23,7 @@ from data.files import sha256_hex
 from data.records import Context, Job, JobImage, RankedImage
 from kb.endpoints import Connection, Endpoint
 from rerank import DecomposeReranker, DecomposeSettings, FairChat, VisionJudge, VisionSettings, settings_of
-from rerank.questions import QuestionWriter
+from rerank.decompose.questions import QuestionWriter
 from rerank.scheduling import Usage
 from tests.servers.openai_server import Answer, Call, OpenAIServer
 

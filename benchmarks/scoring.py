@@ -20,10 +20,10 @@ import numpy as np
 
 from data.arrays import FloatArray
 from data.contracts import VectorTable
-from recognize.fusion import WEIGHTS, default
-from recognize.knowledge import Knowledge
-from recognize.retrieve import vr_rag_v1, vr_rag_v2
-from recognize.stages import Queries, Ranking
+from recognize.scoring.fusion import WEIGHTS, default
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.vr_rag import vr_rag_v1, vr_rag_v2
 
 M = 100
 _PAUSE_S = 0.2  # threads of OpenBLAS keep a core busy for a tenth of a second after the last product

@@ -2,7 +2,7 @@
 
     python -m benchmarks.species_lists --data ../shared/birds --work work [--temperatures]
 
-`--work` is where `recognize.starter.train` left the models of the folds. Photos are the queries of the starter
+`--work` is where `training.starter.train` left the models of the folds. Photos are the queries of the starter
 protocol, with up to three anchors a species and all 1,407 species in the vocabulary; `default` is asked, without a list
 and with it. *Unseen*: all queries, the models not trained on their species, weights of `default` fitted without them.
 *Seen*: the hidden half, the model that ships. The lists are the species of three collections, of North America, of
@@ -21,19 +21,19 @@ from pathlib import Path
 import numpy as np
 
 from data.arrays import IntArray
-from data.metrics import measure
+from data.metrics.ranked import measure
 from data.starter.knowledge import read_bytes
-from recognize.calibration import Calibration, Chances, chances_of, find_evidence
-from recognize.fusion import WEIGHTS, FusionWeights, default
-from recognize.knowledge import Knowledge
-from recognize.retrieve import anchors_only, text_only, vr_rag_v1, vr_rag_v2
-from recognize.species_lists import OFF_LIST_SHARE, ListPrior, SpeciesList, judged, temperature_of
-from recognize.stages import Queries, Ranking
-from recognize.starter.calibrate import MODES, fit_temperature
-from recognize.starter.cases import Case, lineages_of
-from recognize.starter.fitting import calibration_error
-from recognize.starter.protocol import N_FOLDS
-from recognize.starter.study import ABSENT, Study, read_study
+from recognize.confidence.calibration import Calibration, Chances, chances_of, find_evidence
+from recognize.confidence.prior import OFF_LIST_SHARE, ListPrior, SpeciesList, judged, temperature_of
+from recognize.evaluation.protocol import N_FOLDS
+from recognize.scoring.fusion import WEIGHTS, FusionWeights, default
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
+from training.starter.calibrate import MODES, fit_temperature
+from training.starter.cases import Case, lineages_of
+from training.starter.fitting import calibration_error
+from training.starter.study import ABSENT, Study, read_study
 
 SHARES = (0.01, 0.05, 0.1, 0.2)
 SHOWN = OFF_LIST_SHARE  # for which intervals and confidences are given

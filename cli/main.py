@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 import click
 
-from cli.config import Invocation
+from cli.common.config import Invocation
 from data.errors import FieldmarkError
 
-# Verb -> the module that holds a click command of the verb's name. A verb stands here when it works, not before.
+# The module or folder `cli/verbs/VERB` holds a click command of the verb's name.
 VERBS = (
     "demo",
     "build",
@@ -55,7 +55,7 @@ class CommandGroup(click.Group):
         """Return the verb's command with the options that all verbs have, or None for an unknown verb."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"cli.{cmd_name}"), _function_of(cmd_name))
+        command = _command_of(cmd_name)
         for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
             known = {parameter.name for parameter in each.params}
             each.params.extend(option for option in _common_options() if option.name not in known)
@@ -120,9 +120,14 @@ class CommandGroup(click.Group):
             sys.exit(EXIT_DEFECT)
 
 
-def _function_of(verb: str) -> str:
-    """Return the name of a verb's command; `import` is a word of Python, so its is `import_`."""
-    return f"{verb}_" if keyword.iskeyword(verb) else verb
+def _command_of(verb: str) -> click.Command:
+    """Return the click command of a verb, loaded now. `import` is a keyword of Python, so its module is `import_`."""
+    name = f"{verb}_" if keyword.iskeyword(verb) else verb
+    module = importlib.import_module(f"cli.verbs.{name}")
+    if hasattr(module, "__path__"):
+        module = importlib.import_module(f"cli.verbs.{name}.command")
+    command: click.Command = getattr(module, name)
+    return command
 
 
 def _say(message: str, hint: str | None) -> None:

@@ -9,40 +9,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kb.adding import OwnPhoto as OwnPhoto
-    from kb.adding import OwnText as OwnText
-    from kb.adding import add as add
-    from kb.builder import build as build
-    from kb.crediting import collect_credits as collect_credits
-    from kb.exporting import export_bundle as export_bundle
-    from kb.importing import import_bundle as import_bundle
-    from kb.linting import lint as lint
-    from kb.lookups.lookup import context as context
-    from kb.lookups.lookup import search as search
-    from kb.profiles import add_profile as add_profile
-    from kb.removing import remove as remove
-    from kb.store import KnowledgeBase as KnowledgeBase
-    from kb.store import open_store as open
-    from kb.updating import update as update
-    from kb.verifying import verify as verify
+    from kb.bundle.exporter import export_bundle as export_bundle
+    from kb.bundle.importer import import_bundle as import_bundle
+    from kb.curate.add import OwnPhoto as OwnPhoto
+    from kb.curate.add import OwnText as OwnText
+    from kb.curate.add import add as add
+    from kb.curate.credits import collect_credits as collect_credits
+    from kb.curate.lint import lint as lint
+    from kb.curate.remove import remove as remove
+    from kb.lookup.context import context as context
+    from kb.lookup.context import search as search
+    from kb.pipeline.builder import build as build
+    from kb.pipeline.profiles import add_profile as add_profile
+    from kb.pipeline.updater import update as update
+    from kb.store.knowledge_base import KnowledgeBase as KnowledgeBase
+    from kb.store.knowledge_base import open_store as open
+    from kb.store.verify import verify as verify
 
 _HOMES = {
-    "KnowledgeBase": ("kb.store", "KnowledgeBase"),
-    "OwnPhoto": ("kb.adding", "OwnPhoto"),
-    "OwnText": ("kb.adding", "OwnText"),
-    "add": ("kb.adding", "add"),
-    "add_profile": ("kb.profiles", "add_profile"),
-    "build": ("kb.builder", "build"),
-    "collect_credits": ("kb.crediting", "collect_credits"),
-    "context": ("kb.lookups.lookup", "context"),
-    "export_bundle": ("kb.exporting", "export_bundle"),
-    "import_bundle": ("kb.importing", "import_bundle"),
-    "lint": ("kb.linting", "lint"),
-    "open": ("kb.store", "open_store"),
-    "remove": ("kb.removing", "remove"),
-    "search": ("kb.lookups.lookup", "search"),
-    "update": ("kb.updating", "update"),
-    "verify": ("kb.verifying", "verify"),
+    "KnowledgeBase": ("kb.store.knowledge_base", "KnowledgeBase"),
+    "OwnPhoto": ("kb.curate.add", "OwnPhoto"),
+    "OwnText": ("kb.curate.add", "OwnText"),
+    "add": ("kb.curate.add", "add"),
+    "add_profile": ("kb.pipeline.profiles", "add_profile"),
+    "build": ("kb.pipeline.builder", "build"),
+    "collect_credits": ("kb.curate.credits", "collect_credits"),
+    "context": ("kb.lookup.context", "context"),
+    "export_bundle": ("kb.bundle.exporter", "export_bundle"),
+    "import_bundle": ("kb.bundle.importer", "import_bundle"),
+    "lint": ("kb.curate.lint", "lint"),
+    "open": ("kb.store.knowledge_base", "open_store"),
+    "remove": ("kb.curate.remove", "remove"),
+    "search": ("kb.lookup.context", "search"),
+    "update": ("kb.pipeline.updater", "update"),
+    "verify": ("kb.store.verify", "verify"),
 }
 
 __all__ = [  # noqa: A001, RUF100  # kb.open is the API

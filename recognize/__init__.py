@@ -9,34 +9,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from recognize.calibration import Calibration as Calibration
-    from recognize.calibration import read_calibration as read_calibration
+    from recognize.confidence.calibration import Calibration as Calibration
+    from recognize.confidence.calibration import read_calibration as read_calibration
+    from recognize.confidence.prior import SpeciesList as SpeciesList
     from recognize.encoders.profiles import load_encoders as load_encoders
-    from recognize.evaluation import SpeciesReport as SpeciesReport
-    from recognize.evaluation import evaluate as evaluate
-    from recognize.evaluation import evaluate_rankings as evaluate_rankings
-    from recognize.explanation import Explanation as Explanation
-    from recognize.explanation import explain as explain
-    from recognize.fusion import FusionWeights as FusionWeights
-    from recognize.predict import PhotoRanking as PhotoRanking
-    from recognize.predict import Recognizer as Recognizer
-    from recognize.presets import PRESETS as PRESETS
-    from recognize.species_lists import SpeciesList as SpeciesList
+    from recognize.evaluation.report import SpeciesReport as SpeciesReport
+    from recognize.evaluation.report import evaluate as evaluate
+    from recognize.evaluation.report import evaluate_rankings as evaluate_rankings
+    from recognize.explanation.evidence import Explanation as Explanation
+    from recognize.explanation.evidence import explain as explain
+    from recognize.recognizer import PhotoRanking as PhotoRanking
+    from recognize.recognizer import Recognizer as Recognizer
+    from recognize.scoring.fusion import FusionWeights as FusionWeights
+    from recognize.scoring.presets import PRESETS as PRESETS
 
 _HOMES: Final = {
-    "Calibration": "recognize.calibration",
-    "Explanation": "recognize.explanation",
-    "FusionWeights": "recognize.fusion",
-    "PRESETS": "recognize.presets",
-    "PhotoRanking": "recognize.predict",
-    "Recognizer": "recognize.predict",
-    "SpeciesList": "recognize.species_lists",
-    "SpeciesReport": "recognize.evaluation",
-    "evaluate": "recognize.evaluation",
-    "evaluate_rankings": "recognize.evaluation",
-    "explain": "recognize.explanation",
+    "Calibration": "recognize.confidence.calibration",
+    "Explanation": "recognize.explanation.evidence",
+    "FusionWeights": "recognize.scoring.fusion",
+    "PRESETS": "recognize.scoring.presets",
+    "PhotoRanking": "recognize.recognizer",
+    "Recognizer": "recognize.recognizer",
+    "SpeciesList": "recognize.confidence.prior",
+    "SpeciesReport": "recognize.evaluation.report",
+    "evaluate": "recognize.evaluation.report",
+    "evaluate_rankings": "recognize.evaluation.report",
+    "explain": "recognize.explanation.evidence",
     "load_encoders": "recognize.encoders.profiles",
-    "read_calibration": "recognize.calibration",
+    "read_calibration": "recognize.confidence.calibration",
 }
 
 __all__ = [

@@ -11,10 +11,10 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.contracts import KnowledgeStore
 from data.records import AnchorMatch, Candidate, SpeciesEntry, Taxon
-from recognize.calibration import Lineage
-from recognize.knowledge import Knowledge
-from recognize.pairs import dot_rows
-from recognize.stages import Ranking
+from recognize.confidence.calibration import Lineage
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.pairs import dot_rows
+from recognize.scoring.stages import Ranking
 
 _MOST_KEPT: Final = 4_000  # species that are kept in memory, some 10 MB
 _DIGITS: Final = 6  # of the scores shown; float32 has no more to say

@@ -16,7 +16,7 @@ from data.contracts import Encoders, TrainedOnPhotos
 from data.files import sha256_hex
 from recognize.leaks import Flags, Hashes, Leaks, hash_pictures, near_duplicates, near_vectors, picture_hash
 from recognize.photos import Decoded, decode_in_batches
-from recognize.stages import Queries
+from recognize.scoring.stages import Queries
 
 _BATCH: Final = 32
 _DECODERS: Final = 2

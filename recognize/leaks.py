@@ -14,7 +14,7 @@ from PIL import Image
 
 from data.arrays import FloatArray
 from data.errors import BadImage
-from data.images import read_image
+from data.images.decode import read_image
 
 HASH_BITS: Final = 4
 """Two photos whose 64-bit perceptual hashes differ in at most this many bits count as the same picture."""

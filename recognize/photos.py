@@ -12,7 +12,7 @@ from pathlib import Path
 from PIL.Image import Image
 
 from data.errors import BadImage
-from data.images import ENCODER_SIDE, Photo, read_photo, to_rgb
+from data.images.decode import ENCODER_SIDE, Photo, read_photo, to_rgb
 
 ImageSource = str | Path | bytes | Image | Photo
 

@@ -9,55 +9,55 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from rerank.cotrr import CotrrReranker as CotrrReranker
-    from rerank.cotrr_presets import CotrrSettings as CotrrSettings
-    from rerank.cotrr_presets import cotrr_settings as cotrr_settings
-    from rerank.decompose import DecomposeReranker as DecomposeReranker
-    from rerank.evaluation import RunReport as RunReport
-    from rerank.evaluation import evaluate as evaluate
-    from rerank.evaluation import evaluate_runs as evaluate_runs
+    from rerank.cotrr.reranker import CotrrReranker as CotrrReranker
+    from rerank.cotrr.settings import CotrrSettings as CotrrSettings
+    from rerank.cotrr.settings import cotrr_settings as cotrr_settings
+    from rerank.decompose.reranker import DecomposeReranker as DecomposeReranker
+    from rerank.decompose.settings import DecomposeSettings as DecomposeSettings
+    from rerank.decompose.settings import settings_of as settings_of
+    from rerank.evaluation.report import RunReport as RunReport
+    from rerank.evaluation.report import evaluate as evaluate
+    from rerank.evaluation.report import evaluate_runs as evaluate_runs
     from rerank.job import job_of_folder as job_of_folder
     from rerank.job import read_jobs as read_jobs
     from rerank.job import trec_lines as trec_lines
-    from rerank.judge_encoder import EncoderJudge as EncoderJudge
-    from rerank.judge_vision import VisionJudge as VisionJudge
-    from rerank.judge_vision import VisionSettings as VisionSettings
-    from rerank.kept import KeptResults as KeptResults
+    from rerank.judgement_cache import KeptResults as KeptResults
+    from rerank.judges.encoder import EncoderJudge as EncoderJudge
+    from rerank.judges.vision import VisionJudge as VisionJudge
+    from rerank.judges.vision import VisionSettings as VisionSettings
     from rerank.methods import METHODS as METHODS
     from rerank.methods import Means as Means
     from rerank.methods import make_reranker as make_reranker
     from rerank.methods import rerank as rerank
-    from rerank.modes import DecomposeSettings as DecomposeSettings
-    from rerank.modes import settings_of as settings_of
-    from rerank.order import first_stage as first_stage
+    from rerank.original_order import first_stage as first_stage
     from rerank.running import run_jobs as run_jobs
     from rerank.scheduling import FairChat as FairChat
     from rerank.similarity import SimilarityReranker as SimilarityReranker
 
 _HOMES: Final = {
     "METHODS": "rerank.methods",
-    "CotrrReranker": "rerank.cotrr",
-    "CotrrSettings": "rerank.cotrr_presets",
-    "DecomposeReranker": "rerank.decompose",
-    "DecomposeSettings": "rerank.modes",
-    "EncoderJudge": "rerank.judge_encoder",
+    "CotrrReranker": "rerank.cotrr.reranker",
+    "CotrrSettings": "rerank.cotrr.settings",
+    "DecomposeReranker": "rerank.decompose.reranker",
+    "DecomposeSettings": "rerank.decompose.settings",
+    "EncoderJudge": "rerank.judges.encoder",
     "FairChat": "rerank.scheduling",
-    "KeptResults": "rerank.kept",
+    "KeptResults": "rerank.judgement_cache",
     "Means": "rerank.methods",
-    "RunReport": "rerank.evaluation",
+    "RunReport": "rerank.evaluation.report",
     "SimilarityReranker": "rerank.similarity",
-    "VisionJudge": "rerank.judge_vision",
-    "VisionSettings": "rerank.judge_vision",
-    "cotrr_settings": "rerank.cotrr_presets",
-    "evaluate": "rerank.evaluation",
-    "evaluate_runs": "rerank.evaluation",
-    "first_stage": "rerank.order",
+    "VisionJudge": "rerank.judges.vision",
+    "VisionSettings": "rerank.judges.vision",
+    "cotrr_settings": "rerank.cotrr.settings",
+    "evaluate": "rerank.evaluation.report",
+    "evaluate_runs": "rerank.evaluation.report",
+    "first_stage": "rerank.original_order",
     "job_of_folder": "rerank.job",
     "make_reranker": "rerank.methods",
     "read_jobs": "rerank.job",
     "rerank": "rerank.methods",
     "run_jobs": "rerank.running",
-    "settings_of": "rerank.modes",
+    "settings_of": "rerank.decompose.settings",
     "trec_lines": "rerank.job",
 }
 

@@ -11,10 +11,10 @@ from urllib.parse import quote
 from data.codec import loads
 from data.errors import BadInput, NothingReadable, StoreError, UsageError
 from data.files import read_lines
-from data.images import find_images
+from data.images.decode import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
-from rerank.order import first_stage_ranks
+from rerank.original_order import first_stage_ranks
 
 STEP = 1e-6  # between scores of a run that would be equal
 

@@ -13,9 +13,9 @@ from data.errors import ConfigError, UsageError
 from data.records import Context, Job, QueryPart, RankedImage
 
 if TYPE_CHECKING:
-    from rerank.cotrr_presets import CotrrSettings
-    from rerank.kept import KeptResults
-    from rerank.modes import DecomposeSettings
+    from rerank.cotrr.settings import CotrrSettings
+    from rerank.decompose.settings import DecomposeSettings
+    from rerank.judgement_cache import KeptResults
     from rerank.prompting import Prompts
 
 
@@ -102,8 +102,8 @@ def rerank(
         ...     rerank(job, "decompose", encoder=encoder, root=folder)[0].questions[0].obtained_by
         'cosines'
     """
-    from rerank.cotrr_presets import CotrrSettings
-    from rerank.modes import DecomposeSettings
+    from rerank.cotrr.settings import CotrrSettings
+    from rerank.decompose.settings import DecomposeSettings
 
     wanted = {"decompose": DecomposeSettings, "cotrr": CotrrSettings}.get(method)
     if settings is not None and (wanted is None or not isinstance(settings, wanted)):
@@ -134,9 +134,9 @@ def _similarity(means: Means) -> QueryReranker:
 
 
 def _decompose(means: Means) -> QueryReranker:
-    from rerank.decompose import DecomposeReranker
-    from rerank.modes import PRESETS
-    from rerank.questions import QuestionWriter
+    from rerank.decompose.questions import QuestionWriter
+    from rerank.decompose.reranker import DecomposeReranker
+    from rerank.decompose.settings import PRESETS
 
     judge = judge_of(means)
     return DecomposeReranker(
@@ -161,11 +161,11 @@ def judge_of(means: Means) -> Judge:
     if means.judge is not None:
         return means.judge
     if means.vision is not None:
-        from rerank.judge_vision import VisionJudge
+        from rerank.judges.vision import VisionJudge
 
         return VisionJudge(means.vision, prompts=means.prompts)
     if means.encoders:
-        from rerank.judge_encoder import EncoderJudge
+        from rerank.judges.encoder import EncoderJudge
 
         return EncoderJudge(means.encoders)
     raise UsageError("the method decompose needs a judge: a vision model or a text-image encoder")
@@ -189,7 +189,7 @@ class _InThreads:
 def _cotrr(means: Means) -> QueryReranker:
     if means.vision is None:
         raise UsageError("the method cotrr needs a vision model")
-    from rerank.cotrr import CotrrReranker
+    from rerank.cotrr.reranker import CotrrReranker
 
     return CotrrReranker(means.vision, text=means.text, settings=means.cotrr, prompts=means.prompts, root=means.root)
 

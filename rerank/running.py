@@ -9,7 +9,7 @@ from typing import Final
 from data.contracts import QueryReranker
 from data.errors import BadInput
 from data.records import Job, RankedImage
-from rerank.order import not_ranked
+from rerank.original_order import not_ranked
 from rerank.scheduling import all_of
 
 N_OPEN: Final = 4  # queries at a time: enough to fill the slots, few enough that the first results come soon

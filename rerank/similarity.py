@@ -12,10 +12,10 @@ from PIL.Image import Image
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import TextImageEncoder
 from data.errors import BadImage, BadInput
-from data.images import ENCODER_SIDE, read_image
+from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
-from rerank.order import UNREADABLE_SCORE, first_stage_ranks
-from rerank.remembered import RememberedPhotos
+from rerank.original_order import UNREADABLE_SCORE, first_stage_ranks
+from rerank.photo_cache import RememberedPhotos
 
 
 class SimilarityReranker:

@@ -21,7 +21,7 @@ from data.records import (
     Source,
     Taxon,
 )
-from kb.terms import term_id
+from kb.distill.terms import term_id
 
 COLOURS = ("red", "blue", "green", "yellow", "black", "white", "brown", "orange")
 PARTS = ("crown", "back", "belly", "tail", "throat")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from data.errors import BadInput
-from data.images import SUFFIXES
+from data.images.decode import SUFFIXES
 
 Split = Literal["train", "test"]
 

@@ -14,30 +14,28 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import Budget as Budget
     from kb.endpoints.budget import BudgetedChat as BudgetedChat
     from kb.endpoints.budget import Meter as Meter
-    from kb.endpoints.cache import ReplyCache as ReplyCache
+    from kb.endpoints.cached_chat import CachedChat as CachedChat
+    from kb.endpoints.cached_chat import KeepingChat as KeepingChat
     from kb.endpoints.connection import Connection as Connection
     from kb.endpoints.endpoint import Endpoint as Endpoint
     from kb.endpoints.endpoint import Prices as Prices
-    from kb.endpoints.keeping import CachedChat as CachedChat
-    from kb.endpoints.keeping import KeepingChat as KeepingChat
     from kb.endpoints.openai_chat import OpenAIChat as OpenAIChat
+    from kb.endpoints.reply_cache import ReplyCache as ReplyCache
     from kb.endpoints.retrying import ChatPatience as ChatPatience
     from kb.endpoints.retrying import RetryingChat as RetryingChat
-    from kb.endpoints.web_search import ChatWebSearch as ChatWebSearch
 
 _HOMES = {
     "Budget": "budget",
     "BudgetedChat": "budget",
-    "CachedChat": "keeping",
+    "CachedChat": "cached_chat",
     "ChatPatience": "retrying",
-    "ChatWebSearch": "web_search",
     "Connection": "connection",
     "Endpoint": "endpoint",
-    "KeepingChat": "keeping",
+    "KeepingChat": "cached_chat",
     "Meter": "budget",
     "OpenAIChat": "openai_chat",
     "Prices": "endpoint",
-    "ReplyCache": "cache",
+    "ReplyCache": "reply_cache",
     "RetryingChat": "retrying",
 }
 
@@ -46,7 +44,6 @@ __all__ = [
     "BudgetedChat",
     "CachedChat",
     "ChatPatience",
-    "ChatWebSearch",
     "Connection",
     "Endpoint",
     "KeepingChat",

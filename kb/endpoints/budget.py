@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from data.background import in_background
 from data.contracts import ChatModel
 from data.errors import CostStop, FieldmarkError, MalformedAnswer, Refused, ReplyLost, UsageError
+from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.endpoint import Prices
 from kb.endpoints.payload import most_input_tokens

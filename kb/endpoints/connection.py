@@ -8,10 +8,10 @@ from data.contracts import ChatModel
 from data.errors import UsageError
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.budget import Budget, BudgetedChat
-from kb.endpoints.cache import ReplyCache
+from kb.endpoints.cached_chat import CachedChat, KeepingChat
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.keeping import CachedChat, KeepingChat
 from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retrying import ChatPatience, RetryingChat
 
 

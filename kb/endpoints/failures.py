@@ -16,7 +16,7 @@ from data.errors import (
     SourceUnavailable,
 )
 from kb.endpoints.payload import OPTIONAL, shortened
-from kb.wiki.retry import parse_retry_after
+from kb.retry_after import parse_retry_after
 
 _NOT_TAKEN = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected|extra (?:inputs|fields)",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Literal
 
-from data.background import wait_for
 from data.contracts import ChatModel
 from data.errors import FieldmarkError, MissingRequirement
+from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.openai_chat import OpenAIChat

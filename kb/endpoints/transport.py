@@ -6,7 +6,6 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from data.background import in_background, wait_for
 from data.errors import (
     FieldmarkError,
     MalformedAnswer,
@@ -16,6 +15,7 @@ from data.errors import (
     SourceError,
     SourceUnavailable,
 )
+from data.event_loop import in_background, wait_for
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import error_in_answer, status_error, without_key
 from kb.endpoints.payload import OPTIONAL, Payload, shortened

@@ -27,15 +27,15 @@ def load_encoders(profile: str = "starter") -> Encoders:
 
 
 def _load_plain() -> Encoders:
-    from recognize.encoders.plain_colours import PlainColours
-    from recognize.encoders.plain_look import PlainLook
-    from recognize.encoders.plain_words import PlainWords
+    from recognize.encoders.plain.colours import PlainColours
+    from recognize.encoders.plain.look import PlainLook
+    from recognize.encoders.plain.words import PlainWords
 
     return Encoders(profile="plain", text_image=(PlainColours(),), visual=PlainLook(), sentence=PlainWords())
 
 
 def _load_starter() -> Encoders:
-    from recognize.starter.encoder import load_starter
+    from recognize.starter.encoders import load_starter
 
     return load_starter()
 
@@ -46,9 +46,9 @@ def _load_paper() -> Encoders:
     Differs: the paper's "SigLIP with ViT-L14" does not exist; L/16 at 256 px is the nearest. Its sentence encoder is
     ours, since the paper has none.
     """
-    from recognize.encoders.open_clip_models import OpenClipEncoder
-    from recognize.encoders.sentence_models import SentenceEncoder
-    from recognize.encoders.timm_models import TimmEncoder
+    from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
+    from recognize.encoders.pretrained.sentence_models import SentenceEncoder
+    from recognize.encoders.pretrained.timm_models import TimmEncoder
 
     return Encoders(
         profile="paper",
@@ -63,9 +63,9 @@ def _load_paper() -> Encoders:
 
 
 def _load_best() -> Encoders:
-    from recognize.encoders.open_clip_models import OpenClipEncoder
-    from recognize.encoders.sentence_models import SentenceEncoder
-    from recognize.encoders.timm_models import TimmEncoder
+    from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
+    from recognize.encoders.pretrained.sentence_models import SentenceEncoder
+    from recognize.encoders.pretrained.timm_models import TimmEncoder
 
     return Encoders(
         profile="best",

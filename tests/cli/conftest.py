@@ -15,7 +15,7 @@ def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import kb
     import recognize
     from data.starter.plates.catalogue import PLATES
-    from kb.starter_source import StarterSource
+    from kb.sources.starter import StarterSource
 
     path = tmp_path_factory.mktemp("built") / "drawn.kb"
     source = StarterSource(with_vectors=False)
@@ -30,7 +30,7 @@ def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     """The same with the chances of the knowledge that ships, as if measured here; not to be written to."""
     import kb
     from data.starter.knowledge import read_bytes
-    from recognize.calibration import read_calibration, vocabulary_hash, write_calibration
+    from recognize.confidence.calibration import read_calibration, vocabulary_hash, write_calibration
 
     path = tmp_path_factory.mktemp("calibrated") / "drawn.kb"
     shutil.copytree(built_kb, path)

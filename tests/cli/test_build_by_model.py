@@ -13,8 +13,8 @@ from typing import Any, get_args
 
 import pytest
 
-from cli.config import DISTILLERS
-from kb.distilling.choosing import DistillerName
+from cli.common.config import DISTILLERS
+from kb.distill.distillers import DistillerName
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.scripted_distiller import slowly
 
@@ -35,7 +35,7 @@ def server() -> Iterator[OpenAIServer]:
 @pytest.fixture
 def owls(cli: Any, tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A folder of six owls, settings for the server, and the command that builds them."""
-    from kb.taxa import load_checklist
+    from kb.checklist.avilist import load_checklist
 
     checklist = load_checklist()
     owls = checklist.find("Strigidae")

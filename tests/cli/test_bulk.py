@@ -16,7 +16,7 @@ from typing import Any
 import pandas
 import pytest
 
-from cli.resume import ResumableOutput
+from cli.verbs.identify.resume import ResumableOutput
 
 N_PHOTOS = 400  # the trial with 10,000 is in docs/identify.md
 N_BAD = 3

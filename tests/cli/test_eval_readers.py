@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cli.reader_evaluating import CONTEXTS
+from cli.verbs.eval.species.readers import CONTEXTS
 from data.starter.plates.catalogue import plates_of
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 
@@ -92,7 +92,7 @@ def micro(figures: dict[str, Any]) -> dict[str, float]:
 
 
 def test_the_choices_are_those_of_the_library() -> None:
-    from recognize.told import CONTEXTS as LIBRARY
+    from recognize.reader.candidate_context import CONTEXTS as LIBRARY
 
     assert CONTEXTS == LIBRARY
 

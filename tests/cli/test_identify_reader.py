@@ -344,8 +344,8 @@ def test_options_of_the_reader_without_one_end_with_2(
 def test_more_candidates_than_labels_are_refused_before_a_photo_is_read(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
-    from cli.identify import MOST_READ
-    from recognize.reader import MAX_CANDIDATES
+    from cli.verbs.identify.command import MOST_READ
+    from recognize.reader.reader import MAX_CANDIDATES
 
     assert MOST_READ == MAX_CANDIDATES
     outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--top", str(MOST_READ + 1))

@@ -50,7 +50,7 @@ def run_with(failure: BaseException, monkeypatch: pytest.MonkeyPatch, *arguments
     """Run `kb taxa` with a library that fails in this way."""
     from click.testing import CliRunner
 
-    from cli import wiring
+    from cli.common import wiring
 
     def fail(*_: object, **__: object) -> None:
         raise failure
@@ -162,7 +162,8 @@ def test_common_options_work_before_and_after_the_verb(cli: Any, tmp_path: Path)
 def test_a_reader_that_goes_away_is_no_error(cli: Any, tmp_path: Path) -> None:
     """`kb ... | head -1` says nothing on stderr, however much was still to come."""
     code = (
-        "import click\nfrom cli.main import commands\nfrom cli import taxa, output\n"
+        "import click\nfrom cli.main import commands\nfrom cli.verbs.taxa import command as taxa\n"
+        "from cli.common import output\n"
         "def flood(**_):\n    for number in range(100_000): output.write(str(number))\n"
         "taxa.taxa.callback = flood\ncommands.main(['taxa', 'x'])"
     )
@@ -179,7 +180,8 @@ def test_a_reader_that_goes_away_is_no_error(cli: Any, tmp_path: Path) -> None:
 
 def test_a_real_interrupt_ends_with_130(cli: Any) -> None:
     code = (
-        "import time\nfrom cli.main import commands\nfrom cli import taxa, output\n"
+        "import time\nfrom cli.main import commands\nfrom cli.verbs.taxa import command as taxa\n"
+        "from cli.common import output\n"
         "def wait(**_):\n    output.write('waiting')\n    time.sleep(60)\n"
         "taxa.taxa.callback = wait\ncommands.main(['taxa', 'x'])"
     )

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kb.wiki.wikipedia import Timeouts
+from kb.sources.mediawiki.client.wiki_client import Timeouts
 from tests.servers.faulty_wiki import Fault, FaultyWiki
 
 NAMES = ("Northern cardinal", "Blue jay", "House sparrow", "Common raven", "Barn swallow", "Snowy owl", "Mallard")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli import output
+from cli.common import output
 
 COLUMNS = ["#", "common name", "scientific name", "score", "text", "text_part", "visual_part"]
 ROWS = [

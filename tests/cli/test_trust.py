@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from cli import output
-from cli.lint import CSV_COLUMNS, RULES_HELP
-from kb.linting import RULES
+from cli.common import output
+from cli.verbs.lint import CSV_COLUMNS, RULES_HELP
+from kb.curate.lint import RULES
 
 ARTICLE = """## Description
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from cli import rows
-from cli.entries import FoundSpecies, FoundTerm
+from cli.verbs.identify import rows
+from cli.verbs.show.entries import FoundSpecies, FoundTerm
 from data import records as r
 from data.codec import from_json, to_json
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import kb.distilling.prompts
+import kb.distill.prompts
 import rerank.prompting
 from data.errors import ConfigError
 from data.prompts import Prompts
 
 READERS: dict[str, tuple[Callable[[Path | None], Prompts], dict[str, tuple[str, ...]]]] = {
-    "kb": (kb.distilling.prompts.DistilPrompts, kb.distilling.prompts.PLACEHOLDERS),
+    "kb": (kb.distill.prompts.DistilPrompts, kb.distill.prompts.PLACEHOLDERS),
     "rerank": (rerank.prompting.Prompts, rerank.prompting.PLACEHOLDERS),
 }
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import kb
 import recognize
-from kb.selection import select
-from kb.taxa import load_checklist
-from kb.wiki.retry import Patience
-from kb.wiki.source import WikipediaSource
-from kb.wiki.wikipedia import Timeouts
+from kb.checklist.avilist import load_checklist
+from kb.checklist.selection import select
+from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.wiki_client import Timeouts
+from kb.sources.mediawiki.source import WikipediaSource
 from tests.servers.wiki_proxy import Rates, WikiProxy
 
 FAULTS = Rates(busy=0.10, cut=0.05, stall=0.02, html=0.03, retry_after_s=(0, 0, 0, 1))

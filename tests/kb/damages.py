@@ -22,8 +22,8 @@ import kb
 import recognize
 from data.contracts import Encoders
 from data.errors import FieldmarkError
-from kb.chroma import Collections, Row
-from kb.layout import Layout, collection_name
+from kb.store.chroma import Collections, Row
+from kb.store.layout import Layout, collection_name
 from tests.pages import PageSource, made_up_taxa
 
 N = 6

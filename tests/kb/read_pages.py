@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import kb
 import recognize
 from data.contracts import Encoders
-from kb.store import KnowledgeBase
+from kb.store.knowledge_base import KnowledgeBase
 
 LONGEST_S = 120
 

@@ -24,8 +24,8 @@ from data.contracts import Encoders
 from data.errors import BadInput, SpaceMismatch, UsageError
 from data.files import sha256_hex
 from kb import OwnText
-from kb.bundle import MANIFEST, note_of
-from kb.starter_source import StarterSource
+from kb.bundle.manifest import MANIFEST, note_of
+from kb.sources.starter import StarterSource
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
 

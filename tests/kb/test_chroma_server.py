@@ -17,8 +17,8 @@ import recognize
 from data.contracts import Encoders
 from data.errors import ConfigError, SourceUnavailable, StoreError
 from data.records import Progress, Verification
-from kb.chroma import Collections, Row
-from kb.layout import Layout
+from kb.store.chroma import Collections, Row
+from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa, picture_of
 from tests.servers.chroma_server import ChromaServer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kb.distilling.claims import claims, colours_by_owner, swapped, unsupported, whose
-from kb.distilling.subjects import said_subject
+from kb.distill.claims import claims, colours_by_owner, swapped, unsupported, whose
+from kb.distill.subjects import said_subject
 
 
 def test_only_colours_shades_parts_and_numbers_are_claims() -> None:

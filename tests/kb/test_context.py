@@ -15,11 +15,11 @@ import recognize
 from data.errors import CostStop, NotCached, RateLimited, Refused, SourceError, SourceUnavailable
 from data.files import writer_lock
 from data.records import ChatReply, ChatRequest, Context, Source, Term, WebPassage
-from kb.lookups.findings import look_up
-from kb.lookups.learning import remember, shortened
-from kb.lookups.lookup import AT_ONCE, contexts
-from kb.lookups.writing import FENCE, is_borne_out, parse_reply, request_for, supported, texts_of
-from kb.starter_source import StarterSource
+from kb.lookup.context import AT_ONCE, contexts
+from kb.lookup.findings import look_up
+from kb.lookup.learning import remember, shortened
+from kb.lookup.writing import FENCE, is_borne_out, parse_reply, request_for, supported, texts_of
+from kb.sources.starter import StarterSource
 from tests.memory_store import BagOfWords, ShelfStore
 
 ENCODER = BagOfWords()

@@ -19,8 +19,8 @@ from data.contracts import Encoders
 from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageError
 from data.records import Status
 from kb.endpoints import Budget, ChatPatience, Connection, Endpoint, ReplyCache
-from kb.ledger import Ledger
-from kb.stages.distil import DistilOutput
+from kb.store.ledger import Ledger
+from kb.store.stage_outputs import DistilOutput
 from tests.pages import PageSource, made_up_taxa
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.openai_server import Status as HttpStatus
@@ -149,7 +149,7 @@ def test_a_new_revision_costs_one_call_and_other_prompts_cost_all(tmp_path: Path
         assert server.n_calls == 4
         kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders, chat=chat)
         assert server.n_calls == 8
-        from kb.distilling.choosing import make_distiller
+        from kb.distill.distillers import make_distiller
 
         other = make_distiller("model", chat=chat, prompts=prompts)
         kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders, distiller=other)

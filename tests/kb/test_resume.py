@@ -13,9 +13,9 @@ import pytest
 
 import kb
 import recognize
-from kb.layout import Layout
-from kb.ledger import Ledger
-from kb.verifying import open_or_rebuild
+from kb.store.layout import Layout
+from kb.store.ledger import Ledger
+from kb.store.verify import open_or_rebuild
 from tests.pages import PageSource, made_up_taxa
 
 SCRIPT = Path(__file__).with_name("build_pages.py")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from data.records import Article, Source
-from kb.wiki.parse import page_title, parse_article
+from kb.sources.mediawiki.html.parse import page_title, parse_article
 
 GALLERIES = {"Ascaris": 4}
 

@@ -17,12 +17,12 @@ import kb
 import recognize
 from data.contracts import Encoders
 from data.records import Status
-from kb.selection import select
-from kb.taxa import load_checklist
-from kb.wiki.photos import THUMBNAIL_WIDTHS_PX
-from kb.wiki.retry import Patience
-from kb.wiki.source import WikipediaSource
-from kb.wiki.wikipedia import Timeouts
+from kb.checklist.avilist import load_checklist
+from kb.checklist.selection import select
+from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.wiki_client import Timeouts
+from kb.sources.mediawiki.photos import THUMBNAIL_WIDTHS_PX
+from kb.sources.mediawiki.source import WikipediaSource
 from tests.servers.wiki_proxy import Asked, Rates, WikiProxy
 
 pytestmark = pytest.mark.integration

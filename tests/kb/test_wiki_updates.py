@@ -13,8 +13,8 @@ import kb
 import recognize
 from data.contracts import Encoders
 from data.records import Change
-from kb.taxa import load_checklist
-from kb.wiki.source import WikipediaSource
+from kb.checklist.avilist import load_checklist
+from kb.sources.mediawiki.source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
 from tests.servers.own_wiki import BIRDS, OwnWiki, drawing, page_text, running
 

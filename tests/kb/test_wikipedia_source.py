@@ -17,9 +17,9 @@ import pytest
 from data.contracts import AnchorBatch
 from data.errors import BadInput, MissingContact, SourceUnavailable
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
-from kb.taxa import load_checklist
-from kb.wiki.retry import Patience
-from kb.wiki.source import WikipediaSource
+from kb.checklist.avilist import load_checklist
+from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
 from tests.kb.odd_pages import PAGES
 from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page

@@ -6,10 +6,10 @@ import pytest
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from data.errors import StoreError
-from recognize.fusion import FusionWeights, default
-from recognize.knowledge import Knowledge
-from recognize.retrieve import anchors_only
-from recognize.stages import Queries
+from recognize.scoring.fusion import FusionWeights, default
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.stages import Queries
+from recognize.scoring.vr_rag import anchors_only
 
 AXES = np.eye(4, dtype=np.float32)
 

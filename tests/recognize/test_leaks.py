@@ -11,7 +11,7 @@ from data.files import sha256_hex
 from recognize import load_encoders
 from recognize.encoded import EncodedPhotos, encode_photos, find_leaks, find_trained
 from recognize.leaks import HASH_BITS, NEAR_COSINE, Leaks, near_duplicates, near_vectors, picture_hash
-from recognize.stages import Queries
+from recognize.scoring.stages import Queries
 
 
 def scene(seed):

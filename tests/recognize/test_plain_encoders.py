@@ -7,12 +7,12 @@ import pytest
 from PIL import Image, ImageDraw, ImageOps
 
 from data.errors import ConfigError
-from recognize.encoders.described_colours import find_colours
-from recognize.encoders.foreground import SIDE, find_subject
-from recognize.encoders.palette import COLOURS, name_pixels
-from recognize.encoders.plain_colours import PlainColours
-from recognize.encoders.plain_look import PlainLook
-from recognize.encoders.plain_words import PlainWords, stem
+from data.lexicon.described_colours import find_colours
+from data.lexicon.palette import COLOURS, name_pixels
+from recognize.encoders.plain.colours import PlainColours
+from recognize.encoders.plain.foreground import SIDE, find_subject
+from recognize.encoders.plain.look import PlainLook
+from recognize.encoders.plain.words import PlainWords, stem
 from recognize.encoders.profiles import load_encoders
 
 SHADES = {

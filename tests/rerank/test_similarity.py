@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from data.errors import BadInput, ConfigError, UsageError
-from data.images import read_image
+from data.images.decode import read_image
 from data.records import Job, JobImage
 from recognize import load_encoders
 from rerank import METHODS, SimilarityReranker, rerank

@@ -11,7 +11,7 @@ from PIL import Image
 
 from data.benchmarks.inquire import query_id_of, read_hard, read_rerank
 from data.errors import BadInput
-from data.images import read_image
+from data.images.decode import read_image
 
 KNOWN = "cross orbweaver"  # a name, and all that the query 19 of INQUIRE says
 OTHER = "a purple heron dancing"

@@ -17,7 +17,7 @@ from data.starter.plates.contact import contact_sheet
 from data.starter.plates.palette import FAMILIES, INKS, colour_word, ink
 from data.starter.plates.variants import Purpose, variant_for
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 SHEET = ROOT / "docs" / "pictures" / "plates.png"
 SPECIES = {species.taxon.taxon_id: species for species in read_species()}
 LARGE_PARTS = {

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from data.background import wait_for
 from data.errors import CostStop, SourceError, UsageError
+from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints import Budget, ChatPatience, Connection, Endpoint
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Reaction, Status

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from data.background import wait_for
 from data.errors import (
     ConfigError,
     MalformedAnswer,
@@ -24,6 +23,7 @@ from data.errors import (
     SourceError,
     SourceUnavailable,
 )
+from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints import ChatPatience, Endpoint, OpenAIChat, RetryingChat
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle

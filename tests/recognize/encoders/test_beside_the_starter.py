@@ -1,24 +1,19 @@
 """Encoders of open_clip and timm beside the starter's in one knowledge base: real architectures, random weights."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 import kb
 import recognize
 from data.contracts import Encoders
 from data.errors import MissingRequirement
-from recognize.encoders.open_clip_models import OpenClipEncoder
+from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
+from recognize.encoders.pretrained.timm_models import TimmEncoder
 from recognize.encoders.profiles import load_encoders
-from recognize.encoders.timm_models import TimmEncoder
 from tests.pages import PageSource, made_up_taxa, picture_of
+from tests.recognize.encoders import hub_cache
 
 for name in ("open_clip", "timm"):
     pytest.importorskip(name, reason=f"{name} of the extra `models` is not installed (CI installs it)")
-spec = importlib.util.spec_from_file_location("hub_cache", Path(__file__).with_name("hub_cache.py"))
-hub_cache = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(hub_cache)
 
 N = 4
 

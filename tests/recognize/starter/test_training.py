@@ -6,11 +6,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from data.arrays import as_unit_rows  # noqa: E402
-from recognize.starter.backbone import Backbone  # noqa: E402
+from recognize.evaluation.protocol import Description  # noqa: E402
 from recognize.starter.heads import read_heads, write_heads  # noqa: E402
-from recognize.starter.look import fit_discriminants, train_look  # noqa: E402
-from recognize.starter.pair import PhotoHead, TextHead, arrays_of, read_corpus, train_pair  # noqa: E402
-from recognize.starter.protocol import Description  # noqa: E402
+from training.starter.backbone import Backbone  # noqa: E402
+from training.starter.look import fit_discriminants, train_look  # noqa: E402
+from training.starter.pair import PhotoHead, TextHead, arrays_of, read_corpus, train_pair  # noqa: E402
 
 WORDS = ["bill", "black", "crown", "leg", "red", "tail", "white", "wing"]
 DESCRIPTIONS = [
@@ -83,8 +83,8 @@ def test_discriminants_bring_photos_of_a_species_together(features):
 def test_the_tower_in_onnx_gives_what_the_trunk_gives(tmp_path):
     """In eval mode, with batch norms that are not the identity, to 1e-4."""
     pytest.importorskip("onnx")
-    from recognize.starter.export import write_tower
     from recognize.starter.tower import Tower
+    from training.starter.export import write_tower
 
     torch.manual_seed(0)
     trunk = Backbone("lite2").eval()

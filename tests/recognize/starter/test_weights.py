@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from recognize.starter.encoder import HEADS_FILE, TOWER_FILE, Weights, load_starter
-from recognize.starter.protocol import read_collection
+from recognize.evaluation.protocol import read_collection
+from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights, load_starter
 from recognize.starter.tower import Tower
 
 
@@ -48,7 +48,7 @@ def _seconds(action):
 
 def test_encoding_loads_no_torch():
     code = (
-        "import sys; from PIL import Image; from recognize.starter.encoder import load_starter; e = load_starter();"
+        "import sys; from PIL import Image; from recognize.starter.encoders import load_starter; e = load_starter();"
         "e.visual.encode_images([Image.new('RGB', (9, 9))]); e.sentence.encode_texts(['red']);"
         "sys.exit('torch' in sys.modules)"
     )

@@ -1,0 +1,170 @@
+"""How far a long run is, on stderr: bars where a person watches, now and then a line where a file is written."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+
+from cli.common.output import note
+from data.records import Progress
+
+if TYPE_CHECKING:
+    import rich.progress
+
+ProgressForm = Literal["auto", "jsonl"]
+"""Bars or lines for people, whichever stderr can show; or lines of JSON for a program that reads stderr."""
+
+LINE_EVERY_S = 10.0  # where stderr is no terminal
+JSON_EVERY_S = 1.0
+
+ItemT = TypeVar("ItemT")
+
+
+class Meter(Protocol):
+    """Shows counts under a name."""
+
+    def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
+        """Show that `done` of `total` (0: nobody knows yet) are over, `failed` of them in vain."""
+
+
+@contextmanager
+def stage_progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+    """Give a function that shows the progress of a build: a stage each, with failures and the time left."""
+    with _meter(quiet=quiet) as meter:
+        yield lambda progress: meter(progress.stage, progress.done, progress.total, progress.failed)
+
+
+def counted(
+    items: Iterable[ItemT],
+    total: int,
+    noun: str,
+    *,
+    quiet: bool,
+    form: ProgressForm = "auto",
+    failed: Callable[[ItemT], bool] = lambda _item: False,
+) -> Iterator[ItemT]:
+    """Yield the items and show how many of `total` have gone by, and how many of those `failed` says went wrong."""
+    n_failed = 0
+    with _meter(quiet=quiet, form=form) as meter:
+        for done, item in enumerate(items, 1):
+            yield item
+            n_failed += failed(item)
+            meter(noun, done, total, n_failed)
+
+
+@contextmanager
+def counted_calls(noun: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Give a function that shows how many of `total` are done, and how many of those in vain."""
+    with _meter(quiet=quiet) as meter:
+        yield lambda done, failed: meter(noun, done, total, failed)
+
+
+def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
+    """Return where a run is that has taken `seconds`.
+
+    Example:
+        >>> progress_line("fetch", 50, 150, 2, seconds=5)
+        'fetch 50 of 150, 2 failed, 5 s, about 10 s left'
+    """
+    parts = [f"{name} {done:,} of {total:,}" if total else f"{name} {done:,}"]
+    if failed:
+        parts.append(f"{failed:,} failed")
+    parts.append(f"{seconds:.0f} s")
+    if 0 < done < total:
+        parts.append(f"about {seconds / done * (total - done):.0f} s left")
+    return ", ".join(parts)
+
+
+def json_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
+    """Return the same as a line of JSON; `left_s` is null where nobody can tell.
+
+    Example:
+        >>> json_line("photos", 50, 150, 2, seconds=5)
+        '{"progress": "photos", "done": 50, "total": 150, "failed": 2, "seconds": 5, "left_s": 10.0}'
+    """
+    left = round(seconds / done * max(0, total - done), 1) if done and total else None
+    known: dict[str, object] = {"progress": name, "done": done, "total": total or None, "failed": failed}
+    return json.dumps({**known, "seconds": round(seconds, 1), "left_s": left})
+
+
+@contextmanager
+def _meter(*, quiet: bool, form: ProgressForm = "auto") -> Iterator[Meter]:
+    if quiet:
+        yield lambda name, done, total, failed=0: None
+    elif form == "jsonl":
+        told = _LineMeter(json_line, every_s=JSON_EVERY_S)
+        try:
+            yield told
+        finally:
+            told.close()
+    elif sys.stderr.isatty():
+        with _bars() as bars:
+            yield _BarMeter(bars)
+    else:
+        lines = _LineMeter(progress_line, every_s=LINE_EVERY_S)
+        try:
+            yield lines
+        finally:
+            lines.close()
+
+
+class _LineMeter:
+    """A line when a run is over or the next one begins, and now and then in a long one."""
+
+    def __init__(self, line: Callable[..., str], *, every_s: float) -> None:
+        self._line, self._every_s = line, every_s
+        self._last: tuple[str, int, int, int] | None = None
+        self._began = self._told = 0.0
+
+    def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
+        now = time.monotonic()
+        if self._last is None or self._last[0] != name:
+            self.close()
+            self._began = self._told = now
+        self._last = (name, done, total, failed)
+        if now - self._told >= self._every_s:
+            self._tell()
+
+    def close(self) -> None:
+        """Tell the last counts, unless nothing was to be done."""
+        if self._last is not None and (self._last[1] or self._last[2]):
+            self._tell()
+        self._last = None
+
+    def _tell(self) -> None:
+        if self._last is not None:
+            self._told = time.monotonic()
+            note(self._line(*self._last, seconds=self._told - self._began))
+
+
+class _BarMeter:
+    """A bar for each name."""
+
+    def __init__(self, bars: rich.progress.Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, rich.progress.TaskID] = {}
+
+    def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=total or None, failed="")
+        text = f"{failed:,} failed" if failed else ""
+        self._bars.update(self._tasks[name], completed=done, total=total or None, failed=text)
+
+
+def _bars() -> rich.progress.Progress:
+    from rich import progress
+    from rich.console import Console
+
+    return progress.Progress(
+        progress.TextColumn("{task.description:<8}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[failed]}"),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )

@@ -1,0 +1,132 @@
+"""Where readers meet the rest: a model of the settings, the checklist's names, a knowledge base's texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.common.config import Settings
+from data.records import Identification
+
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+    from recognize.evaluation.readers import Asking
+    from recognize.reader.candidate_context import EarlierTexts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What reads rows over, and all that makes its answers what they are, for a later run to compare."""
+
+    read: Callable[[Iterable[Identification]], Iterator[Identification]]
+    parameters: dict[str, object]
+
+
+@contextmanager
+def reading(
+    settings: Settings,
+    store: KnowledgeBase,
+    *,
+    context: str,
+    n_passes: int,
+    max_cost: float | None,
+    offline: bool,
+    prompts: Path | None,
+) -> Iterator[Reading]:
+    """Give what has the model of `[llm.vision]` choose among the candidates of each row.
+
+    Args:
+        settings: they hold the endpoint.
+        store: the knowledge base that the rows come from.
+        context: what the model is told of a candidate, one of `candidate_context.CONTEXTS` but `chunks`.
+        n_passes: how often a photo is read.
+        max_cost: US dollars.
+        offline: whether kept replies alone may answer.
+        prompts: a folder whose prompts replace ours.
+
+    Raises:
+        MissingRequirement: if there is no such endpoint, no key for it, or no such text in the knowledge base.
+        UsageError: if the cost is limited and the price is not known.
+    """
+    from cli.common.models import connected
+    from data.images.jpeg import jpeg_of
+    from data.prompts import Prompts
+    from recognize.reader.candidate_context import Told, context_of
+    from recognize.reader.reader import PLACEHOLDERS, Reader
+    from recognize.reader.reading import read_over
+
+    told = Told(store, context_of(context), earlier_texts(store))
+    with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
+        reader = Reader(chat, n_passes=n_passes, prompts=Prompts("recognize", PLACEHOLDERS, prompts))
+        yield Reading(
+            read=lambda rows: read_over(rows, reader, partial(jpeg_of, max_side=chat.endpoint.image_px), told.texts),
+            parameters={
+                "reader": chat.name,
+                "reader_passes": n_passes,
+                "reader_context": context,
+                "reader_prompt": reader.prompt_hash,
+                "reader_px": chat.endpoint.image_px,
+            },
+        )
+
+
+@contextmanager
+def asking(
+    settings: Settings,
+    store: KnowledgeBase,
+    *,
+    n_passes: int,
+    max_cost: float | None,
+    offline: bool,
+    prompts: Path | None,
+) -> Iterator[Asking]:
+    """Give what an evaluation of readers asks: the model of `[llm.vision]`; the arguments are those of `reading`.
+
+    Raises:
+        MissingRequirement: if there is no such endpoint, or no key for it.
+        UsageError: if the cost is limited and the price is not known.
+    """
+    from cli.common.models import connected
+    from data.images.jpeg import jpeg_of
+    from data.prompts import Prompts
+    from kb.checklist.reconcile import load_reconciler
+    from recognize.evaluation.readers import Asking
+    from recognize.reader.naming import Namer
+    from recognize.reader.reader import PLACEHOLDERS, Reader
+
+    reconciler = load_reconciler()
+
+    def find(name: str) -> str | None:
+        matched = reconciler.reconcile([name]).matched
+        return matched[0].taxon.taxon_id if matched else None
+
+    own = Prompts("recognize", PLACEHOLDERS, prompts)
+    with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
+        yield Asking(
+            model=chat.name,
+            n_passes=n_passes,
+            reader=lambda: Reader(chat, n_passes=n_passes, prompts=own),
+            namer=lambda: Namer(chat, find, prompts=own),
+            picture_of=partial(jpeg_of, max_side=chat.endpoint.image_px),
+            earlier=earlier_texts(store),
+        )
+
+
+def earlier_texts(store: KnowledgeBase) -> EarlierTexts:
+    """Return what the summaries of a knowledge base were made from, where it has kept it.
+
+    Bare facts, as the starter knowledge has them, are no article.
+    """
+    from kb.store.drafts import draft_text
+    from recognize.reader.candidate_context import EarlierTexts
+
+    def article(taxon_id: str) -> str | None:
+        [entry] = store.species([taxon_id])
+        is_facts = entry.summary is not None and entry.summary.scope == "facts"
+        return None if is_facts else store.article_text(taxon_id)
+
+    return EarlierTexts(article=article, draft=lambda taxon_id: draft_text(store, taxon_id))

@@ -1,0 +1,411 @@
+"""Where the packages meet: profiles, sources and paths become calls of the library. Nothing is decided anywhere else.
+
+Every function imports what it needs when it is called, so that `kb --help` loads none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.common.config import Settings
+from cli.common.output import logged_warnings, note, plural, warn
+from cli.common.starter import calibration_file, starter_knowledge
+from data.errors import ConfigError, FieldmarkError, MissingRequirement, UnknownTaxon
+from data.records import Context, Identification, Progress, QueryPart, Taxon, TaxonMatch, Verification
+
+if TYPE_CHECKING:
+    from data.contracts import ChatModel, Encoders, TextEncoder, WebSearch
+    from kb.checklist.reconcile import Reconciled
+    from kb.endpoints import Budget
+    from kb.lookup.context import Explainer
+    from kb.store.knowledge_base import KnowledgeBase
+    from recognize import Recognizer, SpeciesList
+
+
+@contextmanager
+def opened(settings: Settings, *, profile: str | None = None) -> Iterator[KnowledgeBase]:
+    """Open the knowledge base that the settings name, in one of its profiles, else in the one it was built with.
+
+    What look-ups learn in it is given to its other profiles in the end; to those that lack no more than that.
+
+    Raises:
+        MissingRequirement: if it has no vectors of that profile, or none yet; the hint makes them.
+    """
+    import kb
+    from kb.store.layout import encoding_command
+
+    store = kb.open(named(settings), profile=profile)
+    ended: BaseException | None = None
+    try:
+        if n := store.n_behind():
+            if not store.has_vectors():
+                what = f"the knowledge base has no vectors of the profile {store.info.profile} yet"
+                raise MissingRequirement(what, hint=f"{encoding_command(store.info.profile, store.path)} makes them")
+            warn(behind_text(n, store.info.profile, store.path))
+        yield store
+    except BaseException as error:
+        ended = error
+        raise
+    finally:
+        n_learnt = _n_learnt(store) if len(store.profiles) > 1 else 0
+        store.close()
+        if n_learnt and not isinstance(ended, KeyboardInterrupt):
+            _share(store.path, n_learnt, is_all_well=ended is None)
+
+
+def _n_learnt(store: KnowledgeBase) -> int:
+    from kb.lookup.word_index import n_learnt
+
+    return n_learnt(store)
+
+
+def _share(path: Path, n_learnt: int, *, is_all_well: bool) -> None:
+    """Give what was learnt to the other profiles; where something failed before, that stays the error."""
+    try:
+        bring_up_to_date(path, at_most=n_learnt)
+    except (FieldmarkError, OSError) as error:
+        if is_all_well:
+            raise
+        warn(f"what was learnt is not in the other profiles yet: {error}")
+
+
+def behind_text(n: int, profile: str, path: Path, *, why: str = "") -> str:
+    """Return that a profile lacks vectors, why if that is known, and the command that makes them."""
+    from kb.store.layout import encoding_command
+
+    what = plural(n, "species or term has", "species and terms have")
+    return f"{what} no vectors of the profile {profile}{why}; {encoding_command(profile, path)} makes them"
+
+
+@contextmanager
+def opened_or_starter(settings: Settings, *, profile: str | None = None) -> Iterator[KnowledgeBase]:
+    """Open the knowledge base that the settings name, else the one that ships with Fieldmark."""
+    if settings.kb is None:
+        settings = replace(settings, kb=starter_knowledge(settings.home, load_encoders("starter")))
+    with opened(settings, profile=profile) as store:
+        yield store
+
+
+def load_encoders(profile: str | None) -> Encoders:
+    """Return the encoders of a profile; without one, the starter's."""
+    import recognize
+
+    return recognize.load_encoders(profile or "starter")
+
+
+def verified(settings: Settings) -> Verification:
+    """Return whether the knowledge base that the settings name agrees with itself; mends what can be mended."""
+    import kb
+
+    return kb.verify(named(settings))
+
+
+def named(settings: Settings) -> Path:
+    """Return the folder of the knowledge base that the settings name.
+
+    Raises:
+        MissingRequirement: if they name none.
+    """
+    if settings.kb is None:
+        raise MissingRequirement("no knowledge base is named", hint="--kb DIR, or FIELDMARK_KB; kb build makes one")
+    return settings.kb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextHelpers:
+    """What a look-up of context may ask beside the knowledge base; None is not asked."""
+
+    wiki: Explainer | None = None
+    search: WebSearch | None = None
+    chat: ChatModel | None = None
+    is_chat_a_must: bool = False
+    """Its failure is an error; else passages are put together without it."""
+    prompts: Path | None = None
+    budget: Budget | None = None
+    """Of search and model together."""
+    models: tuple[str, ...] = ()
+    """What search and model are called."""
+
+
+@contextmanager
+def helpers_of_context(
+    settings: Settings,
+    *,
+    wiki: bool | None,
+    web: bool | None = False,
+    model: bool | None = False,
+    max_cost: float | None = None,
+    offline: bool = False,
+) -> Iterator[ContextHelpers]:
+    """Open what the settings name and the flags do not forbid.
+
+    Args:
+        settings: `api_url` names the wiki, `[llm.search]` what searches the web, `[llm.text]` the model that writes.
+        wiki: None asks a wiki that is named, True Wikipedia too.
+        web: None searches where that is set, True must.
+        model: None has a model write the passage where one is set and can be asked, True must.
+        max_cost: US dollars, for search and model together.
+        offline: nothing is asked: replies come from those that are kept.
+
+    Raises:
+        MissingRequirement: if there is no such endpoint, or no key for it.
+        UsageError: if the cost is limited and a price is not known.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(logged_warnings("kb.lookup"))
+        helpers = ContextHelpers(wiki=_wiki_terms(settings, stack, wiki=False if offline else wiki))
+        asks_web, asks_model = (
+            kind in settings.llm if flag is None else flag for kind, flag in (("search", web), ("text", model))
+        )
+        if asks_web or asks_model:
+            from cli.common.models import connected
+            from kb.endpoints import Budget
+            from kb.lookup.web_search import ChatWebSearch
+
+            budget = Budget(max_cost)
+            helpers = replace(helpers, prompts=settings.prompts, budget=budget)
+            if asks_web:
+                search = stack.enter_context(connected(settings, "search", budget=budget, offline=offline))
+                helpers = replace(helpers, search=ChatWebSearch(search), models=(search.name,))
+            if asks_model:
+                chat = stack.enter_context(connected(settings, "text", budget=budget, offline=offline))
+                models = (*helpers.models, chat.name)
+                helpers = replace(helpers, chat=chat, is_chat_a_must=model is True, models=models)
+        yield helpers
+
+
+def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> Explainer | None:
+    if not (settings.api_url is not None if wiki is None else wiki):
+        return None
+    from kb.lookup.wiki_terms import WikiTerms
+    from kb.sources.mediawiki.source import WikipediaSource
+
+    source = WikipediaSource(settings.api_url, contact=settings.contact, language=settings.language)
+    stack.callback(source.close)
+    return WikiTerms(source)
+
+
+def contexts_of(
+    store: KnowledgeBase, queries: Sequence[str], helpers: ContextHelpers, *, keep: bool
+) -> Iterator[Context]:
+    """Yield what is known of the words of each query, in order, as it is found."""
+    from kb.lookup.context import contexts
+
+    return contexts(
+        store,
+        queries,
+        load_encoders(store.info.profile).sentence,
+        wiki=helpers.wiki,
+        search=helpers.search,
+        chat=helpers.chat,
+        is_chat_a_must=helpers.is_chat_a_must,
+        prompts=helpers.prompts,
+        keep=keep,
+        keeper=_keeper(store) if keep else None,
+    )
+
+
+def _keeper(store: KnowledgeBase) -> TextEncoder | None:
+    """Return the encoder that writes what was learnt, where the one that asks is of an added profile."""
+    if store.info.profile == store.profiles[0]:
+        return None
+    try:
+        return load_encoders(store.profiles[0]).sentence
+    except ConfigError:  # a profile of somebody's own; the look-up then says that nothing is kept
+        return None
+
+
+def search(store: KnowledgeBase, text: str, *, n: int) -> list[TaxonMatch]:
+    """Return the species whose summaries are nearest to a description."""
+    import kb
+
+    return kb.search(store, text, load_encoders(store.info.profile).sentence, n=n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTaxon:
+    """A taxon that goes by a name; `n_in_kb` of its `n_species` species are in the knowledge base, if there is one."""
+
+    match: TaxonMatch
+    taxon: Taxon
+    n_species: int
+    n_in_kb: int | None = None
+
+
+def find_taxa(settings: Settings, name: str) -> list[FoundTaxon]:
+    """Return the taxon of that name, and how much of it the knowledge base holds.
+
+    Raises:
+        UnknownTaxon: with suggestions.
+    """
+    from kb.checklist.avilist import load_checklist
+
+    checklist = load_checklist()
+    taxon = checklist.find(name)
+    if taxon is None:
+        raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
+    species = checklist.species_of(taxon)
+    known: frozenset[str] | None = None
+    if settings.kb is not None:
+        with opened(settings) as store:
+            known = frozenset(store.taxon_ids)
+    match = TaxonMatch(
+        taxon_id=taxon.taxon_id,
+        scientific_name=taxon.scientific_name,
+        common_name=taxon.common_name,
+        rank=taxon.rank,
+        score=1.0,
+    )
+    n_in_kb = None if known is None else sum(found.taxon_id in known for found in species)
+    return [FoundTaxon(match=match, taxon=taxon, n_species=len(species), n_in_kb=n_in_kb)]
+
+
+def recognizer(
+    store: KnowledgeBase,
+    *,
+    preset: str,
+    n: int,
+    min_confidence: float,
+    absent_share: float,
+    species_list: SpeciesList | None = None,
+    n_chunks: int | None = None,
+) -> Recognizer:
+    """Return what names the species in photos, with `n` candidates each and the store's calibration where it fits.
+
+    Raises:
+        SpaceMismatch: if the knowledge base was built with other encoders than its profile has now.
+        StoreError: if its calibration cannot be read.
+    """
+    import recognize
+
+    file = store.layout.calibration / calibration_file(preset)
+    made = recognize.Recognizer(
+        store,
+        load_encoders(store.info.profile),
+        preset=preset,
+        k=n,
+        calibration=recognize.read_calibration(file) if file.is_file() else None,
+        min_confidence=min_confidence,
+        absent_share=absent_share,
+        species_list=species_list,
+        n_chunks=n_chunks,
+    )
+    if made.misfit:
+        note(f"answers have no confidence: the calibration of this knowledge base {made.misfit}")
+    return made
+
+
+def told_apart(store: KnowledgeBase, row: Identification) -> str:
+    """Return what told the first candidate of a photo from the second; nothing for a photo without candidates."""
+    import recognize
+
+    return recognize.explain(store, row).told_apart if row.candidates else ""
+
+
+def reconciled(names: Sequence[str]) -> Reconciled:
+    """Return which species of the checklist the names of a list or the labels of a data set stand for."""
+    return reconciled_rows([(name,) for name in names])
+
+
+def reconciled_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
+    """Return the same for a list whose rows give a species several names: binomial, English name, code of eBird.
+
+    The first that is known decides, so the order is that; a row goes by its first name that is not empty.
+    """
+    from data.benchmarks.cub_names import CUB_NAMES
+    from kb.checklist.reconcile import load_reconciler
+
+    return load_reconciler().reconcile_rows(rows, given=CUB_NAMES)
+
+
+def context_look_up(store: KnowledgeBase, helpers: ContextHelpers) -> Callable[[str], Context]:
+    """Return what `kb context` says to a query, as a function that one thread at a time is in."""
+    from threading import Lock
+
+    turn = Lock()
+
+    def look_up(query: str) -> Context:
+        with turn:
+            return next(contexts_of(store, [query], helpers, keep=True))
+
+    return look_up
+
+
+def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:
+    """Return a function that finds the names in a query, with what the knowledge base says of their looks."""
+    from threading import Lock
+
+    from kb.lookup.word_index import index_of
+
+    turn = Lock()
+
+    def find(query: str) -> list[QueryPart]:
+        with turn:
+            index = index_of(store)
+            parts = []
+            for mention in index.names.find(query):
+                name, looks = mention.text, ""
+                if mention.kind == "term":
+                    term = index.terms[mention.ids[0]]
+                    name, looks = term.name, term.look_for
+                elif mention.kind == "species":
+                    (entry,) = store.species(mention.ids[:1])
+                    name = entry.taxon.common_name
+                    looks = entry.summary.text if entry.summary is not None else ""
+                parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks))
+            return parts
+
+    return find
+
+
+Reading = Callable[[Iterable[Identification]], Iterator[Identification]]
+"""What becomes of rows before they are shown."""
+
+
+def no_reading(identified: Iterable[Identification]) -> Iterator[Identification]:
+    """Return the rows as they are: nobody reads them over."""
+    return iter(identified)
+
+
+def profiles_of(path: Path) -> tuple[str, ...]:
+    """Return the profiles of a knowledge base, the one it was built with first; none where there is none yet."""
+    from kb.store.layout import Layout
+
+    layout = Layout(path)
+    return layout.require().profiles if layout.toml.exists() else ()
+
+
+def add_profile(path: Path, profile: str, progress: Callable[[Progress], None]) -> None:
+    """Give a knowledge base the vectors that it lacks of a profile."""
+    import kb
+
+    kb.add_profile(path, load_encoders(profile), progress=progress)
+
+
+def bring_up_to_date(
+    path: Path, progress: Callable[[Progress], None] = lambda _: None, *, at_most: int | None = None
+) -> None:
+    """Give a knowledge base the vectors that it lacks of its added profiles; one that cannot be had here is warned of.
+
+    Encoders of a profile that lacks nothing are not loaded. A profile that lacks more than `at_most` species and terms
+    is warned of too: that is the work of a build, not of a look-up.
+    """
+    import kb
+
+    with kb.open(path) as store:
+        behind = store.status().behind if len(store.profiles) > 1 else {}
+    for profile, n in behind.items():
+        if not n:
+            continue
+        if at_most is not None and n > at_most:
+            warn(behind_text(n, profile, path))
+            continue
+        try:
+            add_profile(path, profile, progress)
+        except (MissingRequirement, ConfigError) as error:
+            why = f": {error}; {error.hint or ''}".rstrip("; ")
+            warn(behind_text(n, profile, path, why=why))

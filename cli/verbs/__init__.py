@@ -1,0 +1,1 @@
+"""The commands of `kb`, one module or folder a verb."""

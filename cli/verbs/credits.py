@@ -1,0 +1,44 @@
+"""`kb credits`: whom the texts and photos of a knowledge base are owed to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli.common import options, output, wiring
+from cli.common.delimited import as_csv, disarmed
+
+
+@click.command()
+@options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
+@options.format_option("text", "csv", "html", "json")
+def credits(kb: Path | None, form: str) -> None:  # the verb's name
+    """Print every article with revision, address and licence, every photo with author, licence and file page.
+
+    What is not free or of unknown licence is marked as not to be published.
+
+    Example: kb credits --kb birds.kb --format html > credits.html
+    """
+    from kb.curate import credit_pages
+    from kb.curate.credits import collect_credits
+
+    with wiring.opened_or_starter(options.settings(kb=kb)) as store:
+        found = collect_credits(store)
+    if form == "json":
+        from data.codec import to_json
+
+        payload = to_json(found) | {"n_not_to_be_published": len(found.unpublishable)}
+        publishable = [text.is_publishable for text in found.texts] + [photo.is_publishable for photo in found.photos]
+        for given, value in zip(payload["texts"] + payload["photos"], publishable, strict=True):
+            given["publishable"] = value
+        output.write(output.as_json(payload))
+    elif form == "csv":
+        output.write_rows(as_csv(credit_pages.COLUMNS, map(disarmed, credit_pages.as_rows(found))))
+    elif form == "html":
+        output.write_rows(credit_pages.as_html(found))
+    else:
+        output.write(credit_pages.as_text(found))
+    if found.unpublishable and form != "text":
+        n = output.plural(len(found.unpublishable), "text or photo", "texts and photos")
+        output.warn(f"{n} must not be published: not free, or of unknown licence")

@@ -1,0 +1,120 @@
+"""Questions whose answers are known, put to a knowledge base of the starter species: words and drawings.
+
+What comes back is the rank of the right species, also where it is not the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from data.contracts import Encoders
+    from kb.store.knowledge_base import KnowledgeBase
+
+DESCRIPTIONS: tuple[tuple[str, str], ...] = (
+    ("red bird with a black mask and a crest", "cardinalis-cardinalis"),
+    ("tall grey-blue wader, neck bent like an S, dagger bill", "ardea-herodias"),
+    ("an all white owl with yellow eyes", "bubo-scandiacus"),
+    ("owl whose white face is shaped like a heart", "tyto-alba"),
+    ("duck with a green head and yellow bill", "anas-platyrhynchos"),
+    ("tiny, yellow below, with a blue cap and white cheeks", "cyanistes-caeruleus"),
+    ("enormous bill in green, orange, blue and red; yellow throat", "ramphastos-sulfuratus"),
+    ("black all over but for the red shoulder", "agelaius-phoeniceus"),
+    ("fan-like crest, barred wings, bill thin and bent downwards", "upupa-epops"),
+    ("stiff-tailed bird on a trunk, red under the tail", "dendrocopos-major"),
+)
+"""Descriptions in words of their own, not in those of the summaries, and the species that they mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A question, the species that would be right, where it came in, and what came first."""
+
+    question: str
+    right: str
+    rank: int | None
+    """1 is the best; None where the right species was not among the answers at all."""
+    n: int
+    """Among how many species."""
+    score: float | None
+    """Of the right species."""
+    first: str
+    """What came first."""
+
+
+def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> list[Trial]:
+    """Return a trial for each description."""
+    import kb
+
+    n = len(store.taxon_ids)
+    trials = []
+    for text, right in DESCRIPTIONS:
+        matches = kb.search(store, text, encoders.sentence, n=n)
+        ranked = [(match.taxon_id, match.common_name, match.score) for match in matches]
+        trials.append(trial_of(store, text, right, ranked))
+    return trials
+
+
+def ask_with_drawings(
+    store: KnowledgeBase, encoders: Encoders, drawings: Sequence[tuple[Path, str]], *, preset: str = "default"
+) -> list[Trial]:
+    """Return a trial for each `(picture file, right taxon_id)`."""
+    from recognize import Recognizer
+
+    recognizer = Recognizer(store, encoders, preset=preset, k=len(store.taxon_ids))
+    trials = []
+    for (path, right), row in zip(drawings, recognizer.identify([path for path, _ in drawings]), strict=True):
+        ranked = [(candidate.taxon_id, candidate.common_name, candidate.score) for candidate in row.candidates]
+        trials.append(trial_of(store, path.name, right, ranked))
+    return trials
+
+
+def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Sequence[tuple[str, str, float]]) -> Trial:
+    """Return the trial whose answer was `ranked`: `(taxon_id, common name, score)`, best first."""
+    places = {taxon_id: place for place, (taxon_id, _, _) in enumerate(ranked)}
+    place = places.get(right)
+    [entry] = store.species([right])
+    return Trial(
+        question=question,
+        right=entry.taxon.common_name,
+        rank=None if place is None else place + 1,
+        n=len(store.taxon_ids),
+        score=None if place is None else ranked[place][2],
+        first=ranked[0][1] if ranked else "nothing",
+    )
+
+
+def write_drawings(folder: Path) -> list[tuple[Path, str]]:
+    """Draw every plate anew, other than its anchors, into a folder; return each file and the taxon_id it shows."""
+    from data.starter.plates.catalogue import PLATES
+
+    folder.mkdir(parents=True, exist_ok=True)
+    drawings = []
+    for plate in PLATES:
+        path = folder / f"{plate.name}.png"
+        path.write_bytes(plate.png("query"))
+        drawings.append((path, plate.taxon_id))
+    return drawings
+
+
+def line_of(trial: Trial) -> str:
+    """Return where the right species came in, with its score, and what came before it.
+
+    Example:
+        >>> line_of(Trial(question="jay.png", right="Blue Jay", rank=3, score=0.25, n=20, first="Mallard"))
+        'rank  3 of 20   0.250  Blue Jay                  jay.png  (first: Mallard)'
+    """
+    place = f"rank {trial.rank:>2} of {trial.n}" if trial.rank else f"not among {trial.n}"
+    score = f"{trial.score:.3f}" if trial.score is not None else "-"
+    beside = "" if trial.rank == 1 else f"  (first: {trial.first})"
+    return f"{place} {score:>7}  {trial.right:<25} {trial.question}{beside}"
+
+
+def total(trials: Sequence[Trial]) -> str:
+    """Return how many were right at once, and how many among the first five."""
+    first = sum(trial.rank == 1 for trial in trials)
+    five = sum(trial.rank is not None and trial.rank <= 5 for trial in trials)
+    return f"{first} of {len(trials)} first, {five} of {len(trials)} among the first five"

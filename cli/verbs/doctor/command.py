@@ -1,0 +1,106 @@
+"""`kb doctor`: what is installed and set, and what the models behind the endpoints really can."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.common import options, output
+from cli.common.config import Settings
+from cli.common.endpoints import key_of
+from cli.verbs.doctor import encoders as doctor_encoders
+from data.errors import MissingRequirement
+
+if TYPE_CHECKING:
+    from kb.endpoints.probing import Probe
+
+EXIT_MISSING = 3
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["models", "encoders"]), default="models", metavar="[models|encoders]")
+@options.format_option("text", "json")
+@click.pass_context
+def doctor(ctx: click.Context, what: str, form: str) -> None:
+    """Say what works here: probe each model that the settings name, and say what is done without what it lacks.
+
+    Each model is asked a handful of tiny questions, which cost a fraction of a cent. Ends with 3 if one is silent.
+
+    With `encoders`, say of each profile which packages and weights are here, their size, and whether they fit into
+    memory; no model is loaded, none downloaded. Ends with 3 if the profile that is set cannot be used without that.
+
+    Example: kb doctor encoders
+    """
+    settings = options.settings()
+    if what == "encoders":
+        payload, text, is_ready = doctor_encoders.report(settings)
+        output.write(output.as_json(payload) if form == "json" else text)
+        if not is_ready:
+            ctx.exit(EXIT_MISSING)
+        return
+    probes = _probes(settings)
+    if form == "json":
+        output.write(output.as_json({"here": _here(settings), "endpoints": [asdict(found) for found in probes]}))
+    else:
+        output.write(_text(settings, probes))
+    if any(found.ability == "answers" and not found.is_there for found in probes):
+        ctx.exit(EXIT_MISSING)
+
+
+def _here(settings: Settings) -> dict[str, str]:
+    """Return what is installed and set, with no secret in it."""
+    from importlib.metadata import version
+    from importlib.util import find_spec
+
+    has_models = all(find_spec(name) is not None for name in ("torch", "open_clip", "sentence_transformers"))
+    return {
+        "fieldmark": version("fieldmark"),
+        "extra models": "installed" if has_models else "not installed (pip install '.[models]')",
+        "own files": str(settings.home),
+        "knowledge base": str(settings.kb) if settings.kb is not None else "none named; the starter's is used",
+        "wiki": settings.api_url or f"{settings.language}.wikipedia.org",
+        "contact": "set" if settings.contact else "not set (Wikimedia asks for one: FIELDMARK_CONTACT)",
+        "distiller": settings.distiller or "what the knowledge base has, at first extractive",
+    }
+
+
+def _probes(settings: Settings) -> list[Probe]:
+    from kb.endpoints.probing import WITHOUT, Probe, probe
+
+    found: list[Probe] = []
+    for kind in ("text", "vision", "search"):
+        endpoint = settings.llm.get(kind)
+        if endpoint is None:
+            continue
+        try:
+            found += probe(kind, endpoint, key_of(endpoint, os.environ, kind=kind))
+        except MissingRequirement as error:
+            found.append(
+                Probe(
+                    endpoint=kind,
+                    model=endpoint.address,
+                    ability="answers",
+                    is_there=False,
+                    seen=str(error),
+                    without=WITHOUT["answers"],
+                )
+            )
+    return found
+
+
+def _text(settings: Settings, probes: list[Probe]) -> str:
+    parts = [output.as_fields(_here(settings))]
+    if probes:
+        rows = [
+            (found.endpoint, found.model, found.ability, "yes" if found.is_there else "no", found.seen, found.without)
+            for found in probes
+        ]
+        parts.append(output.as_table(["endpoint", "model", "ability", "", "seen", "without it"], rows))
+    else:
+        parts.append("no model is set: [llm.text], [llm.vision], [llm.search] in fieldmark.toml")
+    if "image" in settings.llm:
+        parts.append("[llm.image] is set; it is not probed, since a picture costs cents")
+    return "\n\n".join(parts)

@@ -1,0 +1,190 @@
+"""What `kb eval species --reader` measures of readers, and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.common import output
+from data.errors import MissingRequirement, UsageError
+
+if TYPE_CHECKING:
+    from data.metrics.ranked import Measured
+    from kb.store.knowledge_base import KnowledgeBase
+    from recognize.evaluation.compare import Setup
+    from recognize.evaluation.reader_setups import Way
+    from recognize.evaluation.readers import Asking, ReaderEvaluation, WayFigures
+
+# recognize.reader.candidate_context.CONTEXTS, which loads late; a test compares them.
+CONTEXTS = ("refined", "summary", "chunks", "article", "names")
+K_OF_PRESET = {"vr-rag-v2": 5}  # the constants of the authors' code; all others take the paper's 10
+K = 10
+COMPARED = "vr-rag-v1"
+WITHOUT_ANCHORS = ("text-only", "direct-rag")
+RULES = ("json", "label", "name", "text", "none", "no species", "unread")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderOrder:
+    """The arguments of `kb eval species` about readers."""
+
+    is_asked: bool = False
+    """Whether readers are measured at all."""
+    comparisons: bool = False
+    """The paper's comparisons instead of what the others say."""
+    contexts: tuple[str, ...] = ()
+    ks: tuple[int, ...] = ()
+    alone: bool = False
+    n_passes: int = 1
+    max_cost: float | None = None
+    offline: bool = False
+    prompts: Path | None = None
+
+
+def check(order: ReaderOrder) -> None:
+    """Raise `UsageError` if arguments contradict each other."""
+    changes = (order.contexts, order.ks, order.alone)
+    if order.comparisons and any(changes):
+        raise UsageError("--comparisons has contexts and k of its own", hint="or --reader, and say them yourself")
+    if order.is_asked or order.comparisons:
+        return
+    if any(changes) or order.n_passes > 1 or order.max_cost is not None or order.offline or order.prompts is not None:
+        raise UsageError(
+            "--reader-context, --reader-k, --reader-alone, --reader-passes, --max-cost, --offline and --prompts go "
+            "with --reader or --comparisons"
+        )
+
+
+def ways_of(order: ReaderOrder, setups: Sequence[Setup], store: KnowledgeBase, asking: Asking) -> list[Way]:
+    """Return what is measured: for each way of ranking every context and k, or the paper's comparisons.
+
+    The paper's contexts that the knowledge base has not are left out with a warning.
+    """
+    from recognize.evaluation.reader_setups import Way, comparisons
+    from recognize.reader.candidate_context import CONTEXTS as CHOICES
+    from recognize.reader.candidate_context import Told
+
+    _warn_of_unrefined(store)
+    if order.comparisons:
+        kept = []
+        for way in comparisons(next(setup for setup in setups if setup.preset == COMPARED)):
+            try:
+                Told(store, way.context, asking.earlier)
+            except MissingRequirement as error:
+                output.warn(f"the context {way.context} is left out: {error}")
+                continue
+            kept.append(way)
+        return kept
+    contexts = [choice for choice in CHOICES if choice in order.contexts] or ["refined"]
+    ways = [
+        Way(setup=setup, context=context, k=k)
+        for setup in setups
+        for context in contexts
+        for k in order.ks or (K_OF_PRESET.get(setup.preset, K),)
+    ]
+    return [*ways, Way(setup=None)] if order.alone else ways
+
+
+def _warn_of_unrefined(store: KnowledgeBase) -> None:
+    """Say so where no summary of the knowledge base was refined: the context `refined` is then what stands there."""
+    summaries = [entry.summary for entry in store.species(store.taxon_ids) if entry.summary is not None]
+    if summaries and all(summary.stage != "refined" for summary in summaries):
+        made_by = summaries[0].distiller.split(" ")[0]
+        output.warn(f"no summary of the knowledge base is refined: `refined` tells what {made_by} made")
+
+
+def as_text(evaluation: ReaderEvaluation) -> str:
+    """Return the tables for people, in percent."""
+    head = (
+        f"reader {evaluation.model}, {output.plural(evaluation.n_passes, 'pass', 'passes')} a photo; "
+        f"{output.plural(evaluation.n, 'photo')}"
+    )
+    parts = [
+        f"{head}; by photo (micro), percent\n{_figures(evaluation, 'micro')}",
+        f"{head}; by species (macro), percent\n{_figures(evaluation, 'macro')}",
+        f"{head}; how its replies were read, and what they took\n{_replies(evaluation)}",
+    ]
+    if evaluation.tests:
+        parts.append(_tests(evaluation))
+    return "\n\n".join(parts)
+
+
+def csv_rows(evaluation: ReaderEvaluation) -> Iterator[tuple[Way, Measured, list[object]]]:
+    """Yield for each way and measure the figures, and what the paired test against the first way says."""
+    tests = {test.way: test for test in evaluation.tests}
+    for figures in evaluation.figures:
+        for found in figures.measures:
+            test = tests.get(figures.way) if found.name == "accuracy" else None
+            tested: list[object] = [""] * 6
+            if test is not None:
+                tested = [name_of(test.baseline), test.difference, *test.interval, test.p_value, test.p_corrected]
+            yield figures.way, found, tested
+
+
+def name_of(way: Way) -> str:
+    """Return what a row is called."""
+    if way.setup is None:
+        return "no retrieval"
+    setup = way.setup
+    parts = [setup.preset, way.context, f"k={way.k}"]
+    parts += ["names"] if setup.texts == "names" else []
+    parts += [f"anchors {setup.anchors}"] if setup.anchors != "kb" and setup.preset not in WITHOUT_ANCHORS else []
+    return ", ".join(parts)
+
+
+def _figures(evaluation: ReaderEvaluation, mean: str) -> str:
+    columns = ["accuracy", "genus", "listed", "first alone", "gain", "none of these", "agreement", "margin"]
+    names = ["accuracy", "reader genus", "listed", "first alone", "gain", "none of these"]
+    rows = []
+    for figures in evaluation.figures:
+        cells = [_cell(figures, name, mean, wide=name in ("accuracy", "gain")) for name in names]
+        agreement = next(found for found in figures.measures if found.name == "agreement")
+        margin = "" if figures.margin is None else f"{figures.margin:.2f} ({figures.n_with_margin:,})"
+        value = agreement.micro if mean == "micro" else agreement.macro
+        rows.append([name_of(figures.way), *cells, f"{value:.2f}", margin])
+    return output.as_table(["", *columns], rows, right=columns)
+
+
+def _replies(evaluation: ReaderEvaluation) -> str:
+    rules = [rule for rule in RULES if any(figures.replies.by_rule[rule] for figures in evaluation.figures)]
+    # Of passes, as what stands before it; `failed` is of photos.
+    has_failures = any(figures.replies.failed for figures in evaluation.figures)
+    lost = ["no reply"] if has_failures else []
+    columns = [*rules, *lost, "failed", "no text", "calls", "kept", "tokens in", "tokens out", "cost"]
+    rows = []
+    for figures in evaluation.figures:
+        replies = figures.replies
+        cost = "unknown" if replies.unpriced else f"${replies.cost_usd:.4f}"
+        read = [replies.by_rule[rule] for rule in rules]
+        taken = (replies.calls, replies.cached, replies.input_tokens, replies.output_tokens)
+        read += [replies.failed] if has_failures else []
+        counts = [*read, figures.n_failed, f"{figures.n_without_text:.1f}", *taken]
+        rows.append([name_of(figures.way), *(each if isinstance(each, str) else f"{each:,}" for each in counts), cost])
+    return output.as_table(["", *columns], rows, right=columns)
+
+
+def _tests(evaluation: ReaderEvaluation) -> str:
+    columns = ["difference", "its interval", "better/worse", "p", "p (Holm)"]
+    rows = []
+    for test in evaluation.tests:
+        low, high = (f"{100 * bound:+.1f}" for bound in test.interval)
+        figures = [f"{100 * test.difference:+.1f}", f"{low} to {high}", f"{test.n_better}/{test.n_worse}"]
+        rows.append([name_of(test.way), *figures, p_text(test.p_value), p_text(test.p_corrected)])
+    head = f"accuracy of the reader, less {name_of(evaluation.tests[0].baseline)!r}, species by species"
+    return head + "\n" + output.as_table(["", *columns], rows, right=columns)
+
+
+def p_text(value: float) -> str:
+    """Return a p-value as tables have it."""
+    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def _cell(figures: WayFigures, name: str, mean: str, *, wide: bool) -> str:
+    found: Measured | None = next((found for found in figures.measures if found.name == name), None)
+    if found is None:
+        return ""
+    value, (low, high) = (found.micro, found.micro_interval) if mean == "micro" else (found.macro, found.macro_interval)
+    sign = "+" if name == "gain" else ""
+    return f"{100 * value:{sign}.1f}" + (f" ({100 * low:{sign}.1f} to {100 * high:{sign}.1f})" if wide else "")

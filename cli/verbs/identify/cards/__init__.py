@@ -1,0 +1,1 @@
+"""Result cards: one HTML page a photo."""

@@ -1,0 +1,88 @@
+"""One page of HTML for each photo: the answer, the candidates beside their anchors, and what told them apart.
+
+A page is a file of its own, pictures included: it can be mailed, opens without a network, and asks for nothing there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cli.verbs.identify.cards.pictures import PHOTO_PX, picture
+from cli.verbs.identify.cards.species import Shown, scores, species
+from cli.verbs.identify.cards.style import STYLE
+from cli.verbs.identify.cards.verdict import headline, notes, verdict
+from data.records import Identification, SpeciesEntry
+
+if TYPE_CHECKING:
+    from recognize.explanation.evidence import Explanation
+
+_POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+
+def card(
+    row: Identification,
+    why: Explanation | None,
+    entries: Sequence[SpeciesEntry],
+    anchor_file: Callable[[str], Path],
+) -> str:
+    """Return the page of one photo.
+
+    Args:
+        row: its identification; one with an error says so.
+        why: what told the first candidate from the second; None where there are no candidates.
+        entries: of the candidates, in their order.
+        anchor_file: sha256 of an anchor -> its file.
+    """
+    from recognize.explanation.evidence import parts_of_score
+
+    shown = [
+        Shown(rank=rank, candidate=candidate, entry=entry, parts=parts_of_score(row.preset, candidate))
+        for rank, (candidate, entry) in enumerate(zip(row.candidates, entries, strict=True), 1)
+    ]
+    because = why.by_scores if why is not None else ""
+    parts = [f"<header>{verdict(row)}</header>", _photo(row, notes(row, why)) if row.status == "ok" else ""]
+    if shown:
+        focus, is_answer = _focus(row)
+        sections = species(shown, focus, is_answer=is_answer, anchor_file=anchor_file)
+        parts.append(f"<div class=list>{sections}{scores(shown, row.preset, because)}</div>")
+    title = escape(f"{headline(row)} - {Path(row.image).name}")
+    return (
+        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>"
+        f'<meta http-equiv=Content-Security-Policy content="{_POLICY}">'
+        '<meta name=viewport content="width=device-width, initial-scale=1"><meta name=referrer content=no-referrer>'
+        f"<style>{STYLE}</style></head><body><main{'' if row.status == 'ok' else ' class=bare'}>{''.join(parts)}"
+        f"{_foot(row)}</main></body></html>\n"
+    )
+
+
+def _photo(row: Identification, said: str) -> str:
+    words = [Path(row.image).name]
+    if row.place is not None:  # not nearer: pages are passed on, and a rare bird's place should not be
+        words.append("near {:.1f}, {:.1f}".format(*row.place))
+    if row.date is not None:
+        words.append(row.date)
+    caption = "<br>".join(escape(word) for word in words)
+    return (
+        f"<aside><div><figure class=photo>{picture(row.image, PHOTO_PX, 'the photo')}<figcaption>{caption}</figcaption>"
+        f"</figure>{said}</div></aside>"
+    )
+
+
+def _focus(row: Identification) -> tuple[int, bool]:
+    """Return the position of the candidate that the others are held against, and whether it is the answer."""
+    name = row.answer.name if row.answer is not None and row.answer.rank == "species" else None
+    for position, each in enumerate(row.candidates):
+        if each.scientific_name == name:
+            return position, True
+    return 0, False
+
+
+def _foot(row: Identification) -> str:
+    if row.status == "error":
+        return ""
+    said = f"Preset {row.preset}, knowledge base {Path(row.kb).name}, calibration {row.calibration or 'none'}."
+    whose = "Pictures and texts are their authors', under the licences named beside them."
+    return f"<footer class=small>{escape(said)} {whose}</footer>"

@@ -1,0 +1,83 @@
+"""`kb lint`: what is wrong with the summaries of a knowledge base."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.common import options, output, wiring
+from cli.common.delimited import as_csv, disarmed
+
+if TYPE_CHECKING:
+    from kb.curate.lint import LintReport, Severity
+
+EXIT_FINDINGS = 1
+COLUMNS = ("severity", "rule", "species", "sentence", "detail", "text")
+CSV_COLUMNS = ("severity", "rule", "taxon_id", "name", "statement", "detail", "text")
+
+# The words of `kb.curate.lint.RULES`, so that the help loads nothing; a test holds the two together.
+RULES_HELP = """\b
+What is looked for, and how bad it is:
+  no-evidence        error    a statement that points at no place of the article
+  unsupported        error    a colour or number that its evidence does not name
+                     warning  a part, or a shade such as dark, that it does not name
+  sex-mixed-up       error    male, female or young where the evidence says another
+                     warning  all birds where the evidence speaks of one sex or age
+  own-name           error    the species' own name in a refined summary
+  not-visual         warning  a statement that tells nothing of looks
+  partly-not-visual  note     a clause on song, range, names, behaviour, breeding
+  too-short          warning  fewer than 12 words (a note for bare facts)
+  too-long           warning  more than 150 words (400 of bare facts)
+  same-text          warning  another species has the same summary"""
+
+
+@click.command(epilog=RULES_HELP)
+@options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
+@click.option(
+    "--severity",
+    type=click.Choice(("error", "warning", "note")),
+    default="error",
+    show_default=True,
+    help="End with 1 if there is a finding as bad as this.",
+)
+@options.format_option("table", "csv", "json", "jsonl")
+@click.pass_context
+def lint(ctx: click.Context, kb: Path | None, severity: Severity, form: str) -> None:
+    """Check every sentence of every summary against the words of the article that it points at.
+
+    All findings are printed, the worst last; ends with 1 if one of them is as bad as --severity.
+    """
+    from data.codec import to_json
+    from kb.curate.lint import lint as lint_store
+
+    with wiring.opened_or_starter(options.settings(kb=kb)) as store:
+        report = lint_store(store)
+    if form == "json":
+        payload = {"ok": not report.has(severity), "counts": dict(report.counts), **to_json(report)}
+        output.write(output.as_json(payload))
+    elif form == "jsonl":
+        lines = [json.dumps(to_json(finding), ensure_ascii=False) for finding in report.findings]
+        output.write_rows("".join(f"{line}\n" for line in lines))
+    elif form == "csv":
+        rows = ([getattr(finding, name) for name in CSV_COLUMNS] for finding in report.findings)
+        output.write_rows(as_csv(CSV_COLUMNS, map(disarmed, rows)))
+    else:
+        output.write(_text(report))
+    if report.has(severity):
+        ctx.exit(EXIT_FINDINGS)
+
+
+def _text(report: LintReport) -> str:
+    """Return the findings as a table, the worst last so that they are in sight, and how many there are of each rule."""
+    severities = list(report.counts)
+    findings = sorted(report.findings, key=lambda finding: -severities.index(finding.severity))
+    rows = [(f.severity, f.rule, f.name, f.statement, f.detail, f.text) for f in findings]
+    n_of_rule = Counter((finding.severity, finding.rule) for finding in findings)
+    lines = [f"{severity:<8} {rule:<18} {n:,}" for (severity, rule), n in n_of_rule.items()]
+    checked = output.plural(report.n_statements, "sentence") + " of "
+    checked += output.plural(report.n_species, "species", "species") + " checked"
+    return "\n".join([*([output.as_table(COLUMNS, rows), ""] if rows else []), *lines, checked])

@@ -1,0 +1,35 @@
+"""`kb verify`: whether the parts of a knowledge base agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli.common import options, output, wiring
+
+EXIT_FINDINGS = 1
+
+
+@click.command()
+@options.kb_option()
+@options.format_option("text", "json")
+@click.pass_context
+def verify(ctx: click.Context, kb: Path | None, form: str) -> None:
+    """Check that ledger, Chroma, files and cache agree, mend what can be mended, print one digest of the content.
+
+    Knowledge bases of the same content have the same digest. Ends with 1 if anything was found, mended or not; where
+    all of it was mended, the next run ends with 0.
+    """
+    from data.codec import to_json
+
+    found = wiring.verified(options.settings(kb=kb))
+    if form == "json":
+        output.write(output.as_json(to_json(found)))
+    else:
+        lines = [f"problem  {problem}" for problem in found.problems if problem not in found.mended]
+        lines += [f"mended   {problem}" for problem in found.mended]
+        lines += [f"ok       {'yes' if found.ok else 'no'}", f"digest   {found.digest}"]
+        output.write("\n".join(lines))
+    if not found.ok:
+        ctx.exit(EXIT_FINDINGS)

@@ -1,0 +1,1 @@
+"""Pictures: safe decoding, and the JPEGs that models are sent."""

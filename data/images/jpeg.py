@@ -1,0 +1,81 @@
+"""Photos as they go to a model: JPEGs that are small enough, upright, and without what the camera wrote into them.
+
+Judges of re-ranking and the reader of recognition send the same ones.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Final
+
+from PIL import Image
+
+from data.images.decode import MAX_BYTES, read_image
+
+MAX_SIDE: Final = 1024  # pixels; larger pictures cost more tokens, and models scale them down to about this
+MAX_SENT_BYTES: Final = 600_000
+QUALITY: Final = 88
+# Segments of a JPEG that a picture needs: APP0 (JFIF), APP2 (colour profile), APP14 (Adobe's colours), tables, frames.
+_DROPPED: Final = frozenset((0xE1, *range(0xE3, 0xEE), 0xEF, 0xFE))
+_START_OF_SCAN: Final = 0xDA
+_ORIENTATION: Final = 0x0112
+
+
+def jpeg_of(path: Path, *, max_side: int = MAX_SIDE) -> bytes:
+    """Return a photo as a JPEG file of at most `max_side` pixels, upright, without place, date and comments.
+
+    A JPEG that is small and upright already keeps its very pixels: decoding and encoding a photo anew costs more time
+    than all else that is done for a question.
+
+    Raises:
+        BadImage: if it cannot be read.
+    """
+    content = _small_jpeg(path, max_side)
+    if content is not None:
+        return content
+    picture = read_image(path, min_side=max_side)
+    picture.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
+    out = io.BytesIO()
+    picture.save(out, "JPEG", quality=QUALITY)
+    return out.getvalue()
+
+
+def _small_jpeg(path: Path, max_side: int) -> bytes | None:
+    """Return the bytes of an RGB JPEG that may go as it is, without its metadata; None if it may not."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_SENT_BYTES + 1)
+    except (OSError, ValueError):
+        return None  # `read_image` says what is wrong
+    if not content.startswith(b"\xff\xd8\xff") or len(content) > min(MAX_SENT_BYTES, MAX_BYTES):
+        return None
+    read_image(content, min_side=64)  # raises for a truncated one; at an eighth of the size that is quick
+    try:
+        with Image.open(io.BytesIO(content)) as opened:
+            is_upright = opened.getexif().get(_ORIENTATION, 1) == 1
+            if not is_upright or opened.mode != "RGB" or max(opened.size) > max_side or opened.format != "JPEG":
+                return None
+    except Exception:  # a broken tag: `read_image` gets along without
+        return None
+    return _without_metadata(content)
+
+
+def _without_metadata(content: bytes) -> bytes | None:
+    kept = [content[:2]]
+    at = 2
+    while at + 4 <= len(content):
+        if content[at] != 0xFF:
+            return None
+        kind = content[at + 1]
+        if kind == 0xFF:  # padding
+            at += 1
+            continue
+        if kind == _START_OF_SCAN:
+            kept.append(content[at:])
+            return b"".join(kept)
+        end = at + 2 + int.from_bytes(content[at + 2 : at + 4], "big")
+        if kind not in _DROPPED:
+            kept.append(content[at:end])
+        at = end
+    return None

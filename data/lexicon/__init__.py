@@ -1,0 +1,1 @@
+"""Words for the looks of an animal: parts, colours, patterns, sexes, ages, by group."""

@@ -1,0 +1,105 @@
+"""The word lists that tell looks from other matters, read once from `birds.txt`.
+
+For birds, frogs, insects, mammals, fish and plants alike; data, not code, so that a reader can judge them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from importlib.resources import files
+
+VISUAL_GROUPS = ("part", "colour", "pattern", "shape", "size", "who", "compare")
+OTHER_GROUPS = ("sound", "place", "taxonomy", "naming", "behaviour", "breeding", "weight", "people")
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+@cache
+def groups() -> dict[str, frozenset[str]]:
+    """Return group -> its words as listed, in lower case.
+
+    Example:
+        >>> "supercilium" in groups()["part"]
+        True
+    """
+    found: dict[str, set[str]] = {}
+    current: set[str] | None = None
+    for line in files("data.lexicon").joinpath("birds.txt").read_text(encoding="utf-8").splitlines():
+        words = line.partition("#")[0].split()
+        if len(words) == 1 and words[0].startswith("["):
+            current = found.setdefault(words[0].strip("[]"), set())
+        elif words:
+            if current is None:
+                raise ValueError(f"expected a [group] before the first word of the lexicon, got {words[0]!r}")
+            current.update(words)
+    return {name: frozenset(words) for name, words in found.items()}
+
+
+@cache
+def _group_of() -> dict[str, str]:
+    table: dict[str, str] = {}
+    for name in (*VISUAL_GROUPS, *OTHER_GROUPS):
+        for word in groups()[name]:
+            table[word] = name
+    return table
+
+
+@lru_cache(maxsize=1 << 16)  # articles repeat their words
+def group_of(word: str) -> str | None:
+    """Return the group of a lower-case word, also of its plural, or None for a word that says nothing here.
+
+    Example:
+        >>> group_of("feathers"), group_of("yellowish"), group_of("and")
+        ('part', 'colour', None)
+    """
+    table = _group_of()
+    for form in (word, *_singulars(word)):
+        if form in table:
+            return table[form]
+    for form in _positives(word):
+        if table.get(form) in ("colour", "shape", "pattern"):
+            return table[form]
+    return None
+
+
+def variants(word: str) -> tuple[str, ...]:
+    """Return what a lower-case word may be a plural, a comparative or a shade of; guesses, some of them no words.
+
+    Example:
+        >>> variants("wings"), variants("whitish")
+        (('wing',), ('whit', 'white'))
+    """
+    return (*_singulars(word), *_positives(word))
+
+
+def _positives(word: str) -> tuple[str, ...]:
+    """Return what a comparative may come from: `greyer`, `whiter`, `redder`, `glossier`."""
+    if not word.endswith("er") or len(word) < 5:
+        return ()
+    stem = word[:-2]
+    return (stem, stem + "e", stem[:-1], stem[:-1] + "y")
+
+
+def _singulars(word: str) -> tuple[str, ...]:
+    if len(word) < 4:
+        return ()
+    if word.endswith("ies"):
+        return (word[:-3] + "y",)
+    if word.endswith("es"):
+        return (word[:-1], word[:-2])
+    if word.endswith("s"):
+        return (word[:-1],)
+    if word.endswith("ish"):
+        return (word[:-3], word[:-3] + "e")
+    return ()
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case, the parts of a hyphenated word apart, without possessive endings.
+
+    Example:
+        >>> words_of("The male's blue-grey wing")
+        ['the', 'male', 'blue', 'grey', 'wing']
+    """
+    return [found.lower().removesuffix("'s").removesuffix("’s") for found in _WORD.findall(text)]

@@ -1,0 +1,1 @@
+"""Bundles: export and import of a knowledge base as Parquet tables."""

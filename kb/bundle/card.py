@@ -1,0 +1,126 @@
+"""The dataset card of a bundle: what it is, how to read it, and what its licences ask for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from string import Template
+
+from data.records import SpeciesEntry, Term
+from kb.store.layout import KnowledgeBaseInfo
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+# `other`, since texts and photos have licences of their own, row by row.
+_CARD = Template("""\
+---
+pretty_name: $title
+license: other
+language:
+$languages
+task_categories:
+- image-classification
+- zero-shot-image-classification
+tags:
+- biology
+- biodiversity
+- species
+- fieldmark
+size_categories:
+- $size
+configs:
+- config_name: default
+  drop_labels: true
+  data_files:
+  - split: train
+    path:
+    - images/metadata.parquet
+    - images/**
+---
+
+# $title
+
+A knowledge base of $n_species species$of and $n_terms terms, made by Fieldmark:
+a short summary of what each species looks like, photos that show it, and where each of them comes from.
+
+| file | what it holds |
+|---|---|
+| `images/` and `images/metadata.parquet` | $n_images photos; a row each: species, author, licence, file page |
+| `species.parquet` | a row a species: names, lineage, summary, article; `record` is all of it as JSON |
+| `terms.parquet` | a row a term: what it means, what to look for, its source |
+| `articles.parquet` | the texts that the summaries were made from, by sha256 |
+| `vectors/` | $vectors |
+| `ledger/`, `calibration/`, `manifest.json` | what Fieldmark needs beside, and size and sha256 of every file |
+
+## Reading it
+
+```python
+import pandas as pd
+species = pd.read_parquet("species.parquet")
+photos = pd.read_parquet("images/metadata.parquet")
+
+from datasets import load_dataset
+photos = load_dataset("imagefolder", data_dir=".", split="train")  # with the photos themselves
+```
+
+With Fieldmark: `kb import . --kb my.kb`.
+
+## Licences
+
+Texts: $texts.
+A summary of an article under CC BY-SA is an adaptation of it, under the same licence; `species.parquet` names article,
+revision and licence of each.
+
+Photos, each owed to the `author` in its row:
+
+| licence | photos |
+|---|---|
+$licences
+""")
+
+
+def card(
+    info: KnowledgeBaseInfo,
+    species: Sequence[SpeciesEntry],
+    terms: Sequence[Term],
+    licences: Mapping[str, int],
+    *,
+    with_vectors: bool,
+) -> str:
+    """Return the dataset card as Markdown with a YAML header.
+
+    Args:
+        info: what the knowledge base is.
+        species: all of them.
+        terms: all of them.
+        licences: licence -> number of photos.
+        with_vectors: whether the vectors are in the bundle.
+    """
+    n_images = sum(licences.values())
+    texts = Counter((entry.source.licence if entry.source else None) or "no licence stated" for entry in species)
+    highest = Counter(_highest(entry) for entry in species)
+    of = ", ".join(f"{name} {n:,}" for name, n in highest.most_common(5) if name)
+    spaces = ", ".join(f"`{_plain(space)}`" for space in info.all_spaces)
+    return _CARD.substitute(
+        title=f"Field marks of {len(species):,} species",
+        languages="\n".join(f"- {language}" for language in info.languages),
+        size=next((name for limit, name in _SIZES if n_images < limit), "n>1M"),
+        n_species=f"{len(species):,}",
+        of=f" ({of})" if of else "",
+        n_terms=f"{len(terms):,}",
+        n_images=f"{n_images:,}",
+        vectors=f"unit vectors of chunks, photos, species and terms in the spaces {spaces}"
+        if with_vectors
+        else "left out; whoever imports the bundle encodes texts and photos again",
+        texts=", ".join(f"{_plain(name)} ({n:,} species)" for name, n in texts.most_common()) or "none",
+        licences="\n".join(f"| {_plain(name)} | {n:,} |" for name, n in sorted(licences.items())) or "| - | 0 |",
+    )
+
+
+def _highest(entry: SpeciesEntry) -> str:
+    return _plain(entry.taxon.lineage.get("class") or entry.taxon.lineage.get("order") or "")
+
+
+def _plain(text: str) -> str:
+    """Return text from elsewhere as one line that a table cell can hold."""
+    return " ".join(text.replace("|", "/").split())

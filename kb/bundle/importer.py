@@ -1,0 +1,291 @@
+"""Import: a bundle, which may come from anybody, as a knowledge base; whole, or not at all."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from data.arrays import FloatArray
+from data.codec import loads
+from data.contracts import Encoders
+from data.errors import BadInput, SpaceMismatch, StoreError, UsageError
+from data.files import writer_lock
+from data.records import Imported, PageRef, Progress, SpeciesEntry, Stage, SubjectKind, Taxon, Term
+from kb.bundle import manifest as bundle
+from kb.bundle.manifest import Manifest, read_manifest, read_rows
+from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
+from kb.pipeline.builder import run_over_contents, run_stages
+from kb.pipeline.stages.run import grouped
+from kb.store.additions import STAGE, Addition
+from kb.store.calibrations import is_calibration, keep_calibration
+from kb.store.chroma import Collections
+from kb.store.knowledge_base import warm_cache
+from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
+from kb.store.ledger import Ledger, Step, StepStatus
+from kb.store.origins import PREFIX
+from kb.store.rows import Subject
+from kb.store.stage_outputs import AnchorOutput, DistilOutput, FetchOutput
+from kb.store.verify import mend_chroma, verify
+from kb.store.views import STAGE as CUT
+from kb.store.views import Cut, Views
+
+# What the output of a stage is; that of `encode` is a hash, `index` has none.
+OUTPUTS: Mapping[str, type[Any]] = {
+    "resolve": PageRef, "fetch": FetchOutput, "distil": DistilOutput, "anchor": AnchorOutput, STAGE: Addition, CUT: Cut,
+}  # fmt: skip
+MADE_ANEW: tuple[Stage, ...] = ("encode", "index")
+_HASH = re.compile(r"[0-9a-f]{32,64}")
+_DOMAIN = re.compile(r"\.[a-z][a-z0-9-]+$")
+N_AT_A_TIME = 1_000
+IMAGE_FOLDERS = ("images/", "other-images/")
+
+
+def import_bundle(
+    folder: str | Path,
+    path: str | Path,
+    encoders: Encoders,
+    *,
+    re_encode: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Imported:
+    """Make a knowledge base of a bundle, and return what it holds.
+
+    Every file is held against the hash in the manifest first. With vectors of the same spaces the knowledge base has
+    the digest of the one that was exported, which is checked; without, texts and photos are encoded here. A bundle that
+    is refused leaves nothing behind, and a killed import nothing but a hidden folder, which the next one clears away.
+
+    Args:
+        folder: the bundle.
+        path: where the knowledge base goes; a folder that is new or empty.
+        encoders: those to ask it with: of the profile that it was built with, or of one that was added to it. All its
+            profiles come along.
+        re_encode: take a bundle of other encoder spaces too, and encode its texts and photos with these; its own
+            profiles do not come along then.
+        progress: called at every step where texts and photos are encoded.
+
+    Raises:
+        BadInput: for a bundle that is damaged, contradicts itself, or names paths outside its folder.
+        SpaceMismatch: if its vectors are of other spaces, without `re_encode`.
+        UsageError: if something lies at `path` already.
+        KnowledgeBaseLocked: if another process imports to the same place.
+    """
+    source, target = Path(folder), Path(path)
+    if target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise UsageError(f"{target} is there already", hint="name a folder that is new or empty")
+    manifest = read_manifest(source)
+    is_same = encoders.spaces in (manifest.spaces, *(added.spaces for added in manifest.added))
+    if not is_same and not re_encode:
+        hint = "--re-encode takes its texts and photos and encodes them with these; in Python re_encode=True"
+        raise SpaceMismatch(expected=manifest.spaces, given=encoders.spaces, hint=hint)
+    work = target.parent / f".{target.name}.importing"
+    with writer_lock(work / ".import-lock"):
+        _clear(work)
+        try:
+            imported = _import(source, manifest, Layout(work), encoders, is_same and manifest.has_vectors, progress)
+            (work / ".import-lock").unlink()
+            if target.is_dir():
+                target.rmdir()
+            work.rename(target)
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+    return imported
+
+
+def _clear(work: Path) -> None:
+    """Remove what an import that was killed has left; its lock is ours."""
+    for path in work.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != ".import-lock":
+            path.unlink()
+
+
+def _import(
+    source: Path,
+    manifest: Manifest,
+    layout: Layout,
+    encoders: Encoders,
+    takes_vectors: bool,
+    progress: Callable[[Progress], None] | None,
+) -> Imported:
+    try:
+        info = _info_of(manifest, encoders, takes_vectors=takes_vectors)
+        write_info(layout.toml, info)
+        _copy_contents(source, manifest, layout)
+        with closing(Ledger(layout.ledger)) as ledger:
+            _copy_ledger(source, manifest, info, ledger, takes_vectors=takes_vectors)
+            _copy_calibrations(source, manifest, layout, ledger)
+            if takes_vectors:
+                _copy_vectors(source, encoders, info, ledger)
+                collections = Collections(layout, info)
+                try:
+                    mend_chroma(info, ledger, collections)
+                    warm_cache(layout, ledger, collections)
+                finally:
+                    collections.close()
+            else:
+                run_stages(run_over_contents(layout, info, ledger, encoders, progress=progress), MADE_ANEW)
+            held = len(ledger.entry_columns("taxon")), len(ledger.entry_columns("term"))
+            ledger.checkpoint()
+        found = verify(layout.root)
+    except (StoreError, ValueError) as error:  # what a record or a hash that is none is met with
+        raise BadInput(f"{source} contradicts itself: {error}") from error
+    if held != (manifest.species, manifest.terms):
+        raise BadInput(
+            f"{source}: expected {manifest.species:,} species and {manifest.terms:,} terms, "
+            f"got {held[0]:,} and {held[1]:,}",
+            hint=found.problems[0] if found.problems else None,
+        )
+    if lost := [problem for problem in found.problems if "missing or damaged" in problem]:
+        raise BadInput(f"{source}: {lost[0].partition(';')[0]}")
+    if takes_vectors and found.digest != manifest.digest:
+        raise BadInput(f"{source} became a knowledge base of digest {found.digest}, expected {manifest.digest}")
+    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
+        anchors = sum(len(loads(SpeciesEntry, entry.record).anchors) for entry in ledger.entries("taxon"))
+    return Imported(digest=found.digest, species=held[0], terms=held[1], anchors=anchors, encoded=not takes_vectors)
+
+
+def _info_of(manifest: Manifest, encoders: Encoders, *, takes_vectors: bool) -> KnowledgeBaseInfo:
+    own = KnowledgeBaseInfo(
+        id=new_id(),
+        schema=SCHEMA_VERSION,
+        profile=encoders.profile,
+        source=manifest.source,
+        languages=manifest.languages,
+        text_image=tuple(encoder.space for encoder in encoders.text_image),
+        visual=encoders.visual.space,
+        sentence=encoders.sentence.space,
+    )
+    if not takes_vectors:
+        return own
+    if own.spaces != manifest.spaces:  # the encoders are those of a profile that was added
+        own = replace(
+            own,
+            profile=manifest.profile,
+            text_image=manifest.text_image,
+            visual=manifest.visual,
+            sentence=manifest.sentence,
+        )
+    return replace(own, added=manifest.added)
+
+
+def _copy_contents(source: Path, manifest: Manifest, layout: Layout) -> None:
+    for row in read_rows(source, bundle.ARTICLES, ("sha256", "text")):
+        content = str(row["text"]).encode()
+        if layout.articles.write(content) != row["sha256"]:
+            raise BadInput(f"{source}: an article is not what its sha256 says: {row['sha256']}")
+    for name in manifest.files:
+        if name.startswith(IMAGE_FOLDERS) and name != bundle.IMAGES:
+            layout.anchors.write(bundle.safe_path(source, name).read_bytes())
+
+
+def _copy_calibrations(source: Path, manifest: Manifest, layout: Layout, ledger: Ledger) -> None:
+    """Take in what says how sure answers are; `recognize` uses it only if it fits what is asked."""
+    for name in manifest.files:
+        if name.startswith(bundle.CALIBRATION) and is_calibration(name.removeprefix(bundle.CALIBRATION)):
+            content = bundle.safe_path(source, name).read_bytes()
+            keep_calibration(layout, ledger, name.removeprefix(bundle.CALIBRATION), content)
+
+
+def _copy_ledger(
+    source: Path, manifest: Manifest, info: KnowledgeBaseInfo, ledger: Ledger, *, takes_vectors: bool
+) -> None:
+    with ledger.transaction():
+        for rows in grouped(read_rows(source, bundle.SUBJECTS, tuple(SUBJECTS)), N_AT_A_TIME):
+            ledger.add_subjects(_subject(row) for row in rows)
+        for rows in grouped(read_rows(source, bundle.LEFT_OUT, tuple(LEFT_OUT)), N_AT_A_TIME):
+            ledger.set_left_out((str(row["name"]), str(row["reason"]), str(row["detail"])) for row in rows)
+        collections = collection_names(info)
+        for rows in grouped(read_rows(source, bundle.STEPS, tuple(STEPS)), N_AT_A_TIME):
+            steps = [_step(row) for row in rows if takes_vectors or row["stage"] not in (*MADE_ANEW, CUT)]
+            known = {CUT: set(info.profiles[1:])}
+            if strange := [
+                step for step in steps if step.space and step.space not in known.get(step.stage, collections)
+            ]:
+                raise BadInput(f"{source}: a step of an unknown collection {strange[0].space!r}")
+            ledger.record(steps)
+        for name, origin in manifest.sources.items():
+            if _is_public(origin):
+                ledger.set_fact(PREFIX + name, json.dumps(dict(origin), sort_keys=True))
+        if takes_vectors:
+            views = Views(info, ledger)
+            ledger.put_entries([views.entry_of(subject) for subject in _subjects(source)])
+        ledger.set_fact("generation", secrets.token_hex(8))
+
+
+def _subjects(source: Path) -> Iterator[Subject]:
+    for row in read_rows(source, bundle.SPECIES, ("taxon_id", "record")):
+        yield loads(SpeciesEntry, str(row["record"]))
+    for row in read_rows(source, bundle.TERMS, ("term_id", "record")):
+        yield loads(Term, str(row["record"]))
+
+
+def _subject(row: Mapping[str, Any]) -> tuple[str, SubjectKind, str, str]:
+    kind, record = row["kind"], str(row["record"])
+    if kind not in get_args(SubjectKind):
+        raise BadInput(f"expected a taxon or a term, got {kind!r}")
+    if kind == "taxon" or record:
+        loads(Taxon if kind == "taxon" else Term, record)  # raises unless it is one
+    return str(row["subject_id"]), kind, str(row["name"]), record
+
+
+def _step(row: Mapping[str, Any]) -> Step:
+    stage, output = str(row["stage"]), row["output"]
+    if row["status"] not in get_args(StepStatus) or stage not in (*OUTPUTS, *MADE_ANEW):
+        raise BadInput(f"expected a step of a build, got {stage!r} {row['status']!r}")
+    if output is not None:
+        if stage in OUTPUTS:
+            loads(OUTPUTS[stage], str(output))  # raises unless it is one
+        elif not _HASH.fullmatch(str(output)):
+            raise BadInput(f"a step of {stage} has a hash for its output, got {str(output)[:40]!r}")
+    values = {field.name: row[field.name] for field in fields(Step)}
+    return Step(**values)
+
+
+def _copy_vectors(source: Path, encoders: Encoders, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
+    # The encoders say how long a vector is; those of profiles that are not at hand must be of one length at least.
+    dims = {e.space: e.dim for e in (*encoders.text_image, encoders.visual, encoders.sentence)}
+    for name, (_, space) in collection_names(info).items():
+        rows = read_rows(source, f"{bundle.VECTORS}{name}.parquet", ("subject_id", "item_id", "vector"))
+        with ledger.transaction():
+            for batch in grouped(rows, N_AT_A_TIME):
+                dim = dims.setdefault(space, len(batch[0]["vector"]))
+                ledger.put_vectors(
+                    name, [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dim)) for r in batch]
+                )
+
+
+def _vector(values: object, dim: int) -> FloatArray:
+    vector: FloatArray = np.asarray(values, dtype=np.float32)
+    if vector.shape != (dim,) or not np.isfinite(vector).all():
+        raise BadInput(f"expected a vector of {dim} finite numbers, got one of shape {vector.shape}")
+    return vector
+
+
+def _is_public(origin: Mapping[str, str]) -> bool:
+    """Return whether a source may be asked because a bundle says so: never this machine, its network or its files."""
+    if origin.get("kind") == "starter":
+        return True
+    if origin.get("kind") != "wikipedia" or not {"language", "licences"} <= set(origin):
+        return False
+    parts = urlsplit(origin.get("api_url", ""))
+    host = (parts.hostname or "").rstrip(".")
+    if parts.scheme not in ("http", "https") or not origin.get("thumbnail_px", "").isdecimal():
+        return False
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        # A name with a domain: no bare name of a local network, no short form of an address such as 127.1 or 0x7f.1.
+        return bool(_DOMAIN.search(host)) and not host.endswith((".localhost", ".local", ".internal", ".lan"))

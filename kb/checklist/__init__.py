@@ -1,0 +1,1 @@
+"""Checklists: taxa, their names, and the matching of other lists with them."""

@@ -1,0 +1,286 @@
+"""The birds of the world after AviList 2025, found by any of their names.
+
+The tables come with the package `birdnames`, whose CSV files are read without importing it. AviList says what a species
+is and what it is called; eBird and BirdLife add codes, further English names and the scientific names that other lists
+use for the same bird. Subspecies are no taxa here, since a knowledge base is about species; their names only help to
+find the species that another list has split (`subspecies`).
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+
+from data.errors import MissingRequirement
+from data.records import Taxon
+from data.taxon_ids import taxon_id
+from kb.checklist.english_groups import GROUP_NAMES
+from kb.checklist.near_names import NearNames
+from kb.checklist.subspecies import SubspeciesNames, species_of
+
+CLASS_NAME = "Aves"
+RANKS = ("class", "order", "family", "genus", "species")
+AVILIST = "avilist_2025"
+# Newest first: where two tables disagree on whose name it is, the newer one is believed.
+OTHER_TABLES = ("ebird_2024", "birdlife_2024", "ebird_2023", "ebird_2022", "ebird_2021")
+
+_FOLDED_LETTERS = str.maketrans(
+    {"ø": "o", "ð": "d", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "đ": "d", "ı": "i"}
+    | dict.fromkeys("ʻʼʽ", "")  # glottal stops of Hawaiian and other names, letters to Unicode
+)
+_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+_ENDINGS = re.compile(r"(?:iensis|ensis|oides|ii|is|us|um|er|ra|rum|a|e|i)$")
+
+
+@lru_cache(maxsize=1 << 16)  # the tables repeat their names, and titles are compared again and again
+def fold(name: str) -> str:
+    """Return the form in which names are compared: no case, accents, blanks, hyphens or apostrophes, `grey` for `gray`.
+
+    Example:
+        >>> fold("Black-crowned Night-Heron") == fold("black crowned night heron")
+        True
+        >>> fold("Rüppell’s Gray Parrot")
+        'ruppellsgreyparrot'
+    """
+    lowered = name.lower()
+    if not lowered.isascii():
+        decomposed = unicodedata.normalize("NFKD", lowered.translate(_FOLDED_LETTERS))
+        lowered = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+        if not lowered.isascii():  # other scripts: their letters must not vanish, or all such names were equal
+            return re.sub(r"[\W_]+", "", lowered).replace("gray", "grey")
+    return _NOT_ALPHANUMERIC.sub("", lowered).replace("gray", "grey")
+
+
+def epithet_stem(scientific_name: str) -> str:
+    """Return the last word of a binomial without its ending, which follows the genus' gender (`alba`, `albus`)."""
+    epithet = scientific_name.rsplit(" ", 1)[-1].lower()
+    return _ENDINGS.sub("", epithet) or epithet
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A taxon while the tables are read; `Taxon` records are made of it when they are asked for."""
+
+    scientific_name: str
+    rank: str
+    parents: tuple[str, ...]  # scientific names from the class down
+    common_names: list[str] = field(default_factory=list)
+    ids: dict[str, str] = field(default_factory=dict)
+    synonyms: list[str] = field(default_factory=list)
+    species: list[_Entry] = field(default_factory=list)
+
+
+class AviList:
+    """The checklist AviList 2025 with the further names of eBird and BirdLife; implements `TaxonSource`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._by_name: dict[str, _Entry] = {}
+        self._spellings: dict[str, str] = {}  # folded -> as written
+        self._folder = folder
+        self._by_code: dict[str, _Entry] = {}
+        self._elsewhere: dict[str, list[_Entry]] = {}  # folded -> species that another list calls so
+        self._strangers: dict[str, str] = {}  # folded name or code -> binomial of a species that AviList lacks
+        self._subspecies: SubspeciesNames | None = None
+        self._near: NearNames | None = None
+        self._class = _Entry(CLASS_NAME, "class", (), ["Birds"])
+        self._species = list(self._read_avilist(folder))
+        self._class.species = self._species
+        self._add_other_tables(folder)
+
+    @property
+    def name(self) -> str:
+        """Name and edition."""
+        return "AviList 2025"
+
+    def find(self, name: str) -> Taxon | None:
+        """Return the taxon of any rank with that scientific or common name, or None."""
+        entry = self._by_name.get(fold(name))
+        return _taxon(entry) if entry else None
+
+    def species_of(self, taxon: Taxon) -> list[Taxon]:
+        """Return the species below a taxon in AviList's order; a species gives itself; a taxon not of the list none."""
+        entry = self._by_name.get(fold(taxon.scientific_name))
+        if entry is None:
+            return []
+        return [_taxon(species) for species in (entry.species if entry.rank != "species" else [entry])]
+
+    def suggest(self, name: str, n: int = 5) -> list[str]:
+        """Return up to `n` names of the checklist that look like `name`, nearest first, at most one a taxon."""
+        wanted = fold(name)
+        if not wanted or n <= 0:
+            return []
+        if self._near is None:
+            self._near = NearNames(self._by_name)
+        nearest: dict[str, str] = {}
+        for folded in self._near.to(wanted):
+            nearest.setdefault(self._by_name[folded].scientific_name, self._spellings[folded])
+        return list(nearest.values())[:n]
+
+    def with_code(self, code: str) -> Taxon | None:
+        """Return the species with that code of eBird, as eBird writes it: `norcar`."""
+        entry = self._by_code.get(code)
+        return _taxon(entry) if entry else None
+
+    def others_called(self, name: str) -> list[Taxon]:
+        """Return the species that another list calls so, although the name leads to another one here, or to none."""
+        return [_taxon(entry) for entry in self._elsewhere.get(fold(name), ())]
+
+    def lacks(self, name: str) -> bool:
+        """Return whether another list has a species of that name which is no species here: a subspecies, or nothing."""
+        return fold(name) in self._strangers
+
+    def subspecies(self, name: str) -> tuple[str, Taxon] | None:
+        """Return the subspecies that the name stands for, as trinomial, with its species; None if none or several.
+
+        The name is a trinomial, or the binomial or English name of a species in another list that is a subspecies here.
+        """
+        if self._subspecies is None:
+            self._subspecies = SubspeciesNames(_rows(self._folder, AVILIST), fold)
+        trinomial = self._subspecies.find(self._strangers.get(fold(name), name))
+        entry = self._by_name.get(fold(species_of(trinomial))) if trinomial else None
+        return (trinomial, _taxon(entry)) if trinomial and entry else None
+
+    def _claim(self, entry: _Entry, name: str) -> bool:
+        """Let `name` lead to `entry` unless it leads elsewhere, and say whether it leads there now."""
+        folded = fold(name)
+        holder = self._by_name.setdefault(folded, entry)
+        if holder is entry:
+            self._spellings.setdefault(folded, name)
+        elif entry.rank == "species" == holder.rank and entry not in self._elsewhere.setdefault(folded, []):
+            self._elsewhere[folded].append(entry)
+        return holder is entry
+
+    def _read_avilist(self, folder: Path) -> Iterator[_Entry]:
+        self._claim(self._class, CLASS_NAME)
+        for name in ("Birds", "Bird"):
+            self._claim(self._class, name)
+        above: dict[str, _Entry] = {}
+        species: list[_Entry] = []
+        for row in _rows(folder, AVILIST):
+            scientific, common, rank, order, family, _, avibase, genus = row[:8]
+            if rank not in RANKS:
+                continue
+            lineage = (CLASS_NAME, order, family, genus)[: RANKS.index(rank)]
+            entry = _Entry(scientific, rank, lineage)
+            self._claim(entry, scientific)
+            if rank != "species":
+                above[scientific] = entry
+                continue
+            entry.ids["avibase"] = avibase
+            if common:
+                entry.common_names.append(common)
+            for parent in lineage[1:]:
+                above[parent].species.append(entry)
+            species.append(entry)
+        # English names after all scientific ones, and species before groups, so that none hides a better claim.
+        for entry in species:
+            for common in entry.common_names:
+                if not self._claim(entry, common) and self._by_name[fold(common)].species == [entry]:
+                    self._by_name[fold(common)] = entry  # a genus of one, called like it: "Jabiru" is the bird
+        for scientific, names in GROUP_NAMES.items():
+            if scientific in above:
+                above[scientific].common_names.extend(name for name in names if self._claim(above[scientific], name))
+        return iter(species)
+
+    def _add_other_tables(self, folder: Path) -> None:
+        own = {entry.scientific_name: entry for entry in self._species}
+        by_common = {fold(entry.common_names[0]): entry for entry in self._species if entry.common_names}
+        by_code = self._by_code
+        for table in OTHER_TABLES:
+            strangers: list[tuple[str, str, str, str]] = []
+            listed: set[str] = set()
+            for row in _rows(folder, table):
+                scientific, common = row[0], row[1]
+                code, family = (row[2], row[4]) if table.startswith("ebird") else ("", row[3])
+                entry = own.get(scientific)
+                if entry is None:
+                    strangers.append((scientific, common, code, family))
+                    continue
+                listed.add(scientific)
+                self._add_names(entry, common, code, by_code)
+            # A table that has both names means two birds by them: only species that it lacks can get a synonym of it.
+            unlisted = [entry for entry in self._species if entry.scientific_name not in listed]
+            by_stem = _unique(
+                {_stem_key(entry.parents[2], entry.scientific_name): entry for entry in unlisted}, unlisted
+            )
+            stems = Counter(_stem_key(family, scientific) for scientific, _, _, family in strangers)
+            for scientific, common, code, family in strangers:
+                key = _stem_key(family, scientific)
+                found = by_code.get(code) or by_common.get(fold(common))
+                if found is None and stems[key] == 1:
+                    found = by_stem.get(key)
+                if found is None or found.scientific_name in listed or not self._claim(found, scientific):
+                    for name in filter(None, (scientific, common, code)):
+                        self._strangers.setdefault(fold(name), scientific)
+                    continue
+                if scientific not in found.synonyms:
+                    found.synonyms.append(scientific)
+                self._add_names(found, common, code, by_code)
+
+    def _add_names(self, entry: _Entry, common: str, code: str, by_code: dict[str, _Entry]) -> None:
+        if code and by_code.setdefault(code, entry) is entry:
+            entry.ids.setdefault("ebird", code)
+        if not common or common in entry.common_names or not self._claim(entry, common):
+            return
+        if all(fold(common) != fold(name) for name in entry.common_names):
+            entry.common_names.append(common)
+
+
+@cache
+def load_checklist() -> AviList:
+    """Return AviList 2025, read from the tables of the package `birdnames`.
+
+    Example:
+        >>> load_checklist().find("northern cardinal").scientific_name
+        'Cardinalis cardinalis'
+        >>> [taxon.scientific_name for taxon in load_checklist().species_of(load_checklist().find("Cardinalis"))]
+        ['Cardinalis phoeniceus', 'Cardinalis cardinalis', 'Cardinalis sinuatus']
+
+    Raises:
+        MissingRequirement: if the tables are not there.
+    """
+    spec = importlib.util.find_spec("birdnames")  # does not import it: that would load spreadsheet readers
+    for location in (spec.submodule_search_locations or ()) if spec else ():
+        folder = Path(location) / "data" / "processed"
+        if (folder / f"{AVILIST}_taxonomy.csv").is_file():
+            return AviList(folder)
+    raise MissingRequirement("the checklist AviList 2025 is not there", hint="pip install 'birdnames>=0.1.3'")
+
+
+def _rows(folder: Path, table: str) -> Iterator[list[str]]:
+    path = folder / f"{table}_taxonomy.csv"
+    if not path.is_file():
+        return
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines)
+        next(rows, None)
+        yield from rows
+
+
+def _taxon(entry: _Entry) -> Taxon:
+    return Taxon(
+        taxon_id=taxon_id(entry.scientific_name),
+        scientific_name=entry.scientific_name,
+        rank=entry.rank,
+        common_names=tuple(entry.common_names),
+        lineage=dict(zip(RANKS, entry.parents, strict=False)),
+        ids=dict(entry.ids),
+        synonyms=tuple(entry.synonyms),
+    )
+
+
+def _stem_key(family: str, scientific_name: str) -> tuple[str, str]:
+    return family, epithet_stem(scientific_name)
+
+
+def _unique(by_key: dict[tuple[str, str], _Entry], entries: list[_Entry]) -> dict[tuple[str, str], _Entry]:
+    """Return `by_key` without the keys that several of the entries have."""
+    counts = Counter(_stem_key(entry.parents[2], entry.scientific_name) for entry in entries)
+    return {key: entry for key, entry in by_key.items() if counts[key] == 1}

@@ -1,0 +1,212 @@
+"""What goes into a knowledge base: the species below a taxon, or those of a table of names."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from data.errors import BadInput, UnknownTaxon
+from data.records import LeftOut, Taxon
+from data.taxon_ids import taxon_id
+from kb import reasons
+from kb.checklist.avilist import fold
+
+if TYPE_CHECKING:
+    from data.contracts import TaxonSource
+
+# The columns that are understood, by their folded headings.
+_COLUMNS: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("scientificname", "scientific", "binomial", "latinname", "latin", "sciname", "species", "taxon"), "scientific"
+    ),
+    **dict.fromkeys(
+        ("commonname", "common", "englishname", "english", "vernacularname", "name", "primarycomname"), "common"
+    ),
+    "class": "class",
+    "order": "order",
+    "family": "family",
+    "genus": "genus",
+}
+_RANKS = ("class", "order", "family", "genus")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameList:
+    """The species of a table of names, and the rows that no species was found for; iterates over the species."""
+
+    taxa: tuple[Taxon, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __iter__(self) -> Iterator[Taxon]:
+        return iter(self.taxa)
+
+    def __len__(self) -> int:
+        return len(self.taxa)
+
+
+def select(checklist: TaxonSource, taxon: str) -> list[Taxon]:
+    """Return the species below a taxon of any rank, named by its scientific or a common name, in the checklist's order.
+
+    Raises:
+        UnknownTaxon: with suggestions, if the checklist knows no such name.
+
+    Example:
+        >>> from kb.checklist.avilist import load_checklist
+        >>> [species.common_name for species in select(load_checklist(), "Cardinalis")]
+        ['Vermilion Cardinal', 'Northern Cardinal', 'Pyrrhuloxia']
+    """
+    name = " ".join(taxon.split())
+    found = checklist.find(name) if name else None
+    if found is None:
+        raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
+    return checklist.species_of(found)
+
+
+def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
+    """Return the species that a table of names lists, in its order, each once.
+
+    The table is CSV (comma, semicolon or tab) with a column `scientific_name` or `common_name` or both, in any case and
+    order, or a bare list with a name a line; lines that begin with `#` and empty lines are skipped. The scientific name
+    is looked up first. A row the checklist does not know is a taxon of its own if it has a scientific name and its row
+    gives a class, order, family or English name beside it (so that frogs can be built from a table); otherwise it is
+    left out as "not in the taxonomy".
+
+    Raises:
+        BadInput: with the line number, if the table cannot be read; if it holds no names.
+    """
+    rows = _read_rows(Path(path))
+    if not rows:
+        raise BadInput(f"{path}: expected names of species, the table is empty")
+    columns = _columns(rows[0][1])
+    if columns is None:
+        if len(rows[0][1]) > 1:
+            raise BadInput(
+                f"{path}: line {rows[0][0]}: expected a column scientific_name or common_name, "
+                f"got {', '.join(rows[0][1])}"
+            )
+        columns = {"any": 0}
+    else:
+        rows = rows[1:]
+    taxa: dict[str, Taxon] = {}
+    strangers: list[LeftOut] = []
+    for number, cells in rows:
+        row = {name: cells[i].strip() if i < len(cells) else "" for name, i in columns.items()}
+        if columns == {"any": 0} and len(cells) > 1:
+            raise BadInput(f"{path}: line {number}: expected one name a line, got {len(cells)} columns")
+        scientific, common = row.get("scientific", ""), row.get("common", "")
+        names = [name for name in (scientific, row.get("any", ""), common) if name]
+        if not names:
+            raise BadInput(f"{path}: line {number}: expected a name, got an empty cell")
+        found = _species(checklist, names)
+        if found is None:
+            found = _own_taxon(row)
+        if found is None:
+            nearest = ", ".join(checklist.suggest(names[0], 3))
+            detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
+            strangers.append(LeftOut(name=names[0], reason=reasons.NOT_IN_TAXONOMY, detail=detail))
+        else:
+            taxa.setdefault(found.taxon_id, found)
+    if not taxa:
+        raise BadInput(
+            f"{path}: no name of it is known to {checklist.name}", hint=strangers[0].detail if strangers else None
+        )
+    return NameList(taxa=tuple(taxa.values()), left_out=tuple(strangers))
+
+
+def _species(checklist: TaxonSource, names: Sequence[str]) -> Taxon | None:
+    for name in names:
+        found = checklist.find(name)
+        if found is not None and found.rank == "species":
+            return found
+    return None
+
+
+def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str | None] | None = None) -> Taxon:
+    """Return a species that no checklist backs, of its binomial, English names and higher taxa.
+
+    Args:
+        name: genus and epithet.
+        common_names: the preferred one first.
+        lineage: class, order, family, genus -> name; the genus is the first word of the name if it is not given.
+
+    Raises:
+        BadInput: if the name is not two words of which the first has a capital.
+
+    Example:
+        >>> own_taxon("Vanessa atalanta", common_names=["Red Admiral"], lineage={"family": "Nymphalidae"}).lineage
+        {'family': 'Nymphalidae', 'genus': 'Vanessa'}
+    """
+    words = name.split()
+    if len(words) != 2 or not words[0][:1].isupper() or not words[1][:1].islower():
+        raise BadInput(
+            f"expected the scientific name of a species, got {name!r}",
+            hint="genus and epithet, such as Vanessa atalanta; --common-name takes the English one",
+        )
+    known = {**(lineage or {})}
+    known["genus"] = known.get("genus") or words[0]
+    return Taxon(
+        taxon_id=taxon_id(" ".join(words)),
+        scientific_name=" ".join(words),
+        rank="species",
+        common_names=tuple(common_names),
+        lineage={rank: value for rank in _RANKS if (value := known.get(rank))},
+    )
+
+
+def _own_taxon(row: Mapping[str, str]) -> Taxon | None:
+    """Return a taxon made of a row that no checklist backs, or None if the row says too little."""
+    words = row.get("scientific", "").split()
+    lineage = {rank: row[rank] for rank in _RANKS if row.get(rank)}
+    common = row.get("common", "")
+    if len(words) != 2 or not words[0][:1].isupper() or not (lineage or common):
+        return None
+    name = " ".join(words)
+    lineage.setdefault("genus", words[0])
+    ordered = {rank: lineage[rank] for rank in _RANKS if rank in lineage}
+    return Taxon(
+        taxon_id=taxon_id(name),
+        scientific_name=name,
+        rank="species",
+        common_names=(common,) if common else (),
+        lineage=ordered,
+    )
+
+
+def _columns(heading: Sequence[str]) -> dict[str, int] | None:
+    """Return column -> position if this is a row of headings, else None."""
+    found: dict[str, int] = {}
+    for i, cell in enumerate(heading):
+        column = _COLUMNS.get(fold(cell))
+        if column:
+            found.setdefault(column, i)
+    return found if {"scientific", "common"} & set(found) else None
+
+
+def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Return `(line number, cells)` of all rows that are neither empty nor comments."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise BadInput(f"there is no file {path}") from error
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise BadInput(f"{path}: line {line}: expected UTF-8 text") from error
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
+    if "\0" in text:
+        raise BadInput(f"{path}: expected a table of names, got a binary file")
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    delimiter = max(",;\t", key=first.count)
+    # With their line ends: a quoted cell may go over several lines.
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True)
+    rows: list[tuple[int, list[str]]] = []
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells) and not cells[0].startswith("#"):
+                rows.append((reader.line_num, [" ".join(cell.split()) for cell in cells]))
+    except csv.Error as error:
+        raise BadInput(f"{path}: line {reader.line_num}: {error}") from error
+    return rows

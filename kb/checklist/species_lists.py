@@ -1,0 +1,215 @@
+"""Lists of the species of a place, as people have them: read, and matched with the species of a knowledge base.
+
+Read are bar charts as eBird offers them for download (their frequencies say in which quarters of months a species is
+seen), tables with a column for scientific or English names (eBird's life lists and own data, our CSV), JSON arrays of
+names or codes (eBird's API), and plain text with a name or code a line.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from data.errors import BadInput
+from data.records import Taxon
+from data.taxon_ids import taxon_id
+from kb.checklist.avilist import fold
+from kb.checklist.reconcile import UnmatchedName, load_reconciler
+
+Kind = Literal["bar chart", "table", "JSON", "names"]
+N_QUARTERS: Final = 48
+MAX_BYTES: Final = 64 * 2**20
+MOST_SUGGESTED: Final = 100  # of the names that fit none: the wrong file may hold 100,000 of these
+
+_SCIENTIFIC: Final = frozenset({"scientificname", "sciname", "scientific", "binomial", "latinname", "species", "taxon"})
+_COMMON: Final = frozenset({"commonname", "comname", "common", "englishname", "english", "vernacularname", "name"})
+_CODE: Final = frozenset({"speciescode", "ebirdcode", "code"})
+_EMPHASISED = re.compile(r"<em[^>]*>([^<]+)</em>", re.IGNORECASE)
+_TAG = re.compile(r"<[^>]*>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedName:
+    """A line of a list: what it calls a species, the surest name first."""
+
+    names: tuple[str, ...]
+    quarters: frozenset[int] | None = None
+    """In which quarters of months it was seen, 0 to 47; None where the list does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedNames:
+    """What stands in a file, each name once."""
+
+    kind: Kind
+    lines: tuple[ListedName, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedList:
+    """What became of the lines of a list."""
+
+    taxon_ids: frozenset[str]
+    """Those in the knowledge base."""
+    quarters: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """When they are seen there or a quarter before or after, where the list says."""
+    absent: tuple[str, ...] = ()
+    """Species that the knowledge base does not hold, by scientific name."""
+    unmatched: tuple[UnmatchedName, ...] = ()
+    """Lines that stand for no one species, by their first name."""
+
+
+def read_list(path: Path) -> ListedNames:
+    """Return the names in a file of any of the formats above.
+
+    Raises:
+        BadInput: if there is no such file, it is no text in UTF-8, or it holds no names.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise BadInput(f"{path} is larger than {MAX_BYTES:,} bytes", hint="expected a list of species")
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise BadInput(f"there is no file {path}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: expected a list of species as text in UTF-8") from error
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
+    if "\0" in text:
+        raise BadInput(f"{path}: expected a list of species, got a binary file")
+    listed = _of_json(text) or _of_bar_chart(text) or _of_table(text) or _of_lines(text)
+    if not listed.lines:
+        raise BadInput(f"{path}: expected names of species, found none")
+    return listed
+
+
+def match_list(listed: ListedNames, taxa: Sequence[Taxon]) -> MatchedList:
+    """Return the species of a knowledge base that are on a list, and the names on it that fit none.
+
+    Names go through the checklist: synonyms, codes and spellings lead to a species. One that the checklist does not
+    know, or that the knowledge base holds by an older name, is looked for among the names of the knowledge base itself.
+
+    Args:
+        listed: the list.
+        taxa: the species of the knowledge base.
+    """
+    ids = {taxon.taxon_id for taxon in taxa}
+    own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
+    result = load_reconciler().reconcile_rows([line.names for line in listed.lines], most_suggested=MOST_SUGGESTED)
+    found = {match.name: match.taxon for match in result.matched}
+    missed = {name.name: name for name in result.unmatched}
+    quarters: dict[str, frozenset[int]] = {}
+    always: set[str] = set()
+    absent: dict[str, None] = {}
+    unmatched: list[UnmatchedName] = []
+    for line in listed.lines:
+        taxon = found.get(line.names[0])
+        # Not by the English name of a line that the checklist knows: another bird may go by it here.
+        named = line.names if taxon is None else (taxon.scientific_name, *taxon.synonyms)
+        in_kb = _among(ids, own, named)
+        if in_kb is None:
+            if taxon is not None:
+                absent[taxon.scientific_name] = None
+            else:
+                unmatched.append(missed[line.names[0]])
+        elif line.quarters is None:
+            always.add(in_kb)
+        else:
+            quarters[in_kb] = quarters.get(in_kb, frozenset()) | _with_neighbours(line.quarters)
+    return MatchedList(
+        taxon_ids=frozenset(always | quarters.keys()),
+        quarters={each: when for each, when in quarters.items() if each not in always},
+        absent=tuple(absent),
+        unmatched=tuple(unmatched),
+    )
+
+
+def _among(ids: set[str], own: Mapping[str, str], names: Iterable[str]) -> str | None:
+    """Return the species of the knowledge base that one of the names is of."""
+    for name in names:
+        if taxon_id(name) in ids:
+            return taxon_id(name)
+        if fold(name) in own:
+            return own[fold(name)]
+    return None
+
+
+def _with_neighbours(quarters: frozenset[int]) -> frozenset[int]:
+    """Return the quarters and those beside them: a week in which nobody looked is no week without the bird."""
+    return frozenset((quarter + step) % N_QUARTERS for quarter in quarters for step in (-1, 0, 1))
+
+
+def _of_json(text: str) -> ListedNames | None:
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        entries = json.loads(text)
+    except (ValueError, RecursionError):  # brackets may be nested without end, and numbers too
+        return None
+    rows = [
+        [str(entry.get(key) or "") for key in ("sciName", "comName", "speciesCode")]
+        if isinstance(entry, dict)
+        else [str(entry)]
+        for entry in entries
+    ]
+    return _listed("JSON", [(row, None) for row in rows])
+
+
+def _of_bar_chart(text: str) -> ListedNames | None:
+    rows = []
+    for line in text.splitlines():
+        name, *cells = line.rstrip("\t").split("\t")
+        try:
+            frequencies = [float(cell) for cell in cells if cell.strip()]
+        except ValueError:
+            continue
+        if len(frequencies) != N_QUARTERS or fold(name).startswith("samplesize"):
+            continue
+        seen = frozenset(quarter for quarter, frequency in enumerate(frequencies) if frequency > 0)
+        scientific = _EMPHASISED.search(name)
+        common = html.unescape(_TAG.sub("", _EMPHASISED.sub("", name))).replace("()", "").strip()
+        rows.append(([html.unescape(scientific.group(1)) if scientific else "", common], seen))
+    return _listed("bar chart", [row for row in rows if row[1]]) if rows else None
+
+
+def _of_table(text: str) -> ListedNames | None:
+    lines = [line for line in text.splitlines(keepends=True) if line.strip() and not line.startswith("#")]
+    if not lines:
+        return None
+    rows = csv.reader(lines, delimiter=max(",;\t", key=lines[0].count), skipinitialspace=True)
+    try:
+        headings = [fold(cell) for cell in next(rows)]
+        columns = [
+            next((i for i, heading in enumerate(headings) if heading in known), None)
+            for known in (_SCIENTIFIC, _COMMON, _CODE)
+        ]
+        given = [i for i in columns if i is not None]
+        if not given:
+            return None
+        return _listed("table", [([row[i] for i in given if i < len(row)], None) for row in rows])
+    except csv.Error as error:
+        raise BadInput(f"the list of species cannot be read as a table: {error}") from error
+
+
+def _of_lines(text: str) -> ListedNames:
+    lines = (line.strip() for line in text.splitlines())
+    return _listed("names", [([line], None) for line in lines if not line.startswith("#")])
+
+
+def _listed(kind: Kind, rows: Iterable[tuple[Sequence[str], frozenset[int] | None]]) -> ListedNames:
+    """Return the rows with names, one for each first name; the quarters of equal ones are joined."""
+    found: dict[str, ListedName] = {}
+    for cells, quarters in rows:
+        names = tuple(name for cell in cells if (name := " ".join(cell.split())))
+        if names:
+            before = found.get(names[0])
+            if before is not None:
+                quarters = None if quarters is None or before.quarters is None else before.quarters | quarters
+            found[names[0]] = ListedName(names=names, quarters=quarters)
+    return ListedNames(kind=kind, lines=tuple(found.values()))

@@ -1,0 +1,1 @@
+"""Curation by hand: add, remove, lint, credits."""

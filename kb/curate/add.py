@@ -1,0 +1,251 @@
+"""Adding texts and photos of one's own, to species of a checklist or of none, and terms: live, without training.
+
+A text goes through the extractive distiller, a photo becomes an anchor, and the next look-up knows both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from data.codec import dumps, loads
+from data.contracts import Encoders
+from data.errors import BadImage, BadInput, StoreError
+from data.files import sha256_hex, writer_lock
+from data.images.decode import read_image
+from data.records import Added, Anchor, Article, Source, SpeciesEntry, Statement, Summary, Taxon, Term
+from kb.distill.extractive import ExtractiveDistiller
+from kb.distill.sentences import split_sentences
+from kb.distill.terms import term_from_article, term_id
+from kb.pipeline.builder import begin, run_over_contents, run_stages
+from kb.sources.mediawiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
+from kb.sources.plain_text import parse_text
+from kb.store.additions import STAGE, AddedText, Addition, OwnSource, additions, with_own_names
+from kb.store.layout import Layout
+from kb.store.ledger import Ledger, Step, fingerprint
+from kb.store.rows import subject_of
+
+AS_IS = "as-is/1"  # the distiller's name in a summary that is the user's text, word for word
+MAX_TEXT_CHARACTERS = 1_000_000
+MAX_PHOTO_BYTES = 100_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnText:
+    """A text to add: `title` says where it comes from."""
+
+    text: str
+    title: str
+    licence: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnPhoto:
+    """A photo to add, and whom it is owed to."""
+
+    path: Path
+    author: str | None = None
+    licence: str | None = None
+    url: str | None = None
+
+
+def add(
+    path: str | Path,
+    subject: Taxon | str,
+    encoders: Encoders,
+    *,
+    texts: Sequence[OwnText] = (),
+    photos: Sequence[OwnPhoto] = (),
+    as_is: bool = False,
+) -> Added:
+    """Add texts and photos of one's own to a knowledge base, and return what the species or term is now.
+
+    They come beside what is there from a wiki, and stay when that is updated. What was added before, and what is given
+    again, is there once. A name that had been removed is welcome again: the next build takes its page in as well.
+
+    Args:
+        path: the knowledge base; made if need be.
+        subject: a species of any checklist or of none, or the name of a term.
+        encoders: those that it was built with.
+        texts: for a species, on its looks; for a term, exactly one, which says what it means.
+        photos: pictures that show the species.
+        as_is: take every sentence as it stands, instead of the visual part of it.
+
+    Raises:
+        BadInput: if a text says nothing to keep, or a photo cannot be read; nothing is added then.
+        SpaceMismatch: if the knowledge base was built with other encoders.
+        KnowledgeBaseLocked: if another process is writing to it.
+
+    Example:
+        >>> import tempfile, kb, recognize
+        >>> admiral = Taxon(
+        ...     taxon_id="vanessa-atalanta",
+        ...     scientific_name="Vanessa atalanta",
+        ...     rank="species",
+        ...     common_names=("Red Admiral",),
+        ... )
+        >>> text = OwnText(text="The wings are black with a red band and white spots.", title="my notes")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     added = kb.add(f"{folder}/own.kb", admiral, recognize.load_encoders("starter"), texts=[text])
+        >>> added.is_new, added.text
+        (True, 'The wings are black with a red band and white spots.')
+    """
+    pictures = [_read_photo(photo) for photo in photos]
+    layout = Layout(Path(path))
+    layout.claim()
+    with writer_lock(layout.lock):
+        info = begin(layout, OwnSource(), encoders)
+        with closing(Ledger(layout.ledger)) as ledger:
+            key = term_id(subject) if isinstance(subject, str) else subject.taxon_id
+            before = additions(ledger).get(key, Addition())
+            if isinstance(subject, str):
+                addition = _with_term(layout, subject, texts, photos, as_is=as_is)
+            else:
+                new = [_read_text(layout, subject, text, as_is=as_is) for text in texts]
+                addition = _merged(before, new, _written(layout, key, pictures), subject)
+            was_there = {entry.subject_id for entry in (*ledger.entries("taxon"), *ledger.entries("term"))}
+            _note(ledger, subject, key, addition)
+            run_stages(run_over_contents(layout, info, ledger, encoders), ("encode", "index"))
+            ledger.checkpoint()
+            return _added(ledger, key, before, addition, is_new=key not in was_there)
+
+
+def _read_photo(photo: OwnPhoto) -> tuple[OwnPhoto, bytes]:
+    """Return a photo with its bytes.
+
+    Raises:
+        BadInput: if it is no picture, or too small to tell anything.
+    """
+    try:
+        picture = read_image(photo.path, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
+        content = photo.path.read_bytes()
+    except (OSError, BadImage) as error:
+        raise BadInput(f"{photo.path}: {error}", hint="nothing was added") from error
+    if min(picture.size) < SMALLEST_SIDE_PX:
+        raise BadInput(
+            f"{photo.path}: expected a side of at least {SMALLEST_SIDE_PX} px, got {picture.width} x {picture.height}",
+            hint="nothing was added",
+        )
+    return photo, content
+
+
+def _written(layout: Layout, key: str, pictures: Sequence[tuple[OwnPhoto, bytes]]) -> list[Anchor]:
+    return [
+        Anchor(
+            anchor_id=sha256,
+            subject_id=key,
+            sha256=sha256,
+            file=photo.path.name,
+            page_url=photo.url,
+            author=photo.author,
+            licence=photo.licence,
+            media_type=media_type_of(content) or "application/octet-stream",
+        )
+        for photo, content in pictures
+        for sha256 in [layout.anchors.write(content)]
+    ]
+
+
+def _article(text: OwnText) -> Article:
+    if not text.text.strip() or "\0" in text.text or len(text.text) > MAX_TEXT_CHARACTERS:
+        raise BadInput(f"{text.title}: expected a text of 1 to {MAX_TEXT_CHARACTERS:,} characters")
+    plain, sections = parse_text(text.text)
+    # A number of its own, as a folder's texts have: to the distiller bare facts are what has no revision.
+    revision = int(sha256_hex(plain)[:12], 16)
+    source = Source(title=text.title, url=text.url, revision=revision, licence=text.licence)
+    return Article(source=source, text=plain, sections=sections)
+
+
+def _read_text(layout: Layout, taxon: Taxon, text: OwnText, *, as_is: bool) -> AddedText:
+    article = _article(text)
+    summary = _word_for_word(article) if as_is else ExtractiveDistiller().distil(article, taxon)
+    if summary is None:
+        hint = "--as-is takes every sentence as it stands; nothing was added"
+        raise BadInput(f"{text.title}: no sentence of it tells what {taxon.common_name} looks like", hint=hint)
+    return AddedText(
+        sha256=layout.articles.write(article.text.encode()),
+        length=len(article.text),
+        source=replace(article.source, revision=None),
+        summary=replace(summary, scope="description"),  # somebody wrote it for this; it is not a whole article
+    )
+
+
+def _word_for_word(article: Article) -> Summary | None:
+    spans = split_sentences(article.text, 0, len(article.text))
+    statements = tuple(
+        Statement(text=" ".join(article.text[span.start : span.end].split()), evidence=(span,)) for span in spans
+    )
+    return Summary(statements=statements, scope="description", distiller=AS_IS) if statements else None
+
+
+def _with_term(
+    layout: Layout, name: str, texts: Sequence[OwnText], photos: Sequence[OwnPhoto], *, as_is: bool
+) -> Addition:
+    if photos or len(texts) != 1:
+        raise BadInput(f"term {name!r}: expected one text and no photo, got {len(texts)} and {len(photos)}")
+    article = _article(texts[0])
+    if as_is:
+        definition = " ".join(article.text.split())
+        term: Term | None = Term(term_id=term_id(name), name=name, definition=definition, source=article.source)
+    else:
+        term = term_from_article(name, article)
+    if term is None:
+        hint = "--as-is takes the text as it stands; nothing was added"
+        raise BadInput(f"{texts[0].title}: no sentence of it says what {name} is", hint=hint)
+    # The title of the page is another name of a term; that of a file is none.
+    aliases = tuple(alias for alias in term.aliases if alias != article.source.title)
+    source = replace(article.source, revision=None)
+    text = AddedText(sha256=layout.articles.write(article.text.encode()), length=len(article.text), source=source)
+    return Addition(texts=(text,), term=replace(term, aliases=aliases, source=source))
+
+
+def _merged(before: Addition, texts: Sequence[AddedText], anchors: Sequence[Anchor], taxon: Taxon) -> Addition:
+    """Return what was added so far with what is new; the same text or photo, given again, replaces itself."""
+    by_text = {text.sha256: text for text in (*before.texts, *texts)}
+    by_photo = {anchor.anchor_id: anchor for anchor in (*before.anchors, *anchors)}
+    return Addition(
+        texts=tuple(by_text.values()),
+        anchors=tuple(by_photo.values()),
+        common_names=tuple(dict.fromkeys((*before.common_names, *taxon.common_names))),
+    )
+
+
+def _note(ledger: Ledger, subject: Taxon | str, key: str, addition: Addition) -> None:
+    output = dumps(addition)
+    with ledger.transaction():
+        if isinstance(subject, str):
+            if key not in ledger.subjects("term"):
+                ledger.add_subjects([(key, "term", subject, "")])
+        else:
+            held = ledger.subjects("taxon").get(key)
+            taxon = with_own_names(loads(Taxon, held) if held else subject, addition)
+            ledger.add_subjects([(key, "taxon", taxon.scientific_name, dumps(taxon))])
+        ledger.drop_left_out([subject if isinstance(subject, str) else subject.scientific_name])
+        if addition != Addition(common_names=addition.common_names):
+            ledger.record([Step(subject_id=key, stage=STAGE, fingerprint=fingerprint(output), output=output)])
+
+
+def _added(ledger: Ledger, key: str, before: Addition, addition: Addition, *, is_new: bool) -> Added:
+    entry = next((e for e in (*ledger.entries("taxon"), *ledger.entries("term")) if e.subject_id == key), None)
+    subject = subject_of(entry) if entry is not None else None
+    if subject is None and (addition.texts or addition.anchors):
+        raise StoreError(f"{key} was not taken in", hint="kb status says what failed; kb add goes on from there")
+    old = {text.sha256 for text in before.texts}, {anchor.anchor_id for anchor in before.anchors}
+    return Added(
+        subject_id=key,
+        name=entry.name if entry is not None else key,
+        is_new=is_new and entry is not None,
+        new_texts=sum(text.sha256 not in old[0] for text in addition.texts),
+        new_photos=sum(anchor.anchor_id not in old[1] for anchor in addition.anchors),
+        text=_text_of(subject),
+        anchors=len(subject.anchors) if isinstance(subject, SpeciesEntry) else 0,
+    )
+
+
+def _text_of(subject: SpeciesEntry | Term | None) -> str:
+    if isinstance(subject, Term):
+        return subject.definition
+    return subject.summary.text if subject is not None and subject.summary is not None else ""

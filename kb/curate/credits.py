@@ -1,0 +1,195 @@
+"""Whom the content of a knowledge base is owed to: every article by its revision, every photo by its author.
+
+Articles and photos come with the licence they were found under; what is not free, or of unknown licence, is marked as
+not to be published. A summary of a text under a licence that asks for it (CC BY-SA, GFDL) is an adaptation under the
+same licence, and is said to be one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from data.records import Anchor, Source, SpeciesEntry, Term
+from kb.sources.licences import Freedom, licence_freedom
+from kb.store.additions import additions
+
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+
+TextKind = Literal["article", "starter", "own"]
+# The starter's texts are part of the program, under its licence; no wiki gives that one to prose.
+STARTER_LICENCE = "Apache-2.0"
+_Use = tuple[Source, str, str | None]  # a text, the species or term it serves, what made the summary of it
+_SHARE_ALIKE = re.compile(r"\bBY[ -]SA\b|share[ -]?alike|\bGFDL\b|free documentation", re.IGNORECASE)
+_CC = re.compile(r"^CC (BY(?:-(?:NC|SA|ND))*) (\d\.\d)(?: ([a-z]{2}))?$", re.IGNORECASE)
+_CC_ZERO = re.compile(r"^CC ?0(?: 1\.0)?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextCredit:
+    """A text that summaries or definitions rest on."""
+
+    kind: TextKind
+    """From a wiki; Fieldmark's own; or a text of the user's, without an address."""
+    title: str
+    url: str | None
+    revision: int | None
+    licence: str | None
+    licence_url: str | None
+    freedom: Freedom
+    species: tuple[str, ...]
+    """Species and terms that it serves."""
+    made_by: tuple[str, ...]
+    """What made the summaries of it, none where there is no summary."""
+    is_adapted: bool
+    """Its summaries are adaptations that stay under its licence."""
+
+    @property
+    def is_publishable(self) -> bool:
+        """Whether its licence lets anybody publish it; a text of one's own without one is its owner's to decide on."""
+        return self.freedom == "free" or (self.kind == "own" and self.licence is None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhotoCredit:
+    """A photo that serves as anchor."""
+
+    file: str
+    sha256: str
+    page_url: str | None
+    author: str | None
+    licence: str | None
+    licence_url: str | None
+    freedom: Freedom
+    species: tuple[str, ...]
+
+    @property
+    def is_publishable(self) -> bool:
+        """Whether its licence lets anybody publish it; a photo without page, author and licence is the user's own."""
+        return self.freedom == "free" or not (self.page_url or self.author or self.licence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credits:
+    """All credits of a knowledge base, sorted by title and file, each once."""
+
+    kb: str
+    texts: tuple[TextCredit, ...] = ()
+    photos: tuple[PhotoCredit, ...] = ()
+    n_anchors_without_picture: int = 0
+    """Anchors that are numbers alone: their photos are not in the knowledge base."""
+    skipped_photos: Mapping[str, int] = field(default_factory=dict)
+    """Photos that were not taken, by reason."""
+
+    @property
+    def unpublishable(self) -> tuple[TextCredit | PhotoCredit, ...]:
+        """What must not be published: not free, or of unknown licence."""
+        credits: list[TextCredit | PhotoCredit] = [*self.texts, *self.photos]
+        return tuple(credit for credit in credits if not credit.is_publishable)
+
+
+def collect_credits(store: KnowledgeBase) -> Credits:
+    """Return whom the texts and photos of a knowledge base are owed to, what was added by hand included."""
+    entries = store.species(store.taxon_ids)
+    names = {entry.taxon.taxon_id: entry.taxon.common_name for entry in entries}
+    added = [
+        (text.source, names.get(key, key), text.summary.distiller if text.summary else None)
+        for key, addition in additions(store.ledger).items()
+        for text in addition.texts
+    ]
+    found = credits_of(store.path.name, entries, store.terms(), added)
+    return replace(found, skipped_photos=store.status().skipped_photos)
+
+
+def credits_of(
+    name: str, entries: Sequence[SpeciesEntry], terms: Sequence[Term] = (), added: Sequence[_Use] = ()
+) -> Credits:
+    """Return the credits of these species, terms and added texts under the name of a knowledge base."""
+    return Credits(
+        kb=name,
+        texts=tuple(_texts(entries, terms, added)),
+        photos=tuple(_photos(entries)),
+        n_anchors_without_picture=sum(anchor.sha256 is None for entry in entries for anchor in entry.anchors),
+    )
+
+
+def _texts(entries: Sequence[SpeciesEntry], terms: Sequence[Term], added: Sequence[_Use]) -> list[TextCredit]:
+    users: dict[Source, list[tuple[str, str | None]]] = {}
+    for source, name, made_by in added:
+        users.setdefault(source, []).append((name, made_by))
+    for entry in entries:
+        if entry.source is not None:
+            made_by = entry.summary.distiller if entry.summary else None
+            users.setdefault(entry.source, []).append((entry.taxon.common_name, made_by))
+    for term in terms:
+        if term.source is not None:
+            users.setdefault(term.source, []).append((term.name, "definition"))
+    by_hand = {source for source, _, _ in added}
+    found = [_text(source, uses, is_added=source in by_hand) for source, uses in users.items()]
+    return sorted(found, key=lambda text: (text.title.casefold(), text.title, text.url or "", text.revision or 0))
+
+
+def _text(source: Source, uses: Sequence[tuple[str, str | None]], *, is_added: bool) -> TextCredit:
+    made_by = _each_once(name for _, name in uses if name)
+    # What the user added may bear the starter's licence too; it is not Fieldmark's for that.
+    is_starter = source.licence == STARTER_LICENCE and not is_added
+    return TextCredit(
+        kind="article" if source.url else "starter" if is_starter else "own",
+        title=source.title,
+        url=source.url,
+        revision=source.revision,
+        licence=source.licence,
+        licence_url=licence_address(source.licence),
+        freedom="free" if source.licence == STARTER_LICENCE else licence_freedom(source.licence or ""),
+        species=_each_once(name for name, _ in uses),
+        made_by=made_by,
+        is_adapted=bool(made_by) and _SHARE_ALIKE.search(source.licence or "") is not None,
+    )
+
+
+def _photos(entries: Sequence[SpeciesEntry]) -> list[PhotoCredit]:
+    """Return a credit for each picture and file page: one picture may have been uploaded twice."""
+    found: dict[tuple[str, str | None], tuple[Anchor, list[str]]] = {}
+    for entry in entries:
+        for anchor in entry.anchors:
+            if anchor.sha256 is not None:
+                found.setdefault((anchor.sha256, anchor.page_url), (anchor, []))[1].append(entry.taxon.common_name)
+    photos = [_photo(anchor, names) for anchor, names in found.values()]
+    return sorted(photos, key=lambda photo: (photo.file.casefold(), photo.file, photo.sha256))
+
+
+def _photo(anchor: Anchor, names: Sequence[str]) -> PhotoCredit:
+    return PhotoCredit(
+        file=anchor.file,
+        sha256=anchor.sha256 or "",
+        page_url=anchor.page_url,
+        author=anchor.author,
+        licence=anchor.licence,
+        licence_url=anchor.licence_url or licence_address(anchor.licence),
+        freedom=licence_freedom(anchor.licence or "", anchor.licence_url or ""),
+        species=_each_once(names),
+    )
+
+
+def _each_once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(names), key=lambda name: (name.casefold(), name)))
+
+
+def licence_address(name: str | None) -> str | None:
+    """Return the address of a Creative Commons or our own licence by its short name, or None.
+
+    Example:
+        >>> licence_address("CC BY-SA 4.0")
+        'https://creativecommons.org/licenses/by-sa/4.0/'
+    """
+    if name == STARTER_LICENCE:
+        return "https://www.apache.org/licenses/LICENSE-2.0"
+    if name and _CC_ZERO.match(name):
+        return "https://creativecommons.org/publicdomain/zero/1.0/"
+    if name and (found := _CC.match(name)):
+        country = f"{found[3].lower()}/" if found[3] else ""
+        return f"https://creativecommons.org/licenses/{found[1].lower()}/{found[2]}/{country}"
+    return None

@@ -1,0 +1,263 @@
+"""What is wrong with the summaries of a knowledge base, sentence by sentence; this is `kb.lint`.
+
+A summary is held against the very words it points at, so it does not matter who wrote it; made for summaries written
+by models. The rules are words and places, not understanding: what they find is worth a look, and a summary without
+findings may still be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from data.errors import StoreError
+from data.lexicon.word_groups import group_of, words_of
+from data.records import SpeciesEntry, Statement
+from kb.distill.claims import swapped, unsupported, whose
+from kb.distill.subjects import said_subject
+from kb.distill.trimming import NameHider, foreign_clauses
+from kb.distill.visual import has_looks, has_other_matters, is_on_other_matters, visual_score
+
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+EvidenceRule = Literal["no-evidence", "unsupported", "sex-mixed-up"]
+TextRule = Literal["own-name", "not-visual", "partly-not-visual", "too-short", "too-long", "same-text"]
+Rule = EvidenceRule | TextRule
+
+# The paper's refined summaries have 76 words on average, its first ones 127.
+MIN_WORDS = 12
+MAX_WORDS = 150
+MAX_FACT_WORDS = 400
+"""Bare facts are dense; the extractive distiller lets so many pass."""
+
+RULES: Mapping[Rule, str] = {
+    "no-evidence": "error: a statement points at no place of the article, or at one not there (bare facts have none)",
+    "unsupported": "error: a colour or number that no place it points at names; warning: a part, or a shade (dark)",
+    "sex-mixed-up": "error: male, female or young where the evidence says another; warning: all where it says one",
+    "own-name": "error: a refined summary says the species' own name",
+    "not-visual": "warning: a statement that tells nothing of looks",
+    "partly-not-visual": "note: a clause on sound, range, names, behaviour or breeding in a statement on looks",
+    "too-short": f"warning: fewer than {MIN_WORDS} words; note: of bare facts",
+    "too-long": f"warning: more than {MAX_WORDS} words ({MAX_FACT_WORDS} of bare facts)",
+    "same-text": "warning: another species has the same summary, word for word",
+}
+"""Rule -> severity and meaning, as the help prints them."""
+
+_MATTERS = {
+    "sound": "song",
+    "place": "range",
+    "taxonomy": "taxonomy",
+    "naming": "naming",
+    "behaviour": "behaviour",
+    "breeding": "breeding",
+    "weight": "weight",
+    "people": "people",
+}
+# Words of those groups that a sentence on looks may say in passing.
+_IN_PASSING = frozenset(
+    ("species", "subspecies", "race", "nominate", "group", "described", "considered", "population", "populations", "he")
+) | frozenset(("his", "she", "her", "they", "found", "known", "north", "south", "east", "west", "flight", "flying"))
+_SONGBIRD = re.compile(r"\bsong[- ](?:thrush|sparrow)", re.IGNORECASE)
+_GOES_ON = re.compile(r"^(?:It|They|Its|Their|He|She|His|Her|The|This|These|In)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is wrong with a summary; `statement` counts from 1, null for the summary as a whole."""
+
+    severity: Severity
+    rule: Rule
+    taxon_id: str
+    name: str
+    statement: int | None
+    text: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintReport:
+    """All findings, by species in the store's order, then by statement; and how much was looked at."""
+
+    n_species: int
+    n_statements: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def counts(self) -> dict[Severity, int]:
+        """Severity -> how many findings, worst first."""
+        found = Counter(finding.severity for finding in self.findings)
+        return {severity: found[severity] for severity in SEVERITIES}
+
+    def has(self, severity: Severity) -> bool:
+        """Say whether a finding is as bad as `severity`, or worse."""
+        worst = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return any(finding.severity in worst for finding in self.findings)
+
+
+def lint(store: KnowledgeBase) -> LintReport:
+    """Return what is wrong with the summaries of a knowledge base.
+
+    An article text that is missing or damaged is a finding, not an error.
+
+    Example:
+        >>> import kb, tempfile, recognize
+        >>> from kb.sources.starter import StarterSource
+        >>> source = StarterSource(with_vectors=False)
+        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl"]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))
+        ...     with kb.open(f"{folder}/owls.kb") as store:
+        ...         lint(store)
+        LintReport(n_species=1, n_statements=5, findings=())
+    """
+    entries = store.species(store.taxon_ids)
+    found = [finding for entry in entries for finding in lint_entry(entry, _article_text(store, entry))]
+    found += same_texts(entries)
+    place = {taxon_id: i for i, taxon_id in enumerate(store.taxon_ids)}
+    summaries = [entry.summary for entry in entries if entry.summary is not None]
+    return LintReport(
+        n_species=len(summaries),
+        n_statements=sum(len(summary.statements) for summary in summaries),
+        findings=tuple(sorted(found, key=lambda finding: (place[finding.taxon_id], finding.statement or 0))),
+    )
+
+
+def _article_text(store: KnowledgeBase, entry: SpeciesEntry) -> str | None:
+    if entry.summary is None or not any(statement.evidence for statement in entry.summary.statements):
+        return None
+    try:
+        return store.article_text(entry.taxon.taxon_id)
+    except StoreError:
+        return None
+
+
+def lint_entry(entry: SpeciesEntry, article_text: str | None) -> list[Finding]:
+    """Return what is wrong with the summary of one species, held against the plain text of its article."""
+    summary = entry.summary
+    if summary is None:
+        return []
+    report = _Report(entry)
+    hider = NameHider(entry.taxon, entry.source.title if entry.source else "")
+    is_fact = summary.scope == "facts"
+    for number, statement in enumerate(summary.statements, start=1):
+        passages = _passages(statement, article_text)
+        if statement.evidence and article_text is None:
+            report.add("error", "no-evidence", number, "the text of its article is missing or damaged")
+        else:
+            _check_evidence(report, number, statement, passages, is_fact=is_fact)
+        if summary.stage == "refined" and (names := hider.names_in(statement.text)):
+            report.add("error", "own-name", number, f"says {names[0]!r}")
+        if passages:
+            earlier = summary.statements[number - 2].text if number > 1 else ""
+            _check_sexes(report, number, statement.text, passages, earlier)
+        _check_looks(report, number, statement.text)
+    most = MAX_FACT_WORDS if is_fact else MAX_WORDS
+    if summary.words < MIN_WORDS:
+        # Facts are few where sources agree on few; an article that tells so little was distilled badly, or is a stub.
+        report.add(
+            "note" if is_fact else "warning", "too-short", None, f"{summary.words} words, expected {MIN_WORDS} or more"
+        )
+    if summary.words > most:
+        report.add("warning", "too-long", None, f"{summary.words} words, expected {most} or fewer")
+    return report.findings
+
+
+def same_texts(entries: Sequence[SpeciesEntry]) -> list[Finding]:
+    """Return a finding for each species whose summary another species has too."""
+    by_text: dict[str, list[SpeciesEntry]] = {}
+    for entry in entries:
+        if entry.summary is not None:
+            by_text.setdefault(" ".join(words_of(entry.summary.text)), []).append(entry)
+    found = []
+    for entries_alike in by_text.values():
+        for entry in entries_alike[1:] and entries_alike:
+            others = [other.taxon.common_name for other in entries_alike if other is not entry]
+            report = _Report(entry)
+            report.add("warning", "same-text", None, f"as {', '.join(others[:3])}{' and more' * (len(others) > 3)}")
+            found += report.findings
+    return found
+
+
+class _Report:
+    """The findings of one species."""
+
+    def __init__(self, entry: SpeciesEntry) -> None:
+        self.entry = entry
+        self.findings: list[Finding] = []
+
+    def add(self, severity: Severity, rule: Rule, statement: int | None, detail: str) -> None:
+        summary = self.entry.summary
+        text = summary.statements[statement - 1].text if summary is not None and statement is not None else ""
+        self.findings.append(
+            Finding(
+                severity=severity,
+                rule=rule,
+                taxon_id=self.entry.taxon.taxon_id,
+                name=self.entry.taxon.common_name,
+                statement=statement,
+                text=text,
+                detail=detail,
+            )
+        )
+
+
+def _passages(statement: Statement, article_text: str | None) -> list[str]:
+    """Return the passages a statement points at, without those that are not there."""
+    text = article_text or ""
+    spans = [span for span in statement.evidence if 0 <= span.start < span.end <= len(text)]
+    return [text[span.start : span.end] for span in spans]
+
+
+def _check_evidence(report: _Report, number: int, statement: Statement, passages: list[str], *, is_fact: bool) -> None:
+    if len(passages) < len(statement.evidence):
+        report.add("error", "no-evidence", number, "points at a place that the article does not have")
+    elif not passages and not is_fact:
+        report.add("error", "no-evidence", number, "points at nothing")
+    if not passages:
+        return
+    missing = unsupported(statement.text, passages)
+    hard = [word for word, kind in missing.items() if kind in ("colour", "number")]
+    soft = [word for word, kind in missing.items() if kind in ("part", "shade")]
+    if hard:
+        report.add("error", "unsupported", number, f"not in its evidence: {', '.join(hard)}")
+    if soft:
+        report.add("warning", "unsupported", number, f"not in its evidence: {', '.join(soft)}")
+
+
+def _check_sexes(report: _Report, number: int, text: str, passages: list[str], earlier: str) -> None:
+    said, known = whose(text), whose(" ".join(passages))
+    if strange := sorted(said - known - {"", "both"}):
+        report.add("error", "sex-mixed-up", number, f"says {', '.join(strange)}, its evidence does not")
+    for colour, (owner, real) in swapped(text, passages).items():
+        if owner not in strange:
+            report.add("error", "sex-mixed-up", number, f"{colour} is said of {owner}, in its evidence of {real}")
+    subject = said_subject(passages[-1])
+    # What the statement before it says of the male goes on in "It has ...".
+    goes_on = _GOES_ON.match(text) is not None and said_subject(earlier) == subject
+    if subject in ("male", "female", "juvenile") and not said and not goes_on:
+        report.add("warning", "sex-mixed-up", number, f"its evidence speaks of {subject}, the statement of all")
+
+
+def _check_looks(report: _Report, number: int, text: str) -> None:
+    is_visual = visual_score(text, in_section_on_looks=True) > 0 or (has_looks(text) and not has_other_matters(text))
+    if not is_visual or is_on_other_matters(text):
+        report.add("warning", "not-visual", number, _matters([text]) or "names no part, colour, pattern or size")
+    elif clauses := [clause for clause in foreign_clauses(text) if set(_strong_words(clause)) - _IN_PASSING]:
+        report.add("note", "partly-not-visual", number, f"{_matters(clauses)}: {'; '.join(clauses)}")
+
+
+def _matters(texts: Sequence[str]) -> str:
+    """Return what the texts speak of beside looks, in the words of the labels."""
+    words = [word for text in texts for word in _strong_words(text)]
+    telling = [word for word in words if word not in _IN_PASSING] or words
+    return ", ".join(dict.fromkeys(_MATTERS[group_of(word) or ""] for word in telling))
+
+
+def _strong_words(text: str) -> list[str]:
+    return [word for word in words_of(_SONGBIRD.sub("", text)) if group_of(word) in _MATTERS]

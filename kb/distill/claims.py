@@ -1,0 +1,155 @@
+"""What a sentence claims, word by word, so that it can be held against the words it rests on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Literal
+
+from data.lexicon.word_groups import group_of, groups, variants, words_of
+
+ClaimKind = Literal["colour", "number", "part", "shade"]
+Whose = Literal["", "both", "male", "female", "juvenile"]
+
+# Words of the lexicon's groups that claim nothing by themselves: any sentence on looks may say them.
+_EMPTY_PARTS = frozenset(
+    (
+        "plumage",
+        "appearance",
+        "body",
+        "feather",
+        "feathering",
+        "morph",
+        "marking",
+        "markings",
+        "hue",
+        "shade",
+        "outline",
+    )
+) | frozenset(("colour", "color", "colouration", "coloration", "colouring", "coloring", "silhouette", "side"))
+_SHADES = frozenset(
+    ("dark", "pale", "bright", "dull", "drab", "darker", "paler", "brighter", "duller", "pallid", "coloured", "colored")
+)
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER_WORDS = {word: str(value) for value, word in enumerate(_NUMBERS, start=1)}
+_NAMED: dict[Whose, tuple[str, ...]] = {
+    "male": ("male", "cock", "drake"),
+    "female": ("female", "hen"),
+    "juvenile": ("juvenile", "immature", "young", "chick", "nestling", "fledgling", "hatchling", "subadult"),
+    "both": ("sexes", "both"),
+}
+_WHOSE: dict[str, Whose] = {
+    form: owner for owner, words in _NAMED.items() for word in words for form in (word, word + "s")
+}
+_FIRST_YEAR = re.compile(r"\bfirst[- ](?:year|winter|summer|plumage)\b", re.IGNORECASE)
+# "duller than the male", "similar to the female", "unlike the young": whom it is compared with, not whom it speaks of.
+_BEFORE_COMPARED = frozenset(("than", "to", "from", "unlike", "like", "resembles", "resemble", "resembling", "as"))
+_REACH = 3
+_PREFIX = 4  # black and blackish, gold and golden
+
+
+def claims(text: str) -> dict[str, ClaimKind]:
+    """Return word -> kind for each word of a sentence that claims a colour, a part or a number.
+
+    Example:
+        >>> claims("The male has a red crown and is 20 cm long.")
+        {'red': 'colour', 'crown': 'part', '20': 'number'}
+    """
+    found: dict[str, ClaimKind] = {}
+    for word in words_of(text):
+        group = group_of(word)
+        if group == "colour":
+            found[word] = "shade" if word in _SHADES else "colour"
+        elif group == "part" and not _EMPTY_PARTS & {word, *variants(word)}:
+            found[word] = "part"
+    return found | dict.fromkeys(_NUMBER.findall(text), "number")
+
+
+def unsupported(text: str, evidence: Iterable[str]) -> dict[str, ClaimKind]:
+    """Return the claims of a sentence that none of the passages it rests on makes, by word.
+
+    A word is found again in its plural, its comparative, as a synonym of the lexicon, and as a shade of the same
+    colour; a number also where it is written as a word.
+
+    Example:
+        >>> unsupported("It has a scarlet beak and a black tail.", ["Its bill is yellow, its tail blackish."])
+        {'scarlet': 'colour'}
+    """
+    passages = list(evidence)
+    words = {word for passage in passages for word in words_of(passage)}
+    forms = {form for word in words for form in _forms(word)}
+    colours = {form[:_PREFIX] for form in forms if len(form) >= _PREFIX and group_of(form) == "colour"}
+    numbers = {number for passage in passages for number in _NUMBER.findall(passage)}
+    numbers |= {_NUMBER_WORDS[word] for word in words & _NUMBER_WORDS.keys()}
+
+    def is_said(word: str, kind: ClaimKind) -> bool:
+        if kind == "number":
+            return word in numbers
+        return bool(_forms(word) & forms) or (kind != "part" and len(word) >= _PREFIX and word[:_PREFIX] in colours)
+
+    return {word: kind for word, kind in claims(text).items() if not is_said(word, kind)}
+
+
+@cache
+def _synonyms() -> dict[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for pair in groups()["synonym"]:
+        one, _, other = pair.partition("=")
+        table.setdefault(one, set()).add(other)
+        table.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in table.items()}
+
+
+def _forms(word: str) -> frozenset[str]:
+    plain = {word, *variants(word)}
+    return frozenset(plain.union(*(_synonyms().get(form, frozenset()) for form in plain)))
+
+
+def whose(text: str) -> set[Whose]:
+    """Return the sexes and ages that a text names, also those it only compares with.
+
+    Example:
+        >>> sorted(whose("The female is duller than the male."))
+        ['female', 'male']
+    """
+    named: set[Whose] = {_WHOSE[word] for word in words_of(text) if word in _WHOSE}
+    return named | {"juvenile"} if _FIRST_YEAR.search(text) else named
+
+
+def colours_by_owner(text: str) -> dict[str, set[Whose]]:
+    """Return colour -> the sexes and ages it is said of; `""` where none is named before it.
+
+    Example:
+        >>> colours_by_owner("The male is black, the female brown and duller than the male, with a white chin.")
+        {'black': {'male'}, 'brown': {'female'}, 'white': {'female'}}
+    """
+    words = words_of(text)
+    owner: Whose = ""
+    found: dict[str, set[Whose]] = {}
+    for i, word in enumerate(words):
+        if word in _WHOSE and not _BEFORE_COMPARED & set(words[max(0, i - _REACH) : i]):
+            # "males and females have": what follows is said of both.
+            joined = i >= 2 and words[i - 1] == "and" and words[i - 2] in _WHOSE
+            owner = "both" if joined else _WHOSE[word]
+        elif group_of(word) == "colour" and word not in _SHADES:
+            found.setdefault(word, set()).add(owner)
+    return found
+
+
+def swapped(text: str, evidence: Iterable[str]) -> dict[str, tuple[Whose, Whose]]:
+    """Return colour -> (whose a sentence says it is, whose the passages it rests on say it is), where they differ.
+
+    Example:
+        >>> swapped("The female is black.", ["The male is black, the female brown."])
+        {'black': ('female', 'male')}
+    """
+    told = colours_by_owner(" ".join(evidence))
+    found: dict[str, tuple[Whose, Whose]] = {}
+    for colour, owners in colours_by_owner(text).items():
+        known = told.get(colour, set())
+        for owner in owners - {"", "both"}:
+            if known and not known & {owner, "", "both"}:
+                found[colour] = (owner, min(known))
+    return found

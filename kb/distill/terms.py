@@ -1,0 +1,150 @@
+"""Words of the trade: their list, their ids, and what an article says of them in its own words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+
+from data.errors import BadInput
+from data.records import Article, Term
+from kb.distill.sections import SectionKind, section_kinds
+from kb.distill.sentences import split_sentences
+from kb.distill.trimming import capitalised, drop_brackets, tidy
+from kb.distill.visual import visual_score
+
+_MAX_DEFINITION_WORDS = 70
+_MAX_LOOK_FOR_WORDS = 90
+_MAX_LOOK_FOR_SENTENCES = 4
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_DEFINES = re.compile(r"\b(?:is|are|was|were|refers?|means?|denotes?|describes?|consists?|occurs?)\b")
+_ALIASES = re.compile(
+    r"\b(?:also (?:known as|called|spelled|referred to as|termed)|sometimes called|or simply|or) "
+    r"[\"“]?(?:an? |the )?(?P<alias>[a-z][\w '’-]{2,40}?)[\"”]?(?=[,;.)]| is | are | or | and )"
+)
+
+
+def term_id(name: str) -> str:
+    """Return the id of a term: `term:` and its name as a slug.
+
+    Example:
+        >>> term_id("Nuptial pads")
+        'term:nuptial-pads'
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    slug = _NOT_SLUG.sub("-", plain).strip("-")
+    # A name without a Latin letter keeps an id of its own.
+    return f"term:{slug or _NOT_SLUG.sub('-', name.encode().hex())}"
+
+
+def read_terms(path: Path | str) -> list[tuple[str, str | None]]:
+    """Return the terms in a file, one a line, each with the title of its page where a tab and a title follow.
+
+    Empty lines and lines that begin with `#` are passed over.
+
+    Raises:
+        BadInput: if the file cannot be read as UTF-8, names no term, has a title without a term, more than one tab in
+            a line, or names a term twice; with the number of the line.
+    """
+    place = Path(path)
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"cannot read the terms in {place}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{place} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    terms: list[tuple[str, str | None]] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, *titles = (part.strip() for part in line.rstrip().split("\t"))
+        if not name:
+            raise BadInput(
+                f"{place} line {number}: expected `term` or `term<TAB>page title`, got a title without a term"
+            )
+        if len(titles) > 1:
+            raise BadInput(f"{place} line {number}: expected at most one tab, got {len(titles)}")
+        key = term_id(name)
+        if key in seen:
+            raise BadInput(f"{place} line {number}: {name!r} is in line {seen[key]} already")
+        seen[key] = number
+        terms.append((name, titles[0] if titles and titles[0] else None))
+    if not terms:
+        raise BadInput(f"{place} names no term", hint="a term a line, optionally a tab and the title of its page")
+    return terms
+
+
+def term_from_article(name: str, article: Article) -> Term | None:
+    """Return what an article says of a term, in its own words: a definition, and what of it can be seen.
+
+    The definition is the first sentence of the lead that defines, and the one after it where the first is short. What
+    to look for are the clearest sentences on looks of the lead and of sections on looks, in their order.
+
+    Args:
+        name: the term as the user wrote it.
+        article: its page.
+
+    Returns:
+        The term, or None where the page is a disambiguation or its lead says nothing.
+    """
+    if article.is_disambiguation:
+        return None
+    lead = _lead_sentences(article)
+    if not lead:
+        return None
+    start = next((i for i, text in enumerate(lead[:3]) if _DEFINES.search(text)), 0)
+    definition = lead[start]
+    used = start + 1
+    if len(definition.split()) < 25 and used < len(lead):
+        longer = f"{definition} {lead[used]}"
+        if len(longer.split()) <= _MAX_DEFINITION_WORDS:
+            definition, used = longer, used + 1
+    return Term(
+        term_id=term_id(name),
+        name=name,
+        definition=definition,
+        look_for=_look_for(article, lead[used:], definition),
+        aliases=_aliases(name, article, lead[0]),
+        source=article.source,
+    )
+
+
+def _lead_sentences(article: Article) -> list[str]:
+    lead = next((section for section in article.sections if section.level == 1 and not section.title), None)
+    start, end = (lead.start, lead.end) if lead is not None else (0, len(article.text))
+    if start == end and article.sections:
+        # Some pages have no lead: their first section with prose stands for it.
+        filled = next((section for section in article.sections if section.end > section.start), None)
+        if filled is None or section_kinds(article)[article.sections.index(filled)] is SectionKind.NEVER:
+            return []
+        start, end = filled.start, filled.end
+    texts = (drop_brackets(article.text[s.start : s.end]) for s in split_sentences(article.text, start, end))
+    return [capitalised(text) for text in texts if len(text.split()) >= 4 and text[-1:] in '.!?”"']
+
+
+def _look_for(article: Article, rest_of_lead: list[str], definition: str) -> str:
+    kinds = section_kinds(article)
+    offered = [(visual_score(text), text) for text in rest_of_lead]
+    for section, kind in zip(article.sections, kinds, strict=True):
+        if kind in (SectionKind.LOOKS, SectionKind.NEUTRAL):
+            looks = kind is SectionKind.LOOKS
+            for span in split_sentences(article.text, section.start, section.end):
+                text = drop_brackets(article.text[span.start : span.end])
+                offered.append((visual_score(text, in_section_on_looks=looks) - (0 if looks else 0.5), text))
+    visible = [(score, i, text) for i, (score, text) in enumerate(offered) if score > 0 and len(text.split()) >= 4]
+    chosen: list[tuple[int, str]] = []
+    words = 0
+    for _, i, text in sorted(visible, key=lambda item: (-item[0], item[1])):
+        length = len(text.split())
+        if text not in definition and words + length <= _MAX_LOOK_FOR_WORDS and len(chosen) < _MAX_LOOK_FOR_SENTENCES:
+            chosen.append((i, text))
+            words += length
+    return tidy(" ".join(text for _, text in sorted(chosen)))
+
+
+def _aliases(name: str, article: Article, first: str) -> tuple[str, ...]:
+    title = re.sub(r"\s*\([^)]*\)$", "", article.source.title)
+    found = [title] + [match["alias"].strip() for match in _ALIASES.finditer(first.partition(" is ")[0] + ",")]
+    own = name.casefold()
+    return tuple(dict.fromkeys(alias for alias in found if alias and alias.casefold() != own))

@@ -1,0 +1,121 @@
+"""BM25: texts ranked by the words of a query that they hold, the rare words counting most."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+
+import numpy as np
+
+from data.arrays import FloatArray, IntArray
+from data.lexicon.word_groups import groups
+
+# Robertson and Zaragoza 2009, the values most engines ship; not tuned here.
+K1 = 1.2
+B = 0.75
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_STOP_WORDS = groups()["stop"]
+
+
+@cache
+def _synonyms() -> dict[str, str]:
+    pairs = (pair.split("=") for pair in groups()["synonym"])
+    return {stem(other): stem(word) for word, other in pairs}
+
+
+def tokens(text: str) -> list[str]:
+    """Return the telling words of a text in order, in lower case, cut down to their stems, one of synonyms for all.
+
+    Example:
+        >>> tokens("The birds' grayish wings, barred with black")
+        ['bird', 'grey', 'wing', 'bar', 'black']
+    """
+    words = (word.lower().replace("’", "'").removesuffix("'s") for word in _WORD.findall(text))
+    stems = (stem(word) for word in words if word not in _STOP_WORDS)
+    synonyms = _synonyms()
+    return [synonyms.get(word, word) for word in stems]
+
+
+@lru_cache(maxsize=1 << 16)  # texts repeat their words
+def stem(word: str) -> str:
+    """Return a word without the endings of plural, -ing and -ed; for matching only, it need not be a word.
+
+    Example:
+        >>> stem("barring"), stem("barred"), stem("bars"), stem("bodies"), stem("mated")
+        ('bar', 'bar', 'bar', 'body', 'mat')
+    """
+    word = word.replace("gray", "grey").replace("colour", "color")
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        root = word.removesuffix(ending)
+        if root != word and len(root) >= 3 and re.search(r"[aeiouy]", root):
+            doubled = len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz"
+            return root[:-1] if doubled else root
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+
+
+class BM25:
+    """An index over texts given as tokens.
+
+    Example:
+        >>> index = BM25([tokens("a red crest"), tokens("a black face"), tokens("a red face")])
+        >>> int(index.scores(tokens("red faces")).argmax())
+        2
+    """
+
+    def __init__(self, texts: Iterable[Sequence[str]]) -> None:
+        postings: dict[str, tuple[list[int], list[int]]] = {}
+        lengths = []
+        for row, words in enumerate(texts):
+            lengths.append(len(words))
+            for word, count in Counter(words).items():
+                rows, counts = postings.setdefault(word, ([], []))
+                rows.append(row)
+                counts.append(count)
+        self.size = len(lengths)
+        length = np.asarray(lengths, dtype=np.float32)
+        mean = float(length.mean()) if self.size and length.any() else 1.0
+        self._norm = K1 * (1 - B + B * length / mean)
+        self._postings: dict[str, tuple[IntArray, FloatArray]] = {
+            word: (np.asarray(rows, dtype=np.intp), np.asarray(counts, dtype=np.float32))
+            for word, (rows, counts) in postings.items()
+        }
+
+    def idf(self, word: str) -> float:
+        """Return how rare a word is: highest for one that no text holds."""
+        held = len(self._postings[word][0]) if word in self._postings else 0
+        return math.log(1 + (self.size - held + 0.5) / (held + 0.5))
+
+    def scores(self, query: Sequence[str]) -> FloatArray:
+        """Return the score of every text, float32 `(n,)`, in [0, 1].
+
+        It is the sum of BM25 divided by the most that this query could reach, so a text which lacks a rare word of the
+        query stays low, and a query of words that no text holds scores zero.
+        """
+        total = np.zeros(self.size, dtype=np.float32)
+        most = 0.0
+        for word in dict.fromkeys(query):
+            idf = self.idf(word)
+            most += idf * (K1 + 1)
+            if word in self._postings:
+                rows, counts = self._postings[word]
+                total[rows] += idf * counts * (K1 + 1) / (counts + self._norm[rows])
+        return total / np.float32(most) if most else total
+
+    def coverage(self, query: Sequence[str]) -> FloatArray:
+        """Return which share of the different words of the query each text holds, float32 `(n,)`."""
+        held = np.zeros(self.size, dtype=np.float32)
+        words = list(dict.fromkeys(query))
+        for word in words:
+            if word in self._postings:
+                held[self._postings[word][0]] += 1
+        return held / np.float32(max(len(words), 1))

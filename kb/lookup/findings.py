@@ -1,0 +1,128 @@
+"""What a knowledge base holds on the words of a query: terms, species and groups, by name or by a clear description."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.arrays import FloatArray, rank_descending
+from data.contracts import TextEncoder
+from data.lexicon.word_groups import group_of
+from data.records import SpeciesEntry, Term
+from kb.checklist.avilist import fold
+from kb.lookup.bm25 import tokens
+from kb.lookup.mentions import Mention
+from kb.lookup.word_index import LookupIndex, LookupStore, index_of
+
+MAX_SPECIES = 4
+MAX_TERMS = 6
+
+# When a query names nothing, only a text that holds nearly all of its words may answer, or half of them and is like it
+# as a whole. Tuned on 71 questions that describe a term and 98 queries that describe none, for the vectors of the
+# starter and of all-MiniLM-L6-v2: at .5 none of the 98 is answered by either (docs/results.md).
+TERM_COVERAGE = 0.9
+TERM_COVERAGE_WITH_VECTOR = 0.5
+TERM_SIMILARITY = 0.5
+TERM_WORDS = 3
+SPECIES_COVERAGE = 0.9
+SPECIES_WORDS = 3
+_GENERIC = frozenset(tokens("photo photograph picture image bird species animal showing seen view close-up closeup"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was found; `mentions` are the runs of words that it was found by, in the order of the query."""
+
+    mentions: tuple[Mention, ...] = ()
+    terms: tuple[Term, ...] = ()
+    species: tuple[SpeciesEntry, ...] = ()
+    groups: tuple[Mention, ...] = ()
+    is_by_description: bool = False
+    """The query names nothing; as a whole it describes the one term, or the few species, that are here."""
+
+    def __bool__(self) -> bool:
+        return bool(self.terms or self.species or self.groups)
+
+
+def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
+    """Return what a knowledge base holds on the words of a query.
+
+    Args:
+        store: an open knowledge base.
+        query: free text.
+        encoder: the sentence encoder of the profile that the knowledge base is open in.
+    """
+    index = index_of(store)
+    asked_before = index.questions.get(fold(query))
+    if asked_before:
+        return Findings(
+            mentions=(Mention(kind="term", text=query, ids=asked_before, start=0),),
+            terms=tuple(index.terms[i] for i in asked_before),
+        )
+    mentions = index.names.find(query)
+    is_by_description = not mentions
+    if is_by_description:
+        mentions = _described(store, index, query, encoder)
+    return Findings(
+        mentions=tuple(mentions),
+        terms=tuple(index.terms[i] for i in _ids(mentions, "term")[:MAX_TERMS]),
+        species=tuple(store.species(_ids(mentions, "species")[:MAX_SPECIES])),
+        groups=tuple({mention.ids: mention for mention in mentions if mention.kind == "group"}.values()),
+        is_by_description=is_by_description and bool(mentions),
+    )
+
+
+def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:
+    """Return the unit vector of a text, or None where the encoder understands nothing of it."""
+    vector: FloatArray = encoder.encode_texts([text])[0]
+    return vector if bool(np.any(vector)) else None
+
+
+def _ids(mentions: Sequence[Mention], kind: str) -> list[str]:
+    return list(dict.fromkeys(i for mention in mentions if mention.kind == kind for i in mention.ids))
+
+
+def _described(store: LookupStore, index: LookupIndex, query: str, encoder: TextEncoder) -> list[Mention]:
+    """Return the term, or the few species, that a query without names clearly describes."""
+    words = [word for word in dict.fromkeys(tokens(query)) if word not in _GENERIC]
+    if len(words) < 2:
+        return []
+    term = _described_term(store, index, words, query, encoder)
+    if term is not None:
+        return [Mention(kind="term", text=query, ids=(term,), start=0)]
+    if len(words) < SPECIES_WORDS:
+        return []
+    held = index.summaries.coverage(words)
+    rows = np.flatnonzero(held >= SPECIES_COVERAGE)
+    if not 1 <= len(rows) <= MAX_SPECIES:
+        return []
+    scores = index.summaries.scores(words)[rows]
+    ids = tuple(index.taxa[rows[i]].taxon_id for i in rank_descending(scores))
+    return [Mention(kind="species", text=query, ids=ids, start=0)]
+
+
+def _described_term(
+    store: LookupStore, index: LookupIndex, words: Sequence[str], query: str, encoder: TextEncoder
+) -> str | None:
+    if not index.word_ids:
+        return None
+    term_ids = index.word_ids
+    held = index.term_words.coverage(words)
+    scores = index.term_words.scores(words)
+    vector = vector_of(encoder, query)
+    similar = {} if vector is None else dict(store.query_terms(vector, len(index.terms)))
+    order = rank_descending(scores + np.asarray([max(similar.get(i, 0.0), 0.0) for i in term_ids], dtype=np.float32))
+    best = int(order[0])
+    # Colours are everywhere: they never make a match by themselves.
+    telling = [word for word in words if group_of(word) != "colour"]
+    n_held = round(float(index.term_words.coverage(telling)[best]) * len(telling))
+    by_words = held[best] >= TERM_COVERAGE
+    by_vector = similar.get(term_ids[best], 0.0) >= TERM_SIMILARITY and held[best] >= TERM_COVERAGE_WITH_VECTOR
+    if n_held < TERM_WORDS or not (by_words or by_vector):
+        return None
+    # Two terms that fit alike: the query describes neither.
+    if len(order) > 1 and held[order[1]] >= held[best] and scores[order[1]] >= 0.9 * scores[best]:
+        return None
+    return term_ids[best]

@@ -1,0 +1,121 @@
+"""Keeping what a look-up learnt elsewhere, so that the next one needs neither wiki nor web."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from data.arrays import check_vectors
+from data.codec import dumps
+from data.contracts import TextEncoder
+from data.errors import MissingRequirement, SpaceMismatch
+from data.files import writer_lock
+from data.records import Term, WebPassage
+from kb.distill.sentences import split_sentences
+from kb.distill.terms import term_id
+from kb.lookup.word_index import QUESTION_ID
+from kb.store.knowledge_base import KnowledgeBase
+from kb.store.ledger import Ledger, Step, fingerprint
+from kb.store.rows import encode_mark, entry_of, items_of, rows_of
+from kb.store.stage_outputs import DistilOutput
+
+MAX_PASSAGE_WORDS = 90  # of one passage of a web search
+
+
+def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) -> None:
+    """Write terms into an open knowledge base, ledger and Chroma, as a build with these terms would have.
+
+    A term of the same id is replaced. What is open keeps to the state in which it was opened. Whatever profile it is
+    open in, the first one is written; the others are behind until `kb.add_profile` brings them up to date.
+
+    Args:
+        store: an open knowledge base.
+        terms: what to write.
+        encoder: the sentence encoder that it was built with.
+
+    Raises:
+        SpaceMismatch: if the encoder is not the one of its terms.
+        KnowledgeBaseLocked: if a build is writing to it.
+        MissingRequirement: if the disk is full or cannot be written; if the encoder is the one of an added profile.
+    """
+    from kb.store.chroma import Collections
+    from kb.store.layout import collection_name
+
+    if not terms:
+        return
+    first = store.layout.require().view(store.profiles[0])
+    if encoder.space != first.sentence:
+        if encoder.space == store.info.sentence:
+            raise MissingRequirement(f"it is open in the profile {store.info.profile}, and {first.profile} is written")
+        raise SpaceMismatch(expected=(first.sentence,), given=(encoder.space,))
+    name = collection_name("terms", first.sentence)
+    texts = {term.term_id: str(text) for term in terms for _, text in items_of(term, "terms")}
+    vectors = check_vectors(encoder.encode_texts(list(texts.values())), dim=encoder.dim)
+    unique = {term.term_id: term for term in terms}
+    with writer_lock(store.layout.lock):
+        ledger = Ledger(store.layout.ledger)
+        try:
+            was_indexing = ledger.fact("indexing") is not None
+            with ledger.transaction():
+                ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in unique.items())
+                ledger.put_vectors(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
+                ledger.record(step for term in unique.values() for step in _steps(term, name))
+                ledger.set_fact("indexing", "1")  # until Chroma has them: whoever finds it compares the two
+            with closing(Collections(store.layout, first)) as collections:
+                for term in unique.values():
+                    collections.upsert(name, rows_of(term, ledger, name, "terms"))
+            entries = [entry_of(term, first) for term in unique.values()]
+            with ledger.transaction():
+                ledger.put_entries(entries)
+                ledger.record(
+                    Step(subject_id=e.subject_id, stage="index", fingerprint=fingerprint(e.record, e.rows))
+                    for e in entries
+                )
+                if not was_indexing:
+                    ledger.drop_fact("indexing")
+        finally:
+            ledger.close()
+
+
+def terms_of_passages(question: str, passages: Sequence[WebPassage]) -> list[Term]:
+    """Return what a web search said on a question as terms that only the same question finds again, sources kept."""
+    base = term_id(question).removeprefix("term:")
+    return [
+        Term(
+            term_id=f"{QUESTION_ID}{base}-{i}", name=question, definition=shortened(passage.text), source=passage.source
+        )
+        for i, passage in enumerate(passages, start=1)
+    ]
+
+
+def shortened(text: str) -> str:
+    """Return the first sentences of a text, at least one, up to `MAX_PASSAGE_WORDS` words, in one line."""
+    line = " ".join(text.split())
+    kept: list[str] = []
+    for span in split_sentences(line, 0, len(line)):
+        sentence = line[span.start : span.end]
+        if kept and len(" ".join([*kept, sentence]).split()) > MAX_PASSAGE_WORDS:
+            break
+        kept.append(sentence)
+    return " ".join(" ".join(kept or [line]).split()[: 2 * MAX_PASSAGE_WORDS])
+
+
+def named_once(terms: Sequence[Term], held: Sequence[Term]) -> list[Term]:
+    """Return the terms that are not held yet by that id; what a knowledge base was built with is never replaced."""
+    known = {term.term_id for term in held}
+    return [term for term in terms if term.term_id not in known]
+
+
+def _steps(term: Term, collection: str) -> list[Step]:
+    mark = fingerprint(dumps(term))
+    output = DistilOutput(term=term, source=term.source)
+    return [
+        Step(subject_id=term.term_id, stage="resolve", fingerprint=mark),
+        Step(subject_id=term.term_id, stage="distil", fingerprint=mark, output=dumps(output)),
+        Step(
+            subject_id=term.term_id,
+            stage="encode",
+            space=collection,
+            fingerprint=encode_mark(term, collection, "terms"),
+        ),
+    ]

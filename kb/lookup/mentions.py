@@ -1,0 +1,278 @@
+"""Names found inside a query: species by either name, groups by theirs, terms with their inflections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import Literal
+
+from data.arrays import rank_descending
+from data.lexicon.word_groups import group_of
+from data.records import Taxon, Term
+from kb.checklist.avilist import fold
+from kb.checklist.english_groups import GROUP_NAMES
+from kb.lookup.bm25 import BM25
+from kb.lookup.senses import group_of_class, group_of_noun, is_trade_sense, sense_lists, senses_of
+
+MentionKind = Literal["species", "term", "group"]
+
+MAX_NAME_WORDS = 8
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+# A name of one short word is too easily another word ("ou", "Ara").
+_SHORTEST_SINGLE_WORD = 4
+# Genera that are English words at the beginning of a sentence.
+_ALSO_ENGLISH = frozenset(("Dives", "Bias"))
+_IRREGULAR = {"geese": "goose", "mice": "mouse", "wolves": "wolf", "calves": "calf", "feet": "foot", "teeth": "tooth"}
+_SUGGESTED = 60  # names that are compared letter by letter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """A run of words of a query that names something: `ids` are taxon ids, or the one id of a term."""
+
+    kind: MentionKind
+    text: str
+    ids: tuple[str, ...]
+    start: int
+
+
+class NameFinder:
+    """Finds the names of a knowledge base in free text, the longest first.
+
+    Example:
+        >>> wren = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
+        >>> finder = NameFinder([wren], [Term(term_id="term:bib", name="bib", definition="A throat patch.")])
+        >>> [(mention.kind, mention.text) for mention in finder.find("Two red wrens, one with a dark bib")]
+        [('species', 'red wrens'), ('term', 'bib')]
+    """
+
+    def __init__(self, taxa: Sequence[Taxon], terms: Sequence[Term]) -> None:
+        self._species: dict[str, str] = {}
+        self._groups: dict[str, list[str]] = {}
+        self._english: set[str] = set()
+        self._one_word: set[str] = set()  # names that are not found in two words: a red wing is no Redwing
+        self._living: dict[str, str] = {}  # taxon id -> birds, mammals, ...
+        for taxon in taxa:
+            living = group_of_class(taxon.lineage.get("class"))
+            if living is not None:
+                self._living[taxon.taxon_id] = living
+            for name in _names(taxon):
+                key = fold(name)
+                if len(name.split()) > 1 or len(key) >= _SHORTEST_SINGLE_WORD:
+                    self._species.setdefault(key, taxon.taxon_id)
+                if len(name.split()) == 1:
+                    self._one_word.add(key)
+            for group in _groups(taxon):
+                self._groups.setdefault(fold(group), []).append(taxon.taxon_id)
+        self._add_english_groups(taxa)
+        self._terms: dict[str, str] = {}
+        self._term_stems: dict[str, str] = {}
+        for term in terms:
+            for name in (term.name, *term.aliases):
+                plain, stems = _forms(name)
+                for key in plain:
+                    self._terms.setdefault(key, term.term_id)
+                for key in stems:
+                    self._term_stems.setdefault(key, term.term_id)
+        self._names = [(name, taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
+        self._trigrams: BM25 | None = None
+
+    def _add_english_groups(self, taxa: Sequence[Taxon]) -> None:
+        """Let the last word of English names stand for all that have it, and families go by their English names."""
+        called: dict[str, list[str]] = {}
+        for taxon in taxa:
+            heads = {
+                head for name in taxon.common_names if len(parts := name.split()) > 1 for head in _heads(parts[-1])
+            }
+            for head in heads:
+                called.setdefault(head, []).append(taxon.taxon_id)
+        for group, english in GROUP_NAMES.items():
+            members = self._groups.get(fold(group))
+            for name in english if members else ():
+                singular = fold(_singular(name.split(" ")))
+                for key in (fold(name), singular):
+                    # Those that are called so first: "cardinals" are not all of the family, which has buntings too.
+                    self._groups.setdefault(key, called.get(singular, members or []))
+                    self._english.add(key)
+                    if " " not in name:
+                        self._one_word.add(key)
+        for head, ids in called.items():
+            self._groups.setdefault(head, ids)
+            self._english.add(head)
+            self._one_word.add(head)
+
+    def find(self, query: str) -> list[Mention]:
+        """Return what the query names, in its order; where names overlap, the longer one, then the earlier."""
+        words = list(_WORD.finditer(query))
+        found: list[Mention] = []
+        taken = [False] * len(words)
+        of_terms: set[int] = set()  # words of terms that were found: they speak of looks, whatever they mean alone
+        living = self._living_in(query, words)
+        for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
+            for first in range(len(words) - length + 1):
+                run = words[first : first + length]
+                if any(taken[first : first + length]) or not _is_phrase(query, run):
+                    continue
+                mention = self._mention(query, words, first, length, living, of_terms)
+                if mention is not None:
+                    found.append(mention)
+                    if mention.kind == "term":
+                        of_terms.update(range(first, first + length))
+                    taken[first : first + length] = [True] * length
+        return sorted(found, key=lambda mention: mention.start)
+
+    def _living_in(self, query: str, words: Sequence[re.Match[str]]) -> frozenset[str]:
+        """Return the groups (birds, mammals, ...) of the species that a query names by two words and more."""
+        found = set()
+        for length in range(2, min(MAX_NAME_WORDS, len(words)) + 1):
+            for first in range(len(words) - length + 1):
+                parts = [match[0] for match in words[first : first + length]]
+                for key in (fold(" ".join(parts)), fold(_singular(parts))):
+                    if key in self._species and self._species[key] in self._living:
+                        found.add(self._living[self._species[key]])
+        return frozenset(found)
+
+    def _mention(
+        self,
+        query: str,
+        words: Sequence[re.Match[str]],
+        first: int,
+        length: int,
+        living: frozenset[str],
+        of_terms: Collection[int],
+    ) -> Mention | None:
+        run = words[first : first + length]
+        start, end = run[0].start(), run[-1].end()
+        text = query[start:end]
+        before = [match[0] for match in words[:first]]
+        after = [match[0] for match in words[first + length :]]
+        others = {place: match[0] for place, match in enumerate(words) if place not in of_terms}
+        is_meant = is_trade_sense(
+            text,
+            before=[word for place, word in others.items() if place < first],
+            after=[word for place, word in others.items() if place >= first + length],
+            named=living,
+            following=after[0] if after else "",
+        )
+        forms = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
+        keys = [key for key in forms if length == 1 or key not in self._one_word]
+        for key in keys:
+            if key in self._species and is_meant:
+                return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
+        term = self._term_named(text) if is_meant and not _is_part_of_a_name(text, before, after) else None
+        if term is not None:
+            return Mention(kind="term", text=text, ids=(term,), start=start)
+        for key in keys:
+            if key in self._english:
+                is_group = is_meant and _stands_alone(before) and not _makes_a_compound(after)
+            else:
+                is_group = self._is_scientific(text, query)
+            if key in self._groups and is_group:
+                return Mention(kind="group", text=text, ids=tuple(self._groups[key]), start=start)
+        return None
+
+    def _term_named(self, text: str) -> str | None:
+        plain, stems = _forms(text)
+        # "Preened" is preening; an ant is no anting, and a beach is no stranding.
+        tables = ((plain, self._terms), (stems, self._terms), (stems, self._term_stems))
+        return next((table[key] for keys, table in tables for key in keys if key in table), None)
+
+    def _is_scientific(self, text: str, query: str) -> bool:
+        """Groups by scientific name are written with a capital, or stand alone."""
+        return text.strip() == query.strip() or (text[0].isupper() and text not in _ALSO_ENGLISH)
+
+    def closest(self, text: str, n: int = 5, *, at_least: float = 0.8) -> list[tuple[str, float]]:
+        """Return up to `n` `(taxon_id, likeness)` of species with a name spelt nearly like `text`, nearest first."""
+        if self._trigrams is None:
+            self._trigrams = BM25(_trigrams(fold(name)) for name, _ in self._names)
+        wanted = fold(text)
+        scores = self._trigrams.scores(_trigrams(wanted))
+        best: dict[str, float] = {}
+        for row in rank_descending(scores, _SUGGESTED):
+            name, taxon_id = self._names[row]
+            if scores[row] > 0:
+                likeness = SequenceMatcher(None, wanted, fold(name), autojunk=False).ratio()
+                if likeness >= at_least:
+                    best[taxon_id] = max(likeness, best.get(taxon_id, 0.0))
+        return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:n]
+
+
+def _names(taxon: Taxon) -> Iterable[str]:
+    return dict.fromkeys((*taxon.common_names, taxon.scientific_name, *taxon.synonyms))
+
+
+def _groups(taxon: Taxon) -> set[str]:
+    lineage: Mapping[str, str] = taxon.lineage
+    groups = {lineage[rank] for rank in ("genus", "family", "order") if rank in lineage}
+    return groups | {taxon.scientific_name.split(" ")[0]}
+
+
+def _is_phrase(query: str, run: Sequence[re.Match[str]]) -> bool:
+    """Say whether only white space parts the words: a comma or full stop parts names too."""
+    return all(query[a.end() : b.start()].isspace() for a, b in pairwise(run))
+
+
+def _singular(words: Sequence[str]) -> str:
+    """Return the words joined, the last one in the singular."""
+    last = words[-1].lower()
+    if last in _IRREGULAR:
+        last = _IRREGULAR[last]
+    elif len(last) > 4 and last.endswith("ies"):
+        last = last[:-3] + "y"
+    elif len(last) > 4 and last.endswith(("ches", "shes", "sses", "xes", "zes")):
+        last = last[:-2]
+    elif len(last) > 3 and last.endswith("s") and not last.endswith("ss"):
+        last = last[:-1]
+    return " ".join([*words[:-1], last])
+
+
+def _forms(name: str) -> tuple[list[str], list[str]]:
+    """Return the forms of a term that mean the same: as it stands and in the singular; and without -ing or -ed."""
+    parts = [part for part in re.split(r"[\s'’.-]+", name.lower()) if part]
+    if not parts:
+        return [], []
+    *before, last = parts
+    stems: list[str] = []
+    for ending in ("ing", "ed"):
+        root = last.removesuffix(ending)
+        if root != last and len(root) >= 3:
+            stems += [root, root + "e", root[:-1]] if root[-1] == root[-2] else [root, root + "e"]
+    plain = dict.fromkeys((last, _singular([last])))
+    return [" ".join([*before, form]) for form in plain], [" ".join([*before, form]) for form in stems]
+
+
+def _heads(last: str) -> set[str]:
+    """Return what birds with such a last name are called as a group; parts of the body alone name nobody."""
+    whole, part = last.lower(), re.split(r"[-’']", last.lower())[-1]
+    return {fold(head) for head in (whole, part) if len(head) > 2 and group_of(head) != "part" and head != "eater"}
+
+
+def _is_part_of_a_name(text: str, before: Sequence[str], after: Sequence[str]) -> bool:
+    """Say whether a word with a capital belongs to a longer name: "Scarlet Waxy Cap" is no cap.
+
+    A word that means nothing else may be the last one of a name: an "Octopus Stinkhorn" is a stinkhorn.
+    """
+    if not text[0].isupper() or not before or not before[-1][0].isupper():
+        return False
+    if all(word.isupper() for word in (*before, text, *after) if word.isalpha()):  # a query in capitals
+        return False
+    return senses_of(text) is not None or bool(after and after[0][0].isupper())
+
+
+def _stands_alone(before: Sequence[str]) -> bool:
+    """Say whether a group is meant as such: "two owls"; a "spotted owl" is a species, if one that is not known."""
+    return not before or before[-1].lower() in sense_lists().before_a_group or before[-1].isdigit()
+
+
+def _makes_a_compound(after: Sequence[str]) -> bool:
+    """Say whether the next word makes another name of the one before it: a "hawk moth" is no hawk."""
+    group = group_of_noun(after[0]) if after else None
+    return group is not None and group != "birds"
+
+
+def _trigrams(text: str) -> list[str]:
+    padded = f"^{text}$"
+    return [padded[i : i + 3] for i in range(len(padded) - 2)]

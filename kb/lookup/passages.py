@@ -1,0 +1,112 @@
+"""The passage on a query, put together from what was found: nothing in it was not there before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from data.records import Context, Source, SpeciesEntry, Statement, Term, TermNote
+from kb.lookup.findings import Findings
+from kb.lookup.mentions import Mention
+from kb.lookup.word_index import LookupStore, is_question
+
+MAX_GROUP_MEMBERS = 8
+MAX_DESCRIBED_MEMBERS = 2  # of a group; more would say little of each
+MAX_SENTENCES = 4
+MAX_SENTENCE_WORDS = 70
+MAX_MEMBER_WORDS = 40
+# Sentences on these come first where the query speaks of one of them.
+_OF_WHOM = {
+    "male": ("male", "males", "drake", "cock", "stag"),
+    "female": ("female", "females", "hen"),
+    "young": ("juvenile", "juveniles", "immature", "young", "chick", "chicks", "subadult"),
+}
+
+
+def composed(store: LookupStore, query: str, found: Findings) -> Context:
+    """Return the context of a query: terms with what to look for, species by their summaries, groups by their members.
+
+    Of a species those sentences come first that speak of the sex or age that the query asks for.
+    """
+    if not found:
+        return Context(query=query)
+    parts = [term.definition if is_question(term) else term_passage(term) for term in found.terms]
+    parts += [species_passage(entry, query) for entry in found.species]
+    sources = [term.source for term in found.terms]
+    sources += [entry.source for entry in found.species if entry.summary is not None]
+    parts += group_passages(store, found)
+    for entry in described_members(store, found):
+        parts.append(species_passage(entry, query, max_words=MAX_MEMBER_WORDS))
+        sources.append(entry.source)
+    words = [term for term in found.terms if not is_question(term)]
+    return Context(
+        query=query,
+        passage=" ".join(parts),
+        terms=tuple(TermNote(name=t.name, definition=t.definition, look_for=t.look_for) for t in words),
+        sources=tuple(unique(sources)),
+        found=True,
+    )
+
+
+def group_passages(store: LookupStore, found: Findings) -> list[str]:
+    """Return a sentence on each group that was found: which of its species are known."""
+    return [_group_passage(group, store.species(group.ids[:MAX_GROUP_MEMBERS])) for group in found.groups]
+
+
+def described_members(store: LookupStore, found: Findings) -> list[SpeciesEntry]:
+    """Return the species of small groups that have a description and were not found by their own names."""
+    told = {entry.taxon.taxon_id for entry in found.species}
+    small = [group.ids for group in found.groups if len(group.ids) <= MAX_DESCRIBED_MEMBERS]
+    ids = dict.fromkeys(i for members in small for i in members if i not in told)
+    return [entry for entry in store.species(list(ids)) if entry.summary is not None]
+
+
+def term_passage(term: Term) -> str:
+    """Return a term with its definition and what to look for."""
+    name = term.name[:1].upper() + term.name[1:]
+    look_for = f" What to look for: {_ended(term.look_for)}" if term.look_for else ""
+    return f"{name}: {_ended(term.definition)}{look_for}"
+
+
+def species_passage(entry: SpeciesEntry, query: str = "", *, max_words: int = MAX_SENTENCE_WORDS) -> str:
+    """Return the names of a species and a few sentences of its summary, in the summary's order."""
+    taxon = entry.taxon
+    name = f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_names else taxon.scientific_name
+    if entry.summary is None:
+        return f"{name}: in this knowledge base, but without a description."
+    statements = entry.summary.statements
+    chosen: list[int] = []
+    words = 0
+    for row in sorted(range(len(statements)), key=lambda row: (-_fit(statements[row], query), row))[:MAX_SENTENCES]:
+        words += len(statements[row].text.split())
+        if chosen and words > max_words:
+            break
+        chosen.append(row)
+    return f"{name}: {' '.join(statements[row].text for row in sorted(chosen))}"
+
+
+def unique(sources: Iterable[Source | None]) -> list[Source]:
+    """Return the sources that there are, each once, in their order."""
+    return list(dict.fromkeys(source for source in sources if source is not None))
+
+
+def _fit(statement: Statement, query: str) -> int:
+    """Return 1 for a sentence on the sex or age that the query names, -1 for one on others alone, else 0."""
+    asked, said = (
+        {who for who, words in _OF_WHOM.items() if set(words) & set(re.findall(r"[a-z]+", text.lower()))}
+        for text in (query, statement.text)
+    )
+    if not asked or not said:
+        return 0
+    return 1 if asked & said else -1
+
+
+def _group_passage(group: Mention, members: Sequence[SpeciesEntry]) -> str:
+    more = len(group.ids) - len(members)
+    tail = f" and {more} more" if more else ""
+    name = group.text[:1].upper() + group.text[1:]
+    return f"{name}: this knowledge base has {', '.join(entry.taxon.common_name for entry in members)}{tail}."
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?", '."', ".”")) else text + "."

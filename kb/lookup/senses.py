@@ -1,0 +1,205 @@
+"""Whether a word of a query is meant in the sense of the trade: a bird has a cap, and so have a mushroom and a bottle.
+
+Words that mean something else outside the trade are listed in `senses.txt` with the groups of living things for whose
+members the sense of the trade holds. Which groups a query speaks of is told by the nouns that it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from data.lexicon.word_groups import VISUAL_GROUPS, group_of
+from data.lexicon.word_groups import groups as distilling_groups
+
+_ANIMALS = "animals"
+_NO_ANIMALS = frozenset(("plants", "fungi"))
+_GROUP_OF_CLASS = {
+    "aves": "birds",
+    "mammalia": "mammals",
+    "reptilia": "reptiles",
+    "squamata": "reptiles",
+    "testudines": "reptiles",
+    "crocodylia": "reptiles",
+    "amphibia": "amphibians",
+    "actinopterygii": "fish",
+    "actinopteri": "fish",
+    "chondrichthyes": "fish",
+    "elasmobranchii": "fish",
+    "insecta": "insects",
+    "arachnida": "arachnids",
+    "malacostraca": "crustaceans",
+    "gastropoda": "molluscs",
+    "bivalvia": "molluscs",
+    "cephalopoda": "molluscs",
+    "agaricomycetes": "fungi",
+    "magnoliopsida": "plants",
+    "liliopsida": "plants",
+    "pinopsida": "plants",
+}
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenseLists:
+    """`senses.txt`, read."""
+
+    organisms: dict[str, str] = field(default_factory=dict)
+    """Noun in the singular -> group."""
+    everyday: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Word -> groups for whose members the sense of the trade holds."""
+    before_a_group: frozenset[str] = frozenset()
+    after_displaying: frozenset[str] = frozenset()
+    too_general: frozenset[str] = frozenset()
+    """Words whose own page would say nothing that a query needs."""
+    life: frozenset[str] = frozenset()
+    """Words of a definition that is about living things, beside their names."""
+
+
+@cache
+def sense_lists() -> SenseLists:
+    """Return the lists, read once.
+
+    Example:
+        >>> sense_lists().organisms["newt"], sorted(sense_lists().everyday["comb"])
+        ('amphibians', ['birds'])
+    """
+    organisms: dict[str, str] = {}
+    everyday: dict[str, frozenset[str]] = {}
+    others: dict[str, set[str]] = {}
+    heading: list[str] = []
+    for line in files("kb.lookup").joinpath("senses.txt").read_text(encoding="utf-8").splitlines():
+        text = line.partition("#")[0].strip()
+        if text.startswith("["):
+            heading = text.strip("[]").split()
+        elif heading[:1] == ["organisms"]:
+            organisms |= {word: heading[1] for word in text.split() if word not in organisms}
+        elif heading == ["everyday"] and text:
+            word, _, listed = text.partition("=")
+            everyday[word] = frozenset(listed.split(","))
+        elif text:
+            others.setdefault(heading[0], set()).update(text.split())
+    return SenseLists(
+        organisms=organisms,
+        everyday=everyday,
+        before_a_group=frozenset(others["before-a-group"]) | distilling_groups()["before-a-group"],
+        after_displaying=frozenset(others["after-displaying"]),
+        too_general=frozenset(others["too-general"]),
+        life=frozenset(others["life"]),
+    )
+
+
+def group_of_class(class_name: str | None) -> str | None:
+    """Return the group of a taxon by the scientific name of its class, or None where that is not listed."""
+    return _GROUP_OF_CLASS.get((class_name or "").lower())
+
+
+def group_of_noun(word: str) -> str | None:
+    """Return the group of living things that a noun (also in the plural) names, or None.
+
+    Example:
+        >>> group_of_noun("Newts"), group_of_noun("butterflies"), group_of_noun("table")
+        ('amphibians', 'insects', None)
+    """
+    organisms = sense_lists().organisms
+    return next((organisms[form] for form in singulars(_bare(word)) if form in organisms), None)
+
+
+def groups_in(words: Sequence[str]) -> frozenset[str]:
+    """Return the groups of living things that the words name; of a hyphenated word its last part tells."""
+    parts = ((word, _WORD.findall(_bare(word))) for word in words)
+    found = (group_of_noun(word) or group_of_noun(letters[-1]) for word, letters in parts if letters)
+    return frozenset(filter(None, found))
+
+
+def senses_of(word: str) -> frozenset[str] | None:
+    """Return for whose members the sense of the trade holds, None for words that mean nothing else.
+
+    Example:
+        >>> sorted(senses_of("hooded") or ()), senses_of("supercilium")
+        (['birds'], None)
+    """
+    key = _bare(word)
+    roots = [
+        key.removesuffix(ending) for ending in ("ed", "ing") if key.endswith(ending) and len(key) > len(ending) + 2
+    ]
+    forms = [*singulars(key), *(root + end for root in roots for end in ("", "e", "s", "es"))]
+    everyday = sense_lists().everyday
+    return next((everyday[form] for form in forms if form in everyday), None)
+
+
+def is_trade_sense(
+    word: str, *, before: Sequence[str], after: Sequence[str], named: Collection[str], following: str | None = None
+) -> bool:
+    """Return whether words found as a name are meant as one where they stand.
+
+    Words that mean nothing else always are. An everyday word is where the query speaks of a group that has such a
+    thing; in a query that names no living thing, only where all other words speak of looks ("a black cap"). It is none
+    right before a noun that makes another name of it ("comb jelly", "velvet ant").
+
+    Args:
+        word: as it stands in the query, or several.
+        before: the words before it, but for those of terms that were found: these tell nothing of its sense.
+        after: the words after it, likewise.
+        named: groups of the species that the query names.
+        following: the very next word, where that is not the first of `after`.
+    """
+    lists = sense_lists()
+    key = _bare(word)
+    senses = senses_of(key)
+    if senses is None:
+        return True
+    following = (after[0] if after and following is None else following or "").lower()
+    if key == "displaying" and following and following not in lists.after_displaying:
+        return False
+    if following and " " not in key and not key.endswith(("ed", "ing", "y")) and group_of_noun(following) is not None:
+        return False
+    spoken_of = frozenset(named) | groups_in([*before, *after])
+    if not spoken_of:
+        return all(_speaks_of_looks(other) for other in (*before, *after))
+    if _ANIMALS in senses:
+        return bool(spoken_of - _NO_ANIMALS)
+    return bool(spoken_of & senses)
+
+
+def _speaks_of_looks(word: str) -> bool:
+    parts = _WORD.findall(_bare(word))
+    stop = distilling_groups()["stop"]
+    return all(part in stop or group_of(part) in VISUAL_GROUPS for part in parts)
+
+
+def _bare(word: str) -> str:
+    return word.lower().replace("’", "'").removesuffix("'s").removesuffix("'")
+
+
+def singulars(word: str) -> list[str]:
+    """Return what a word may be in the singular: itself first, then without an ending of the plural.
+
+    Example:
+        >>> singulars("finches"), singulars("geese")
+        (['finches', 'finch', 'finche'], ['geese', 'goose'])
+    """
+    forms = [word]
+    if word.endswith("ies"):
+        forms.append(word[:-3] + "y")
+    if word.endswith("ves"):
+        forms += [word[:-3] + "f", word[:-3] + "fe"]
+    if word.endswith("es"):
+        forms.append(word[:-2])
+    if word.endswith("s"):
+        forms.append(word[:-1])
+    return forms + _IRREGULAR.get(word, [])
+
+
+_IRREGULAR = {
+    "geese": ["goose"],
+    "mice": ["mouse"],
+    "feet": ["foot"],
+    "larvae": ["larva"],
+    "pupae": ["pupa"],
+    "oxen": ["ox"],
+    "youngs": ["young"],
+}

@@ -1,0 +1,68 @@
+"""Web search by a chat model that names its sources, as Perplexity's Sonar does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from data.contracts import ChatModel
+from data.event_loop import wait_for
+from data.records import ChatMessage, ChatReply, ChatRequest, WebPassage
+from kb.distill.sentences import split_sentences
+
+MAX_PASSAGE_CHARACTERS = 4000
+_MARK = re.compile(r"\s?\[(\d{1,3})\]")
+
+
+class ChatWebSearch:
+    """Implements `WebSearch` over a chat model whose replies carry `citations` or `search_results`.
+
+    The first passages are the model's own answer, in parts by the source that it names; then come the texts of the
+    sources, as far as the server quotes them. A sentence that names no source is dropped: nobody could check it.
+
+    Source:
+        Divide and Conquer, section 3.1: context from Perplexity's Sonar. Differs: the citations are kept, and what has
+        none is dropped.
+
+    Args:
+        chat: the model, most likely a `Connection` of `[llm.search]`, so that answers are kept and paid for once.
+    """
+
+    def __init__(self, chat: ChatModel) -> None:
+        self._chat = chat
+
+    @property
+    def name(self) -> str:
+        """Model and provider."""
+        return self._chat.name
+
+    def search(self, question: str, *, n: int = 3) -> list[WebPassage]:
+        """Return up to `n` passages, what the model says first; empty if it names no source.
+
+        Raises:
+            SourceError: if the provider failed.
+        """
+        request = ChatRequest(messages=(ChatMessage(role="user", text=question),))
+        reply = wait_for(self._chat.reply(request))
+        return _passages(reply, n)
+
+
+def _passages(reply: ChatReply, n: int) -> list[WebPassage]:
+    """Return what the answer says by the source that it names, then what the sources themselves say.
+
+    Marks like [2] in the answer name the second source, for the sentence that they stand in or behind. An answer with
+    sources but without marks counts as said by the first one.
+    """
+    cited = reply.citations
+    said: dict[int, list[str]] = {}
+    for span in split_sentences(reply.text):
+        sentence = reply.text[span.start : span.end]
+        numbers = [int(number) - 1 for number in _MARK.findall(sentence)]
+        known = [number for number in numbers if number < len(cited) and cited[number].source.url]
+        if known:
+            said.setdefault(known[0], []).append(_MARK.sub("", sentence).strip())
+    if not said and not _MARK.search(reply.text) and cited and cited[0].source.url and reply.text.strip():
+        said[0] = [reply.text.strip()]
+    answer = [WebPassage(text=" ".join(texts), source=cited[number].source) for number, texts in said.items()]
+    quoted = [passage for passage in cited if passage.text and passage.source.url]
+    return [replace(found, text=found.text[:MAX_PASSAGE_CHARACTERS]) for found in (*answer, *quoted)][:n]

@@ -1,0 +1,173 @@
+"""Words of a query that a wiki has articles on, looked up by title, else by the wiki's own search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from data.lexicon.word_groups import groups
+from data.records import Article, FetchedPage, PageRef, Term
+from kb.checklist.avilist import fold
+from kb.distill.terms import term_from_article, term_id
+from kb.lookup.senses import groups_in, sense_lists, singulars
+from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
+from kb.sources.mediawiki.pages.wiki_pages import WikiPage, WikiPages
+from kb.sources.mediawiki.source import WikipediaSource
+
+MAX_PAGES = 3  # articles fetched for one query
+MAX_PHRASE_WORDS = 4
+N_HITS = 5
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrase:
+    """A run of words of a query that may be a name."""
+
+    text: str
+    start: int
+    end: int
+
+
+class WikiTerms:
+    """Explains words by the articles of a wiki; implements `kb.lookup.context.Explainer`.
+
+    Only pages whose title (or redirect) stands in the query are taken, and of those only what is about living things:
+    the page has a taxobox, or its definition names a living thing. A disambiguation page explains nothing.
+
+    Args:
+        source: the wiki; its rules of politeness hold for every request.
+    """
+
+    def __init__(self, source: WikipediaSource) -> None:
+        self._source = source
+        self._pages = WikiPages(source.client)
+
+    @property
+    def name(self) -> str:
+        """The wiki's address."""
+        return self._source.name
+
+    def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
+        """Return what the wiki says of the words of a query, in the query's order, each with its page as the source.
+
+        It costs one request for all titles (two where a search is needed) and one for each page, at most `MAX_PAGES`.
+
+        Args:
+            query: free text.
+            known: runs of words of the query that need no explanation.
+
+        Raises:
+            SourceError: if the wiki cannot be asked.
+        """
+        phrases = phrases_of(query, known=known)
+        if not phrases:
+            return []
+        found = self._by_title(phrases) or self._by_search(query, phrases)
+        chosen: list[tuple[Phrase, WikiPage]] = []
+        for phrase, page in sorted(found, key=lambda pair: (pair[0].start - pair[0].end, pair[0].start)):
+            if len(chosen) < MAX_PAGES and not any(_overlap(phrase, other) for other, _ in chosen):
+                chosen.append((phrase, page))
+        terms = [self._term(phrase, page) for phrase, page in sorted(chosen, key=lambda pair: pair[0].start)]
+        return list({term.term_id: term for term in terms if term is not None}.values())
+
+    def _by_title(self, phrases: Sequence[Phrase]) -> list[tuple[Phrase, WikiPage]]:
+        tries = {phrase: _titles(phrase.text) for phrase in phrases}
+        titles: dict[str, None] = {}
+        for listed in tries.values():
+            if len(titles) + len(listed) <= TITLES_PER_REQUEST:
+                titles |= dict.fromkeys(listed)
+        pages = self._pages.look_up(list(titles))
+        pairs = [
+            (phrase, next((pages[title] for title in listed if title in pages), None))
+            for phrase, listed in tries.items()
+        ]
+        return [(phrase, page) for phrase, page in pairs if page is not None and _is_article(page)]
+
+    def _by_search(self, query: str, phrases: Sequence[Phrase]) -> list[tuple[Phrase, WikiPage]]:
+        """Return the first hits of the search whose title, without its qualifier, stands in the query."""
+        by_name = {fold(form): phrase for phrase in reversed(phrases) for form in _titles(phrase.text)}
+        hits = {
+            title: by_name[key]
+            for title, redirect in self._pages.search(query, N_HITS)
+            for key in (fold(_bare_title(title)), fold(_bare_title(redirect or "")))
+            if key in by_name
+        }
+        pages = self._pages.look_up(list(hits)) if hits else {}
+        known = [(phrase, pages[title]) for title, phrase in hits.items() if title in pages]
+        return [(phrase, page) for phrase, page in known if _is_article(page)]
+
+    def _term(self, phrase: Phrase, page: WikiPage) -> Term | None:
+        name = _bare_title(page.title)
+        ref = PageRef(subject_id=term_id(name), title=page.title, revision=page.revision)
+        for _, fetched in self._source.fetch([ref]):
+            if isinstance(fetched, FetchedPage):
+                article = self._source.parse(fetched)
+                term = term_from_article(name, article)
+                if term is not None and _is_about_life(article, term):
+                    aliases = dict.fromkeys((*term.aliases, phrase.text.lower()))
+                    return replace(term, aliases=tuple(alias for alias in aliases if fold(alias) != fold(name)))
+        return None
+
+
+def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
+    """Return the runs of words of a query that may be names, the longest first: no stop words, none of `known`.
+
+    Example:
+        >>> [phrase.text for phrase in phrases_of("a red fox with mange", known=["mange"])]
+        ['red fox', 'red', 'fox']
+    """
+    masked = query
+    for text in known:
+        masked = masked.replace(text, "|" * len(text))
+    stop = groups()["stop"]
+    runs: list[list[re.Match[str]]] = [[]]
+    words = list(_WORD.finditer(masked))
+    for word, following in pairwise([*words, None]):
+        if word is None:
+            break
+        if word[0].lower() in stop or word[0].isdigit():
+            runs.append([])
+            continue
+        runs[-1].append(word)
+        if following is not None and not masked[word.end() : following.start()].isspace():
+            runs.append([])
+    found = [
+        Phrase(text=masked[run[i].start() : run[j].end()], start=run[i].start(), end=run[j].end())
+        for run in runs
+        for i in range(len(run))
+        for j in range(i, min(i + MAX_PHRASE_WORDS, len(run)))
+    ]
+    kept = [phrase for phrase in found if phrase.text.lower() not in sense_lists().too_general]
+    return sorted(kept, key=lambda phrase: (-len(phrase.text.split()), phrase.start))
+
+
+def _titles(text: str) -> list[str]:
+    """Return the titles that a page of that name may have: the last word also in the singular."""
+    bare = text.removesuffix("'s").removesuffix("’s")
+    *before, last = bare.split(" ")
+    forms = [" ".join([*before, form]) for form in singulars(last)]
+    cased = [form for name in forms for form in (name[:1].upper() + name[1:].lower(), name[:1].upper() + name[1:])]
+    return list(dict.fromkeys(cased))
+
+
+def _bare_title(title: str) -> str:
+    return re.sub(r"\s*\([^)]*\)$", "", title)
+
+
+def _overlap(one: Phrase, other: Phrase) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _is_article(page: WikiPage) -> bool:
+    return page.namespace == 0 and not page.clues.is_disambiguation
+
+
+def _is_about_life(article: Article, term: Term) -> bool:
+    box = article.infobox
+    if box is not None and (box.binomial or box.classification):
+        return True
+    words = _WORD.findall(term.definition)
+    return bool(groups_in(words) or sense_lists().life & {word.lower() for word in words})

@@ -1,0 +1,27 @@
+"""The HTTP header Retry-After, as wikis and model servers send it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+
+def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
+    """Return the seconds that a Retry-After header asks for (a number or a date), or None if it says nothing readable.
+
+    Example:
+        >>> parse_retry_after("7"), parse_retry_after("soon"), parse_retry_after(None)
+        (7.0, None, None)
+    """
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    left_s: float = (moment - (now or datetime.now(UTC))).total_seconds()
+    return max(0.0, left_s)

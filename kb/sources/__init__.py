@@ -1,0 +1,1 @@
+"""Sources of articles and photos: wikis, folders, the starter knowledge."""

@@ -1,0 +1,301 @@
+"""A folder of one's own texts and photos as a source of articles.
+
+    my-birds/
+      Northern Cardinal/        named by a common or the scientific name of the species
+        article.txt             *.txt, *.md or *.html; several are read one after the other, sorted by name
+        male.jpg  female.jpg    photos, taken as anchors in the order of their names
+        credits.csv             optional: file,author,licence,url (any of the last three may be empty)
+      Terms/Amplexus/           optional: what a word of the trade means
+
+A photo without a line in `credits.csv` has no author and no licence on record; it is yours to use, so it is taken.
+Markdown headings (`## Description`) and lines of capitals and words that end with a colon alone on their line are
+headings of plain texts; HTML is read as a page of a wiki.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.contracts import AnchorBatch
+from data.errors import BadImage, BadInput
+from data.files import sha256_hex
+from data.images.decode import read_image
+from data.records import (
+    Anchor,
+    AnchorImage,
+    Article,
+    Failure,
+    FetchedPage,
+    Figure,
+    LeftOut,
+    PageRef,
+    Source,
+    Taxon,
+)
+from kb import reasons
+from kb.checklist.avilist import fold
+from kb.distill.terms import term_id
+from kb.sources.mediawiki.html.parse import parse_article
+from kb.sources.mediawiki.pages.match import left_out
+from kb.sources.mediawiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
+from kb.sources.plain_text import parse_text
+
+PARSER = "folder-text/1"
+ARTICLE_SUFFIXES = (".txt", ".md", ".html", ".htm")
+PHOTO_SUFFIXES = frozenset(
+    (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".heic", ".heif", ".avif")
+)
+TERMS_FOLDER = "terms"
+CREDITS = "credits.csv"
+MAX_TEXT_BYTES = 5_000_000
+MAX_PHOTO_BYTES = 100_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credit:
+    """Whom a photo is owed to."""
+
+    author: str | None = None
+    licence: str | None = None
+    url: str | None = None
+
+
+class FolderSource:
+    """A folder with a folder for each species; implements `ArticleSource`.
+
+    Raises:
+        BadInput: if there is no such folder, or none in it.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise BadInput(f"there is no folder {self.folder}", hint="a folder with one folder for each species in it")
+        if not any(path.is_dir() for path in self.folder.iterdir()):
+            hint = f"each species has a folder of its own there: {self.folder}/Mallard/article.txt"
+            raise BadInput(f"the folder {self.folder} has no folder in it", hint=hint)
+        self._by_name = _folders_by_name(self.folder)
+
+    @property
+    def name(self) -> str:
+        """The folder's own name; its path would tell apart what is the same."""
+        return f"folder {self.folder.resolve().name}"
+
+    @property
+    def parser(self) -> str:
+        """Name and version of what `parse` does."""
+        return PARSER
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """How it is opened again."""
+        return {"kind": "folder", "path": str(self.folder.resolve())}
+
+    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
+        """Yield for each taxon the folder that bears one of its names, the preferred ones first."""
+        taken: dict[str, Taxon] = {}
+        for taxon in taxa:
+            names = (taxon.scientific_name, *taxon.common_names, *taxon.synonyms)
+            path = next((self._by_name[fold(name)] for name in names if fold(name) in self._by_name), None)
+            if path is None or not _may_have_text(path):
+                yield taxon, left_out(taxon, reasons.NO_PAGE, "" if path is None else f"{path.name} has no text")
+            elif path.name in taken:
+                yield taxon, left_out(taxon, reasons.DUPLICATE, path.name)
+            else:
+                taken[path.name] = taxon
+                yield taxon, PageRef(subject_id=taxon.taxon_id, title=path.name, revision=_revision(path))
+
+    def unclaimed(self, taxa: Sequence[Taxon]) -> list[LeftOut]:
+        """Return the folders that bear the name of none of the taxa."""
+        names = {fold(name) for t in taxa for name in (t.scientific_name, *t.common_names, *t.synonyms)}
+        strangers = {path.name for name, path in self._by_name.items() if name not in names}
+        return [LeftOut(name=name, reason=reasons.NOT_IN_TAXONOMY) for name in sorted(strangers)]
+
+    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
+        """Yield for each term the folder of that name (or of the title given) in `Terms`."""
+        inside = next((p for p in _subfolders(self.folder) if p.name.lower() == TERMS_FOLDER), None)
+        by_name = _folders_by_name(inside) if inside else {}
+        for name, title in terms:
+            path = by_name.get(fold(title or name))
+            if inside is None or path is None or not _may_have_text(path):
+                yield name, LeftOut(name=name, reason=reasons.NO_PAGE)
+            else:
+                title = f"{inside.name}/{path.name}"
+                yield name, PageRef(subject_id=term_id(name), title=title, revision=_revision(path))
+
+    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
+        """Yield the text of each folder; a text that cannot be read is a failure, a folder that is gone is left out."""
+        for page in pages:
+            result: FetchedPage | LeftOut | Failure
+            try:
+                path = self.folder / page.title
+                if path.is_dir() and _article_files(path):
+                    result = self._read(page)
+                else:
+                    result = LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="it is gone or has no text")
+            except (OSError, UnicodeDecodeError, BadInput) as error:
+                result = Failure(taxon=page.title, stage="fetch", reason=f"{page.title}: {error}")
+            yield page, result
+
+    def parse(self, fetched: FetchedPage) -> Article:
+        """Return the article in a body; pure. Its figures are the photos that lay in the folder when it was read."""
+        files = [name for name in fetched.properties.get("photos", "").split("\n") if name]
+        figures = tuple(Figure(file=name, role="lead" if i == 0 else "body") for i, name in enumerate(files))
+        if fetched.media_type == "text/html":
+            article = parse_article(fetched.body, source=fetched.source)
+            text, sections, infobox = article.text, article.sections, article.infobox
+            return Article(source=fetched.source, text=text, sections=sections, figures=figures, infobox=infobox)
+        text, sections = parse_text(fetched.body)
+        return Article(source=fetched.source, text=text, sections=sections, figures=figures)
+
+    def fetch_anchors(
+        self, articles: Sequence[tuple[str, Article]], *, limit: int
+    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
+        """Yield for each `(subject_id, article)` the first `limit` readable photos of its folder."""
+        for key, article in articles:
+            try:
+                yield key, self._anchors(key, article, limit)
+            except (OSError, BadInput) as error:
+                yield key, Failure(taxon=article.source.title, stage="anchor", reason=str(error))
+
+    def _read(self, page: PageRef) -> FetchedPage:
+        path = self.folder / page.title
+        files = _article_files(path)
+        texts = []
+        for file in files:
+            if file.stat().st_size > MAX_TEXT_BYTES:
+                raise BadInput(f"{file.name} is larger than {MAX_TEXT_BYTES:,} bytes")
+            texts.append(file.read_text(encoding="utf-8-sig"))
+        is_html = files[0].suffix.lower().startswith(".htm")
+        return FetchedPage(
+            page=page,
+            body="\n\n".join(texts),
+            media_type="text/html" if is_html else "text/plain",
+            source=Source(title=page.title, url=None, revision=page.revision, licence=None),
+            properties={"photos": "\n".join(file.name for file in _photos(path))},
+        )
+
+    def _anchors(self, key: str, article: Article, limit: int) -> AnchorBatch:
+        path = self.folder / article.source.title
+        credits_ = read_credits(path / CREDITS)
+        images: list[AnchorImage] = []
+        skipped: list[LeftOut] = []
+        for figure in article.figures:
+            if len(images) >= limit:
+                break
+            file = path / Path(figure.file).name
+            try:
+                picture = read_image(file, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
+                content = file.read_bytes()
+            except (BadImage, OSError) as error:
+                skipped.append(LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error)))
+                continue
+            sha256 = sha256_hex(content)
+            if min(picture.size) < SMALLEST_SIDE_PX:
+                skipped.append(
+                    LeftOut(name=figure.file, reason=reasons.TOO_SMALL, detail=f"{picture.width} x {picture.height}")
+                )
+            elif any(image.anchor.sha256 == sha256 for image in images):
+                skipped.append(LeftOut(name=figure.file, reason=reasons.SAME_PICTURE))
+            else:
+                credit = credits_.get(figure.file, Credit())
+                images.append(
+                    AnchorImage(
+                        anchor=Anchor(
+                            anchor_id=sha256,
+                            subject_id=key,
+                            sha256=sha256,
+                            file=figure.file,
+                            page_url=credit.url,
+                            author=credit.author,
+                            licence=credit.licence,
+                            media_type=media_type_of(content) or "application/octet-stream",
+                        ),
+                        content=content,
+                    )
+                )
+        return AnchorBatch(images=tuple(images), skipped=tuple(skipped))
+
+
+def read_credits(path: Path) -> dict[str, Credit]:
+    """Return file name -> credit of a `credits.csv`; empty if there is no such file.
+
+    Raises:
+        BadInput: if it lacks the column `file` or is not a UTF-8 table.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.DictReader(lines, skipinitialspace=True)
+            columns = {(name or "").strip().lower(): name for name in rows.fieldnames or ()}
+            if "file" not in columns:
+                raise BadInput(f"{path}: line 1: expected the columns file,author,licence,url, got {','.join(columns)}")
+
+            def cell(row: dict[str, str], *names: str) -> str | None:
+                values = ((row.get(columns[name]) or "").strip() for name in names if name in columns)
+                return next(filter(None, values), None)
+
+            return {
+                file: Credit(author=cell(row, "author"), licence=cell(row, "licence", "license"), url=cell(row, "url"))
+                for row in rows
+                if (file := cell(row, "file"))
+            }
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"{path} is not a UTF-8 table: {error}") from error
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def _folders_by_name(folder: Path) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for path in _subfolders(folder):
+        if path.name.lower() != TERMS_FOLDER:
+            found.setdefault(fold(path.name), path)
+    return found
+
+
+def _article_files(path: Path) -> list[Path]:
+    """Return the texts of a folder, of one kind: where there is HTML and plain text, the first kind by name."""
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in ARTICLE_SUFFIXES and file.is_file())
+    files = [file for file in files if not file.name.startswith(".")]
+    is_html = bool(files) and files[0].suffix.lower().startswith(".htm")
+    return [file for file in files if file.suffix.lower().startswith(".htm") == is_html]
+
+
+def _photos(path: Path) -> list[Path]:
+    files = (file for file in path.iterdir() if file.suffix.lower() in PHOTO_SUFFIXES and file.is_file())
+    return sorted(file for file in files if not file.name.startswith("."))
+
+
+def _may_have_text(path: Path) -> bool:
+    """Return whether a folder has a text; of one that cannot be read the fetch says why."""
+    try:
+        return bool(_article_files(path))
+    except OSError:
+        return True
+
+
+def _revision(path: Path) -> int | None:
+    """Return a number that changes with texts, photos and credits, so that an unchanged folder is not read again.
+
+    None for a folder that cannot be read; a single file that cannot counts by that.
+    """
+    try:
+        files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
+    except OSError:
+        return None
+    marks = "\n".join(f"{file.name} {_mark(file)}" for file in files)
+    return int(sha256_hex(marks)[:12], 16)
+
+
+def _mark(file: Path) -> str:
+    try:
+        return sha256_hex(file.read_bytes())
+    except OSError as error:
+        return str(error.strerror)

@@ -1,0 +1,1 @@
+"""HTTP client of a MediaWiki: requests, retries, host checks."""

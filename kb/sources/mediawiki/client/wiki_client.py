@@ -1,0 +1,336 @@
+"""The one client of MediaWiki: `wikipedia-api`'s, made to speak to any wiki, politely, and to say clearly what failed.
+
+It adds to the library, through the library's own HTTP client, what a build needs: parsed pages, batched queries with
+continuation, and photo downloads. How failures are judged and waited out is in `retry`, which addresses may be
+asked in `hosts`. It reads no environment: the contact is an argument.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeAlias
+from urllib.parse import urlencode
+
+import httpx
+from wikipediaapi import Wikipedia
+
+from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge, UsageError
+from kb.retry_after import parse_retry_after
+from kb.sources.mediawiki.client.hosts import check_redirect, check_url, host_of, require_contact
+from kb.sources.mediawiki.client.retry import Patience, Refusal, Trier
+
+TITLES_PER_REQUEST = 50  # the API's limit for those who are not bots
+N_CONCURRENT = 3  # Wikimedia's limit for one client
+MAX_ANSWER_BYTES = 20_000_000
+MAX_PHOTO_BYTES = 30_000_000
+MAX_REDIRECTS = 5
+MAX_CONTINUATIONS = 10_000
+LONGEST_GET = 6_000  # characters of a query that are still sent in the address; servers cut at about 8,000
+LAG_ERRORS = frozenset({"maxlag", "ratelimited", "readonly"})
+
+# A parsed JSON answer is a tree of anything; its shape is checked where a field is read.
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """How long to wait for a wiki, in seconds: for a connection, for the next bytes, and for one whole answer."""
+
+    connect_s: float = 5.0
+    read_s: float = 20.0
+    total_s: float = 60.0
+
+
+class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
+    """A polite client of one wiki; safe to share between threads.
+
+    Args:
+        api_url: the address of `api.php`; without it Wikipedia's in `language`.
+        contact: an address or page of whoever runs this; Wikimedia wikis are not asked without one.
+        language: the code of a Wikipedia, used when there is no `api_url`.
+        timeouts: how long to wait for it.
+        patience: how often and how long to try again.
+
+    Attributes:
+        requests_made: API requests sent so far, tries included; photos are counted in `photos_asked`.
+
+    Raises:
+        MissingContact: for a Wikimedia host without a contact.
+        UsageError: for an address that is not http or https, or a language code that is none.
+    """
+
+    def __init__(
+        self,
+        api_url: str | None = None,
+        *,
+        contact: str | None = None,
+        language: str = "en",
+        timeouts: Timeouts | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", language):  # it becomes a part of the host
+            raise UsageError(f"expected the language code of a Wikipedia, such as en or zh-min-nan, got {language!r}")
+        self.api_url = api_url or super()._build_url(language)
+        self.contact = contact
+        check_url(self.api_url)
+        require_contact(self.api_url, contact)
+        waits = timeouts or Timeouts()
+        self._waits = waits
+        self._total_s = waits.total_s
+        self._slots = threading.BoundedSemaphore(N_CONCURRENT)
+        self._count_lock = threading.Lock()
+        self._trier = Trier(patience or Patience())
+        self.requests_made = 0
+        self.photos_asked = 0
+        super().__init__(
+            user_agent=user_agent(contact),
+            language=language,
+            max_retries=0,  # `Trier` tries again: it also knows maxlag, cut bodies and how to give up on a dead wiki
+            timeout=httpx.Timeout(waits.read_s, connect=waits.connect_s),
+            follow_redirects=False,  # each hop is checked here
+            limits=httpx.Limits(max_connections=N_CONCURRENT),
+        )
+        self.close = weakref.finalize(self, self._client.close)
+        """Closes the connections; done by itself when the client is not needed any more."""
+
+    @property
+    def host(self) -> str:
+        """Host, and port if it is a special one, of the wiki; without user names and queries."""
+        return host_of(self.api_url)
+
+    def _build_url(self, language: str) -> str:  # the library's is fixed to LANG.wikipedia.org
+        del language
+        return self.api_url
+
+    def _get(self, language: str, params: dict[str, Any]) -> Json:  # so that the library's own methods are polite too
+        del language
+        return self.request({**params, "formatversion": 1})  # the shape that they read
+
+    def request(self, params: Mapping[str, str | int]) -> Json:
+        """Return the JSON answer to one API request.
+
+        Raises:
+            SourceUnavailable: down, too slow, 5xx, or an answer cut off, after all tries.
+            RateLimited: 429 or a lagging database, after all tries.
+            MalformedAnswer: something else than the API's JSON, or an error of the API.
+            PageNotFound: the API says that there is no such page.
+        """
+        fields = {"format": "json", "formatversion": "2", "maxlag": "5"} | {k: str(v) for k, v in params.items()}
+        return self._trier.run(lambda: self._ask(fields))
+
+    def query(self, params: Mapping[str, str | int]) -> Iterator[Json]:
+        """Yield the `query` part of each answer of a query, following its continuation to the end."""
+        continuation: Mapping[str, str | int] = {}
+        for _ in range(MAX_CONTINUATIONS):
+            answer = self.request({"action": "query", **params, **continuation})
+            found = answer.get("query", {})
+            if not isinstance(found, dict):
+                raise MalformedAnswer(f"expected a query answer from {self.host}, got {type(found).__name__}")
+            yield found
+            following = answer.get("continue")
+            if not following or following == continuation:
+                return
+            continuation = following
+        raise MalformedAnswer(f"{self.host} continues one query without end")
+
+    def query_titles(self, titles: Sequence[str], params: Mapping[str, str | int]) -> Json:
+        """Return the merged answer to a query about at most 50 titles, redirects resolved.
+
+        Pages that come in several parts (continuation) are joined; `normalized` and `redirects` are lists as given.
+        """
+        if len(titles) > TITLES_PER_REQUEST:
+            raise ValueError(f"expected at most {TITLES_PER_REQUEST} titles, got {len(titles)}")
+        return merge_answers(self.query({"titles": "|".join(titles), "redirects": 1, **params}))
+
+    def parse_page(self, title: str) -> Json:
+        """Return the `parse` part of an answer: the page's HTML with revision, categories and properties."""
+        answer = self.request(
+            {
+                "action": "parse",
+                "page": title,
+                "redirects": 1,
+                "prop": "text|revid|categories|properties|displaytitle",
+                "disablelimitreport": 1,
+                "disableeditsection": 1,
+                "disabletoc": 1,
+            }
+        )
+        page = answer.get("parse")
+        if not isinstance(page, dict) or not isinstance(page.get("text"), str):
+            raise MalformedAnswer(f"expected the parsed page {title!r} from {self.host}, got no text")
+        return page
+
+    def fetch_photo(self, url: str) -> bytes:
+        """Return the bytes of a photo.
+
+        Raises:
+            PageNotFound: if there is no such file.
+            TooLarge: if it is larger than MAX_PHOTO_BYTES.
+            SourceError: where it cannot be had otherwise, also because its address may not be asked.
+            MissingContact: for a photo on a Wikimedia host without a contact.
+        """
+        check_redirect(url, origin=self.api_url)
+        require_contact(url, self.contact)
+        return self._trier.run(lambda: self._download(url))
+
+    # --- one try ---------------------------------------------------------------------------------------------------
+
+    def _ask(self, fields: Mapping[str, str]) -> Json:
+        self._trier.pause()  # what is not sent is not counted
+        with self._count_lock:
+            self.requests_made += 1
+        encoded = urlencode(fields)
+        if len(encoded) <= LONGEST_GET:
+            response, body = self._send("GET", f"{self.api_url}{'&' if '?' in self.api_url else '?'}{encoded}")
+        else:
+            response, body = self._send("POST", self.api_url, dict(fields))
+        return self._read_answer(response, body)
+
+    def _download(self, url: str) -> bytes:
+        self._trier.pause()  # what is not sent is not counted
+        with self._count_lock:
+            self.photos_asked += 1
+        response, body = self._send("GET", url, limit=MAX_PHOTO_BYTES)
+        kind = response.headers.get("Content-Type", "").split(";")[0].strip().lower()
+        if kind.startswith("text/"):
+            # An error page under status 200, gone the next time; where it stays, there is no picture.
+            raise Refusal(MalformedAnswer(f"expected a picture from {host_of(url)}, got {kind}"), is_dubious=True)
+        if not body:
+            raise Refusal(SourceUnavailable(f"{host_of(url)} sent an empty picture"))
+        return body
+
+    def _send(
+        self, method: str, url: str, form: dict[str, str] | None = None, *, limit: int = MAX_ANSWER_BYTES
+    ) -> tuple[httpx.Response, bytes]:
+        """Return a response of status 200 and its body, redirects followed as far as they may be."""
+        for _ in range(MAX_REDIRECTS + 1):
+            with self._slots:
+                self._trier.pause()
+                response, body = self._exchange(method, url, form, limit)
+            if not response.has_redirect_location:
+                self._check_status(response, url)
+                return response, body
+            target = str(httpx.URL(url).join(response.headers["Location"]))
+            check_redirect(target, origin=self.api_url)
+            require_contact(target, self.contact)
+            url = target
+        raise MalformedAnswer(f"{self.host} redirects without end")
+
+    def _exchange(self, method: str, url: str, form: dict[str, str] | None, limit: int) -> tuple[httpx.Response, bytes]:
+        where = host_of(url)
+        deadline = time.monotonic() + self._total_s
+        body = bytearray()
+        try:
+            with self._client.stream(method, url, data=form) as response:
+                for part in response.iter_bytes():
+                    body += part
+                    if len(body) > limit:
+                        raise TooLarge(f"{where} sends more than the {limit:,} bytes that are taken")
+                    if time.monotonic() > deadline:
+                        slow = f"{where} is too slow: no whole answer in {self._total_s:g} s"
+                        raise Refusal(SourceUnavailable(slow), is_silent=True)
+        except httpx.TimeoutException as error:
+            raise Refusal(
+                SourceUnavailable(f"{where} is too slow: nothing came for {_seconds(error, self._waits)}"),
+                is_silent=True,
+            ) from error
+        except httpx.ConnectError as error:
+            raise Refusal(SourceUnavailable(f"{where} cannot be reached: {error}"), is_silent=True) from error
+        except (httpx.RequestError, httpx.StreamError) as error:
+            raise Refusal(SourceUnavailable(f"{where} broke off its answer: {error}")) from error
+        except httpx.InvalidURL as error:
+            raise MalformedAnswer(f"{where} gives an address that is none: {error}") from error
+        return response, bytes(body)
+
+    def _check_status(self, response: httpx.Response, url: str) -> None:
+        status, where = response.status_code, host_of(url)
+        if status == 200:
+            return
+        if status in (429, 503) or (status >= 500 and "Retry-After" in response.headers):
+            raise Refusal.wait(where, status, parse_retry_after(response.headers.get("Retry-After")))
+        if status >= 500 or status == 408:
+            raise Refusal(SourceUnavailable(f"{where} answered {status} {response.reason_phrase}"))
+        if status in (404, 410) and not url.startswith(self.api_url):
+            raise PageNotFound(f"{where} answered {status} {response.reason_phrase}")
+        hint = "is this the address of api.php?" if url.startswith(self.api_url) else None
+        if status == 403 and self.contact is None:
+            hint = "some wikis want a contact address: export FIELDMARK_CONTACT='you@example.org'"
+        raise MalformedAnswer(f"{where} answered {status} {response.reason_phrase}", hint=hint)
+
+    def _read_answer(self, response: httpx.Response, body: bytes) -> Json:
+        kind = response.headers.get("Content-Type", "").split(";")[0].strip() or "something without a type"
+        try:
+            answer = json.loads(body)
+        except ValueError as error:
+            is_cut = kind == "application/json" or body[:1] == b"{"
+            got = f"{kind} that breaks off" if is_cut else kind
+            wrong = MalformedAnswer(
+                f"expected JSON from {self.api_url_shown}, got {got}",
+                hint=None if is_cut else "is this the address of api.php?",
+            )
+            raise Refusal(wrong, is_dubious=not is_cut) from error
+        if not isinstance(answer, dict):
+            raise MalformedAnswer(f"expected a JSON object from {self.api_url_shown}, got {type(answer).__name__}")
+        error_said = answer.get("error")
+        if isinstance(error_said, dict):
+            self._raise_api_error(error_said, response)
+        return answer
+
+    def _raise_api_error(self, said: Json, response: httpx.Response) -> None:
+        code, info = str(said.get("code", "unknown")), str(said.get("info", ""))[:300]
+        if code in LAG_ERRORS:
+            raise Refusal.wait(self.host, code, parse_retry_after(response.headers.get("Retry-After")))
+        if code.startswith("internal_api_error"):
+            raise Refusal(SourceUnavailable(f"{self.host} failed inside: {info}"))
+        if code in ("missingtitle", "nosuchpageid", "nosuchrevid", "pagecannotexist", "invalidtitle"):
+            raise PageNotFound(f"{self.host}: {info}")
+        raise SourceError(f"{self.host} refused the request: {code}: {info}")
+
+    @property
+    def api_url_shown(self) -> str:
+        """The API's address without user name, password and query, fit for messages."""
+        url = httpx.URL(self.api_url)
+        return f"{url.scheme}://{host_of(self.api_url)}{url.path}"
+
+
+def _seconds(error: httpx.TimeoutException, waits: Timeouts) -> str:
+    return f"{waits.connect_s if isinstance(error, httpx.ConnectTimeout) else waits.read_s:g} s"
+
+
+def user_agent(contact: str | None) -> str:
+    """Return our part of the User-Agent, as Wikimedia's policy wants it; the library adds its own name and version."""
+    try:
+        number = version("fieldmark")
+    except PackageNotFoundError:  # run from a checkout that was not installed
+        number = "0"
+    plain = "".join(letter for letter in (contact or "no contact given") if " " <= letter <= "~" and letter not in "()")
+    return f"fieldmark/{number} ({plain})"
+
+
+def merge_answers(parts: Iterator[Json]) -> Json:
+    """Return one `query` answer made of the parts that continuation gives: lists are joined, pages merged by title."""
+    merged: Json = {}
+    pages: dict[tuple[int, str], Json] = {}
+    for part in parts:
+        for key, value in part.items():
+            if key == "pages":
+                for page in value:
+                    held = pages.setdefault((page.get("ns", 0), page.get("title", "")), {})
+                    for name, field in page.items():
+                        if isinstance(field, list) and isinstance(held.get(name), list):
+                            held[name] = held[name] + [item for item in field if item not in held[name]]
+                        else:
+                            held[name] = field
+            elif isinstance(value, list) and isinstance(merged.get(key), list):
+                merged[key] = merged[key] + [item for item in value if item not in merged[key]]
+            else:
+                merged[key] = value
+    merged["pages"] = list(pages.values())
+    return merged

@@ -1,0 +1,1 @@
+"""Parsing of wiki pages: text, taxobox, figures."""

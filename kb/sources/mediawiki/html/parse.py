@@ -1,0 +1,223 @@
+"""HTML of a MediaWiki page to an `Article`: plain text with sections, taxobox, figures. Pure; fetches nothing.
+
+It reads what `action=parse` gives and whole pages as a browser saves them, of old and new MediaWikis and of Parsoid.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from bs4 import BeautifulSoup, Tag
+from bs4.element import NavigableString, PageElement, PreformattedString
+
+from data.records import Article, Section, Source
+from kb.sources.mediawiki.html.figures import find_figures
+from kb.sources.mediawiki.html.taxobox import find_taxobox, read_taxobox
+
+CONTENT_ROOTS = (
+    "#mw-content-text .mw-parser-output",
+    ".mw-parser-output",
+    "#wikiPreview",
+    "#mw-content-text",
+    "#bodyContent",
+)
+# What a reader of the text does not read: boxes, tables, notes, captions, links for editors.
+NOT_TEXT = (
+    "table, style, script, noscript, math, audio, video, form, figure, sup.reference, ol.references, link, "
+    "meta, .reflist, .references, .refbegin, .mw-references-wrap, .mw-editsection, .editsection, .hatnote, "
+    ".dablink, .rellink, .thumb, .gallery, .infobox, .infobox_v3, .taxobox, .navbox, .navbox-styles, .sidebar, "
+    ".metadata, .ambox, .mbox-small, .side-box, .sistersitebox, .portalbox, .portal, .portal-bar, .noprint, "
+    ".toc, #toc, .mw-empty-elt, .shortdescription, .Template-Fact, .Inline-Template, .mw-cite-backlink, "
+    ".printfooter, .catlinks, #catlinks, .previewnote, .mw-jump-link, #jump-to-nav, #siteSub, #contentSub, "
+    "#coordinates, .stub, .asbox, .authority-control, .error, .mw-kartographer-container, .ext-phonos, .haudio, "
+    ".homonymie, .bandeau-article, .dmbox, #disambigbox"
+)
+BLOCKS = frozenset(
+    [
+        "p",
+        "li",
+        "dd",
+        "dt",
+        "blockquote",
+        "pre",
+        "div",
+        "section",
+        "ul",
+        "ol",
+        "dl",
+        "center",
+        "article",
+        "main",
+        "tr",
+        "td",
+        "th",
+        "figcaption",
+        "hr",
+    ]
+)
+HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0x00AD))  # zero-width blank, byte order mark, soft hyphen
+_SPACES = re.compile(r"\s+")
+_BEFORE_PUNCTUATION = re.compile(r" +([,.;:!?)\]])")
+_EMPTY_BRACKETS = re.compile(r"\s?[(\[][\s;,]*[)\]]")
+_FOOTNOTE = re.compile(r"\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]")
+_DISAMBIGUATION_CATEGORY = re.compile(
+    r"^(?:all )?(?:article |human name |place name )?(?:disambiguation pages|disambiguations?)$"
+    r"|\bdisambiguation pages$|^set index articles on animal|^animal common name disambiguation"
+    r"|homonymie|begriffsklärung",
+    re.IGNORECASE,
+)
+_REFERS_TO = re.compile(
+    r"\b(?:may|can|could|might) (?:also )?(?:refer|mean|be used)(?: to)?(?: any of)?(?: the following)?\s*:?\s*$", re.I
+)
+_MARKS = "#disambigbox, #disambig, .dmbox-disambig, .disambig, .dmbox, table.disambigbox"
+
+
+@dataclass(slots=True)
+class Passage:
+    """A heading with the blocks of prose below it, up to the next heading."""
+
+    title: str
+    level: int
+    blocks: list[str] = field(default_factory=list)
+
+
+def parse_article(
+    html: str,
+    *,
+    source: Source,
+    categories: Iterable[str] = (),
+    properties: Mapping[str, str] | None = None,
+) -> Article:
+    """Return the article in the HTML of a page.
+
+    `text` is its prose, one block a line, an empty line between sections; headings, notes, tables, captions and links
+    for editors are not in it. A section spans its own prose up to the next heading of any level. The lead section has
+    level 1 and no title, and is there even when it is empty.
+
+    Args:
+        html: what `action=parse` gives, or a whole saved page.
+        source: where the page comes from.
+        categories: names without namespace; hidden ones too.
+        properties: page properties; `disambiguation` marks such a page.
+    """
+    soup = BeautifulSoup(html, "html.parser")
+    root = _content_root(soup)
+    names = tuple(dict.fromkeys(categories)) or _categories_shown(soup)
+    is_marked = root.select_one(_MARKS) is not None
+    table = find_taxobox(root)
+    infobox = read_taxobox(table) if table is not None else None
+    figures = find_figures(root, table)
+    for tag in root.select(NOT_TEXT):
+        tag.decompose()
+    for tag in root.select('[style*="display:none"], [style*="display: none"]'):
+        tag.decompose()
+    passages = _passages(root)
+    text, sections = join_passages(passages)
+    return Article(
+        source=source,
+        text=text,
+        sections=sections,
+        figures=figures,
+        infobox=infobox,
+        categories=names,
+        is_disambiguation=infobox is None
+        and (
+            is_marked
+            or "disambiguation" in (properties or {})
+            or any(_DISAMBIGUATION_CATEGORY.search(name.replace("_", " ")) for name in names)
+            or "__DISAMBIG__" in text
+            or bool(passages[0].blocks and _REFERS_TO.search(passages[0].blocks[0]))
+        ),
+    )
+
+
+def page_title(html: str) -> str:
+    """Return the title that a saved page bears, or an empty string."""
+    soup = BeautifulSoup(html, "html.parser")
+    heading = soup.find("h1") or soup.find("title")
+    if heading is None:
+        return ""
+    title = clean(heading.get_text())
+    return re.sub(r"^Editing (?=.)| [-–—] Wiki\w+.*$", "", title)
+
+
+def clean(text: str) -> str:
+    """Return text as one line: NFC, single blanks, no footnote marks, none of the gaps that removed parts leave behind.
+
+    Example:
+        >>> clean("The crown [1] is  red ( ) .")
+        'The crown is red.'
+    """
+    shown = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
+    line = _SPACES.sub(" ", _EMPTY_BRACKETS.sub("", _FOOTNOTE.sub("", shown)))
+    return _BEFORE_PUNCTUATION.sub(r"\1", line).replace("( ", "(").strip()
+
+
+def _content_root(soup: BeautifulSoup) -> Tag:
+    for selector in CONTENT_ROOTS:
+        found = soup.select(selector)
+        if found:
+            return max(found, key=lambda tag: len(tag.get_text()))
+    return soup.body or soup
+
+
+def _categories_shown(soup: BeautifulSoup) -> tuple[str, ...]:
+    links = soup.select("#mw-normal-catlinks li a, #mw-hidden-catlinks li a")
+    return tuple(dict.fromkeys(clean(link.get_text()) for link in links))
+
+
+def _passages(root: Tag) -> list[Passage]:
+    passages = [Passage("", 1)]
+    line: list[str] = []
+
+    def flush() -> None:
+        block = clean("".join(line))
+        line.clear()
+        if block:
+            passages[-1].blocks.append(block)
+
+    # Not recursive: a page may be nested deeper than Python calls. What stands for the end of a block is None.
+    waiting: list[PageElement | None] = list(reversed(root.contents))
+    while waiting:
+        child = waiting.pop()
+        if child is None:
+            flush()
+        elif isinstance(child, NavigableString):
+            if not isinstance(child, PreformattedString):  # comments
+                line.append(str(child))
+        elif isinstance(child, Tag):
+            if child.name in HEADINGS:
+                flush()
+                title = clean(child.get_text())
+                if title and child.name != "h1":
+                    passages.append(Passage(title, HEADINGS[child.name]))
+            elif child.name == "br":
+                line.append(" ")
+            else:
+                if child.name in BLOCKS:
+                    flush()
+                    waiting.append(None)
+                waiting.extend(reversed(child.contents))
+    flush()
+    return passages
+
+
+def join_passages(passages: list[Passage]) -> tuple[str, tuple[Section, ...]]:
+    """Return the text of an article, a block a line and an empty line between sections, and the sections in it."""
+    parts: list[str] = []
+    sections: list[Section] = []
+    position = 0
+    for passage in passages:
+        prose = "\n".join(passage.blocks)
+        if prose and parts:
+            parts.append("\n\n")
+            position += 2
+        sections.append(Section(title=passage.title, level=passage.level, start=position, end=position + len(prose)))
+        if prose:
+            parts.append(prose)
+            position += len(prose)
+    return "".join(parts), tuple(sections)

@@ -1,0 +1,1 @@
+"""Wiki pages found, described and matched with taxa."""

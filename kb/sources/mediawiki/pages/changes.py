@@ -1,0 +1,80 @@
+"""What became of pages that are held: their newest revisions asked for in batches, the changed ones matched anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from data.records import LeftOut, PageRef, Taxon
+from kb import reasons
+from kb.checklist.avilist import fold
+from kb.sources.mediawiki.pages.locate import Locator
+from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, page_ref
+from kb.sources.mediawiki.pages.wiki_pages import WikiPage, WikiPages
+
+Held = tuple[Taxon | str, PageRef]
+
+
+def newest_pages(
+    pages: WikiPages, locator: Locator, held: Sequence[Held]
+) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+    """Yield for each taxon or term and the page that it had, in this order, the page that it has now.
+
+    All titles are asked for their revision, 50 a request. What is the same needs no more. Whatever is new, has moved or
+    is gone is matched with its taxon as a build would, so that an update and a fresh build decide alike: first by the
+    page that the old title leads to, then, where that is not the taxon's, by a look-up of its names.
+
+    Raises:
+        SourceError: if the wiki cannot be asked.
+    """
+    now = pages.look_up([ref.title for _, ref in held], with_clues=False)
+    same = [i for i, (_, ref) in enumerate(held) if _is_same(ref, now.get(ref.title))]
+    result: dict[int, PageRef | LeftOut] = {i: held[i][1] for i in same}
+    changed = [i for i in range(len(held)) if i not in result]
+    kept = {held[i][1].title for i in same}
+    for i in changed:
+        subject, ref = held[i]
+        if isinstance(subject, str):
+            result[i] = _newest_term(locator, subject, ref, now.get(ref.title))
+    result |= _newest_taxa(pages, locator, {i: held[i] for i in changed if i not in result}, now, kept)
+    for i, (subject, _) in enumerate(held):
+        yield subject, result[i]
+
+
+def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
+    return (
+        page is not None
+        and page.title == ref.title
+        and page.revision == ref.revision
+        and not page.clues.is_disambiguation
+    )
+
+
+def _newest_taxa(
+    pages: WikiPages, locator: Locator, held: dict[int, Held], now: dict[str, WikiPage], kept: set[str]
+) -> dict[int, PageRef | LeftOut]:
+    """Return position -> page or reason of taxa whose pages changed; `kept` are the titles that others have."""
+    taxa = {i: subject for i, (subject, _) in held.items() if isinstance(subject, Taxon)}
+    order = list(taxa)
+    existing = [held[i][1].title for i in order if held[i][1].title in now]
+    looked_up = merged(pages.look_up(existing)) if existing else []
+    articles = [page for page in looked_up if page.namespace == 0 and page.title not in kept]
+    matched = assign([taxa[i] for i in order], candidates([taxa[i] for i in order], articles))
+    found = {order[k]: page for k, page in matched.items() if isinstance(page, WikiPage)}
+    result: dict[int, PageRef | LeftOut] = {i: page_ref(taxa[i], page) for i, page in found.items()}
+    taken = kept | {page.title for page in found.values()}
+    lost = [i for i in order if i not in result]
+    for i, (taxon, place) in zip(lost, locator.locate([taxa[i] for i in lost]), strict=True):
+        if isinstance(place, PageRef) and place.title in taken:
+            place = left_out(taxon, reasons.DUPLICATE, place.title)
+        elif isinstance(place, PageRef):
+            taken.add(place.title)
+        result[i] = place
+    return result
+
+
+def _newest_term(locator: Locator, name: str, ref: PageRef, page: WikiPage | None) -> PageRef | LeftOut:
+    if page is not None and not page.clues.is_disambiguation and page.namespace == 0:
+        return PageRef(subject_id=ref.subject_id, title=page.title, revision=page.revision)
+    title = None if fold(ref.title) == fold(name) else ref.title
+    [(_, place)] = locator.locate_terms([(name, title)])
+    return place

@@ -1,0 +1,251 @@
+"""What a page is about, told from how its wikitext or its article begins, and whether it is a given taxon's page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+
+from data.records import Article, Taxon
+from kb.checklist.avilist import epithet_stem, fold
+from kb.checklist.english_groups import GROUP_NAMES
+from kb.sources.mediawiki.html.taxobox import parse_binomial
+
+LEAD_CHARACTERS = 1500
+FIRST_SENTENCE_CHARACTERS = 350
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_REFERENCE = re.compile(r"<ref\b[^<>]*?/>|<ref\b[^<>]*>.*?</ref>", re.DOTALL | re.IGNORECASE)
+_FILE_LINK = re.compile(r"\[\[(?:File|Image|Datei|Fichier|Archivo):(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]", re.IGNORECASE)
+_LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^|\[\]]*)\]\]")
+_TAG = re.compile(r"<[^<>]{1,200}>")
+_PARAMETER = re.compile(r"\|\s*([a-z_ ]+?)\s*=\s*([^|\n}]*)", re.IGNORECASE)
+_INNERMOST_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\{\|[^{}]*?\|\}", re.DOTALL)
+_ITALIC = re.compile(r"''+([A-Z][^'\n]{3,80}?)''+")
+_BRACKETED = re.compile(r"\(([A-Z][a-zà-ÿ-]+ [a-zà-ÿ-]{3,})[,;)]")
+_BOX = re.compile(
+    r"\{\{\s*(?:speciesbox|subspeciesbox|automatic[ _]taxobox|taxobox|hybridbox|infobox[ _]species|ichnobox)"
+    r"|class=\"infobox biota",
+    re.I,
+)
+_DISAMBIGUATION = re.compile(
+    r"__DISAMBIG__"
+    r"|\{\{\s*(?:disambig(?:uation)?|dab|hndis|geodis|surname|given name|animal common name|sia|set index article)\b"
+    r"|\b(?:may|can|could|might) (?:also )?refer(?: to)?(?: any of)?(?: the following)?\s*:",
+    re.IGNORECASE,
+)
+_CLASS_KEYS = ("classis", "class")
+_PREDICATE = re.compile(r"\b(?:is|are|was|were)\s+(.{3,200})", re.DOTALL)
+_OF_A_KIND = re.compile(
+    r"\b(?:species|kind|type|member|one|any|form|subspecies)\b(?: \w+)? of\b|\bone of\b", re.IGNORECASE
+)
+# What follows these words in a definition is no longer what the thing is: "a basin in which birds bathe".
+_END_OF_KIND = re.compile(r"[,;:.(]|\b(?:of|in|which|that|who|where|for|with|from|on|by|found|native|used|worn|made)\b")
+_BIRD_WORDS = frozenset(
+    {"bird", "passerine", "songbird", "waterbird", "seabird", "waterfowl", "raptor", "aves", "fowl"}
+)
+
+
+class Match(IntEnum):
+    """How surely a page is a taxon's; higher is surer."""
+
+    NO = 0
+    NAME = 1
+    """The title is the taxon's and the text speaks of a bird, or of its genus or family."""
+    MENTION = 2
+    """The title is the taxon's and the lead names its binomial, or the taxobox has one that was changed since; or there
+    is no taxobox and the first binomial of the lead is a synonym."""
+    LEAD = 3
+    """There is no taxobox, and the first binomial of the lead is the taxon's."""
+    SYNONYM = 4
+    """The taxobox has a binomial that another list uses for the taxon."""
+    BINOMIAL = 5
+    """The taxobox has the taxon's binomial."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clues:
+    """What the beginning of a page says of its subject."""
+
+    binomial: str | None = None
+    """The taxobox's."""
+    has_taxobox: bool = False
+    class_name: str | None = None
+    lead: str = ""
+    """The first sentences as plain text."""
+    lead_binomials: tuple[str, ...] = ()
+    """In the order of the lead; only as far as the first sentences go."""
+    is_disambiguation: bool = False
+
+    @property
+    def best_binomial(self) -> str | None:
+        """The taxobox's binomial, or without a taxobox the first of the lead."""
+        return self.binomial or (None if self.has_taxobox else next(iter(self.lead_binomials), None))
+
+    @property
+    def speaks_of_birds(self) -> bool:
+        """Whether the page says that it is about birds, or has a taxobox that states no class."""
+        if self.class_name:
+            return self.class_name.lower() == "aves"
+        return self.has_taxobox or bool(self.lead_binomials) or is_called_a_bird(self.lead)
+
+
+def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Clues:
+    """Return the clues in the first section of a page's wikitext."""
+    text = _FILE_LINK.sub("", _REFERENCE.sub("", _COMMENT.sub("", wikitext)))
+    has_taxobox = _BOX.search(text) is not None
+    flat = _LINK.sub(r"\1", text)
+    values: dict[str, str] = {}
+    for key, value in _PARAMETER.findall(flat.replace("'''", "''").replace("''", "")):
+        values.setdefault(key.lower().strip(), value.strip())  # the box comes before other templates
+    binomial = _binomial_of(values)
+    prose = flat
+    for _ in range(20):  # templates nest; each round takes the innermost away
+        prose, n_removed = _INNERMOST_TEMPLATE.subn("", prose)
+        if not n_removed:
+            break
+    prose = " ".join(_TAG.sub(" ", prose).split())[:LEAD_CHARACTERS]
+    italic = [match[1] for match in _ITALIC.finditer(prose[:FIRST_SENTENCE_CHARACTERS])]
+    lead = prose.replace("'''", "").replace("''", "")
+    return Clues(
+        binomial=binomial,
+        has_taxobox=has_taxobox or binomial is not None,
+        class_name=next((values[key].split()[0] for key in _CLASS_KEYS if values.get(key, "")[:1].isupper()), None),
+        lead=lead,
+        lead_binomials=_binomials([*italic, *_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])]),
+        is_disambiguation=(is_disambiguation or _DISAMBIGUATION.search(text) is not None)
+        and not (has_taxobox or binomial),
+    )
+
+
+def clues_from_article(article: Article) -> Clues:
+    """Return the clues in a parsed article: its taxobox and its lead."""
+    lead = article.text[:LEAD_CHARACTERS]
+    box = article.infobox
+    return Clues(
+        binomial=box.binomial if box else None,
+        has_taxobox=box is not None,
+        class_name=box.classification.get("class") if box else None,
+        lead=lead,
+        lead_binomials=_binomials(_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])),
+        is_disambiguation=article.is_disambiguation,
+    )
+
+
+def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
+    """Return how surely a page with these clues is about `taxon`.
+
+    Args:
+        clues: what the page says.
+        taxon: a species.
+        titles: the page's own title and those that redirect to it.
+    """
+    if clues.is_disambiguation:
+        return Match.NO
+    stated = clues.binomial
+    if stated == taxon.scientific_name:
+        return Match.BINOMIAL
+    if stated in taxon.synonyms:
+        return Match.SYNONYM
+    names = {fold(name) for name in taxon_names(taxon)}
+    has_title = any(fold(without_qualifier(title)) in names for title in titles)
+    if stated is not None:
+        is_renamed = has_title and (
+            epithet_stem(stated) == epithet_stem(taxon.scientific_name)
+            or (
+                stated.split()[0] == taxon.scientific_name.split()[0]
+                and fold(without_qualifier(titles[0])) == fold(taxon.common_name)
+            )
+        )
+        return Match.MENTION if is_renamed else Match.NO
+    accepted = (taxon.scientific_name, *taxon.synonyms)
+    if not clues.has_taxobox and clues.lead_binomials and clues.lead_binomials[0] in accepted:
+        return Match.LEAD if clues.lead_binomials[0] == taxon.scientific_name else Match.MENTION
+    if not has_title:
+        return Match.NO
+    if any(binomial in clues.lead for binomial in accepted):
+        return Match.MENTION
+    if clues.lead_binomials and not clues.has_taxobox:
+        return Match.NO
+    above = [taxon.lineage[rank] for rank in ("genus", "family", "order") if rank in taxon.lineage]
+    is_kin = any(re.search(rf"\b{re.escape(name)}\b", clues.lead) for name in above)
+    is_bird = taxon.lineage.get("class") == "Aves" and (
+        clues.class_name.lower() == "aves" if clues.class_name else is_called_a_bird(clues.lead)
+    )
+    return (
+        Match.NAME
+        if is_kin or is_bird or (clues.has_taxobox and clues.class_name is None and bool(clues.lead))
+        else Match.NO
+    )
+
+
+def taxon_names(taxon: Taxon) -> tuple[str, ...]:
+    """Return all names of a taxon: scientific, English, synonyms."""
+    return (taxon.scientific_name, *taxon.common_names, *taxon.synonyms)
+
+
+def without_qualifier(title: str) -> str:
+    """Return a title without the word in brackets that tells an animal from its namesakes.
+
+    Example:
+        >>> without_qualifier("Merlin (bird)"), without_qualifier("Merlin (film)")
+        ('Merlin', 'Merlin (film)')
+    """
+    return re.sub(r" \((?:bird|birds|species|animal|passerine|parrot|duck|owl|wader|seabird|raptor)\)$", "", title)
+
+
+def is_called_a_bird(lead: str) -> bool:
+    """Return whether the first definition in a text ("X is a ...") says that X is a bird or of a group of birds.
+
+    Example:
+        >>> is_called_a_bird("The kea is a large species of parrot of New Zealand.")
+        True
+        >>> is_called_a_bird("A bird bath is a basin in which birds bathe.")
+        False
+    """
+    match = _PREDICATE.search(lead)
+    if match is None:
+        return False
+    kind = _END_OF_KIND.split(_OF_A_KIND.sub(" ", match[1]), maxsplit=1)[0].lower()
+    words = {word.removesuffix("s") for word in re.findall(r"[a-z]{3,}", kind)}
+    return not words.isdisjoint(_BIRD_WORDS | _group_words())
+
+
+@cache
+def _group_words() -> frozenset[str]:
+    """Return the English names of groups of birds, as single words in the singular."""
+    words = {
+        word for names in GROUP_NAMES.values() for name in names for word in re.findall(r"[a-z]{4,}s\b", name.lower())
+    }
+    too_common = {"rails", "divers", "allies", "rollers", "monarchs", "darters", "cranes", "cardinals", "tits"}
+    return frozenset(word.removesuffix("s") for word in words - too_common)
+
+
+def _binomial_of(values: dict[str, str]) -> str | None:
+    for key in ("binomial", "taxon"):
+        if found := parse_binomial(values.get(key, "")):
+            return found
+    if values.get("subspecies") or values.get("trinomial"):
+        return None
+    genus, species = _first_word(values.get("genus", "")), values.get("species", "").strip(" †?")
+    if genus and species:
+        epithet = species.split(" (")[0].split()[-1] if species else ""
+        return parse_binomial(f"{genus} {epithet}")
+    return None
+
+
+def _first_word(value: str) -> str:
+    found = re.search(r"[A-Z][a-zà-ÿ-]+", value)
+    return found[0] if found else ""
+
+
+def _binomials(texts: list[str]) -> tuple[str, ...]:
+    def found() -> Iterator[str]:
+        for text in texts:
+            binomial = parse_binomial(text.strip())
+            if binomial and len(text.split()) <= 3:
+                yield binomial
+
+    return tuple(dict.fromkeys(found()))

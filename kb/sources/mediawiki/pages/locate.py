@@ -1,0 +1,206 @@
+"""Looking up where a wiki writes of what: taxa, the titles of a list, and terms, joined with its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from data.records import LeftOut, PageRef, Taxon
+from kb import reasons
+from kb.checklist.avilist import fold
+from kb.distill.terms import term_id
+from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
+from kb.sources.mediawiki.pages.clues import Match, match_page, taxon_names, without_qualifier
+from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, page_ref, title_tries
+from kb.sources.mediawiki.pages.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
+
+if TYPE_CHECKING:
+    from data.contracts import TaxonSource
+
+SMALL_WIKI_PAGES = 5_000  # ten listings: so much is always worth it for a bird under an unexpected title
+LARGEST_LISTED_WIKI = 60_000
+# A search costs two requests, one for each taxon; a few are always worth it, then one for so many found.
+MOST_SEARCHES = 5
+SEARCHES_PER_FOUND = 20
+
+
+class Locator:
+    """Finds the pages of one wiki that are about taxa and terms; remembers which of those it listed are nobody's."""
+
+    def __init__(self, pages: WikiPages) -> None:
+        self._pages = pages
+        self._listed: dict[str, WikiPage] = {}
+        self._claimed: dict[str, str] = {}  # title -> taxon_id
+
+    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
+        """Yield for each taxon its page or why it has none; bodies are not fetched.
+
+        A small wiki's pages are listed and joined to the names; a large one is asked for the names, 50 a request, the
+        rarer spellings only for taxa not found yet. Either way the first section of a page must speak of the taxon.
+
+        Raises:
+            SourceError: if the wiki cannot be asked.
+        """
+        if not taxa:
+            return
+        found = self._find_by_listing(taxa) if self._should_list(len(taxa)) else self._find_by_asking(taxa)
+        for i, taxon in enumerate(taxa):
+            page = found.get(i) or left_out(taxon, reasons.NO_PAGE)
+            yield taxon, page if isinstance(page, LeftOut) else page_ref(taxon, page)
+
+    def unclaimed(self, checklist: TaxonSource) -> list[LeftOut]:
+        """Return the articles of a wiki that `locate` listed and joined to no taxon, each with why.
+
+        Empty for a wiki that is too large to be listed. A species that was not among the taxa of `locate` is not left
+        out: nobody asked for it.
+        """
+        taken = {taxon_id: title for title, taxon_id in self._claimed.items()}
+        found = []
+        for page in self._listed.values():
+            if page.title in self._claimed:
+                continue
+            taxon = None if page.clues.is_disambiguation else _species_on(page, checklist)
+            if taxon is None:
+                found.append(LeftOut(name=page.title, reason=_reason_for(page, checklist)))
+            elif taxon.taxon_id in taken:
+                detail = f"as {taken[taxon.taxon_id]}"
+                found.append(LeftOut(name=page.title, reason=reasons.DUPLICATE, detail=detail))
+        return found
+
+    def match_titles(
+        self, titles: Sequence[str], checklist: TaxonSource
+    ) -> Iterator[tuple[str, tuple[Taxon, PageRef] | LeftOut]]:
+        """Yield for each title the species of the checklist that its page is about, or why it is none.
+
+        The page's binomial decides; without one its title or redirects do. Of two titles that lead to one species the
+        first is taken.
+        """
+        pages = self._pages.look_up(titles)
+        taken: dict[str, str] = {}
+        for title in dict.fromkeys(titles):
+            page = pages.get(title)
+            if page is None or page.namespace != 0:
+                yield title, LeftOut(name=title, reason=reasons.NO_PAGE)
+                continue
+            taxon = _species_on(page, checklist)
+            if taxon is None:
+                yield title, LeftOut(name=title, reason=_reason_for(page, checklist))
+            elif taxon.taxon_id in taken:
+                yield title, LeftOut(name=title, reason=reasons.DUPLICATE, detail=f"as {taken[taxon.taxon_id]}")
+            else:
+                taken[taxon.taxon_id] = title
+                yield title, (taxon, page_ref(taxon, page))
+
+    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
+        """Yield for each `(term, page title or None)` its page or why it has none.
+
+        Without a title the page of the term's own name is taken, else a hit of the wiki's search whose title or
+        redirect is the term but for case, hyphens and accents.
+        """
+        tries = {name: [title] if title else _term_tries(name) for name, title in terms}
+        pages = self._pages.look_up(list(chain.from_iterable(tries.values())))
+        for name, title in terms:
+            page = next((pages[attempt] for attempt in tries[name] if attempt in pages), None)
+            if title is None and (page is None or page.clues.is_disambiguation):
+                page = self._search_term(name) or page
+            if page is None:
+                yield name, LeftOut(name=name, reason=reasons.NO_PAGE, detail=title or "")
+            elif page.clues.is_disambiguation:
+                yield name, LeftOut(name=name, reason=reasons.DISAMBIGUATION, detail=f"page {page.title}")
+            else:
+                yield name, PageRef(subject_id=term_id(name), title=page.title, revision=page.revision)
+
+    def _should_list(self, n_taxa: int) -> bool:
+        """Return whether listing the wiki costs fewer requests than asking for the names."""
+        if n_taxa * 3 <= TITLES_PER_REQUEST:
+            return False  # a single request asks for all of it
+        n_pages = self._pages.site.n_pages
+        costs_less = n_pages / PAGES_PER_LISTING <= n_taxa / TITLES_PER_REQUEST
+        return n_pages <= SMALL_WIKI_PAGES or (costs_less and n_pages <= LARGEST_LISTED_WIKI)
+
+    def _find_by_listing(self, taxa: Sequence[Taxon]) -> dict[int, WikiPage | LeftOut]:
+        listed = self._pages.list_all()
+        described = self._pages.look_up([page.title for page in listed])
+        pages = [
+            WikiPage(
+                title=page.title,
+                revision=described[page.title].revision or page.revision,
+                redirects=page.redirects,
+                clues=described[page.title].clues,
+            )
+            for page in listed
+            if page.title in described
+        ]
+        found = assign(taxa, candidates(taxa, pages))
+        self._listed |= {page.title: page for page in pages}
+        self._claimed |= {page.title: taxa[i].taxon_id for i, page in found.items() if isinstance(page, WikiPage)}
+        return found
+
+    def _find_by_asking(self, taxa: Sequence[Taxon]) -> dict[int, WikiPage | LeftOut]:
+        tries = [title_tries(taxon) for taxon in taxa]
+        rounds = [0, 1, 2]
+        if sum(len(titles) for rank in tries for titles in rank) <= TITLES_PER_REQUEST:
+            tries, rounds = [[list(chain.from_iterable(rank))] for rank in tries], [0]
+        seen: dict[str, WikiPage] = {}
+        found: dict[int, WikiPage | LeftOut] = {}
+        for k in rounds:
+            open_ = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
+            if not open_:
+                break
+            seen.update(self._pages.look_up(list(chain.from_iterable(tries[i][k] for i in open_))))
+            pages = [page for page in merged(seen) if page.namespace == 0]
+            found = assign(taxa, candidates(taxa, pages))
+        missing = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
+        if missing and self._pages.site.n_pages <= SMALL_WIKI_PAGES:
+            found |= {i: page for i, page in self._find_by_listing(taxa).items() if i in missing}
+        elif missing:
+            # Those that a namesake stands in the way of first.
+            missing.sort(key=lambda i: i not in found)
+            for i in missing[: MOST_SEARCHES + (len(taxa) - len(missing)) // SEARCHES_PER_FOUND]:
+                hits = [title for title, _ in self._pages.search(f'"{taxa[i].scientific_name}"', 3)]
+                seen.update(self._pages.look_up(hits))
+            pages = [page for page in merged(seen) if page.namespace == 0]
+            found = assign(taxa, candidates(taxa, pages))
+        return found
+
+    def _search_term(self, name: str) -> WikiPage | None:
+        wanted = fold(name)
+        for title, redirect in self._pages.search(name):
+            if wanted in (fold(title), fold(redirect or "")):
+                return self._pages.look_up([title]).get(clean_title(title))
+        return None
+
+
+def _species_on(page: WikiPage, checklist: TaxonSource) -> Taxon | None:
+    """Return the species of the checklist that a page is about, or None."""
+    names = [page.clues.best_binomial, *(without_qualifier(title) for title in page.titles)]
+    for name in filter(None, names):
+        found = checklist.find(name)
+        if found is None:
+            continue
+        # "Anhinga" is a genus and the English name of one of its species.
+        named = [taxon for taxon in checklist.species_of(found) if fold(name) in map(fold, taxon_names(taxon))]
+        for taxon in named if found.rank == "genus" else [found]:
+            if taxon.rank == "species" and match_page(page.clues, taxon, page.titles) is not Match.NO:
+                return taxon
+    return None
+
+
+def _reason_for(page: WikiPage, checklist: TaxonSource) -> str:
+    """Return why a page that is about no species is not taken in."""
+    if page.clues.is_disambiguation:
+        return reasons.DISAMBIGUATION
+    known = checklist.find(without_qualifier(page.title))
+    if (known is not None and known.rank != "species") or page.title.startswith(("List of ", "Lists of ")):
+        return reasons.NOT_A_SPECIES
+    binomial = page.clues.best_binomial
+    if binomial is None and not page.clues.speaks_of_birds:
+        return reasons.NOT_A_BIRD
+    if page.clues.class_name and page.clues.class_name != "Aves":
+        return reasons.NOT_A_BIRD
+    return reasons.NOT_IN_TAXONOMY
+
+
+def _term_tries(name: str) -> list[str]:
+    return list(dict.fromkeys([name, name[:1].upper() + name[1:].lower(), name.title()]))

@@ -1,0 +1,130 @@
+"""Joining taxa to pages: which page is whose, at most one each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from data.records import LeftOut, PageRef, Taxon
+from kb import reasons
+from kb.checklist.avilist import fold
+from kb.sources.mediawiki.pages.clues import Match, match_page, taxon_names, without_qualifier
+from kb.sources.mediawiki.pages.wiki_pages import WikiPage
+
+
+def title_tries(taxon: Taxon) -> list[list[str]]:
+    """Return the titles under which a wiki may have a taxon, in rounds from the surest to the rarest.
+
+    The binomial comes first: where it exists, as page or redirect, it leads to the bird and never to a namesake. Then
+    the preferred English name as checklists and as wikis spell it, then all other names and spellings.
+    """
+    english = list(taxon.common_names)
+    first = [taxon.scientific_name]
+    second = [spelling for name in english[:1] for spelling in (sentence_case(name), name)]
+    third = [*taxon.synonyms]
+    for name in english[:1]:
+        third += [f"{sentence_case(name)} (bird)", *_half_capitalised(name)]
+        if "grey" in name.lower():  # the one difference in spelling that most names of birds have
+            american = name.replace("Grey", "Gray").replace("grey", "gray")
+            third += [sentence_case(american), american]
+    for name in english[1:]:
+        third += [sentence_case(name), name]
+    seen: set[str] = set()
+    rounds = []
+    for titles in (first, second, third):
+        fresh = [title for title in dict.fromkeys(titles) if title not in seen]
+        seen.update(fresh)
+        rounds.append(fresh)
+    return rounds
+
+
+def sentence_case(name: str) -> str:
+    """Return an English name as Wikipedia titles it: only the first word has a capital, also within hyphens.
+
+    Example:
+        >>> sentence_case("Black-crowned Night Heron"), sentence_case("Cetti's Warbler")
+        ('Black-crowned night heron', "Cetti's warbler")
+    """
+    head, *tail = name.split(" ")
+    return " ".join([head[:1].upper() + head[1:], *(word.lower() for word in tail)])
+
+
+def candidates(taxa: Sequence[Taxon], pages: Iterable[WikiPage]) -> Iterator[tuple[int, WikiPage]]:
+    """Yield `(position of the taxon, page)` for the pages that a title, a redirect or a binomial joins to a taxon."""
+    by_name: dict[str, list[int]] = {}
+    for i, taxon in enumerate(taxa):
+        for name in taxon_names(taxon):
+            by_name.setdefault(fold(name), []).append(i)
+    for page in pages:
+        names = [without_qualifier(title) for title in page.titles]
+        if page.clues.best_binomial:
+            names.append(page.clues.best_binomial)
+        for i in dict.fromkeys(i for name in names for i in by_name.get(fold(name), ())):
+            yield i, page
+
+
+def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict[int, WikiPage | LeftOut]:
+    """Return for each taxon that has a candidate its page, or why none of its candidates is.
+
+    Surer matches choose first; among equals the page whose own title is the taxon's preferred name, then the order of
+    the taxa. So no page is given twice.
+    """
+    found: list[tuple[int, bool, int, WikiPage]] = []
+    result: dict[int, WikiPage | LeftOut] = {}
+    for i, page in pairs:
+        match = match_page(page.clues, taxa[i], page.titles)
+        has_preferred_title = fold(without_qualifier(page.title)) == fold(taxa[i].common_name)
+        if match is not Match.NO:
+            found.append((-match, not has_preferred_title, i, page))
+            continue
+        reason = reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.NOT_ABOUT
+        result.setdefault(i, left_out(taxa[i], reason, page.title))
+    found.sort(key=lambda item: item[:3])
+    taken: set[str] = set()
+    for _, _, i, page in found:
+        if isinstance(result.get(i), WikiPage):
+            continue
+        if page.title in taken:
+            result[i] = left_out(taxa[i], reasons.DUPLICATE, page.title)
+        else:
+            taken.add(page.title)
+            result[i] = page
+    return result
+
+
+def left_out(taxon: Taxon, reason: str, title: str = "") -> LeftOut:
+    """Return that `taxon` is left out, with the English name and the page in the detail."""
+    english = taxon.common_names[0] if taxon.common_names else ""
+    return LeftOut(
+        name=taxon.scientific_name, reason=reason, detail="; ".join(filter(None, (english, title and f"page {title}")))
+    )
+
+
+def page_ref(taxon: Taxon, page: WikiPage) -> PageRef:
+    """Return the reference from a taxon to its page."""
+    return PageRef(subject_id=taxon.taxon_id, title=page.title, revision=page.revision)
+
+
+def merged(pages: Mapping[str, WikiPage]) -> list[WikiPage]:
+    """Return the pages of a look-up, each once, with all the titles that led to it."""
+    by_title: dict[str, WikiPage] = {}
+    redirects: dict[str, dict[str, None]] = {}
+    for page in pages.values():
+        by_title[page.title] = page
+        redirects.setdefault(page.title, {}).update(dict.fromkeys(page.redirects))
+    return [
+        WikiPage(
+            title=title,
+            revision=page.revision,
+            redirects=tuple(redirects[title]),
+            clues=page.clues,
+            namespace=page.namespace,
+        )
+        for title, page in by_title.items()
+    ]
+
+
+def _half_capitalised(name: str) -> Iterator[str]:
+    """Yield the spellings with one more capital: "Great Indian bustard" keeps the one of a country."""
+    words = name.split(" ")
+    for i in range(1, len(words)):
+        yield " ".join(word if j in (0, i) else word.lower() for j, word in enumerate(words))

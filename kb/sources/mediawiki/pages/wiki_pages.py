@@ -1,0 +1,225 @@
+"""Pages of a wiki before their bodies are fetched: what there is, under which titles, and how they begin."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from urllib.parse import quote, urljoin
+
+from kb.sources.licences import short_licence
+from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST, Json, WikiClient, merge_answers
+from kb.sources.mediawiki.client.workers import wiki_workers
+from kb.sources.mediawiki.pages.clues import Clues, clues_from_wikitext
+
+PAGES_PER_LISTING = 500
+LONGEST_TITLE_BYTES = 255
+_NEVER_IN_TITLES = re.compile(r"[#<>\[\]{}|\x00-\x1f\x7f]")
+_LOOKUP: Mapping[str, str | int] = {
+    "prop": "revisions|pageprops",
+    "rvprop": "ids|content",
+    "rvslots": "main",
+    "rvsection": 0,
+    "ppprop": "disambiguation",
+}
+_REVISIONS: Mapping[str, str | int] = {"prop": "info|pageprops", "ppprop": "disambiguation"}  # a few bytes a page
+_SITE: Mapping[str, str | int] = {"meta": "siteinfo", "siprop": "general|statistics|rightsinfo|namespaces"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteInfo:
+    """What a wiki says of itself."""
+
+    name: str
+    page_address: str
+    """With `$1` for the title."""
+    language: str
+    licence: str | None
+    """Of its texts, or None if it states none."""
+    n_pages: int
+    file_namespace: str
+    category_namespace: str
+
+    def page_url(self, title: str) -> str:
+        """Return the address of a page."""
+        return self.page_address.replace("$1", quote(title.replace(" ", "_"), safe="/:@!$*(),;'"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WikiPage:
+    """A page as a look-up finds it. `redirects` are the titles known to lead to it."""
+
+    title: str
+    revision: int | None
+    redirects: tuple[str, ...] = ()
+    clues: Clues = field(default_factory=Clues)
+    namespace: int = 0
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Its own title first."""
+        return (self.title, *self.redirects)
+
+
+class WikiPages:
+    """Looks pages up in one wiki, 50 titles a request, three requests at a time."""
+
+    def __init__(self, client: WikiClient) -> None:
+        self.client = client
+        self._site: SiteInfo | None = None
+
+    @property
+    def site(self) -> SiteInfo:
+        """What the wiki says of itself; asked once, and with the first look-up if that comes before."""
+        if self._site is None:
+            self._site = self._read_site(merge_answers(self.client.query(_SITE)))
+        return self._site
+
+    def look_up(self, titles: Sequence[str], *, with_clues: bool = True) -> dict[str, WikiPage]:
+        """Return the pages that exist by the titles asked for, redirects resolved.
+
+        Without clues only their revisions are asked for, and whether they are disambiguations.
+        """
+        look_up = partial(self._look_up_batch, asked=_LOOKUP if with_clues else _REVISIONS)
+        asked = [title for title in dict.fromkeys(map(clean_title, titles)) if is_title(title)]
+        batches = [asked[i : i + TITLES_PER_REQUEST] for i in range(0, len(asked), TITLES_PER_REQUEST)]
+        found: dict[str, WikiPage] = {}
+        first, rest = batches[:1], batches[1:]
+        for batch in first:
+            found.update(look_up(batch))
+        if rest:  # the first one alone: it brings the siteinfo, and a dead wiki is asked once and not three times
+            with wiki_workers("look-up") as pool:
+                for part in pool.map(look_up, rest):
+                    found.update(part)
+        return {title: found[clean_title(title)] for title in titles if clean_title(title) in found}
+
+    def list_all(self) -> list[WikiPage]:
+        """Return all articles of the wiki with the titles that redirect to them, without clues."""
+        answer = merge_answers(
+            self.client.query(
+                {
+                    "generator": "allpages",
+                    "gapnamespace": 0,
+                    "gapfilterredir": "nonredirects",
+                    "gaplimit": PAGES_PER_LISTING,
+                    "prop": "info|redirects",
+                    "rdprop": "title",
+                    "rdlimit": PAGES_PER_LISTING,
+                }
+            )
+        )
+        return [
+            WikiPage(
+                title=page["title"],
+                revision=page.get("lastrevid"),
+                redirects=tuple(redirect["title"] for redirect in page.get("redirects", ())),
+            )
+            for page in answer["pages"]
+            if "missing" not in page
+        ]
+
+    def members(self, category: str, *, depth: int) -> list[str]:
+        """Return the titles of the articles in a category and those below it down to `depth`, in the wiki's order."""
+        prefix = self.site.category_namespace
+        name = category.split(":", 1)[1] if ":" in category and is_category(category, prefix) else category
+        queue = [(f"{prefix}:{name.strip()}", 0)]
+        seen = {queue[0][0]}
+        titles: dict[str, None] = {}
+        for current, level in queue:
+            for part in self.client.query(
+                {
+                    "list": "categorymembers",
+                    "cmtitle": current,
+                    "cmlimit": PAGES_PER_LISTING,
+                    "cmtype": "page|subcat",
+                    "cmprop": "title|type",
+                }
+            ):
+                for member in part.get("categorymembers", ()):
+                    title = member["title"]
+                    if member.get("type") == "subcat" or member.get("ns") == 14:
+                        if level < depth and title not in seen:
+                            seen.add(title)
+                            queue.append((title, level + 1))
+                    elif member.get("ns") == 0:
+                        titles.setdefault(title)
+        return list(titles)
+
+    def search(self, text: str, n: int = 5) -> list[tuple[str, str | None]]:
+        """Return the first hits of the wiki's own search as `(title, title of the redirect that matched or None)`."""
+        answer = merge_answers(
+            self.client.query(
+                {"list": "search", "srsearch": text, "srlimit": n, "srnamespace": 0, "srprop": "redirecttitle"}
+            )
+        )
+        return [(hit["title"], hit.get("redirecttitle")) for hit in answer.get("search", ())][:n]
+
+    def _look_up_batch(self, titles: Sequence[str], asked: Mapping[str, str | int]) -> dict[str, WikiPage]:
+        wants_site = self._site is None
+        answer = self.client.query_titles(titles, {**asked, **(_SITE if wants_site else {})})
+        if wants_site and "general" in answer:
+            self._site = self._read_site(answer)
+        target = {step["from"]: step["to"] for step in answer.get("normalized", ())}
+        redirect = {step["from"]: step["to"] for step in answer.get("redirects", ())}
+        aliases: dict[str, list[str]] = {}
+        final: dict[str, str] = {}
+        for title in titles:
+            end = target.get(title, title)
+            for _ in range(5):  # a double redirect is followed, a circle is not
+                if end not in redirect:
+                    break
+                aliases.setdefault(redirect[end], []).append(end)
+                end = redirect[end]
+            final[title] = end
+        pages = {
+            page["title"]: _page(page, aliases.get(page["title"], [])) for page in answer["pages"] if _exists(page)
+        }
+        return {title: pages[end] for title, end in final.items() if end in pages}
+
+    def _read_site(self, answer: Json) -> SiteInfo:
+        general, rights = answer.get("general", {}), answer.get("rightsinfo", {})
+        server = str(general.get("server") or "")
+        address = urljoin(self.client.api_url, server + str(general.get("articlepath") or "/index.php?title=$1"))
+        spaces = answer.get("namespaces", {})
+        return SiteInfo(
+            name=str(general.get("sitename") or self.client.host),
+            page_address=address,
+            language=str(general.get("lang") or "en"),
+            licence=short_licence(str(rights.get("text") or ""), str(rights.get("url") or "")),
+            n_pages=int(answer.get("statistics", {}).get("pages", 0)),
+            file_namespace=str(spaces.get("6", {}).get("name") or "File"),
+            category_namespace=str(spaces.get("14", {}).get("name") or "Category"),
+        )
+
+
+def clean_title(title: str) -> str:
+    """Return a title as wikis keep it: NFC, blanks for underscores, single blanks."""
+    return " ".join(unicodedata.normalize("NFC", title).replace("_", " ").split())
+
+
+def is_title(title: str) -> bool:
+    """Return whether any wiki could have a page of that title; one bad title would spoil the request of fifty."""
+    return bool(title) and not _NEVER_IN_TITLES.search(title) and len(title.encode()) <= LONGEST_TITLE_BYTES
+
+
+def is_category(title: str, namespace: str) -> bool:
+    """Return whether a title is in the category namespace, by its English or its own name."""
+    return title.split(":", 1)[0].strip().lower() in ("category", namespace.lower())
+
+
+def _exists(page: Json) -> bool:
+    return "missing" not in page and "invalid" not in page and page.get("ns", 0) >= 0
+
+
+def _page(page: Json, redirects: Sequence[str]) -> WikiPage:
+    revision: Json = next(iter(page.get("revisions", ())), {})
+    content = revision.get("slots", {}).get("main", {}).get("content", "")
+    return WikiPage(
+        title=page["title"],
+        revision=revision.get("revid") or page.get("lastrevid"),
+        redirects=tuple(dict.fromkeys(redirects)),
+        clues=clues_from_wikitext(content, is_disambiguation="disambiguation" in page.get("pageprops", {})),
+        namespace=page.get("ns", 0),
+    )

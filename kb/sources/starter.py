@@ -1,0 +1,231 @@
+"""The knowledge that ships with Fieldmark as a source of articles: a fetch is a file read, a photo is a drawing.
+
+It goes through the same stages as Wikipedia. Its texts are our own words, so they have no revision and no address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from data.arrays import FloatArray
+from data.codec import dumps, loads
+from data.contracts import AnchorBatch
+from data.files import sha256_hex
+from data.records import (
+    Anchor,
+    AnchorImage,
+    Article,
+    Failure,
+    FetchedPage,
+    Infobox,
+    LeftOut,
+    PageRef,
+    Section,
+    Source,
+    Taxon,
+    Term,
+)
+from data.starter.knowledge import (
+    LICENCE,
+    SPECIES_FILE,
+    TERMS_FILE,
+    StarterSpecies,
+    read_bytes,
+    read_species,
+    read_terms,
+)
+from data.starter.plates import DRAWINGS
+from data.starter.vectors import FILE, ShippedVectors, read_vectors
+from kb.checklist.avilist import fold
+from kb.reasons import NO_PAGE
+
+AUTHOR = "Fieldmark"
+
+
+class StarterSource:
+    """The bundled species, terms and anchors; implements `ArticleSource`.
+
+    Example:
+        >>> source = StarterSource()
+        >>> taxon = next(taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl")
+        >>> [(_, page)] = source.locate([taxon])
+        >>> [(_, fetched)] = source.fetch([page])
+        >>> source.parse(fetched).source.title
+        'Snowy Owl'
+    """
+
+    def __init__(
+        self, *, vectors: Path | None = None, with_vectors: bool = True, spaces: Sequence[str] | None = None
+    ) -> None:
+        """Name the files; they are read when first needed.
+
+        Args:
+            vectors: replaces the bundled file of anchors that are numbers.
+            with_vectors: without them, anchors are drawings.
+            spaces: the spaces of the encoders that ask; if the numbers lack one of them, anchors are drawings.
+        """
+        self._vectors_file = vectors
+        self._with_vectors = with_vectors
+        self._spaces = tuple(spaces or ())
+
+    @cached_property
+    def name(self) -> str:
+        """`starter` and a digest of all that it knows, so that other facts, drawings or vectors are another source."""
+        files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), DRAWINGS.encode()]
+        if self._with_vectors:
+            files.append(self._vectors_file.read_bytes() if self._vectors_file else read_bytes(FILE))
+        digest = sha256_hex("\n".join(sha256_hex(content) for content in files if content))
+        return f"starter/{digest[:12]}"
+
+    @cached_property
+    def _species(self) -> dict[str, StarterSpecies]:
+        return {species.taxon.taxon_id: species for species in read_species()}
+
+    @cached_property
+    def _terms(self) -> dict[str, Term]:
+        return {term.term_id: replace(term, source=own_source(term.name)) for term in read_terms()}
+
+    @cached_property
+    def _vectors(self) -> ShippedVectors:
+        if not self._with_vectors:
+            return ShippedVectors()
+        found = read_vectors(self._vectors_file)
+        return found if set(self._spaces) <= set(found.spaces) else ShippedVectors()
+
+    @property
+    def parser(self) -> str:
+        """Name and version of `parse`."""
+        return "starter/2"
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """How it is opened again."""
+        return {"kind": "starter"}
+
+    def taxa(self) -> list[Taxon]:
+        """Return the species of the source, sorted by id."""
+        return [species.taxon for species in self._species.values()]
+
+    def drawn_taxa(self) -> list[Taxon]:
+        """Return the species that there are drawings of, sorted by id."""
+        from data.starter.plates.catalogue import PLATES
+
+        drawn = {plate.taxon_id for plate in PLATES}
+        return [taxon for taxon in self.taxa() if taxon.taxon_id in drawn]
+
+    def terms(self) -> list[Term]:
+        """Return the terms of the source, sorted by name."""
+        return list(self._terms.values())
+
+    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
+        """Yield for each taxon its entry, or that there is none."""
+        for taxon in taxa:
+            if taxon.taxon_id in self._species:
+                title = self._species[taxon.taxon_id].taxon.common_name
+                yield taxon, PageRef(subject_id=taxon.taxon_id, title=title)
+            else:
+                yield taxon, LeftOut(name=taxon.scientific_name, reason=NO_PAGE)
+
+    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
+        """Yield for each term, by name, alias or title, its entry, or that there is none."""
+        by_name = {fold(name): term for term in self._terms.values() for name in (term.name, *term.aliases)}
+        for name, title in terms:
+            term = by_name.get(fold(title or name))
+            if term is None:
+                yield name, LeftOut(name=name, reason=NO_PAGE)
+            else:
+                yield name, PageRef(subject_id=term.term_id, title=term.name)
+
+    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | Failure]]:
+        """Yield each entry as the line of JSON that it is."""
+        by_title = {term.name: term for term in self._terms.values()}
+        for page in pages:
+            entry: StarterSpecies | Term | None = self._species.get(page.subject_id) or by_title.get(page.title)
+            if entry is None:
+                yield page, Failure(taxon=page.title, stage="fetch", reason="not in the starter knowledge")
+                continue
+            yield (
+                page,
+                FetchedPage(
+                    page=page,
+                    body=dumps(entry),
+                    media_type="application/json",
+                    source=own_source(page.title),
+                    properties={"kind": "species" if isinstance(entry, StarterSpecies) else "term"},
+                ),
+            )
+
+    def parse(self, fetched: FetchedPage) -> Article:
+        """Return a species as a lead and a section Description, a term as its definition and a section Look for.
+
+        A species of which too little is agreed on has neither: there is nothing to distil.
+        """
+        if fetched.properties.get("kind") == "term":
+            term = loads(Term, fetched.body)
+            return article_of(fetched.source, [("", term.definition), ("Look for", term.look_for)])
+        species = loads(StarterSpecies, fetched.body)
+        taxon = species.taxon
+        if not species.text:
+            return replace(article_of(fetched.source, []), infobox=_infobox(taxon))
+        lead = (
+            f"{taxon.common_name} ({taxon.scientific_name}) is a bird of the family {taxon.lineage['family']} "
+            f"in the order {taxon.lineage['order']}."
+        )
+        article = article_of(fetched.source, [("", lead), ("Description", " ".join(species.text))])
+        return replace(article, infobox=_infobox(taxon))
+
+    def fetch_anchors(
+        self, articles: Sequence[tuple[str, Article]], *, limit: int
+    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
+        """Yield up to `limit` anchors of each species: those that ship as vectors, else drawings, sexes in turn."""
+        for subject_id, _ in articles:
+            given = self._vectors.of(subject_id)[:limit]
+            yield subject_id, AnchorBatch(images=tuple(given or self._drawings(subject_id, limit)))
+
+    def text_vector(self, subject_id: str, space: str) -> FloatArray | None:
+        """Return the vector of a species' looks at length, for which its short text stands; None if none ships."""
+        return self._vectors.text_vector(subject_id, space)
+
+    def _drawings(self, taxon_id: str, n: int) -> Iterator[AnchorImage]:
+        from data.starter.plates.catalogue import plates_of  # Pillow and all designs: only who draws pays for them
+
+        plates = plates_of(taxon_id)
+        for i in range(n if plates else 0):
+            plate = plates[i % len(plates)]
+            content = plate.png("anchor", i // len(plates))
+            sex = "" if plate.sex == "both" else f"{plate.sex} "
+            anchor = Anchor(
+                anchor_id=sha256_hex(content),
+                subject_id=taxon_id,
+                sha256=sha256_hex(content),
+                file=f"{plate.name}-{i // len(plates) + 1}.png",
+                author=AUTHOR,
+                licence=LICENCE,
+                caption=f"Drawing of a {sex}{self._species[taxon_id].taxon.common_name}, made by code",
+                media_type="image/png",
+            )
+            yield AnchorImage(anchor=anchor, content=content)
+
+
+def _infobox(taxon: Taxon) -> Infobox:
+    return Infobox(name=taxon.common_name, binomial=taxon.scientific_name, classification=taxon.lineage)
+
+
+def own_source(title: str) -> Source:
+    """Return the source of a text of our own: a title and a licence, neither address nor revision."""
+    return Source(title=title, licence=LICENCE)
+
+
+def article_of(source: Source, parts: Sequence[tuple[str, str]]) -> Article:
+    """Return the article of these `(heading, text)` parts; a part without a text is left out."""
+    text, sections = "", []
+    for heading, body in parts:
+        if not body:
+            continue
+        start = len(text) + 2 if text else 0
+        text = f"{text}\n\n{body}" if text else body
+        sections.append(Section(title=heading, level=2 if heading else 1, start=start, end=len(text)))
+    return Article(source=source, text=text, sections=tuple(sections))

@@ -1,0 +1,1 @@
+"""Storage of a knowledge base: ledger, Chroma, mapped matrices."""

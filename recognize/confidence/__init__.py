@@ -1,0 +1,1 @@
+"""Confidence of an answer: calibration, prior, roll-up to higher taxa."""

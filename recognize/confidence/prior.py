@@ -1,0 +1,230 @@
+"""A list of the species to be expected, where and when the photos were taken: a boost for each of them, never a filter.
+
+Of the photos, a share shows species that are not on the list: one says how large, beforehand. Within the list, and
+beside it, species are equally likely. That makes a listed species `odds` times as likely as another one, and by Bayes'
+rule its score grows by the logarithm of that, in units in which the score's softmax tells how likely species are: the
+`temperature` of the scores, fitted for each preset. Species keep the score that they have without the list beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.errors import UsageError
+from data.files import sha256_hex
+from recognize.confidence.calibration import N_JUDGED, RANKS, Chances, JudgedRank, Lineage
+from recognize.scoring.exact import rounded
+from recognize.scoring.fusion import AnchorMode
+from recognize.scoring.pairs import Scores
+from recognize.scoring.stages import Ranking
+
+OFF_LIST_SHARE: Final = 0.1
+"""The share of photos of species that are not on the list: a guess, to be changed. Against .01 it costs little where
+the list is right, and saves much where it is not (docs/results.md)."""
+N_QUARTERS: Final = 48
+"""Of months, in a year: a bar chart has four a month."""
+
+TEMPERATURES: Final[Mapping[str, Mapping[str, Mapping[AnchorMode, float]]]] = {
+    "starter": {
+        "default": {"several": 1.005, "single": 1.037},
+        "vr-rag-v1": {"several": 0.091, "single": 0.118},
+        "vr-rag-v2": {"several": 0.045, "single": 0.057},
+        "text-only": {"several": 0.064, "single": 0.064},
+        "direct-rag": {"several": 0.064, "single": 0.064},  # the same: the starter has one encoder
+        "anchors-only": {"several": 0.043, "single": 0.062},
+    },
+}
+"""Profile -> preset -> anchor mode -> temperature: under which the right species are likeliest, where half of the
+photos are of species that the model was not trained on (`benchmarks.species_lists`). A calibration has its own."""
+
+_DIGITS: Final = 4  # of chances, as without a list
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeciesList:
+    """Species to be expected."""
+
+    taxon_ids: frozenset[str]
+    quarters: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Taxon id -> the quarters of months in which it is to be expected, 0 to 47; one that is not here always is."""
+    off_list_share: float = OFF_LIST_SHARE
+    """How many of the photos may show a species that is not on the list; above 0, below 1."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.off_list_share < 1:
+            raise UsageError(f"expected a share off the list above 0 and below 1, got {self.off_list_share}")
+        if any(not 0 <= quarter < N_QUARTERS for found in self.quarters.values() for quarter in found):
+            raise UsageError(f"expected quarters of months from 0 to {N_QUARTERS - 1}")
+
+    @property
+    def id(self) -> str:
+        """What tells this list from others: 12 hex digits of the SHA-256 of all that it holds."""
+        lines = [f"{taxon_id} {sorted(self.quarters.get(taxon_id, ()))}" for taxon_id in sorted(self.taxon_ids)]
+        return sha256_hex("\n".join([str(self.off_list_share), *lines]))[:12]
+
+
+class ListPrior:
+    """What a list does to the rankings of one knowledge base."""
+
+    def __init__(
+        self, listed: SpeciesList, taxon_ids: tuple[str, ...], *, temperature: float, is_fitted: bool = True
+    ) -> None:
+        """Find the listed species among those of the knowledge base.
+
+        Args:
+            listed: the list.
+            taxon_ids: of the knowledge base.
+            temperature: what its scores are divided by before a softmax tells how likely species are.
+            is_fitted: whether that was fitted for these encoders.
+
+        Raises:
+            UsageError: if none of them is in the knowledge base.
+        """
+        self.temperature, self.is_fitted = temperature, is_fitted
+        self.has_quarters = bool(listed.quarters)
+        self._list = listed
+        self._ids = taxon_ids
+        if not self._mask(None).any():
+            raise UsageError("no species of the list is in the knowledge base")
+        self._masks: dict[int | None, NDArray[np.bool_]] = {}
+
+    def listed(self, date: str | None) -> NDArray[np.bool_]:
+        """Return for each species of the knowledge base whether it is expected on that day; None is any day."""
+        quarter = quarter_of(date) if self._list.quarters else None
+        if quarter not in self._masks:
+            self._masks[quarter] = self._mask(quarter)
+        return self._masks[quarter]
+
+    def log_odds(self, date: str | None) -> float:
+        """Return the logarithm of how many times as likely a listed species is as another one; at least 0."""
+        listed = self.listed(date)
+        n, share = int(listed.sum()), self._list.off_list_share
+        if not n or n == len(listed):
+            return 0.0
+        return max(0.0, float(np.log((1 - share) / n) - np.log(share / (len(listed) - n))))
+
+    def apply(self, ranking: Ranking, date: str | None) -> Ranking:
+        """Return the ranking with the boost in its scores, and in the stage `list`; chunks stay as they are.
+
+        Args:
+            ranking: with all its species shown, so that all scores are exact.
+            date: ISO 8601, of the photo.
+        """
+        boost = np.where(self.listed(date)[ranking.species], self.temperature * self.log_odds(date), 0.0)
+        scores = rounded(ranking.scores + boost)
+        order = np.argsort(-scores, kind="stable")
+        stages = {name: values[order] for name, values in ranking.stages.items()}
+        return replace(
+            ranking, species=ranking.species[order], scores=scores[order], stages={**stages, "list": boost[order]}
+        )
+
+    def chances(
+        self, before: Ranking, after: Ranking, chances: Chances, lineages: list[Lineage], date: str | None
+    ) -> Chances:
+        """Return the chances of the first species of `after`, by Bayes' rule from those of the first of `before`.
+
+        What the calibration says of the first species, its genus and its family without the list is kept, and shared
+        out among the species of each group by the softmax of their scores; then each listed species counts `odds`
+        times as much. That is right as far as the calibration is, and the list with its share. What no candidate
+        stands for counts as not listed. The chance that the bird is not in the knowledge base stays: a list says
+        nothing of how much the photo looks like a bird that is not there.
+
+        Args:
+            before: the ranking without the list.
+            after: with it.
+            chances: of `before`.
+            lineages: of `judged(before, after)`.
+            date: of the photo.
+        """
+        species = judged(before, after)
+        at = {int(each): i for i, each in enumerate(before.species)}
+        scores = before.scores[[at[int(each)] for each in species]] / self.temperature
+        first, new = (int(np.flatnonzero(species == ranking.species[0])[0]) for ranking in (before, after))
+        # Behind the candidates stand those that are none: another species of the first one's genus, of its family, of
+        # any. They get the chances of groups that no candidate is of.
+        others = [lineages[first], {rank: name for rank, name in lineages[first].items() if rank != "genus"}, {}]
+        everybody = [*lineages, *others]
+        softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
+        likely = _shared_out(softmax, first, everybody, chances)
+        odds = np.exp(self.log_odds(date))
+        is_listed = np.concatenate([self.listed(date)[species], np.zeros(len(others), dtype=np.bool_)])
+        weighted = likely * np.where(is_listed, odds, 1.0)
+        confidence = {
+            rank: round(float(weighted[_same(everybody, new, rank)].sum() / weighted.sum()), _DIGITS) for rank in RANKS
+        }
+        return Chances(confidence=confidence, absent=chances.absent)
+
+    def _mask(self, quarter: int | None) -> NDArray[np.bool_]:
+        quarters = self._list.quarters
+        return np.array(
+            [
+                each in self._list.taxon_ids and (quarter is None or each not in quarters or quarter in quarters[each])
+                for each in self._ids
+            ],
+            dtype=np.bool_,
+        )
+
+
+def judged(before: Ranking, after: Ranking) -> NDArray[np.intp]:
+    """Return the species that are weighed against each other: the best ones with the list, and without it."""
+    return np.union1d(before.species[:N_JUDGED], after.species[:N_JUDGED])
+
+
+def quarter_of(date: str | None) -> int | None:
+    """Return the quarter of a month that a day falls into, 0 to 47; None where the date is none.
+
+    Example:
+        >>> quarter_of("2026-01-01T06:30:00"), quarter_of("2026-12-31"), quarter_of(None)
+        (0, 47, None)
+    """
+    try:
+        _, month, day = (int(part) for part in (date or "")[:10].split("-"))
+    except ValueError:
+        return None
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return None
+    return 4 * (month - 1) + min(3, (day - 1) // 7)
+
+
+def temperature_of(profile: str, preset: str, mode: AnchorMode) -> tuple[float, bool]:
+    """Return the temperature of a preset's scores, and whether it was fitted for that profile's encoders."""
+    by_mode = TEMPERATURES.get(profile, {}).get(preset)
+    return (by_mode or TEMPERATURES["starter"][preset])[mode], by_mode is not None
+
+
+def _shared_out(softmax: Scores, first: int, lineages: list[Lineage], chances: Chances) -> Scores:
+    """Return how likely each species is, by the chances of the first one, its genus and its family; they sum to 1.
+
+    Args:
+        softmax: of the candidates' scores, not normalised; then 0 for whom stands for the rest of the genus, of the
+            family, and of all.
+        first: the position of the first species.
+        lineages: of them all.
+        chances: of the first species.
+    """
+    likely, given = np.zeros(len(softmax)), 0.0
+    is_left = np.ones(len(softmax), dtype=np.bool_)
+    for step, rank in enumerate((*RANKS, None)):
+        group = is_left if rank is None else is_left & _same(lineages, first, rank)
+        upto = 1.0 if rank is None else chances.confidence[rank]
+        weights = np.where(group, softmax, 0.0)
+        if not weights.any():
+            weights[len(softmax) - 4 + step] = 1.0
+        likely += (upto - given) * weights / weights.sum()
+        given, is_left = upto, is_left & ~group
+    return likely
+
+
+def _same(lineages: list[Lineage], at: int, rank: JudgedRank) -> NDArray[np.bool_]:
+    """Return which species are of the same species, genus or family as the one at that position."""
+    same = np.zeros(len(lineages), dtype=np.bool_)
+    name = lineages[at].get(rank)
+    if rank != "species" and name:
+        same = np.array([lineage.get(rank) == name for lineage in lineages], dtype=np.bool_)
+    same[at] = True
+    return same

@@ -1,0 +1,1 @@
+"""Untrained encoders of colours, shapes and words."""

@@ -1,0 +1,1 @@
+"""Encoders of open_clip, timm and sentence-transformers."""

@@ -1,0 +1,1 @@
+"""Evaluation of recognition on labelled photos."""

@@ -1,0 +1,109 @@
+"""How often the right species is named: the figures of a preset over labelled photos."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from data.metrics.ranked import Measured, hit, measure, rank_of, reciprocal_rank
+from recognize.photos import ImageSource
+from recognize.recognizer import PhotoRanking, Recognizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeciesReport:
+    """The figures of one run. `data.metrics.ranked.DEFINITIONS` says what each measure is."""
+
+    n: int
+    """Photos measured: those that could be read."""
+    n_species: int
+    """Species among their labels; micro figures are means over photos, macro figures over these species."""
+    n_unreadable: int
+    """Photos left out because they could not be read."""
+    n_without_anchors: float
+    """Species without anchors in the pool of a photo, on average: the visual stage counts 0 for them."""
+    measures: tuple[Measured, ...]
+    """top-1, top-5, hit@30, MRR@1, MRR@5, MRR@10; for presets that rank chunks also `chunk MRR@1`, `@5`, `@10`."""
+
+    def __getitem__(self, name: str) -> Measured:
+        return next(measured for measured in self.measures if measured.name == name)
+
+
+def evaluate(
+    recognizer: Recognizer, photos: Iterable[tuple[ImageSource, str]], *, n_resamples: int = 2_000
+) -> SpeciesReport:
+    """Return the figures of a recognizer over labelled photos.
+
+    A species beyond the preset's pool, or absent from the knowledge base, counts as not found.
+
+    Args:
+        recognizer: what to measure; its `k` does not matter.
+        photos: `(photo, taxon id)`.
+        n_resamples: of the bootstrap over species.
+
+    Raises:
+        ValueError: if no photo could be read.
+
+    Example:
+        >>> from PIL import Image
+        >>> from data.memory import MemoryStore, Sketch
+        >>> from recognize import Recognizer, load_encoders
+        >>> encoders = load_encoders("starter")
+        >>> red, blue = (Image.new("RGB", (64, 64), colour) for colour in ("red", "blue"))
+        >>> sketches = {"Rubra rubra": Sketch(pictures=[red]), "Caerulea caerulea": Sketch(pictures=[blue])}
+        >>> recognizer = Recognizer(MemoryStore(sketches, encoders), encoders)
+        >>> evaluate(recognizer, [(red, "rubra-rubra"), (blue, "caerulea-caerulea")])["top-1"].micro
+        1.0
+    """
+    labels: list[str] = []
+
+    def images() -> Iterator[ImageSource]:
+        for image, label in photos:
+            labels.append(label)
+            yield image
+
+    rankings = enumerate(recognizer.rank(images()))
+    return evaluate_rankings(((ranking, labels[i]) for i, ranking in rankings), n_resamples=n_resamples)
+
+
+def evaluate_rankings(rankings: Iterable[tuple[PhotoRanking, str]], *, n_resamples: int = 2_000) -> SpeciesReport:
+    """Return the figures of rankings that are there already, as `evaluate` does.
+
+    Args:
+        rankings: `(ranking, taxon id)` for each photo.
+        n_resamples: of the bootstrap over species.
+
+    Raises:
+        ValueError: if there is none without an error.
+    """
+    pairs = list(rankings)
+    read = [(ranking, label) for ranking, label in pairs if ranking.error is None]
+    if not read:
+        raise ValueError(f"expected at least one photo that can be read, got {len(pairs)} that cannot")
+    labels = [label for _, label in read]
+    values = values_of([ranking for ranking, _ in read], labels)
+    return SpeciesReport(
+        n=len(read),
+        n_species=len(set(labels)),
+        n_unreadable=len(pairs) - len(read),
+        n_without_anchors=sum(ranking.n_without_anchors for ranking, _ in read) / len(read),
+        measures=tuple(measure(name, found, labels, n_resamples=n_resamples) for name, found in values.items()),
+    )
+
+
+def values_of(rankings: Sequence[PhotoRanking], labels: Sequence[str]) -> dict[str, list[float]]:
+    """Return measure -> its value for each photo, of rankings without errors and the taxon ids they should begin with.
+
+    The measures are those of `SpeciesReport`; those on chunks are there if one of the rankings has chunks.
+    """
+    ranks = [rank_of(ranking.taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
+    values = {
+        "top-1": [hit(rank, 1) for rank in ranks],
+        "top-5": [hit(rank, 5) for rank in ranks],
+        "hit@30": [hit(rank, 30) for rank in ranks],
+        **{f"MRR@{k}": [reciprocal_rank(rank, k) for rank in ranks] for k in (1, 5, 10)},
+    }
+    if any(ranking.chunk_taxon_ids for ranking in rankings):
+        chunk_ranks = [rank_of(ranking.chunk_taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
+        values |= {f"chunk MRR@{k}": [reciprocal_rank(rank, k) for rank in chunk_ranks] for k in (1, 5, 10)}
+    return values

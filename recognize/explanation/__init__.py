@@ -1,0 +1,1 @@
+"""Explanation of an answer: evidence, field marks, cards."""

@@ -1,0 +1,108 @@
+"""What the descriptions of two species name differently: the marks that tell one from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from recognize.explanation.marks import Mark, every_mark, find_marks
+from recognize.explanation.plumage import kind_of
+
+_WHOLE: Final = ("", "plumage")  # "red all over", "the plumage is red"
+_Aspect = tuple[str, str, str]
+"""The part of a mark, whose it is, and the kind of its look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartContrast:
+    """A part of the body of which both descriptions name looks of a kind, as colours, with none in common.
+
+    Looks are those of all of it, not of a patch on it.
+    """
+
+    part: str
+    whose: str = ""
+    """As of a mark: the females' of one are held against the females' of the other."""
+    kind: str = "colour"
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+
+    @property
+    def of_whom(self) -> str:
+        """The part, with whose it is: `crown of the female`."""
+        return f"{self.part} of the {self.whose}" if self.whose else self.part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """What sets one description apart from another; it says nothing of what the texts leave out."""
+
+    differing: tuple[PartContrast, ...] = ()
+    only_ours: tuple[Mark, ...] = ()
+    """All marks that the other does not name, in the order of the text; those of differing parts too."""
+    only_theirs: tuple[Mark, ...] = ()
+
+    def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
+        """Return those of the marks that no differing part tells."""
+        told = {(each.part, each.whose, each.kind) for each in self.differing}
+        return [mark for mark in marks if mark.marking or _aspect(mark) not in told]
+
+
+def contrast(ours: str, theirs: str) -> Contrast:
+    """Return what sets one description apart from another.
+
+    Example:
+        >>> found = contrast("Red crown, long tail.", "Blue crown, long tail and a white rump.")
+        >>> [(each.part, each.ours, each.theirs) for each in found.differing]
+        [('crown', ('red',), ('blue',))]
+        >>> [str(mark) for mark in found.elsewhere(found.only_theirs)]
+        ['white rump']
+    """
+    mine, other = find_marks(ours), find_marks(theirs)
+    every_mine, every_other = set(every_mark(ours)), set(every_mark(theirs))
+    looks, other_looks = _looks_by_aspect(mine), _looks_by_aspect(other)
+    return Contrast(
+        differing=tuple(
+            PartContrast(
+                part=aspect[0],
+                whose=aspect[1],
+                kind=aspect[2],
+                ours=tuple(sorted(found)),
+                theirs=tuple(sorted(other_looks[aspect])),
+            )
+            for aspect, found in looks.items()
+            if aspect in other_looks and not found & other_looks[aspect]
+        ),
+        only_ours=_without_bare([mark for mark in mine if not _is_named(mark, every_other)]),
+        only_theirs=_without_bare([mark for mark in other if not _is_named(mark, every_mine)]),
+    )
+
+
+def _is_named(mark: Mark, marks: Collection[Mark]) -> bool:
+    """Return whether marks have one, in whatever words; a look of no part is named with any part that has it."""
+    if mark in marks:
+        return True
+    if mark.marking or mark.part not in _WHOLE:
+        return False
+    alike = [each for each in marks if each.look == mark.look and (each.whose == mark.whose or not mark.part)]
+    return any(not mark.part or (each.part in _WHOLE and not each.marking) for each in alike)
+
+
+def _aspect(mark: Mark) -> _Aspect:
+    return mark.part, mark.whose, kind_of(mark.look)
+
+
+def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, set[str]]:
+    """Return (part, whose, kind) -> the looks of all of it."""
+    looks: dict[_Aspect, set[str]] = {}
+    for mark in marks:
+        if mark.part and mark.look and not mark.marking:
+            looks.setdefault(_aspect(mark), set()).add(mark.look)
+    return looks
+
+
+def _without_bare(marks: Sequence[Mark]) -> tuple[Mark, ...]:
+    """Return the marks without "wing bars" beside "white wing bars"."""
+    told = {(mark.part, mark.whose) for mark in marks if mark.look}
+    return tuple(mark for mark in marks if mark.look or (mark.part, mark.whose) not in told)

@@ -1,0 +1,266 @@
+"""The words that name parts of a bird, looks of a part, and markings on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from data.lexicon.palette import COLOUR_WORDS, COLOURS
+
+
+def _by_word(groups: Mapping[str, str]) -> dict[str, str]:
+    return {word: name for name, words in groups.items() for word in words.split()}
+
+
+_PART: Final = _by_word(
+    {
+        "crown": "crown cap forecrown", "forehead": "forehead", "crest": "crest", "head": "head",
+        "nape": "nape hindcrown", "face": "face cheek cheeks ear-coverts auriculars lores lore mask",
+        "eyebrow": "supercilium eyebrow", "eyestripe": "eyestripe eyestripes eyeline",
+        "throat": "throat chin bib gorget", "neck": "neck", "collar": "collar",
+        "bill": "bill beak mandible culmen", "eye": "eye eyes iris irises irides",
+        "eye-ring": "eye-ring eyering", "back": "back mantle upperparts upperpart",
+        "wings": "wing wings coverts primaries secondaries", "wing bars": "wingbar wingbars",
+        "rump": "rump uppertail", "breast": "breast chest", "underparts": "underparts underpart",
+        "flanks": "flank flanks side sides", "belly": "belly bellies abdomen", "vent": "vent undertail crissum",
+        "tail": "tail rectrices", "legs": "leg legs tarsi", "feet": "foot feet toes", "plumage": "plumage body",
+    }
+)  # fmt: skip
+# Parts of two words, by the second: "ear coverts" are no wings, an eye ring is no eye.
+_PAIRS: Final[dict[str, dict[str, str]]] = {
+    "wing": {"bar": "wing bars", "bars": "wing bars"},
+    "eye": {"ring": "eye-ring", "stripe": "eyestripe", "stripes": "eyestripe", "line": "eyestripe"},
+    "ear": {"coverts": "face"},
+    "undertail": {"coverts": "vent"},
+    "uppertail": {"coverts": "rump"},
+    "tail": {"coverts": "rump"},
+}
+_LOOK: Final = _by_word(
+    {
+        "streaked": "streaked streaks streaking striped stripes", "barred": "barred bars barring",
+        "scaly": "scaly scaled", "spotted": "spotted spots speckled mottled", "glossy": "glossy iridescent",
+        "plain": "plain unmarked uniform", "long": "long elongated", "short": "short stubby", "hooked": "hooked",
+        "curved": "curved decurved downcurved", "conical": "conical", "slender": "slender thin",
+        "stout": "stout thick heavy massive", "forked": "forked notched", "rounded": "rounded round",
+        "pointed": "pointed", "bare": "bare naked", "webbed": "webbed",
+    }
+)  # fmt: skip
+# Looks of one kind rule each other out: a tail can be forked and short, but not long and short.
+_KIND: Final = _by_word(
+    {
+        "pattern": "streaked barred scaly spotted plain", "length": "long short", "thickness": "slender stout",
+        "shape": "hooked curved conical forked rounded pointed",
+    }
+)  # fmt: skip
+_MARKING: Final = _by_word(
+    {
+        "patch": "patch speculum", "patches": "patches", "band": "band bands", "stripe": "stripe", "stripes": "stripes",
+        "streaks": "streak streaks streaking", "spot": "spot", "spots": "spots spotting speckles", "bar": "bar",
+        "bars": "bars barring", "line": "line", "lines": "lines", "ring": "ring", "tips": "tip tips tipped",
+        "edges": "edge edges edged edging fringe fringes fringed margin margins bordered", "base": "base",
+        "wash": "wash washed tinge tinged tint", "corners": "corner corners", "markings": "marking markings marks",
+    }
+)  # fmt: skip
+# Behind them a colour is the marking's without a "with": "tipped white".
+_COLOURED: Final = frozenset(("tipped", "edged", "fringed", "bordered", "washed", "tinged"))
+# With it these say so too: "barred with white".
+_MARKED_WITH: Final[dict[str, str]] = {
+    "barred": "bars", "streaked": "streaks", "striped": "stripes", "spotted": "spots", "speckled": "spots",
+    "mottled": "markings", "marked": "markings", "banded": "bands", "patched": "patches",
+}  # fmt: skip
+_MARKED_AS: Final = _COLOURED | _MARKED_WITH.keys()
+_BETWEEN: Final = frozenset(
+    (
+        "and",
+        "or",
+        "very",
+        "mostly",
+        "mainly",
+        "dark",
+        "pale",
+        "bright",
+        "dull",
+        "deep",
+        "light",
+        "rather",
+        "also",
+        "all",
+    )
+)
+_SIZES: Final = frozenset(
+    ("large", "small", "broad", "narrow", "fine", "faint", "bold", "distinct", "double", "single")
+)
+_ARTICLES: Final = frozenset(("the", "its", "each", "a", "an", "their", "both"))
+_MOST_BETWEEN: Final = 12  # looks and adverbs in a row; a text without end must not take a time without end
+_COPULAS: Final = frozenset(("is", "are", "was", "were"))
+_PLACING: Final = frozenset(
+    ("over", "above", "behind", "below", "under", "beneath", "through", "around", "across", "between", "near", "beside")
+)
+# Behind a colour they say that it is that of all of it: "a white owl".
+_NAMES: Final = (
+    "bird songbird seabird waterbird shorebird gamebird wader owl crow raven woodpecker parrot heron egret swan goose "
+    "duck gull tern pigeon dove hawk eagle finch warbler hummingbird"
+)
+_BIRDS: Final = frozenset(_NAMES.split())
+_SIDES: Final = {"above": "back", "below": "underparts", "underneath": "underparts"}
+_ON: Final = frozenset(("on", "to", "of", "at", "in", "along", "down"))
+
+
+def look_of(words: Sequence[str], place: int) -> str | None:
+    """Return the look that a word names, None for most; nothing for a part that not all birds have: "wing bars"."""
+    word = words[place]
+    if place and word in _PAIRS.get(_singular(words[place - 1]), {}):
+        return "" if word in _LOOK else None
+    return _LOOK.get(word) or _colour(word)
+
+
+def kind_of(look: str) -> str:
+    """Return the kind of a look, colours being one; looks of other kinds say nothing against each other."""
+    return _KIND.get(look, look if look in _LOOK else "colour")
+
+
+def part_at(words: Sequence[str], place: int) -> str | None:
+    """Return the part of the body that a word names, alone or with its neighbour."""
+    if words[place] in ("side", "sides") and words[place + 1 : place + 2] == ["of"]:  # those of the neck are no flanks
+        parts = (_named_part(words, at) for at in range(place + 2, min(place + 4, len(words))))
+        return next((part for part in parts if part is not None), None)
+    return _named_part(words, place)
+
+
+def marking_of(words: Sequence[str], place: int) -> str:
+    """Return the marking that a colour is of, as in "white-tipped" or "barred with white"; nothing where it is of all.
+
+    Only colours are of markings: a long tail with a band has no long band.
+    """
+    if _colour(words[place]) is None:
+        return ""
+    ahead = _marking_ahead(words, place)
+    return _MARKING[words[ahead]] if ahead is not None else _marking_behind(words, place)
+
+
+def part_of_marking(words: Sequence[str], place: int) -> str | None:
+    """Return the part that has the marking of a colour: "white spots on the wings", "the wings are edged white".
+
+    Empty where the marking lies over, between or beside parts ("a black stripe through the eye"); None where the words
+    do not say.
+    """
+    if not marking_of(words, place):
+        return None
+    ahead = _marking_ahead(words, place)
+    if ahead is None:
+        return _part_before(words, place)
+    behind = words[ahead + 1 : ahead + 6]
+    if behind and behind[0] in _ON:
+        parts = (part_at(words, ahead + 2 + i) for i in range(len(behind) - 1))
+        return next((part for part in parts if part is not None), "")
+    return "" if _PLACING.intersection(behind[:3]) else None
+
+
+def side_of(words: Sequence[str], place: int) -> str | None:
+    """Return the side of the bird that a look is of in "blue above" and "white below"; not in "white below the eye"."""
+    side = _SIDES.get(words[place + 1]) if place + 1 < len(words) else None
+    is_of_part = place + 2 < len(words) and (words[place + 2] in _ARTICLES or part_at(words, place + 2) is not None)
+    return None if is_of_part else side
+
+
+def is_of_all(words: Sequence[str], place: int) -> bool:
+    """Return whether a colour is that of the whole bird: "a white owl", "red all over", "brown overall"."""
+    if _colour(words[place]) is None:
+        return False
+    at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
+    while at < end and _may_follow(words[at]):
+        at += 1
+    if at >= len(words):
+        return False
+    is_all_over = words[at - 1 : at + 1] == ["all", "over"] and words[at + 1 : at + 2] not in (["the"], ["its"])
+    return is_all_over or words[at] in _BIRDS or words[at] == "overall"
+
+
+def is_placing(words: Sequence[str], place: int) -> bool:
+    """Return whether a part only says where a mark is: "over the eye"."""
+    return bool(_PLACING.intersection(without_articles(words[max(0, place - 2) : place])[-1:]))
+
+
+def copula_before(words: Sequence[str], place: int) -> int | None:
+    """Return the position of the "is" that the look belongs to: only looks and adverbs stand between them."""
+    at = _before_looks(words, place)
+    return at if at >= 0 and words[at] in _COPULAS else None
+
+
+def without_articles(words: Sequence[str]) -> list[str]:
+    """Return the words but for articles and the like."""
+    return [word for word in words if word not in _ARTICLES]
+
+
+def _named_part(words: Sequence[str], place: int) -> str | None:
+    word = words[place]
+    after = words[place + 1] if place + 1 < len(words) else ""
+    before = _singular(words[place - 1]) if place else ""
+    of_two = _PAIRS.get(_singular(word), {}).get(after) or _PAIRS.get(before, {}).get(word)
+    return of_two or _PART.get(word) or _PART.get(_singular(word))
+
+
+def _part_before(words: Sequence[str], place: int) -> str | None:
+    """Return the part that is "tipped white" or "barred with white"; None where the words are others."""
+    if not _MARKED_AS.intersection(words[max(0, place - 4) : place]):
+        return None
+    return next((part for at in range(place - 1, max(-1, place - 8), -1) if (part := part_at(words, at))), None)
+
+
+def _marking_ahead(words: Sequence[str], place: int) -> int | None:
+    """Return the position of the marking that a colour stands before: "white bars", "white wing patch"."""
+    at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
+    while at < end and words[at] not in _MARKING and _may_follow(words[at]):
+        at += 1
+    at += at < len(words) and part_at(words, at) is not None
+    return at if at < len(words) and words[at] in _MARKING and part_at(words, at) is None else None
+
+
+def _marking_behind(words: Sequence[str], place: int) -> str:
+    """Return the marking that a colour stands behind: "tipped white", "patch of white", "the wing patch is white"."""
+    at = _before_looks(words, place)
+    before = words[at - 1] if at >= 1 else ""
+    if at < 0:
+        return ""
+    if words[at] in _COPULAS:
+        return _marking_before(words, at)
+    if words[at] in _COLOURED and not _colour(before):  # not in "grey-washed white"
+        return _MARKING[words[at]]
+    if words[at] in ("with", "in") and not (place + 1 < len(words) and part_at(words, place + 1)):
+        return _MARKED_WITH.get(before, _MARKING[before] if before in _COLOURED else "")
+    return _MARKING.get(before, "") if words[at] == "of" else ""
+
+
+def _before_looks(words: Sequence[str], place: int) -> int:
+    """Return the position of the word before all looks and adverbs that stand before a look; -1 for none."""
+    at = place - 1
+    while at >= max(0, place - _MOST_BETWEEN) and _may_stand_between(words[at]):
+        at -= 1
+    return at
+
+
+def _marking_before(words: Sequence[str], copula: int) -> str:
+    """Return the marking that is the subject: "the wing patch is", "the tips of the wings are"."""
+    if not copula:
+        return ""
+    if words[copula - 1] in _MARKING and not part_at(words, copula - 1):
+        return _MARKING[words[copula - 1]]
+    subject = without_articles(words[max(0, copula - 4) : copula - 1])
+    return _MARKING.get(subject[-2], "") if subject[-1:] == ["of"] and len(subject) > 1 else ""
+
+
+def _may_stand_between(word: str) -> bool:
+    return word in _BETWEEN or word in _LOOK or _colour(word) is not None
+
+
+def _may_follow(word: str) -> bool:
+    return _may_stand_between(word) or word in _SIZES
+
+
+def _colour(word: str) -> str | None:
+    colours = COLOUR_WORDS.get(word)
+    return None if colours is None else " and ".join(COLOURS[colour] for colour in colours)
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s")

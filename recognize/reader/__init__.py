@@ -1,0 +1,1 @@
+"""The reader: a vision model that chooses among candidates."""

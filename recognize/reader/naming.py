@@ -1,0 +1,116 @@
+"""No retrieval: a vision model names the species in a photo by itself, to measure what knowledge adds to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, Literal
+
+from data.contracts import ChatModel
+from data.errors import UsageError
+from data.prompts import Prompts
+from data.records import ChatMessage, ChatReply, ChatRequest, Reading
+from recognize.reader.reader import PLACEHOLDERS
+from recognize.reader.replies import NONE, ReadCounts, json_object
+
+HowNamed = Literal["json", "text", "none", "no species", "unread"]
+"""From the JSON asked for, from plain words, from words for none; it named what is no species; or nothing was read."""
+
+_SCHEMA: Final[dict[str, object]] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "species": {"type": "string"}},
+    "required": ["reason", "species"],
+    "additionalProperties": False,
+}
+_NO_NAME = re.compile(r"\b(?:none|unknown|cannot|can't|unable)\b", re.IGNORECASE)
+_BETWEEN_NAMES = re.compile(r"\bor\b|/", re.IGNORECASE)
+_LEAD_IN = re.compile(
+    r"^(?:the |this |it )?(?:bird |photo |picture |image |species |answer )?"
+    r"(?:is|shows|looks like|:)?:? ?(?:an? |the )?",
+    re.IGNORECASE,
+)
+
+
+class Namer:
+    """Has a vision model name what it sees, shown neither candidates nor descriptions.
+
+    Source: VR-RAG, section 6.1, baselines, and the rows of tables 3 and 6 without retrieval: the model is asked for the
+        species' name. Differs: the paper gives neither its prompt nor how a name in a reply is brought to a species;
+        here any name that the checklist knows counts.
+    """
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        find: Callable[[str], str | None],
+        *,
+        max_tokens: int = 300,
+        prompts: Prompts | None = None,
+    ) -> None:
+        """Keep the model.
+
+        Args:
+            chat: a model that sees pictures.
+            find: a name, with words around it or not -> the taxon id of the species that it stands for.
+            max_tokens: of a reply.
+            prompts: `name_photo`, if not ours.
+        """
+        if max_tokens < 1:
+            raise UsageError(f"expected max_tokens >= 1, got {max_tokens}")
+        self._chat, self._find, self._max_tokens = chat, find, max_tokens
+        self._prompts = prompts or Prompts("recognize", PLACEHOLDERS)
+        self.counts = ReadCounts()
+
+    async def read(self, picture: bytes) -> Reading:
+        """Return the species that the model named, None where it named none; agreement 0 where no species was read.
+
+        Args:
+            picture: a JPEG or PNG file.
+
+        Raises:
+            FieldmarkError: whatever the model raises.
+        """
+        request = ChatRequest(
+            messages=(ChatMessage(role="user", text=self._prompts.fill("name_photo", none=NONE), images=(picture,)),),
+            json_schema=_SCHEMA,
+            max_tokens=self._max_tokens,
+        )
+        reply = await self._chat.reply(request)
+        found, how, reason = read_name(reply, self._find)
+        self.counts.add(reply, how)
+        is_read = how in ("json", "text", "none")
+        return Reading(choice=found, agreement=float(is_read), reason=reason, answered=int(is_read))
+
+
+def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str | None, HowNamed, str]:
+    """Return the species that a reply names, the rule that read it, and the reason given.
+
+    The rules: the key `species` of a JSON object; else the whole reply, or its last line, as a name with at most a few
+    words before it; words for not knowing. A name that stands for no one species is `no species`.
+    """
+    parsed = json_object(reply.text)
+    if parsed is not None and "species" in parsed:
+        name, reason = str(parsed["species"]).strip(), str(parsed.get("reason", "")).strip()
+        if name.lower().rstrip(".") in ("", NONE):
+            return None, "none" if name else "unread", reason
+        found = _one_of(name, find)
+        if found is None and _NO_NAME.search(name):
+            return None, "none", reason
+        if found is None:
+            return None, "no species", f"it named {name!r}, which is no species. {reason}".strip()
+        return found, "json", reason
+    text = reply.text.strip()
+    lines = [line.strip(" *_.\"'") for line in text.splitlines() if line.strip()]
+    for line in dict.fromkeys([*lines[-1:], *lines[:1]]):
+        found = _one_of(line, find) or _one_of(_LEAD_IN.sub("", line), find)
+        if found is not None:
+            return found, "text", text
+    if _NO_NAME.search(text):
+        return None, "none", text
+    return None, "no species" if lines else "unread", text
+
+
+def _one_of(name: str, find: Callable[[str], str | None]) -> str | None:
+    """Return the species that a name stands for; None for two of them, since "this or that" names no one species."""
+    parts = {find(part) for part in _BETWEEN_NAMES.split(name) if part.strip()} - {None}
+    return None if len(parts) > 1 else find(name)

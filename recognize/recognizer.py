@@ -1,0 +1,332 @@
+"""Names the species in a stream of photos."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from PIL.Image import Image
+
+from data.contracts import Encoders, KnowledgeStore
+from data.errors import MissingKnowledgeBase, UsageError
+from data.records import Answer, Candidate, Identification
+from recognize.candidates import CandidateMaker
+from recognize.confidence.answers import ABSENT_SHARE, MIN_CONFIDENCE, answer_of
+from recognize.confidence.calibration import N_JUDGED, Calibration, Chances, Parameters, chances_of, find_evidence
+from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
+from recognize.encoded import encode_pictures
+from recognize.photos import Decoded, ImageSource, decode_in_batches
+from recognize.progress import OnPhoto, reported
+from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
+from recognize.scoring.knowledge import read_knowledge
+from recognize.scoring.presets import STARTS_FROM_TEXTS, Settings, find_preset
+from recognize.scoring.stages import AnchorPooling, Queries, Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhotoRanking:
+    """All species that a preset ranked for a photo, best first; with `error` none."""
+
+    image: str
+    taxon_ids: tuple[str, ...] = ()
+    chunk_taxon_ids: tuple[str, ...] = ()
+    """vr-rag-v1 and text-only: the species of the ranked chunks, with repeats."""
+    n_without_anchors: int = 0
+    """How many species of the pool have no anchors, so that none could speak for them."""
+    error: str | None = None
+
+
+class Recognizer:
+    """Names the species in photos by what a knowledge base holds of them.
+
+    Example:
+        >>> from PIL import Image, ImageDraw
+        >>> from data.memory import MemoryStore, Sketch
+        >>> from recognize import load_encoders
+        >>> def draw(colour):
+        ...     picture = Image.new("RGB", (96, 96), "white")
+        ...     ImageDraw.Draw(picture).ellipse((24, 30, 72, 70), fill=colour)
+        ...     return picture
+        >>> encoders = load_encoders("starter")
+        >>> store = MemoryStore(
+        ...     {
+        ...         "Cardinalis cardinalis": Sketch(texts=["Plumage bright red."], pictures=[draw("crimson")]),
+        ...         "Cyanocitta cristata": Sketch(texts=["Plumage blue."], pictures=[draw("royalblue")]),
+        ...     },
+        ...     encoders,
+        ... )
+        >>> row = next(Recognizer(store, encoders).identify([draw("firebrick")]))
+        >>> row.answer.name, [candidate.taxon_id for candidate in row.candidates]
+        ('Cardinalis cardinalis', ['cardinalis-cardinalis', 'cyanocitta-cristata'])
+    """
+
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        encoders: Encoders,
+        *,
+        preset: str = "default",
+        k: int = 5,
+        m: int | None = None,
+        anchor_pooling: AnchorPooling | None = None,
+        weights: FusionWeights | None = None,
+        calibration: Calibration | None = None,
+        min_confidence: float = MIN_CONFIDENCE,
+        absent_share: float = ABSENT_SHARE,
+        species_list: SpeciesList | None = None,
+        n_chunks: int | None = None,
+        batch_size: int = 32,
+        n_decoders: int = 2,
+    ) -> None:
+        """Read the vectors of the store.
+
+        Args:
+            store: what is known.
+            encoders: those that the store was built with.
+            preset: how photos are scored, one of `recognize.PRESETS`.
+            k: how many candidates a photo gets.
+            m: the size of the preset's pool, if not its own.
+            anchor_pooling: `mean` or `max` over a species' anchors (`default` also `centre`), if not the preset's own.
+            weights: of the default preset, if not those of the profile.
+            calibration: what makes confidences; one that was not made for this store, these encoders and this preset
+                as it is set here is not used, and `calibration_id` is None then.
+            min_confidence: an answer less sure than this rolls up to genus, then family, then none; it changes nothing
+                without a calibration that is used.
+            absent_share: the share of photos whose bird is not in the store, as far as one can tell beforehand;
+                likewise.
+            species_list: species to be expected, which get a boost; rows then say what the answer is without it.
+            n_chunks: where the preset ranks chunks, the candidates are the species of so many best chunks, instead of
+                `k` species: those that the reader of VR-RAG is shown (section 5.3).
+            batch_size: how many photos are encoded at once.
+            n_decoders: how many threads decode pictures meanwhile.
+
+        Raises:
+            SpaceMismatch: if the store was built with other encoders.
+            MissingKnowledgeBase: if the store holds no species, or nothing that the preset could rank.
+            ConfigError: if there is no such preset, or no weights of `default` for the encoders' profile.
+            UsageError: if a setting does not belong to the preset, or is out of range; if no species of the list is in
+                the store.
+        """
+        if k < 1 or batch_size < 1 or n_decoders < 1 or (n_chunks is not None and n_chunks < 1):
+            given = (k, n_chunks, batch_size, n_decoders)
+            raise UsageError(f"expected k, n_chunks, batch_size and n_decoders of at least 1, got {given}")
+        if not 0 <= min_confidence <= 1 or not 0 < absent_share < 1:
+            raise UsageError(
+                f"expected a confidence in [0, 1] and a share of absent birds above 0 and below 1, "
+                f"got {min_confidence} and {absent_share}"
+            )
+        self.preset = preset
+        self.k = k
+        self.n_chunks = n_chunks
+        self.min_confidence = min_confidence
+        self.absent_share = absent_share
+        self._settings = Settings(
+            m=m,
+            anchor_pooling=anchor_pooling,
+            weights=weights,
+            n_shown=max(k, n_chunks or 0),
+            profile=encoders.profile,
+        )
+        self._score = find_preset(preset, self._settings)
+        self._store = store
+        self._encoders = encoders
+        self._knowledge = read_knowledge(store, encoders)
+        self._maker = CandidateMaker(store, self._knowledge)
+        self._parameters: Parameters | None = None
+        self.calibration_id: str | None = None
+        self.misfit = ""
+        """Why the calibration given is not used, as a clause on it; nothing where it is."""
+        if calibration is not None and (m, anchor_pooling, weights) == (None, None, None):
+            self._take(calibration)
+        elif calibration is not None:
+            self.misfit = "was made with other settings"
+        self.species_list = species_list
+        self.prior = self._prior(species_list)
+        """What the species list does to scores, if there is one."""
+        self._list_id = species_list.id if species_list is not None else None
+        self._batch_size = batch_size
+        self._n_decoders = n_decoders
+        if not store.taxon_ids:
+            raise MissingKnowledgeBase(store.path, why="the knowledge base holds no species")
+        n_texts, n_anchors = len(self._knowledge.chunk_owners), len(self._knowledge.anchors.owners)
+        if not (n_texts or n_anchors):
+            raise MissingKnowledgeBase(store.path, why="the knowledge base holds neither texts nor anchors")
+        if preset in STARTS_FROM_TEXTS and not n_texts:
+            raise UsageError(
+                f"the preset {preset} starts from texts, and {store.path} holds none", hint="--preset default"
+            )
+        if preset == "anchors-only" and not n_anchors:
+            raise UsageError(f"the preset {preset} needs anchors, and {store.path} holds none", hint="--preset default")
+
+    def identify(self, images: Iterable[ImageSource], *, on_photo: OnPhoto | None = None) -> Iterator[Identification]:
+        """Yield a row for each photo, in the order given; one that cannot be read is a row with an error.
+
+        Photos are read as they are needed, a few batches ahead, so the stream may be endless. Without a calibration
+        that fits, confidences are null, and the answer is the first species however little speaks for it.
+
+        Args:
+            images: paths, bytes of picture files, PIL pictures, or `data.images.decode.Photo`s.
+            on_photo: is told after each row how many of them are done, and in vain; of how many, if `images` has a
+                length.
+        """
+        rows = self._identified(images)
+        if on_photo is None:
+            return rows
+        return reported(rows, len(images) if isinstance(images, Sized) else None, on_photo)
+
+    def _identified(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
+        for batch, rankings, queries, seconds in self._ranked(images):
+            dates = [decoded.photo.date for decoded in batch if decoded.photo is not None]
+            shown = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
+            counts = [self._n_candidates(ranking) for ranking in rankings]
+            needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
+            self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
+            at = 0
+            for decoded in batch:
+                if decoded.photo is None:
+                    yield self._error_row(decoded)
+                    continue
+                candidates = self._maker.candidates(shown[at], queries.visual[at], n=counts[at])
+                answer, without = self._answers(rankings[at], shown[at], dates[at])
+                yield self._row(decoded, answer, without, candidates, seconds)
+                at += 1
+
+    def rank(self, images: Iterable[ImageSource]) -> Iterator[PhotoRanking]:
+        """Yield for each photo all species that the preset ranked, in the order given: what evaluation needs."""
+        ids = self._store.taxon_ids
+        for batch, rankings, _, _ in self._ranked(images):
+            ranked = iter(rankings)
+            for decoded in batch:
+                if decoded.photo is None:
+                    yield PhotoRanking(image=decoded.name, error=decoded.error)
+                    continue
+                ranking = self._with_list(next(ranked), decoded.photo.date)
+                yield PhotoRanking(
+                    image=decoded.name,
+                    taxon_ids=tuple(ids[i] for i in ranking.species),
+                    chunk_taxon_ids=tuple(ids[i] for i in self._knowledge.chunk_owners[ranking.chunks]),
+                    n_without_anchors=ranking.n_without_anchors,
+                )
+
+    def _ranked(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
+        """Yield batches with a ranking for each readable photo, and the seconds that a photo took after decoding."""
+        for batch, queries, seconds in self._encoded(images):
+            start = time.perf_counter()
+            rankings = self._score(self._knowledge, queries, self._settings) if len(queries) else []
+            seconds += time.perf_counter() - start
+            yield batch, rankings, queries, seconds / max(1, len(queries))
+
+    def _encoded(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], Queries, float]]:
+        """Yield batches with their vectors and the seconds that these took; the next two are encoded meanwhile."""
+        batches = decode_in_batches(images, batch_size=self._batch_size, n_threads=self._n_decoders)
+        waiting: deque[tuple[list[Decoded], Future[tuple[Queries, float]]]] = deque()
+        # Two at a time: at the end of a batch there are fewer pictures left than cores.
+        with ThreadPoolExecutor(2, thread_name_prefix="encode") as pool:
+            for batch, _ in batches:
+                pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
+                waiting.append((batch, pool.submit(self._encode, pictures)))
+                if len(waiting) > 2:
+                    done, coming = waiting.popleft()
+                    yield done, *coming.result()
+            while waiting:
+                done, coming = waiting.popleft()
+                yield done, *coming.result()
+
+    def _encode(self, pictures: Sequence[Image]) -> tuple[Queries, float]:
+        """Return the vectors of some pictures, and the seconds that they took."""
+        start = time.perf_counter()
+        queries = encode_pictures(self._encoders, pictures)
+        return queries, time.perf_counter() - start
+
+    def _n_candidates(self, ranking: Ranking) -> int:
+        if self.n_chunks is None or not len(ranking.chunks):
+            return self.k
+        return len(set(self._knowledge.chunk_owners[ranking.chunks[: self.n_chunks]].tolist()))
+
+    def _take(self, calibration: Calibration) -> None:
+        """Use a calibration if it was made for what is asked here."""
+        mode = anchor_mode(self._knowledge)
+        weights = WEIGHTS.get(self._encoders.profile, {}).get(mode)
+        self.misfit = calibration.misfit(
+            profile=self._encoders.profile, preset=self.preset, spaces=self._encoders.spaces,
+            taxon_ids=self._store.taxon_ids, mode=mode, weights=weights,
+        )  # fmt: skip
+        if not self.misfit:
+            self.calibration_id = calibration.id
+            self._parameters = calibration.parameters[mode]
+            self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, N_JUDGED))
+
+    def _prior(self, species_list: SpeciesList | None) -> ListPrior | None:
+        if species_list is None:
+            return None
+        # The list may bring up any species of the pool, and all that is shown is exact.
+        self._settings = replace(self._settings, n_shown=max(1, len(self._store.taxon_ids)))
+        temperature, is_fitted = temperature_of(self._encoders.profile, self.preset, anchor_mode(self._knowledge))
+        if self._parameters is not None:
+            temperature = self._parameters.temperature
+        return ListPrior(species_list, self._store.taxon_ids, temperature=temperature, is_fitted=is_fitted)
+
+    def _with_list(self, ranking: Ranking, date: str | None) -> Ranking:
+        return ranking if self.prior is None else self.prior.apply(ranking, date)
+
+    def _answers(self, plain: Ranking, listed: Ranking, date: str | None) -> tuple[Answer, Answer | None]:
+        """Return the answer, and what it is without the species list, where there is one."""
+        chances = self._chances(plain)
+        without = self._answer(plain, chances)
+        if self.prior is None:
+            return without, None
+        if chances is not None:
+            lineages = self._maker.lineages(judged(plain, listed))
+            chances = self.prior.chances(plain, listed, chances, lineages, date)
+        return self._answer(listed, chances), without
+
+    def _chances(self, ranking: Ranking) -> Chances | None:
+        """Return what the calibration says of the first species; None without one."""
+        if not len(ranking.species) or self._parameters is None:
+            return None
+        evidence = find_evidence(
+            ranking, self._knowledge.known, self._maker.lineages, temperature=self._parameters.temperature
+        )
+        return chances_of(evidence, self._parameters, absent_share=self.absent_share)
+
+    def _answer(self, ranking: Ranking, chances: Chances | None) -> Answer:
+        first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None
+        lineage = first.lineage if first is not None else {}
+        return answer_of(first, chances, lineage, min_confidence=self.min_confidence)
+
+    def _row(
+        self,
+        decoded: Decoded,
+        answer: Answer,
+        without_list: Answer | None,
+        candidates: tuple[Candidate, ...],
+        seconds: float,
+    ) -> Identification:
+        photo = decoded.photo
+        return Identification(
+            image=decoded.name,
+            answer=answer,
+            candidates=candidates,
+            place=photo.place if photo else None,
+            date=photo.date if photo else None,
+            preset=self.preset,
+            kb=str(self._store.path),
+            calibration=self.calibration_id,
+            seconds=round(decoded.seconds + seconds, 4),
+            species_list=self._list_id,
+            answer_without_list=without_list,
+        )
+
+    def _error_row(self, decoded: Decoded) -> Identification:
+        return Identification(
+            image=decoded.name,
+            status="error",
+            error=decoded.error,
+            preset=self.preset,
+            kb=str(self._store.path),
+            seconds=round(decoded.seconds, 4),
+            species_list=self._list_id,
+        )

@@ -1,0 +1,1 @@
+"""Scoring of photos against a knowledge base: presets, retrieval, fusion."""

@@ -1,0 +1,268 @@
+"""The two stages that all presets are made of: the text score of chunks and the anchor score of species."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.arrays import FloatArray, IntArray
+from recognize.scoring.exact import Settled
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.pairs import Pairs, Scores, dot_pairs, dot_spaces, rough_products
+from recognize.scoring.products import Product, n_threads, score_blocks
+
+AnchorPooling = Literal["mean", "max", "centre"]
+"""A species' score: the mean or the best of its anchors' cosines, or the cosine to its anchors' mean direction."""
+N_SHOWN: Final = 10  # species of a photo whose score is given for every stage
+
+_RANKED: Final = 128  # photos ranked at once: with fewer, threads wait for each other's Python
+_SHORTEST: Final = 1e-9  # a mean anchor shorter than this is rounding: opposite anchors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queries:
+    """The vectors of n photos: for each text-image encoder `(n, dim)`, and `(n, dim)` in the visual space."""
+
+    text_image: tuple[FloatArray, ...]
+    visual: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.visual)
+
+    def __getitem__(self, photos: slice) -> Queries:
+        if photos == slice(0, len(self)):
+            return self
+        return Queries(text_image=tuple(query[photos] for query in self.text_image), visual=self.visual[photos])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The species found for a photo, best first, each once; species that took no part are absent."""
+
+    species: IntArray
+    """Positions in `KnowledgeStore.taxon_ids`."""
+    scores: Scores
+    """The final score of each, descending; exact for those shown, to float32 precision for the others."""
+    stages: dict[str, Scores] = field(default_factory=dict)
+    """Stage -> exact scores of the first `n_shown` species; NaN where the stage has nothing to go by. The stages are
+    `text`, `visual`, each encoder by name, and what else the preset's docstring names."""
+    chunks: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    """vr-rag-v1 and text-only rank chunks: their rows, best first."""
+    n_without_anchors: int = 0
+    """How many species of the pool have no anchors."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextStage:
+    """The text score of chunks for some photos: the mean over encoders of the raw cosine, exactly."""
+
+    matrices: tuple[FloatArray, ...]
+    """`(n_rows, dim)` for each encoder, or one in which the encoders' columns lie side by side."""
+    queries: tuple[FloatArray, ...]
+    """`(n_photos, dim)` for each encoder."""
+    columns: tuple[slice, ...] = ()
+    """Of one matrix for all, which are each encoder's."""
+
+    def by_encoder(self, rows: Pairs) -> Scores:
+        """Return the cosines of some rows, `(n_encoders, n)`."""
+        return dot_spaces(self.matrices, self.queries, rows, self.columns)
+
+    def mean(self, rows: Pairs) -> Scores:
+        """Return the mean over encoders for some rows."""
+        return mean_of(self.by_encoder(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorStage:
+    """The anchor score of species for some photos, pooled over a photo's cosines to a species' anchors."""
+
+    knowledge: Knowledge
+    queries: FloatArray
+    """`(n_photos, dim)`."""
+    pooling: AnchorPooling
+    limit: int | None = None
+    """Only the first so many anchors of a species count."""
+
+    def counts(self, species: IntArray) -> IntArray:
+        """Return how many anchors of each species count."""
+        counts = self.knowledge.anchor_counts[species]
+        return counts if self.limit is None else np.minimum(counts, self.limit)
+
+    def roughly(self, species: Pairs) -> Scores:
+        """Return the score of each species to float32 precision, NaN without anchors."""
+        if self.pooling == "max":
+            return self.pooled(species, lambda rows: rough_products(self.knowledge.anchors.vectors, self.queries, rows))
+        # The mean of the cosines is the cosine to the mean, which is a third of the reading.
+        means = self.knowledge.mean_anchors(self.limit)
+        scores = rough_products(means, self.queries, species).astype(np.float64)
+        scores[self.counts(species.items) == 0] = np.nan
+        return scores if self.pooling == "mean" else scores / self._lengths(species.items)
+
+    def of_product(self, species: Pairs, product: FloatArray) -> Scores:
+        """Return the score of each species from the product of the photos with all anchors, NaN without anchors."""
+        scores = self.pooled(species, lambda rows: product[rows.photos, rows.items])
+        if self.pooling == "centre":
+            stretched = np.flatnonzero(self._lengths(species.items) * self.stretch < 1)
+            if len(stretched):
+                scores[stretched] = self.exactly(species[stretched])
+        return scores
+
+    @property
+    def stretch(self) -> float:
+        """How much larger than that of a cosine the error of a score from a product can be."""
+        return 2.0 if self.pooling == "centre" else 1.0
+
+    def exactly(self, species: Pairs) -> Scores:
+        """Return the score of each species, NaN without anchors."""
+        return self.pooled(species, self.cosines)
+
+    def cosines(self, rows: Pairs) -> Scores:
+        """Return the exact cosines of some anchors."""
+        return dot_pairs(self.knowledge.anchors.vectors, self.queries, rows)
+
+    def pooled(self, species: Pairs, cosines_of: Callable[[Pairs], NDArray[np.floating]]) -> Scores:
+        """Return the score of each species from the cosines of anchor rows, NaN without anchors."""
+        counts = self.counts(species.items)
+        n_with = np.count_nonzero(counts)
+        if n_with < len(counts):
+            pooled = np.full(len(counts), np.nan)
+            if n_with:
+                has = counts > 0
+                pooled[has] = self._pooled(species[has], counts[has], cosines_of)
+            return pooled
+        return self._pooled(species, counts, cosines_of)
+
+    def _pooled(self, species: Pairs, counts: IntArray, cosines_of: Callable[[Pairs], NDArray[np.floating]]) -> Scores:
+        """Return the same for species that all have anchors."""
+        rows, firsts = rows_of(self.knowledge.anchor_starts, species, counts)
+        cosines = cosines_of(rows)
+        if self.pooling == "max":
+            return np.maximum.reduceat(cosines, firsts).astype(np.float64, copy=False)
+        pooled: Scores = np.add.reduceat(cosines, firsts) / counts
+        return pooled / self._lengths(species.items) if self.pooling == "centre" else pooled
+
+    def _lengths(self, species: IntArray) -> Scores:
+        """Return the lengths of the mean anchors, 1 for species without."""
+        lengths = self.knowledge.anchor_lengths[species]
+        return np.where(lengths > _SHORTEST, lengths, 1.0)
+
+
+def rows_of(starts: IntArray, species: Pairs, counts: IntArray) -> tuple[Pairs, IntArray]:
+    """Return the first `counts` rows of each species of a table, one after the other, and where each species begins.
+
+    Args:
+        starts: where the rows of each species start in the table.
+        species: each with at least one row.
+        counts: one for each.
+    """
+    firsts = counts.cumsum() - counts
+    rows = (starts[species.items] - firsts).repeat(counts)
+    rows += np.arange(len(rows))
+    return Pairs(species.photos.repeat(counts), rows), firsts
+
+
+def mean_of(by_encoder: Scores) -> Scores:
+    """Return the mean over encoders of `(n_encoders, n)`."""
+    mean: Scores = np.add.reduce(by_encoder) / len(by_encoder)
+    return mean
+
+
+def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
+    """Raise `ValueError` unless `given` is one of `choices`."""
+    if given not in choices:
+        raise ValueError(f"expected {name} to be one of {', '.join(choices)}, got {given!r}")
+
+
+def rank_photos(
+    n_photos: int, products: list[Product], rank: Callable[[slice, list[FloatArray]], list[Ranking]]
+) -> list[Ranking]:
+    """Return `rank(some photos, scores)` for all photos; `scores` holds an array with a row a photo for each product.
+
+    The scores are those of `score_blocks`, good to `DOUBT` / 2. Where there are many photos several threads rank.
+    """
+    rankings: list[Ranking] = []
+    if n_photos <= _RANKED:
+        for photos, blocks in score_blocks(n_photos, products):
+            rankings += rank(photos, blocks)
+        return rankings
+
+    with ThreadPoolExecutor(n_threads()) as pool:
+        for photos, blocks in score_blocks(n_photos, products):
+
+            def rank_part(first: int, photos: slice = photos, blocks: list[FloatArray] = blocks) -> list[Ranking]:
+                part = slice(first, min(first + _RANKED, photos.stop))
+                at = slice(part.start - photos.start, part.stop - photos.start)
+                return rank(part, [block[at] for block in blocks])
+
+            for ranked in pool.map(rank_part, range(photos.start, photos.stop, _RANKED)):
+                rankings += ranked
+    return rankings
+
+
+def text_product(knowledge: Knowledge, queries: Queries) -> Product:
+    """Return what scores all chunks."""
+    return Product(queries.text_image, tuple(table.vectors for table in knowledge.chunks))
+
+
+def anchor_product(knowledge: Knowledge, queries: Queries) -> Product:
+    """Return what scores all anchors."""
+    return Product((queries.visual,), (knowledge.anchors.vectors,))
+
+
+def text_stage(knowledge: Knowledge, queries: Queries) -> TextStage:
+    """Return the text stage of some photos."""
+    matrices = tuple(table.vectors for table in knowledge.chunks)
+    return TextStage(matrices, queries.text_image)
+
+
+def named_encoders(knowledge: Knowledge, by_encoder: Scores) -> dict[str, Scores]:
+    """Return the scores of each encoder under its name."""
+    return dict(zip(knowledge.names, by_encoder, strict=True))
+
+
+def rankings(
+    settled: Settled,
+    species: Pairs,
+    *,
+    n_photos: int,
+    n_shown: int,
+    chunks: Pairs | None = None,
+    n_without: IntArray | None = None,
+) -> list[Ranking]:
+    """Return the ranking of each photo.
+
+    Args:
+        settled: the order, whose heads are the species.
+        species: photo by photo, best first.
+        n_photos: how many.
+        n_shown: how many species of each have their stages given.
+        chunks: the ranked chunks, where chunks are what is ranked.
+        n_without: for each photo, how many species of its pool have no anchors.
+    """
+    scores = settled.scores[settled.heads]
+    rows = Pairs(_NONE, _NONE) if chunks is None else chunks
+    of_chunks = list(pairwise(rows.starts(n_photos).tolist()))
+    without = [0] * n_photos if n_without is None else n_without.tolist()
+    found, first_shown = [], 0
+    for photo, (start, end) in enumerate(pairwise(species.starts(n_photos).tolist())):
+        shown = slice(first_shown, first_shown + min(end - start, n_shown))
+        first_shown = shown.stop
+        found.append(
+            Ranking(
+                species=species.items[start:end],
+                scores=scores[start:end],
+                stages={stage: values[shown] for stage, values in settled.stages.items()},
+                chunks=rows.items[slice(*of_chunks[photo])],
+                n_without_anchors=without[photo],
+            )
+        )
+    return found
+
+
+_NONE: Final = np.empty(0, dtype=np.intp)

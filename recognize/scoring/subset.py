@@ -1,0 +1,107 @@
+"""The same knowledge base with less or other things in it: fewer species or encoders, names, other anchors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from data.arrays import FloatArray, IntArray
+from data.contracts import Encoders, VectorTable
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.stages import Queries
+
+NAME_PROMPT = "a photo of {name}"
+"""Source: VR-RAG, section 1, which quotes the prompt with an article; the article does not fit all names."""
+
+
+def with_species(knowledge: Knowledge, species: IntArray) -> Knowledge:
+    """Return the knowledge of these species alone; positions stay what they are, the others take no part."""
+    is_kept = np.zeros(knowledge.n_species, dtype=np.bool_)
+    is_kept[species] = True
+
+    def narrow(table: VectorTable) -> VectorTable:
+        rows = np.flatnonzero(is_kept[table.owners])
+        return VectorTable(
+            ids=tuple(table.ids[row] for row in rows), owners=table.owners[rows], vectors=table.vectors[rows]
+        )
+
+    trained = np.flatnonzero(is_kept[knowledge.known])
+    return replace(
+        knowledge,
+        chunks=tuple(map(narrow, knowledge.chunks)),
+        anchors=narrow(knowledge.anchors),
+        images=tuple(map(narrow, knowledge.images)),
+        known=knowledge.known[trained],
+        prototypes=knowledge.prototypes[trained],
+    )
+
+
+def with_encoders(knowledge: Knowledge, kept: Sequence[int]) -> Knowledge:
+    """Return the knowledge in the spaces of some of the text-image encoders."""
+    return replace(
+        knowledge,
+        names=tuple(knowledge.names[i] for i in kept),
+        chunks=tuple(knowledge.chunks[i] for i in kept),
+        images=tuple(knowledge.images[i] for i in kept),
+    )
+
+
+def queries_of_encoders(queries: Queries, kept: Sequence[int]) -> Queries:
+    """Return the photos in the spaces of some of the text-image encoders."""
+    return Queries(text_image=tuple(queries.text_image[i] for i in kept), visual=queries.visual)
+
+
+def with_names(knowledge: Knowledge, names: Sequence[str], encoders: Encoders) -> Knowledge:
+    """Return the knowledge with one text a species, `a photo of NAME`, in place of what is said of its looks.
+
+    Args:
+        knowledge: its anchors stay.
+        names: of all species, in order.
+        encoders: those of the knowledge base.
+
+    Source: VR-RAG, section C of the supplement.
+    """
+    texts = [NAME_PROMPT.format(name=name) for name in names]
+    owners = np.arange(len(names), dtype=np.intp)
+    ids = tuple(map(str, owners))
+    return replace(
+        knowledge,
+        chunks=tuple(
+            VectorTable(ids=ids, owners=owners, vectors=encoder.encode_texts(texts)) for encoder in encoders.text_image
+        ),
+    )
+
+
+def with_anchors(knowledge: Knowledge, replaced: IntArray, owners: IntArray, photos: Queries) -> Knowledge:
+    """Return the knowledge with photos as the anchors of some species, whatever anchors these had.
+
+    Args:
+        knowledge: the anchors of all other species stay.
+        replaced: the species whose anchors go, whether a photo takes their place or not.
+        owners: the species of each photo, in any order.
+        photos: their vectors in the spaces of the knowledge.
+    """
+    is_replaced = np.zeros(knowledge.n_species, dtype=np.bool_)
+    is_replaced[replaced] = True
+    new_ids = tuple(f"photo {number}" for number in range(len(owners)))
+
+    def merged(table: VectorTable, vectors: FloatArray) -> VectorTable:
+        kept = np.flatnonzero(~is_replaced[table.owners])
+        ids = (*(table.ids[row] for row in kept), *new_ids)
+        all_owners = np.concatenate([table.owners[kept], owners])
+        order = np.argsort(all_owners, kind="stable")
+        return VectorTable(
+            ids=tuple(ids[row] for row in order),
+            owners=all_owners[order],
+            vectors=np.concatenate([table.vectors[kept], vectors])[order],
+        )
+
+    return replace(
+        knowledge,
+        anchors=merged(knowledge.anchors, photos.visual),
+        images=tuple(
+            merged(table, vectors) for table, vectors in zip(knowledge.images, photos.text_image, strict=True)
+        ),
+    )

@@ -1,0 +1,220 @@
+"""VR-RAG as pure functions on arrays: the paper's pipeline, its authors' later one, and each stage alone."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.arrays import FloatArray, IntArray
+from recognize.scoring.exact import DOUBT, Stages, find_pools, or_zero, settle
+from recognize.scoring.knowledge import Knowledge, check_queries
+from recognize.scoring.pairs import Pairs, Scores, dot_pairs, rough_products
+from recognize.scoring.products import Product
+from recognize.scoring.stages import (
+    N_SHOWN,
+    AnchorPooling,
+    AnchorStage,
+    Queries,
+    Ranking,
+    TextStage,
+    anchor_product,
+    check_choice,
+    mean_of,
+    named_encoders,
+    rank_photos,
+    rankings,
+    text_product,
+    text_stage,
+)
+
+
+def vr_rag_v1(
+    knowledge: Knowledge,
+    queries: Queries,
+    *,
+    m: int = 30,
+    anchor_pooling: AnchorPooling = "mean",
+    max_anchors: int = 3,
+    n_shown: int = N_SHOWN,
+) -> list[Ranking]:
+    """Return for each photo the species of the re-ranked summary chunks.
+
+    The score of a chunk, s_c, is the mean over encoders of the raw cosine; the `m` best chunks are the pool. s_i is the
+    mean (or the maximum) of the cosines of the photo to the first `max_anchors` anchors of the chunk's species, 0 for a
+    species without. Chunks are ranked by s = s_c + s_i; a species stands where its best chunk stands, with that chunk's
+    scores. Equal scores keep the order of rows. What goes to the reader is `reader_species`.
+
+    Source: VR-RAG, sections 5.1 (eq. 1), 5.2 (eq. 2), 5.3; m from section 6.1. The paper does not say how a species'
+        anchors are joined: `anchor_pooling` chooses. Nor what becomes of a species without anchors: s_i = 0 here, and
+        it is counted. The anchors are the first ones of the store, not a random sample.
+    """
+    check_choice("anchor_pooling", anchor_pooling, ("mean", "max"))
+    check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
+    owners = knowledge.chunk_owners
+
+    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
+        asked = queries[photos]
+        text = text_stage(knowledge, asked)
+        anchors = AnchorStage(knowledge, asked.visual, anchor_pooling, max_anchors)
+        pool = find_pools(scores[0], m, text.mean)
+        of_pool = Pairs(pool.photos, owners[pool.items])
+        is_new = of_pool.is_new()
+        species = of_pool[is_new]
+
+        def explain(at: IntArray) -> tuple[Scores, Stages]:
+            by_encoder, s_i = text.by_encoder(pool[at]), anchors.exactly(of_pool[at])
+            s_c = mean_of(by_encoder)
+            return s_c + or_zero(s_i), {"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)}
+
+        rough = scores[0][pool.photos, pool.items] + or_zero(anchors.roughly(species))[is_new.cumsum() - 1]
+        settled = settle(pool, rough, explain, n_shown=n_shown, heads_of=partial(_best_of_each, is_new))
+        return rankings(
+            settled,
+            of_pool[settled.order[settled.heads]],
+            n_photos=len(asked),
+            n_shown=n_shown,
+            chunks=pool[settled.order],
+            n_without=_count(species.photos[anchors.counts(species.items) == 0], len(asked)),
+        )
+
+    return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
+
+
+def reader_species(knowledge: Knowledge, ranking: Ranking, *, k: int = 10) -> IntArray:
+    """Return the species of the `k` best chunks of vr-rag-v1, each once: those whose summaries go to the reader.
+
+    Source: VR-RAG, section 5.3; k from section 6.1.
+    """
+    owners = knowledge.chunk_owners[ranking.chunks[:k]]
+    return owners[np.sort(np.unique(owners, return_index=True)[1])]
+
+
+def vr_rag_v2(
+    knowledge: Knowledge,
+    queries: Queries,
+    *,
+    m: int = 100,
+    text_weight: float = 0.7,
+    visual_weight: float = 0.3,
+    n_shown: int = N_SHOWN,
+) -> list[Ranking]:
+    """Return for each photo the species ranked by one blended vector a species and encoder, and one visual vector.
+
+    s_c is the mean over encoders of the product with (text + image) / 2, which is not made a unit vector again; the `m`
+    best species are the pool, ranked by 0.7 s_c + 0.3 s_i. A species' text is the mean of its chunks, its image and its
+    visual vector the mean of its anchors; what is missing is a zero vector. A species with neither takes no part.
+
+    Source: the code that the authors of VR-RAG published later (its constants: m = 100, weights 0.7 and 0.3, k = 5). It
+        reads prepared vectors, one a species; how several chunks or anchors become one is our choice.
+    """
+    check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
+    kept, blends, looks = knowledge.blended, knowledge.blends, knowledge.mean_anchors()
+    n_anchors = knowledge.anchor_counts
+
+    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
+        asked = queries[photos]
+        text = TextStage((blends,), asked.text_image, knowledge.blend_columns)
+        pool = find_pools(scores[0], m, text.mean)
+        species = Pairs(pool.photos, kept[pool.items])
+
+        def total(s_c: NDArray[np.floating], s_i: NDArray[np.floating]) -> Scores:
+            return text_weight * s_c.astype(np.float64) + visual_weight * s_i.astype(np.float64)
+
+        def explain(at: IntArray) -> tuple[Scores, Stages]:
+            by_encoder, s_i = text.by_encoder(pool[at]), dot_pairs(looks, asked.visual, species[at])
+            s_c = mean_of(by_encoder)
+            seen = np.where(n_anchors[species.items[at]] > 0, s_i, np.nan)
+            return total(s_c, s_i), {"text": s_c, "visual": seen, **named_encoders(knowledge, by_encoder)}
+
+        rough = total(scores[0][pool.photos, pool.items], rough_products(looks, asked.visual, species))
+        settled = settle(pool, rough, explain, n_shown=n_shown)
+        return rankings(
+            settled,
+            species[settled.order],
+            n_photos=len(asked),
+            n_shown=n_shown,
+            n_without=_count(species.photos[n_anchors[species.items] == 0], len(asked)),
+        )
+
+    return rank_photos(len(queries), [Product(queries.text_image, (blends,))], rank)
+
+
+def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: int = N_SHOWN) -> list[Ranking]:
+    """Return for each photo the species of the `m` best chunks, by text alone: the first stage of vr-rag-v1.
+
+    Source: VR-RAG, section 5.1 (eq. 1); the rows without re-ranker of its table 4.
+    """
+    check_queries(queries.text_image, knowledge.chunks)
+    owners = knowledge.chunk_owners
+
+    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
+        asked = queries[photos]
+        text = text_stage(knowledge, asked)
+        pool = find_pools(scores[0], m, text.mean)
+        of_pool = Pairs(pool.photos, owners[pool.items])
+
+        def explain(at: IntArray) -> tuple[Scores, Stages]:
+            by_encoder = text.by_encoder(pool[at])
+            s_c = mean_of(by_encoder)
+            return s_c, {"text": s_c, **named_encoders(knowledge, by_encoder)}
+
+        heads_of = partial(_best_of_each, of_pool.is_new())
+        settled = settle(pool, scores[0][pool.photos, pool.items], explain, n_shown=n_shown, heads_of=heads_of)
+        species = of_pool[settled.order[settled.heads]]
+        return rankings(settled, species, n_photos=len(asked), n_shown=n_shown, chunks=pool[settled.order])
+
+    return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
+
+
+def anchors_only(
+    knowledge: Knowledge,
+    queries: Queries,
+    *,
+    m: int = 100,
+    anchor_pooling: AnchorPooling = "max",
+    n_shown: int = N_SHOWN,
+) -> list[Ranking]:
+    """Return for each photo the species of the `m` best anchors, by their anchors alone."""
+    check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centre"))
+    check_queries((queries.visual,), (knowledge.anchors,))
+    owners = knowledge.anchors.owners
+
+    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
+        asked = queries[photos]
+        anchors = AnchorStage(knowledge, asked.visual, anchor_pooling)
+        pool = find_pools(scores[0], m, anchors.cosines)
+        of_pool = Pairs(pool.photos, owners[pool.items])
+        species = of_pool[of_pool.is_new()]
+
+        def explain(at: IntArray) -> tuple[Scores, Stages]:
+            s_i = anchors.exactly(species[at])
+            return s_i, {"visual": s_i}
+
+        rough, doubts = anchors.of_product(species, scores[0]), np.full(len(asked), DOUBT * anchors.stretch)
+        settled = settle(species, rough, explain, n_shown=n_shown, doubts=doubts)
+        return rankings(settled, species[settled.order], n_photos=len(asked), n_shown=n_shown)
+
+    return rank_photos(len(queries), [anchor_product(knowledge, queries)], rank)
+
+
+def _best_of_each(is_new: NDArray[np.bool_], order: IntArray) -> IntArray:
+    """Return the places of each species' best chunk, photo by photo, ascending.
+
+    Args:
+        is_new: which chunks are the first of their species, before they were ranked.
+        order: where the chunks stand that rank first, second, ...
+    """
+    if not len(order):
+        return np.empty(0, dtype=np.intp)
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    heads = np.minimum.reduceat(places, is_new.nonzero()[0])
+    heads.sort()
+    return heads
+
+
+def _count(photos: IntArray, n_photos: int) -> IntArray:
+    """Return how often each photo occurs."""
+    return np.bincount(photos, minlength=n_photos)

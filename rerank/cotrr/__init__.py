@@ -1,0 +1,1 @@
+"""CoTRR: query deconstruction, photo evaluation, listwise ranking."""

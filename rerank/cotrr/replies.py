@@ -1,0 +1,193 @@
+"""What CoTRR has a model write: schemas, worked example, and the records that its replies become. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Final
+
+from data.errors import MalformedAnswer
+from rerank.cotrr.listwise import json_in
+
+PARTS: Final = ("subject", "activity", "details", "environment", "ambiance")
+JUDGEMENTS: Final = ("excellent match", "good match", "partial match", "poor match", "no match")
+MAX_REASON: Final = 300  # characters of a reason that are kept: notes of all photos go into one prompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryParts:
+    """A query taken apart; a part that the query says nothing of is empty."""
+
+    subject: str = ""
+    activity: str = ""
+    details: str = ""
+    environment: str = ""
+    ambiance: str = ""
+
+    def given(self) -> dict[str, str]:
+        """Return the parts that the query says something of, in order."""
+        parts = {part.name: str(getattr(self, part.name)).strip() for part in fields(self)}
+        return {name: text for name, text in parts.items() if text}
+
+    def text(self) -> str:
+        """Return the parts as lines for a prompt; a part is one line whatever it holds."""
+        return "\n".join(f"- {name}: {' '.join(text.split())}" for name, text in self.given().items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """How well a photo fits, by part or as a whole, with reasons."""
+
+    judgements: Mapping[str, tuple[str, str]]
+    """Part (or `overall`) -> judgement, reason."""
+
+    def text(self) -> str:
+        """Return it in one line: what goes into the ranking, and into the evidence."""
+        return "; ".join(
+            f"{name}: {judgement}" + (f" ({reason})" if reason else "")
+            for name, (judgement, reason) in self.judgements.items()
+        )
+
+
+def parts_schema() -> dict[str, object]:
+    """Return the JSON schema of a query taken apart."""
+    return _object({name: {"type": "string"} for name in PARTS})
+
+
+def evaluation_schema(parts: Sequence[str]) -> dict[str, object]:
+    """Return the JSON schema of an evaluation by these parts and overall."""
+    judged = _object({"judgement": {"type": "string", "enum": list(JUDGEMENTS)}, "reason": {"type": "string"}})
+    return _object({name: judged for name in (*parts, "overall")})
+
+
+def ranking_schema() -> dict[str, object]:
+    """Return the JSON schema of a ranking with the reasons that led to it."""
+    return _object({"comparison": {"type": "string"}, "ranking": {"type": "array", "items": {"type": "integer"}}})
+
+
+def one_call_schema(*, deconstructs: bool, evaluates: bool) -> dict[str, object]:
+    """Return the JSON schema of the reply that does all in one call; what is written first is thought first."""
+    judged = _object(
+        {
+            "photo": {"type": "integer"},
+            "judgement": {"type": "string", "enum": list(JUDGEMENTS)},
+            "reason": {"type": "string"},
+        }
+    )
+    steps: dict[str, object] = {}
+    if deconstructs:
+        steps["query"] = parts_schema()
+    if evaluates:
+        steps["evaluations"] = {"type": "array", "items": judged}
+    return _object({**steps, "ranking": {"type": "array", "items": {"type": "integer"}}})
+
+
+def example(*, deconstructs: bool, evaluates: bool) -> str:
+    """Return the worked example of the one-call form, with the steps that are asked for."""
+    steps: dict[str, object] = {}
+    if deconstructs:
+        steps["query"] = {
+            "subject": "one heron",
+            "activity": "swallowing, the fish in its bill or throat",
+            "details": "a fish that can be seen",
+            "environment": "",
+            "ambiance": "dusk: low, warm or fading light",
+        }
+    if evaluates:
+        reasons = [
+            (1, "partial match", "A heron with a fish across its bill, in full daylight."),
+            (2, "no match", "A cormorant on a post; no fish."),
+            (3, "excellent match", "A heron with its bill up and a tail fin sticking out, against a red sky."),
+            (4, "poor match", "A heron standing still at dusk; its bill is empty."),
+        ]
+        steps["evaluations"] = [{"photo": n, "judgement": judged, "reason": why} for n, judged, why in reasons]
+    return json.dumps({**steps, "ranking": [3, 1]}, indent=1)
+
+
+def parse_parts(text: str) -> QueryParts:
+    """Return the parts in a reply.
+
+    Raises:
+        MalformedAnswer: if it is no JSON object with texts as parts, or every part is empty.
+    """
+    payload, _ = json_in(text)
+    return parts_of(payload)
+
+
+def parts_of(payload: Mapping[str, object]) -> QueryParts:
+    """Return the parts in parsed JSON; missing ones and null are empty, a list is its items.
+
+    Raises:
+        MalformedAnswer: if a part is something else, or every part is empty.
+    """
+    found = {}
+    for name in PARTS:
+        value = payload.get(name)
+        if isinstance(value, list):
+            value = ", ".join(str(item) for item in value)
+        if not isinstance(value, str | None):
+            raise MalformedAnswer(f"expected a text as {name}, got {value!r}")
+        found[name] = value or ""
+    parts = QueryParts(**found)
+    if not parts.given():
+        raise MalformedAnswer(f"expected at least one of {', '.join(PARTS)}, got {str(dict(payload))[:80]}")
+    return parts
+
+
+def parse_evaluation(text: str, parts: Sequence[str]) -> Evaluation:
+    """Return the evaluation in a reply: each of `parts`, and `overall`.
+
+    Raises:
+        MalformedAnswer: if a judgement is missing, or is none of `JUDGEMENTS`.
+    """
+    payload, _ = json_in(text)
+    found = {}
+    for name in (*parts, "overall"):
+        cell = payload.get(name)
+        if not isinstance(cell, Mapping):
+            raise MalformedAnswer(f"expected a judgement and a reason for {name}, got {cell!r}")
+        found[name] = (_judgement(cell.get("judgement"), name), _reason(cell.get("reason")))
+    return Evaluation(judgements=found)
+
+
+def evaluations_in(payload: Mapping[str, object], n: int) -> dict[int, Evaluation]:
+    """Return photo (from 0) -> evaluation of a one-call reply; entries that cannot be read are left out."""
+    entries = payload.get("evaluations")
+    found: dict[int, Evaluation] = {}
+    for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entry, Mapping):
+            continue
+        number = entry.get("photo")
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= n or number - 1 in found:
+            continue
+        try:
+            judgement = _judgement(entry.get("judgement"), f"photo {number}")
+        except MalformedAnswer:
+            continue
+        found[number - 1] = Evaluation(judgements={"overall": (judgement, _reason(entry.get("reason")))})
+    return found
+
+
+def _judgement(value: object, name: str) -> str:
+    word = " ".join(str(value).lower().split())
+    # "excellent" alone is as clear.
+    found = next((known for known in JUDGEMENTS if word in (known, known.removesuffix(" match"))), None)
+    if found is None:
+        raise MalformedAnswer(f"expected one of {', '.join(JUDGEMENTS)} for {name}, got {value!r}")
+    return found
+
+
+def _reason(value: object) -> str:
+    """Return a reason as one line that cannot end the block of notes that it will stand in."""
+    line = " ".join(str(value or "").split()).replace("<", "‹").replace(">", "›")
+    return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
+
+
+def _object(properties: Mapping[str, object]) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,109 @@
+"""What CoTRR asks a model, as requests: the prompts filled, with schemas, photos and room for the reply. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from data.records import ChatMessage, ChatRequest
+from rerank.cotrr import replies
+from rerank.cotrr.replies import Evaluation, QueryParts
+from rerank.cotrr.settings import CotrrSettings
+from rerank.prompting import Prompts
+
+TOKENS: Final = 1_500  # of a reply at most, without its lists; a limit of cost reckons with all of them
+TOKENS_A_PLACE: Final = 10
+TOKENS_A_NOTE: Final = 120
+
+
+class CotrrRequests:
+    """Makes the requests of one method's settings.
+
+    Args:
+        settings: which stages there are, and how photos are shown.
+        prompts: the prompts `cotrr_*`.
+    """
+
+    def __init__(self, settings: CotrrSettings, prompts: Prompts) -> None:
+        self._settings = settings
+        self._prompts = prompts
+
+    def deconstruction(self, query: str) -> ChatRequest:
+        """Return the request that has a query taken apart."""
+        return _text_alone(self._prompts.fill("cotrr_deconstruct", query=query), replies.parts_schema())
+
+    def evaluation(self, query: str, parts: QueryParts | None, jpeg: bytes) -> ChatRequest:
+        """Return the request that has one photo judged, by the parts of the query and as a whole."""
+        asked = asked_parts(parts)
+        prompt = self._prompts.fill(
+            "cotrr_evaluate",
+            query=query,
+            parts=_as_block(parts),
+            part_wise=', part by part and overall ("overall")' if asked else ' overall ("overall")',
+            scale=f"The judgements, from best to worst: {', '.join(replies.JUDGEMENTS)}.",
+        )
+        return ChatRequest(
+            messages=(ChatMessage(role="user", text=prompt, images=(jpeg,)),),
+            json_schema=replies.evaluation_schema(asked),
+            max_tokens=TOKENS,
+        )
+
+    def ranking_of_notes(self, query: str, parts: QueryParts | None, notes: Sequence[Evaluation]) -> ChatRequest:
+        """Return the request that has photos ranked by the notes on them, in the order in which these are shown."""
+        n = len(notes)
+        listed = "\n".join(f"[{i}] {note.text()}" for i, note in enumerate(notes, start=1))
+        prompt = self._prompts.fill("cotrr_rank", **self._values(query, n), parts=_as_block(parts), notes=listed)
+        return _text_alone(prompt, replies.ranking_schema(), max_tokens=TOKENS + TOKENS_A_PLACE * n)
+
+    def ranking_of_photos(self, query: str, parts: QueryParts | None, jpegs: Sequence[bytes]) -> ChatRequest:
+        """Return the request that has the photos themselves ranked, in the order in which they are shown."""
+        n = len(jpegs)
+        prompt = self._prompts.fill("cotrr_rank_photos", **self._values(query, n), parts=_as_block(parts))
+        return self._with_photos(prompt, jpegs, replies.ranking_schema(), TOKENS + TOKENS_A_PLACE * n)
+
+    def all_in_one(self, query: str, jpegs: Sequence[bytes]) -> ChatRequest:
+        """Return the request for all stages at once, with a worked example, as in the authors' code."""
+        settings, n = self._settings, len(jpegs)
+        chosen = {"deconstructs": settings.deconstructs, "evaluates": settings.evaluates}
+        names = ["deconstruct"] * settings.deconstructs + ["evaluate"] * settings.evaluates + ["rank"]
+        steps = "\n\n".join(f"{i}. {self._prompts.fill(f'cotrr_step_{name}')}" for i, name in enumerate(names, start=1))
+        prompt = self._prompts.fill(
+            "cotrr_one_call", **self._values(query, n), steps=steps, example=replies.example(**chosen)
+        )
+        return self._with_photos(prompt, jpegs, replies.one_call_schema(**chosen), TOKENS + TOKENS_A_NOTE * n)
+
+    def n_wanted(self, n: int) -> int:
+        """Return how many of `n` photos a ranking should name."""
+        return n if self._settings.top_n is None else min(self._settings.top_n, n)
+
+    def _values(self, query: str, n: int) -> dict[str, str]:
+        wanted = self.n_wanted(n)
+        which = f"all {n} photos" if wanted == n else f"the best {wanted} of the {n} photos"
+        told = f'In "ranking", list the numbers of {which}, each once, the best first.'
+        return {"query": query, "n": str(n), "wanted": told}
+
+    def _with_photos(
+        self, prompt: str, jpegs: Sequence[bytes], schema: dict[str, object], max_tokens: int
+    ) -> ChatRequest:
+        if self._settings.labels_photos:
+            messages = [ChatMessage(role="user", text=prompt)]
+            messages += [
+                ChatMessage(role="user", text=f"Photo {i}:", images=(jpeg,)) for i, jpeg in enumerate(jpegs, start=1)
+            ]
+        else:
+            text = f"{prompt}\n\nThe photos follow, 1 to {len(jpegs)}:"
+            messages = [ChatMessage(role="user", text=text, images=tuple(jpegs))]
+        return ChatRequest(messages=tuple(messages), json_schema=schema, max_tokens=max_tokens)
+
+
+def asked_parts(parts: QueryParts | None) -> tuple[str, ...]:
+    """Return the names of the parts that a photo is held against; none where the query was not taken apart."""
+    return tuple(parts.given()) if parts is not None else ()
+
+
+def _text_alone(prompt: str, schema: dict[str, object], *, max_tokens: int = TOKENS) -> ChatRequest:
+    return ChatRequest(messages=(ChatMessage(role="user", text=prompt),), json_schema=schema, max_tokens=max_tokens)
+
+
+def _as_block(parts: QueryParts | None) -> str:
+    return f"\nThe query, taken apart:\n{parts.text()}\n" if parts is not None else ""

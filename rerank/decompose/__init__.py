@@ -1,0 +1,1 @@
+"""Divide and Conquer: a query as yes/no questions, the mean of their answers."""

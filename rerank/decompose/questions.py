@@ -1,0 +1,146 @@
+"""Two or three yes/no questions out of a query, written by a chat model and checked before they are used."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from data.contracts import ChatModel
+from data.errors import MalformedAnswer
+from data.records import ChatMessage, ChatRequest, Question
+from rerank.prompting import Prompts, fenced_context
+from rerank.reasoning import spoken
+
+MIN_QUESTIONS, MAX_QUESTIONS = 2, 3  # the paper's; more gave it little
+N_TRIES: Final = 2
+MAX_TOKENS: Final = 1_500  # the questions take some 200; a thinking model thinks first
+MAX_WORDS: Final = 60
+_OPENERS: Final = frozenset((
+    "is", "are", "was", "were", "does", "do", "did", "has", "have", "had", "can", "could", "will", "would",
+))  # fmt: skip
+_FENCE: Final = re.compile(r"^\s*```(?:json)?\s*|\s*```\s*$")
+_SCHEMA: Final[dict[str, object]] = {
+    "type": "object",
+    "properties": {
+        "questions": {
+            "type": "array",
+            "minItems": MIN_QUESTIONS,
+            "maxItems": MAX_QUESTIONS,
+            "items": {
+                "type": "object",
+                "properties": {name: {"type": "string"} for name in ("question", "statement", "negation")},
+                "required": ["question", "statement", "negation"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["questions"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decomposition:
+    """The questions of a query, and what writing them cost."""
+
+    questions: tuple[Question, ...]
+    cost_usd: float | None = 0.0
+    n_tries: int = 1
+
+
+class QuestionWriter:
+    """Has a chat model decompose queries.
+
+    Args:
+        chat: a text model.
+        prompts: the prompt `decompose`.
+
+    Source:
+        Divide and Conquer, section 3.2 and line 2 of Algorithm 1. Differs: a statement and a negation come with each
+        question; what does not hold the rules is asked for once more, with another seed.
+    """
+
+    def __init__(self, chat: ChatModel, *, prompts: Prompts | None = None) -> None:
+        self._chat = chat
+        self._prompts = prompts or Prompts()
+
+    @property
+    def name(self) -> str:
+        """The model and the prompt."""
+        return f"{self._chat.name} prompt {self._prompts.digest('decompose')}"
+
+    async def write(self, query: str, *, context: str = "") -> Decomposition:
+        """Return the questions of a query, in logical order.
+
+        Raises:
+            MalformedAnswer: if no try gave questions that hold the rules.
+            SourceError: if the provider failed for good, or the model declined.
+        """
+        prompt = self._prompts.fill("decompose", query=query, context=fenced_context(context))
+        cost: float | None = 0.0
+        problem = ""
+        for attempt in range(N_TRIES):
+            request = ChatRequest(
+                messages=(ChatMessage(role="user", text=prompt),),
+                json_schema=_SCHEMA,
+                max_tokens=MAX_TOKENS,
+                # The same request again would be answered by the cache, or in the same way.
+                temperature=0.0 if attempt == 0 else 1.0,
+                seed=None if attempt == 0 else attempt,
+            )
+            reply = await self._chat.reply(request)
+            cost = None if cost is None or reply.cost_usd is None else cost + reply.cost_usd
+            try:
+                questions = parse_questions(reply.text)
+            except ValueError as error:
+                problem = str(error)
+                continue
+            return Decomposition(questions=questions, cost_usd=cost, n_tries=attempt + 1)
+        raise MalformedAnswer(f"{self._chat.name} wrote no questions for {query!r}: {problem}")
+
+
+def parse_questions(text: str) -> tuple[Question, ...]:
+    """Return the questions in a reply.
+
+    Raises:
+        ValueError: which rule it does not hold.
+
+    Example:
+        >>> reply = '{"questions": [{"question": "Is it a frog?", "statement": "a frog", "negation": "no frog"}]}'
+        >>> parse_questions(reply)
+        Traceback (most recent call last):
+        ...
+        ValueError: expected 2 or 3 questions, got 1
+    """
+    said = spoken(text)
+    try:
+        payload = json.loads(_FENCE.sub("", said))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"expected JSON, got {said[:60]!r}") from error
+    listed = payload.get("questions") if isinstance(payload, dict) else payload
+    if not isinstance(listed, list) or not MIN_QUESTIONS <= len(listed) <= MAX_QUESTIONS:
+        n = len(listed) if isinstance(listed, list) else "none"
+        raise ValueError(f"expected {MIN_QUESTIONS} or {MAX_QUESTIONS} questions, got {n}")
+    questions = tuple(_question(entry) for entry in listed)
+    if len({question.question.lower() for question in questions}) < len(questions):
+        raise ValueError("expected different questions, got one twice")
+    return questions
+
+
+def _question(entry: object) -> Question:
+    if not isinstance(entry, dict):
+        raise ValueError(f"expected an object for each question, got {entry!r}")
+    texts = {}
+    for name in ("question", "statement", "negation"):
+        value = entry.get(name)
+        if not isinstance(value, str) or not value.strip():
+            raise ValueError(f"expected a text as {name!r}, got {value!r}")
+        texts[name] = " ".join(value.split())
+        if len(texts[name].split()) > MAX_WORDS:
+            raise ValueError(f"expected at most {MAX_WORDS} words as {name!r}, got {len(texts[name].split())}")
+    asked = texts["question"]
+    if not asked.endswith("?") or asked.split()[0].lower() not in _OPENERS:
+        raise ValueError(f"expected a question that yes or no answers, got {asked!r}")
+    return Question(question=asked, statement=texts["statement"], negation=texts["negation"])

@@ -1,0 +1,316 @@
+"""How good runs are: the usual measures over the queries whose relevant images are known, and paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from data.errors import BadInput
+from data.metrics.ranked import Measured, measure_all
+from data.metrics.significance import PairedTest, holm, paired_test
+from data.metrics.ties import TieMass, tie_mass
+from data.records import Job, RankedImage
+from rerank.evaluation.figures import RankedList, TiePolicy, figures_of
+from rerank.evaluation.runs import Run, Truth, ranked_list, truth_of_jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """The figures of one run. `ranked.DEFINITIONS` says what each measure is; intervals are over queries."""
+
+    n: int
+    """Queries measured."""
+    n_without_relevant: int
+    """Queries left out because no relevant image is known."""
+    n_errors: int
+    """Images that could not be read; they rank last."""
+    measures: tuple[Measured, ...]
+
+    def __getitem__(self, name: str) -> Measured:
+        return next(measured for measured in self.measures if measured.name == name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stratum:
+    """The figures of a run over the queries of one kind; `labels` is empty for all queries."""
+
+    labels: Mapping[str, str]
+    """Axis -> label."""
+    n: int
+    measures: tuple[Measured, ...]
+
+    def __getitem__(self, name: str) -> Measured:
+        return next(measured for measured in self.measures if measured.name == name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFigures:
+    """All figures of one run."""
+
+    name: str
+    n_missing_queries: int
+    """Queries that the run does not rank; they count as 0."""
+    n_unknown_queries: int
+    """Queries of the run that no job and no judgement knows; they are left out."""
+    n_missing_images: int
+    """Candidates of the jobs, of queries that are ranked, which the run leaves out; they count as not found."""
+    n_errors: int
+    """Images that could not be judged."""
+    n_failed_queries: int
+    """Queries of which no image could be judged: their figures are those of the first stage."""
+    n_out_of_order: int
+    """Images whose rank contradicts their score; the score counts."""
+    cost_usd: float | None
+    tied_items: float
+    """Share of images that share their score with another."""
+    open_pairs: float
+    """Share of pairs of a relevant and an irrelevant image with one score: what the rule for ties decides."""
+    bounds: Mapping[str, tuple[float, float, float]]
+    """Measure -> its mean if every tie falls badly, on average over all orders, and if every tie falls well."""
+    strata: tuple[Stratum, ...]
+    by_query: Mapping[str, Mapping[str, float]]
+    """Query -> measure -> value."""
+
+    @property
+    def overall(self) -> Stratum:
+        """The figures over all queries."""
+        return next(stratum for stratum in self.strata if not stratum.labels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A run beside the baseline, over the queries of one stratum."""
+
+    run: str
+    baseline: str
+    measure: str
+    labels: Mapping[str, str]
+    test: PairedTest
+    p_corrected: float
+    """`test.p_value` after Holm's correction for all runs compared on this measure and stratum."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """The figures of several runs over the same queries."""
+
+    n_queries: int
+    n_without_relevant: int
+    ties: TiePolicy
+    cutoffs: tuple[int, ...]
+    runs: tuple[RunFigures, ...]
+    comparisons: tuple[Comparison, ...]
+
+
+def evaluate(
+    runs: Iterable[Sequence[RankedImage]],
+    jobs: Iterable[Job],
+    *,
+    cutoffs: Sequence[int] = (1, 10, 50),
+    n_resamples: int = 2_000,
+) -> RunReport:
+    """Return the figures of re-ranked lists.
+
+    An image is relevant if its job's `relevant` names it; relevant images that the first stage missed count as missed.
+    `AP`, `AP (INQUIRE)`, `nDCG` and `MRR` are over the whole list, the others at each cutoff. The order of a list is
+    that of its ranks.
+
+    Args:
+        runs: one ranked list for each job, in any order; `rerank.original_order(job)` gives the one to compare with.
+        jobs: the jobs, with `relevant`.
+        cutoffs: the k of hit@k, P@k, R@k, AP@k and nDCG@k.
+        n_resamples: of the bootstrap.
+
+    Raises:
+        BadInput: if a job has no run, a run no job, or a run is not a permutation of its job's images.
+        ValueError: if no job has relevant images.
+
+    Example:
+        >>> from data.records import Job, JobImage
+        >>> from rerank import first_stage
+        >>> images = tuple(JobImage(image_id=c, path=c, score=s) for c, s in (("a", 0.9), ("b", 0.8), ("c", 0.7)))
+        >>> job = Job(query_id="q", text="red crown", candidates=images, relevant=("b",))
+        >>> evaluate([first_stage(job)], [job])["MRR"].micro
+        0.5
+    """
+    given = list(jobs)
+    truth = truth_of_jobs(given)
+    lists: dict[str, list[RankedImage]] = {}
+    for run in runs:
+        images = sorted(run, key=lambda image: image.rank)
+        if not images:
+            continue  # of a job without candidates
+        query_id = images[0].query_id
+        if query_id not in truth.candidates:
+            raise BadInput(f"there is a run for {query_id!r}, but no such job")
+        lists[query_id] = images
+    values: dict[str, dict[str, float]] = {}
+    n_errors = 0
+    for job in given:
+        images = lists.get(job.query_id, [])
+        if sorted(image.image_id for image in images) != sorted(image.image_id for image in job.candidates):
+            raise BadInput(f"the run for {job.query_id!r} is not a permutation of the job's images")
+        n_errors += sum(image.status == "error" for image in images)
+        if job.query_id in truth.relevant:
+            in_order = RankedList(
+                image_ids=tuple(image.image_id for image in images),
+                scores=tuple(-float(place) for place in range(len(images))),
+            )
+            values[job.query_id] = figures_of(in_order, truth.relevant[job.query_id], cutoffs=cutoffs)
+    if not values:
+        raise ValueError("expected at least one job with relevant images")
+    return RunReport(
+        n=len(values),
+        n_without_relevant=truth.n_without_relevant,
+        n_errors=n_errors,
+        measures=_measured(values, n_resamples),
+    )
+
+
+def evaluate_runs(
+    runs: Sequence[Run],
+    truth: Truth,
+    *,
+    cutoffs: Sequence[int] = (1, 10, 50, 100),
+    ties: TiePolicy = "first-stage",
+    by: Sequence[Sequence[str]] = (),
+    baseline: str | None = None,
+    tested: Sequence[str] = ("AP",),
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> Evaluation:
+    """Return the figures of several runs over all queries with something relevant, and how they differ.
+
+    A query or image that a run leaves out counts as not found, and is counted.
+
+    Args:
+        runs: at least one; their names must differ.
+        truth: what is relevant.
+        cutoffs: the k of the measures that have one.
+        ties: what equal scores count as, see `rerank.evaluation.figures.TIE_POLICIES`.
+        by: the axes to split queries by; each entry is one split, of one or several axes at once.
+        baseline: the name of the run that the others are compared with; None compares nothing.
+        tested: the measures that are compared.
+        n_resamples: of bootstrap and randomisation.
+        seed: of both.
+
+    Raises:
+        BadInput: if a run ranks an image twice or one that is no candidate, or no query is measured.
+        ValueError: if names of runs repeat, or there is no run of the baseline's name.
+    """
+    names = [run.name for run in runs]
+    if len(set(names)) < len(names) or not names:
+        raise ValueError(f"expected runs of different names, at least one, got {names}")
+    if baseline is not None and baseline not in names:
+        raise ValueError(f"expected a baseline among {names}, got {baseline!r}")
+    if not truth.relevant:
+        raise BadInput("no query has relevant images", hint="jobs need `relevant`, or give --qrels")
+    groups = _strata(truth, by)
+    figures = tuple(_figures(run, truth, cutoffs, ties, groups, n_resamples, seed) for run in runs)
+    return Evaluation(
+        n_queries=len(truth.relevant),
+        n_without_relevant=truth.n_without_relevant,
+        ties=ties,
+        cutoffs=tuple(cutoffs),
+        runs=figures,
+        comparisons=_comparisons(figures, groups, baseline, tested, n_resamples, seed) if baseline else (),
+    )
+
+
+def _figures(
+    run: Run,
+    truth: Truth,
+    cutoffs: Sequence[int],
+    ties: TiePolicy,
+    groups: Sequence[tuple[Mapping[str, str], Sequence[str]]],
+    n_resamples: int,
+    seed: int,
+) -> RunFigures:
+    by_query: dict[str, dict[str, float]] = {}
+    bounds: dict[str, list[dict[str, float]]] = {}
+    mass = TieMass()
+    n_missing_images = 0
+    for query_id, relevant in truth.relevant.items():
+        candidates = truth.candidates.get(query_id)
+        ranked = ranked_list(run.images.get(query_id, ()), candidates=candidates)
+        if query_id in run.images and candidates is not None:
+            n_missing_images += len(candidates) - len(ranked.image_ids)
+        of_list = tie_mass(ranked.blocks(relevant))
+        mass += of_list
+        found = figures_of(ranked, relevant, cutoffs=cutoffs, ties=ties)
+        by_query[query_id] = found
+        # Without an open pair all orders of the ties give the same figures.
+        for name in ("worst", "expected", "best"):
+            bound = figures_of(ranked, relevant, cutoffs=cutoffs, ties=name) if of_list.n_open_pairs else found
+            bounds.setdefault(name, []).append(bound)
+    means = {name: {m: sum(b[m] for b in found) / len(found) for m in found[0]} for name, found in bounds.items()}
+    return RunFigures(
+        name=run.name,
+        n_missing_queries=sum(query_id not in run.images for query_id in truth.relevant),
+        n_unknown_queries=len(run.images.keys() - truth.known) if truth.known else 0,
+        n_missing_images=n_missing_images,
+        n_errors=run.n_errors,
+        n_failed_queries=sum(run.has_failed(query_id) for query_id in truth.relevant),
+        n_out_of_order=run.n_out_of_order,
+        cost_usd=run.cost_usd,
+        tied_items=mass.tied_items,
+        open_pairs=mass.open_pairs,
+        bounds={m: (means["worst"][m], means["expected"][m], means["best"][m]) for m in means["best"]},
+        strata=tuple(
+            Stratum(
+                labels=labels,
+                n=len(queries),
+                measures=_measured({query: by_query[query] for query in queries}, n_resamples, seed),
+            )
+            for labels, queries in groups
+        ),
+        by_query=by_query,
+    )
+
+
+def _comparisons(
+    figures: Sequence[RunFigures],
+    groups: Sequence[tuple[Mapping[str, str], Sequence[str]]],
+    baseline: str,
+    tested: Sequence[str],
+    n_resamples: int,
+    seed: int,
+) -> tuple[Comparison, ...]:
+    base = next(run for run in figures if run.name == baseline)
+    others = [run for run in figures if run is not base]
+    found: list[Comparison] = []
+    for labels, queries in groups:
+        for name in tested:
+            tests = [
+                paired_test(
+                    [run.by_query[query][name] - base.by_query[query][name] for query in queries],
+                    n_resamples=n_resamples,
+                    seed=seed,
+                )
+                for run in others
+            ]
+            corrected = holm([test.p_value for test in tests])
+            found += [
+                Comparison(run=run.name, baseline=baseline, measure=name, labels=labels, test=test, p_corrected=p)
+                for run, test, p in zip(others, tests, corrected, strict=True)
+            ]
+    return tuple(found)
+
+
+def _strata(truth: Truth, by: Sequence[Sequence[str]]) -> list[tuple[Mapping[str, str], list[str]]]:
+    """Return labels and queries of each stratum: first all queries, then those of each split that have the labels."""
+    groups: list[tuple[Mapping[str, str], list[str]]] = [({}, list(truth.relevant))]
+    for axes in by:
+        found: dict[tuple[str, ...], list[str]] = {}
+        for query_id in truth.relevant:
+            labels = truth.strata.get(query_id, {})
+            if all(axis in labels for axis in axes):
+                found.setdefault(tuple(labels[axis] for axis in axes), []).append(query_id)
+        groups += [(dict(zip(axes, key, strict=True)), found[key]) for key in sorted(found)]
+    return groups
+
+
+def _measured(values: Mapping[str, Mapping[str, float]], n_resamples: int, seed: int = 0) -> tuple[Measured, ...]:
+    names = next(iter(values.values()))
+    table = {name: [of_query[name] for of_query in values.values()] for name in names}
+    return measure_all(table, list(values), n_resamples=n_resamples, seed=seed)

@@ -1,0 +1,1 @@
+"""Judges: models that answer a question on a photo."""

@@ -1,0 +1,268 @@
+"""A multimodal model as the judge: yes or no to a question on a photo, and how sure it is.
+
+How sure a model is comes from the log-probabilities of its answer where the server gives them. Many do not, some say
+nothing about it, so a probe asks before the first question; without them the model is asked several times, or for a
+number. Each judgement says how it was obtained.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from data.contracts import ChatModel, SeenImage
+from data.errors import Refused
+from data.images.jpeg import MAX_SIDE, jpeg_of
+from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
+from rerank.costs import total
+from rerank.judges import answers
+from rerank.judges.answers import ANSWER_TOKENS, THINKING_TOKENS, TOP_LOGPROBS, Spelling, YesNo
+from rerank.judges.judgements import answer_of, majority, refused, stated, unclear
+from rerank.judges.probe import Abilities, probe
+from rerank.prompting import Prompts, fenced_context
+from rerank.scheduling import all_of
+
+SAMPLING_TEMPERATURE: Final = 1.0  # votes of equal seeds and no temperature would be one vote
+REASONED_TOKENS: Final = 400
+_STATED: Final = {
+    "type": "object",
+    "properties": {"probability": {"type": "integer", "minimum": 0, "maximum": 100}},
+    "required": ["probability"],
+    "additionalProperties": False,
+}
+
+WithoutLogprobs = Literal["stated", "votes", "text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisionSettings:
+    """How a multimodal model is asked.
+
+    Without reasoning by default: the paper's text has the model explain itself, its Table 2 counts two tokens an
+    answer, so its cost was reckoned without. Reasoning costs some fifty times the output, and after it the token of
+    the answer is nearly certain of what was just reasoned, which leaves little to rank by.
+    """
+
+    is_reasoned: bool = False
+    """Whether the model writes down what speaks for and against before it answers."""
+    n_votes: int = 1
+    """How many times each question is asked: the answer is that of the majority, the probability the mean."""
+    spelling: Spelling = "merged"
+    """`exact` counts the tokens `Yes` and `No` alone, as the paper does."""
+    without_logprobs: WithoutLogprobs = "stated"
+    """What to do where the server gives none: ask for a number, ask `n_samples` times, or take the word for it."""
+    n_samples: int = 5
+    max_side: int = MAX_SIDE
+
+    def __post_init__(self) -> None:
+        if self.n_votes < 1 or self.n_votes % 2 == 0:
+            raise ValueError(f"expected an odd number of votes, got {self.n_votes}")
+        if self.n_samples < 1 or self.max_side < 1:
+            raise ValueError(f"expected n_samples and max_side >= 1, got {self.n_samples} and {self.max_side}")
+
+
+class VisionJudge:
+    """Asks a multimodal model; a `Judge` and a `JudgesTogether`.
+
+    Args:
+        chat: the model; `rerank.scheduling.FairChat` around it shares its calls among queries.
+        settings: how it is asked.
+        prompts: the prompts `question`, `question_reasoned`, `question_stated`, `questions_together` and `direct`.
+
+    Source:
+        Divide and Conquer, section 3.3. Differs: see `VisionSettings` and `answers.probability_of_yes`; with
+        `spelling="exact"`, one vote and no reasoning the probabilities are the paper's.
+    """
+
+    def __init__(
+        self, chat: ChatModel, *, settings: VisionSettings | None = None, prompts: Prompts | None = None
+    ) -> None:
+        self._chat = chat
+        self._settings = settings or VisionSettings()
+        self._prompts = prompts or Prompts()
+        self._abilities: Abilities | None = None
+        self._probing = asyncio.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model, the settings and the prompts."""
+        names = ("direct", "question", "question_reasoned", "question_stated", "questions_together")
+        return f"vision {self._chat.name} {self._settings} prompts {self._prompts.digest(*names)}"
+
+    def look(self, path: Path) -> SeenImage:
+        """Return the photo as a JPEG, scaled and encoded once for all questions."""
+        return SeenImage(jpeg=jpeg_of(path, max_side=self._settings.max_side))
+
+    async def abilities(self) -> Abilities:
+        """Return what the endpoint really does; it is asked once."""
+        async with self._probing:
+            if self._abilities is None:
+                self._abilities = await probe(self._chat)
+        return self._abilities
+
+    @property
+    def known_abilities(self) -> Abilities | None:
+        """What the probe found; None before it ran."""
+        return self._abilities
+
+    async def judge(
+        self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]
+    ) -> Judgement:
+        """Return the answer to one question."""
+        settings = self._settings
+        abilities = await self.abilities()
+        kind = self._kind(abilities)
+        prompt = self._prompt(question, query, context, earlier, kind)
+        n = settings.n_samples if kind == "votes" else settings.n_votes
+        replies = await all_of([self._ask(image, prompt, kind, abilities, seed=i if n > 1 else None) for i in range(n)])
+        judged = [self._read(reply, kind) for reply in replies]
+        return judged[0] if n == 1 else majority(judged, is_share=kind in ("votes", "text"))
+
+    async def judge_together(
+        self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str
+    ) -> list[Judgement] | None:
+        """Return the answers to all questions, given in one reply; None with reasons, votes or no log-probabilities.
+
+        A question whose answer cannot be found in the reply, or has no probability, is asked again by itself.
+        """
+        abilities = await self.abilities()
+        if self._settings.is_reasoned or self._settings.n_votes > 1 or not abilities.gives_logprobs:
+            return None
+        listed = "\n".join(f"{i}. {question.question}" for i, question in enumerate(questions, 1))
+        prompt = self._prompts.fill(
+            "questions_together", context=fenced_context(context), query=query, questions=listed
+        )
+        n_tokens = THINKING_TOKENS if abilities.is_thinking else 8 * len(questions) + 8
+        reply = await self._reply(image, prompt, n_tokens=n_tokens)
+        if isinstance(reply, Refused):
+            return [refused(reply) for _ in questions]
+        text, tokens = answers.text_of(reply), reply.logprobs or ()
+        judged: list[Judgement | None] = []
+        for span in answers.numbered_spans(text, len(questions)):
+            token = answers.token_at(tokens, span[0]) if span else None
+            probability = answers.probability_of_yes(token, self._settings.spelling)[0] if token else None
+            if span is None or probability is None:
+                judged.append(None)
+                continue
+            said: YesNo = "yes" if text[slice(*span)].lower() == "yes" else "no"
+            judged.append(
+                Judgement(probability=probability, answer=said, obtained_by="logprobs; asked together", cost_usd=0.0)
+            )
+        found = await self._one_by_one(image, questions, judged, query, context)
+        found[0] = replace(found[0], cost_usd=total((found[0].cost_usd, reply.cost_usd)))
+        return found
+
+    async def _one_by_one(
+        self,
+        image: SeenImage,
+        questions: Sequence[Question],
+        judged: Sequence[Judgement | None],
+        query: str,
+        context: str,
+    ) -> list[Judgement]:
+        found: list[Judgement] = []
+        earlier: list[QuestionAnswer] = []
+        for question, known in zip(questions, judged, strict=True):
+            one = known or await self.judge(image, question, query=query, context=context, earlier=earlier)
+            found.append(one)
+            earlier.append(answer_of(question, one))
+        return found
+
+    def _kind(self, abilities: Abilities) -> Literal["logprobs", "stated", "votes", "text"]:
+        return "logprobs" if abilities.gives_logprobs else self._settings.without_logprobs
+
+    def _prompt(
+        self, question: Question, query: str, context: str, earlier: Sequence[QuestionAnswer], kind: str
+    ) -> str:
+        background = fenced_context(context)
+        if kind == "stated":
+            name = "question_stated"
+        elif self._settings.is_reasoned:
+            name = "question_reasoned"
+        elif is_direct(question, query):
+            return self._prompts.fill("direct", context=background, question=question.question)
+        else:
+            name = "question"
+        before = "".join(f"- {one.question} {(one.answer or 'not clear').capitalize()}\n" for one in earlier)
+        told = f"\nWhat was found so far:\n{before}" if before else ""
+        return self._prompts.fill(name, context=background, query=query, earlier=told, question=question.question)
+
+    async def _ask(
+        self, image: SeenImage, prompt: str, kind: str, abilities: Abilities, *, seed: int | None
+    ) -> ChatReply | Refused:
+        n_tokens = REASONED_TOKENS if self._settings.is_reasoned else ANSWER_TOKENS
+        if kind == "stated":
+            n_tokens = 30 if not self._settings.is_reasoned else REASONED_TOKENS
+        if abilities.is_thinking:
+            n_tokens = THINKING_TOKENS
+        schema = _STATED if kind == "stated" else None
+        return await self._reply(
+            image, prompt, n_tokens=n_tokens, seed=seed, schema=schema, is_scored=kind == "logprobs"
+        )
+
+    async def _reply(
+        self,
+        image: SeenImage,
+        prompt: str,
+        *,
+        n_tokens: int,
+        seed: int | None = None,
+        schema: dict[str, object] | None = None,
+        is_scored: bool = True,
+    ) -> ChatReply | Refused:
+        request = ChatRequest(
+            messages=(ChatMessage(role="user", text=prompt, images=(image.jpeg,)),),
+            json_schema=schema,
+            max_tokens=n_tokens,
+            temperature=0.0 if seed is None else SAMPLING_TEMPERATURE,
+            top_logprobs=TOP_LOGPROBS if is_scored else None,
+            seed=seed,
+        )
+        try:
+            return await self._chat.reply(request)
+        except Refused as error:
+            return error
+
+    def _read(self, reply: ChatReply | Refused, kind: str) -> Judgement:
+        if isinstance(reply, Refused):
+            return refused(reply)
+        if kind == "stated":
+            return stated(reply)
+        is_reasoned = self._settings.is_reasoned
+        text = answers.text_of(reply)
+        span = answers.answer_span(text, is_reasoned=is_reasoned)
+        said: YesNo | None = None
+        if span is not None:
+            said = "yes" if text[slice(*span)].lower() == "yes" else "no"
+        note = answers.reason_of(text) if is_reasoned else ""
+        if kind == "logprobs" and reply.logprobs:
+            # Without a readable answer, what the first token could have been still tells; the paper looks only there.
+            at = span[0] if span is not None else None
+            token = answers.token_at(reply.logprobs, at) if at is not None else None
+            if token is None and not is_reasoned:
+                token = reply.logprobs[0]
+            if token is not None:
+                probability, mass = answers.probability_of_yes(token, self._settings.spelling)
+                is_enough = mass >= answers.LEAST_MASS or self._settings.spelling == "exact"
+                if probability is not None and is_enough:
+                    by = "logprobs" if said is not None else f"logprobs; yes and no have {mass:.0%} of the mass"
+                    return Judgement(
+                        probability=probability, answer=said or ("yes" if probability > 0.5 else "no"),
+                        obtained_by=by, note=note, cost_usd=reply.cost_usd,
+                    )  # fmt: skip
+            if self._settings.spelling == "exact":
+                return unclear(reply, "neither Yes nor No among the alternatives")
+        if said is None:
+            return unclear(reply, "no yes or no in the reply" if reply.finish == "stop" else "cut off before an answer")
+        word = "votes" if kind == "votes" else "text"
+        return Judgement(
+            probability=float(said == "yes"), answer=said, obtained_by=word, note=note, cost_usd=reply.cost_usd
+        )
+
+
+def is_direct(question: Question, query: str) -> bool:
+    """Return whether a question is the query itself, which has a prompt of its own."""
+    return question.statement == query.strip()

@@ -1,0 +1,103 @@
+"""The tables of `fieldmark.toml` that name models behind endpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.common.config import resolve
+from cli.common.endpoints import key_of
+from data.errors import ConfigError, MissingRequirement
+from kb.endpoints import Endpoint, Prices
+
+FILE = """
+contact = "me@example.org"
+[llm.text]
+model = "small"
+base_url = "http://127.0.0.1:8000/v1"
+api_key_env = "MY_KEY"
+price_in = 0.15
+price_out = 1
+max_concurrent = 4
+[llm.search]
+model = "sonar"
+price_per_request = 0.005
+"""
+
+
+def settings_of(folder: Path, text: str, **environment: str) -> dict[str, Endpoint]:
+    (folder / "fieldmark.toml").write_text(text)
+    return dict(resolve({}, environment=environment, folder=folder).llm)
+
+
+def test_a_table_is_an_endpoint(tmp_path: Path) -> None:
+    found = settings_of(tmp_path, FILE)
+    assert found["text"] == Endpoint(
+        model="small",
+        base_url="http://127.0.0.1:8000/v1",
+        api_key_env="MY_KEY",
+        price_in=0.15,
+        price_out=1.0,
+        max_concurrent=4,
+    )
+    assert found["text"].prices == Prices(per_million_in=0.15, per_million_out=1.0)
+    assert (found["text"].name, found["text"].address) == ("small@127.0.0.1", "small@127.0.0.1:8000")
+    assert found["search"].prices is None
+    assert sorted(found) == ["search", "text"]
+
+
+def test_the_environment_beats_the_file_key_by_key_and_is_enough_by_itself(tmp_path: Path) -> None:
+    found = settings_of(
+        tmp_path, FILE, FIELDMARK_LLM_TEXT_MODEL="large", FIELDMARK_LLM_TEXT_MAX_CONCURRENT="9",
+        FIELDMARK_LLM_VISION_MODEL="eye",
+    )  # fmt: skip
+    assert (found["text"].model, found["text"].max_concurrent, found["text"].price_in) == ("large", 9, 0.15)
+    assert found["vision"].model == "eye"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint", "hint"),
+    [
+        ("[llm.txt]\nmodel = 'm'", r"unknown table \[llm\.txt\] in .*fieldmark\.toml", "did you mean text?"),
+        ("[llm.text]\nmodle = 'm'", r"unknown key modle of \[llm\.text\] in", "did you mean model?"),
+        ("[llm.text]\napi_key = 'sk-1'", r"keys do not belong into settings", "api_key_env names"),
+        ("[llm.text]\nbase_url = 'http://x/v1'", r"\[llm\.text\]: model is missing", ""),
+        ("[llm.text]\nmodel = 3", r"model of \[llm\.text\] in .*: expected a text", ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = 'much'", r"price_in of .*: expected a number", ""),
+        ("[llm.text]\nmodel = 'm'\nmax_concurrent = 1.5", r"max_concurrent of .*: expected a whole number", ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = true", r"price_in of .*: expected a number", ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = -1", r"\[llm\.text\]: price_in: expected US dollars", ""),
+        ("[llm.text]\nmodel = 'm'\nbase_url = 'https://k:sk-1@x/v1'", r"\[llm\.text\]: base_url: expected", "api_key"),
+        ("[llm.text]\nmodel = 'm'\njson = 'yes'", r"json of .*: expected one of schema, object, text", ""),
+        ("llm = 'gpt'", r"llm in .*: expected tables like \[llm\.text\]", ""),
+    ],
+)
+def test_what_is_wrong_in_a_table_fails_and_is_not_repeated(
+    tmp_path: Path, text: str, complaint: str, hint: str
+) -> None:
+    with pytest.raises(ConfigError, match=complaint) as caught:
+        settings_of(tmp_path, text)
+    assert hint in (caught.value.hint or "")
+    assert "sk-1" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_an_unknown_variable_fails_with_the_nearest_one(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown setting FIELDMARK_LLM_TXT_MODEL") as caught:
+        settings_of(tmp_path, "", FIELDMARK_LLM_TXT_MODEL="x")
+    assert caught.value.hint == "did you mean FIELDMARK_LLM_TEXT_MODEL?"
+
+
+def test_the_key_comes_from_the_variable_that_is_named() -> None:
+    named = Endpoint(model="m", api_key_env="MY_KEY")
+    assert key_of(named, {"MY_KEY": " sk-1 "}, kind="text") == "sk-1"
+    assert key_of(Endpoint(model="m"), {"OPENAI_API_KEY": "sk-1"}, kind="text") == ""
+    with pytest.raises(MissingRequirement, match=r"\[llm\.text\] takes its key from MY_KEY, which is not set"):
+        key_of(named, {}, kind="text")
+
+
+@pytest.mark.parametrize("key", ["“sk-secret”", "sk-sec ret", "sk-secret…", "sk-\nsecret"])
+def test_a_key_that_was_copied_badly_is_refused_before_it_is_sent(key: str) -> None:
+    with pytest.raises(MissingRequirement, match=r"MY_KEY of \[llm\.text\] holds blanks or signs") as caught:
+        key_of(Endpoint(model="m", api_key_env="MY_KEY"), {"MY_KEY": key}, kind="text")
+    assert "sec" not in f"{caught.value} {caught.value.hint}"

@@ -1,0 +1,69 @@
+"""What `kb build` is asked for, and which arguments contradict each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.verbs.build.order import BuildOrder
+from data.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({}, "nothing says what to build"),
+        ({"list_page": "L", "category": "C"}, "--list and --category contradict each other"),
+        ({"category": "C", "names": Path("n.csv")}, "--category and --names contradict each other"),
+        ({"list_page": ""}, "--list is empty"),
+        ({"category": ""}, "--category is empty"),
+        ({"source": "starter", "list_page": "L"}, "--list belongs to a wiki"),
+        ({"source": "starter", "names": Path("n.csv")}, "--names belongs to a wiki or a folder"),
+        ({"source": "starter", "has_api_url": True}, "--api-url belongs to a wiki"),
+        ({"source": "folder:x", "category": "C"}, "--category belongs to a wiki"),
+        ({"source": "folder:"}, "names no folder"),
+        ({"source": "encarta", "taxa": ("Aves",)}, "unknown source 'encarta'"),
+        ({"taxa": ("Aves",), "is_dry_run": True, "only": "fetch"}, "--dry-run and --only contradict"),
+    ],
+)
+def test_contradictions_are_usage_errors(arguments: dict[str, object], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint) as error:
+        BuildOrder(**arguments)  # type: ignore[arg-type]
+    assert error.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"taxa": ("Aves",)},
+        {"list_page": "List of owls"},
+        {"list_page": "List of birds", "taxa": ("Strigiformes", "Picidae")},
+        {"source": "starter"},
+        {"source": "folder:articles", "names": Path("n.csv")},
+        {"only": "encode"},
+    ],
+)
+def test_what_makes_sense_is_taken(arguments: dict[str, object]) -> None:
+    assert BuildOrder(**arguments).kind in {"wikipedia", "folder", "starter"}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"taxa": ("Aves",)}, "aves.kb"),
+        ({"taxa": ("Snowy Owl",)}, "snowy-owl.kb"),
+        ({"list_page": "List of birds of Iceland", "taxa": ("Anatidae", "Laridae")}, "list-of-birds-of-iceland.kb"),
+        ({"category": "Category:Owls"}, "category-owls.kb"),
+        ({"names": Path("surveys/may 2026.csv")}, "may-2026.kb"),
+        ({"source": "starter"}, "starter.kb"),
+    ],
+)
+def test_a_knowledge_base_is_named_after_what_is_asked_for(arguments: dict[str, object], name: str) -> None:
+    assert BuildOrder(**arguments).default_path == Path(name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("taxa", [("Anatidae", "Laridae"), ("/",)])
+def test_what_gives_no_one_name_needs_a_path(taxa: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="nothing says where to build"):
+        _ = BuildOrder(taxa=taxa).default_path

@@ -1,0 +1,149 @@
+"""`kb demo`: it runs on what ships, says what came of it as it came, and leaves it where it says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import kb
+from cli.verbs.demo.command import run_demo
+from cli.verbs.demo.trials import DESCRIPTIONS, Trial, ask_with_drawings, line_of, total, trial_of, write_drawings
+from data.errors import KnowledgeBaseLocked, UsageError
+from data.files import writer_lock
+from data.starter.plates.catalogue import PLATES
+from kb.sources.starter import StarterSource
+from recognize import load_encoders
+
+LINE = re.compile(r"^   rank +(\d+) of (\d+) +-?[\d.]+  (\S.*?)  +(\S.*?)(?:  \(first: (.+)\))?$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    folder: Path
+    text: str
+
+    def part(self, number: int) -> list[str]:
+        """The lines below the title of a step."""
+        steps = re.split(r"(?m)^\d\. .*\n", self.text)
+        return steps[number].split("\n\n")[0].splitlines()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    from click.testing import CliRunner
+
+    from cli.main import commands
+
+    folder = tmp_path_factory.mktemp("demo") / "new"
+    result = CliRunner().invoke(commands, ["demo", "--workdir", str(folder)], prog_name="kb", catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return Demo(folder=folder, text=result.stdout)
+
+
+def test_it_builds_a_knowledge_base_of_the_starter_species(demo: Demo) -> None:
+    source = StarterSource()
+    store = kb.open(demo.folder / "birds.kb")
+    try:
+        assert list(store.taxon_ids) == [taxon.taxon_id for taxon in source.drawn_taxa()]
+        assert [term.name for term in store.terms()] == [term.name for term in source.terms()]
+        counts = store.status()
+    finally:
+        store.close()
+    assert counts.anchors == 3 * counts.species
+    assert f"{counts.species} species, {counts.summaries} summaries" in demo.text
+    assert f"{counts.anchors} anchors (drawings), {counts.terms} terms" in demo.text
+    assert not counts.failures
+
+
+def test_it_looks_a_term_up(demo: Demo) -> None:
+    definition = next(term.definition for term in StarterSource().terms() if term.name == "speculum")
+    assert definition in " ".join(demo.part(2))
+
+
+@pytest.mark.parametrize(("step", "n"), [(3, len(DESCRIPTIONS)), (4, len(PLATES))])
+def test_the_totals_are_those_of_the_lines(demo: Demo, step: int, n: int) -> None:
+    found = [match for line in demo.part(step) if (match := LINE.match(line))]
+    ranks = [int(match[1]) for match in found]
+    assert len(ranks) == n
+    first, five = ranks.count(1), sum(rank <= 5 for rank in ranks)
+    assert f"   {first} of {n} first, {five} of {n} among the first five" in demo.part(step)
+    assert first >= 0.6 * n
+
+
+def test_a_line_that_is_not_first_says_what_was(demo: Demo) -> None:
+    for step in (3, 4):
+        for match in filter(None, map(LINE.match, demo.part(step))):
+            assert (match[5] is None) == (match[1] == "1")
+
+
+def test_the_pictures_lie_where_it_says_and_are_not_the_anchors(demo: Demo) -> None:
+    pictures = sorted((demo.folder / "pictures").iterdir())
+    assert str(demo.folder / "pictures") in demo.text
+    assert [path.stem for path in pictures] == sorted(plate.name for plate in PLATES)
+    anchors = {path.read_bytes() for path in (demo.folder / "birds.kb" / "anchors").rglob("*") if path.is_file()}
+    assert len(anchors) == 60
+    for path in pictures:
+        assert path.read_bytes() not in anchors
+        with Image.open(path) as picture:
+            picture.verify()
+
+
+def test_they_are_called_drawings_and_never_photos(demo: Demo) -> None:
+    shown = demo.text.split("Next:")[0]
+    assert "drawings" in shown
+    for phrase in re.findall(r"[^.\n]*photo[^.\n]*", shown):
+        assert "no photos" in phrase or "not how well it names photos" in phrase
+
+
+def test_what_a_pipe_gets_is_plain_text_with_times(demo: Demo) -> None:
+    assert "\x1b" not in demo.text
+    assert "\r" not in demo.text
+    assert len(re.findall(r"(?m)^   \d+\.\d\d s$", demo.text)) == 4
+    assert re.search(r"(?m)^All of it took \d+\.\d s", demo.text)
+
+
+def test_it_ends_with_commands_to_go_on_with(demo: Demo) -> None:
+    commands = re.findall(r"(?m)^  (kb \w+.*)$", demo.text.split("Next:")[1])
+    assert {command.split()[1] for command in commands} >= {"identify", "show", "build"}
+
+
+def test_a_folder_that_holds_something_is_refused_untouched(tmp_path: Path) -> None:
+    (tmp_path / "birds.kb").write_text("mine")
+    with pytest.raises(UsageError, match="not empty"):
+        run_demo(tmp_path, home=tmp_path / "home", quiet=True)
+    assert (tmp_path / "birds.kb").read_text() == "mine"
+
+
+def test_two_demos_do_not_clear_each_others_folder(tmp_path: Path) -> None:
+    with writer_lock(tmp_path / "demo" / "lock"), pytest.raises(KnowledgeBaseLocked):
+        run_demo(None, home=tmp_path, quiet=True)
+
+
+def test_a_wrong_answer_is_reported_as_wrong(tmp_path: Path, demo: Demo) -> None:
+    """The drawing of one bird is passed off as that of another, and one bird is not among the answers at all."""
+    encoders = load_encoders("starter")
+    store = kb.open(demo.folder / "birds.kb")
+    try:
+        drawings = [pair for pair in write_drawings(tmp_path) if pair[1] == "pica-pica"]
+        [trial] = ask_with_drawings(store, encoders, [(path, "spinus-tristis") for path, _ in drawings])
+        missing = trial_of(store, "a question", "pica-pica", [("spinus-tristis", "American Goldfinch", 0.5)])
+    finally:
+        store.close()
+    assert trial.right == "American Goldfinch"
+    assert trial.rank is not None
+    assert trial.rank > 1
+    assert trial.first == "Eurasian Magpie"
+    assert line_of(trial).endswith("(first: Eurasian Magpie)")
+    assert (missing.rank, missing.score, missing.first) == (None, None, "American Goldfinch")
+    assert line_of(missing).startswith("not among 20")
+
+
+def test_totals_count_ranks_and_a_missing_answer_is_a_wrong_one() -> None:
+    def trial(rank: int | None) -> Trial:
+        return Trial(question="q", right="r", rank=rank, n=9, score=0.1, first="f")
+
+    assert total([trial(1), trial(5), trial(6), trial(None)]) == "1 of 4 first, 2 of 4 among the first five"

@@ -1,0 +1,412 @@
+"""`kb eval species` on tiny copies of the layouts of datasets, against a knowledge base of drawings."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.starter.plates.catalogue import plates_of
+
+CARDINAL, JAY, OWL = "cardinalis-cardinalis", "cyanocitta-cristata", "bubo-scandiacus"
+FAST = ("--resamples", "100", "-q")
+
+
+def draw(taxon_id: str, path: Path, seed: int = 1) -> Path:
+    """Draw a bird anew; not one of the anchors, though as like them as drawings are."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(plates_of(taxon_id)[0].png("query", seed))
+    return path
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Path:
+    root = tmp_path / "birds"
+    draw(CARDINAL, root / "Cardinalis cardinalis" / "1.png")
+    draw(CARDINAL, root / "Cardinalis cardinalis" / "2.png", 2)
+    draw(JAY, root / "Cyanocitta_cristata" / "1.png")
+    draw(JAY, root / "Snowy Owl" / "1.png")  # labelled wrongly, so that not all is right
+    draw(OWL, root / "Blue-footed Nothing" / "1.png")
+    draw(OWL, root / "Struthio camelus" / "1.png")
+    return root
+
+
+@pytest.fixture
+def cub(tmp_path: Path) -> Path:
+    root = tmp_path / "CUB_200_2011"
+    rows = [("017.Cardinal", CARDINAL, 0), ("073.Blue_Jay", JAY, 0), ("073.Blue_Jay", JAY, 1), ("103.Sayornis", OWL, 0)]
+    classes = sorted({name for name, _, _ in rows})
+    tables: dict[str, list[str]] = {"images": [], "image_class_labels": [], "train_test_split": []}
+    for number, (name, taxon_id, in_training) in enumerate(rows, 1):
+        file = f"{name}/{name[4:]}_{number:04}.png"
+        draw(taxon_id, root / "images" / file, number)
+        tables["images"].append(f"{number} {file}")
+        tables["image_class_labels"].append(f"{number} {classes.index(name) + 1}")
+        tables["train_test_split"].append(f"{number} {in_training}")
+    tables["classes"] = [f"{number} {name}" for number, name in enumerate(classes, 1)]
+    for table, lines in tables.items():
+        (root / f"{table}.txt").write_text("\n".join(lines) + "\n")
+    return root
+
+
+@pytest.fixture
+def inaturalist(tmp_path: Path) -> Path:
+    root = tmp_path / "inat"
+    kinds = [("Cardinalis cardinalis", "Aves", CARDINAL), ("Bubo scandiacus", "Aves", OWL), ("Rosa rugosa", "M", JAY)]
+    listed: dict[str, list[dict[str, Any]]] = {"images": [], "annotations": [], "categories": []}
+    for number, (name, class_name, taxon_id) in enumerate(kinds):
+        file = f"val/{number:05}_{name.replace(' ', '_')}/{number}.png"
+        draw(taxon_id, root / file)
+        listed["images"].append({"id": number, "file_name": file, "latitude": None, "longitude": None, "date": None})
+        listed["annotations"].append({"image_id": number, "category_id": 10 + number})
+        listed["categories"].append({"id": 10 + number, "name": name, "class": class_name})
+    (root / "val.json").write_text(json.dumps(listed))
+    return root / "val.json"
+
+
+def measured(cli: Any, *arguments: str | Path, exit_code: int = 0) -> dict[str, Any]:
+    outcome = cli.call("eval", "species", *arguments, "--format", "json", *FAST)
+    assert outcome.exit_code == exit_code, outcome.stderr
+    found: dict[str, Any] = json.loads(outcome.stdout)
+    return found
+
+
+def micro(figures: dict[str, Any]) -> dict[str, float]:
+    return {measure["name"]: measure["micro"] for measure in figures["measures"]}
+
+
+def test_class_folders_are_measured_with_what_did_not_match(cli: Any, built_kb: Path, folders: Path) -> None:
+    found = measured(cli, folders, "--kb", built_kb, "--keep-leaks")
+    assert (found["n"], found["n_species"], found["dataset"]) == (4, 3, "class folders")
+    assert [(name["name"], name["why"]) for name in found["unmatched"]] == [("Blue-footed Nothing", "unknown")]
+    assert found["not_in_kb"] == ["Struthio camelus"]
+    assert (found["photos"]["label_unmatched"], found["photos"]["species_not_in_kb"]) == (1, 1)
+    setups = [(figures["setup"]["vocabulary"], figures["setup"]["preset"]) for figures in found["figures"]]
+    presets = ["text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default"]
+    assert setups == [(vocabulary, preset) for vocabulary in ("open", "bounded") for preset in presets]
+    assert {figures["n_searched"] for figures in found["figures"][5:]} == {3}
+    assert "hit@30" in found["definitions"]
+
+
+def test_a_limit_takes_photos_evenly_spread_over_the_dataset(cli: Any, built_kb: Path, folders: Path) -> None:
+    asked = (folders, "--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--vocabulary", "open")
+    found = measured(cli, *asked, "--limit", "2")
+    assert (found["n"], found["n_species"]) == (2, 2)
+    assert len(list((folders / "Cardinalis cardinalis").iterdir())) == 2, "the first two photos are of one species"
+
+
+@pytest.mark.parametrize("preset", ["vr-rag-v1", "default"])
+def test_the_figures_are_those_of_the_rows_of_identify(cli: Any, built_kb: Path, folders: Path, preset: str) -> None:
+    """The same photos named one by one, counted by hand."""
+    labels = {"Cardinalis cardinalis": CARDINAL, "Cyanocitta_cristata": JAY, "Snowy Owl": OWL}
+    ranks = []
+    for label, taxon_id in labels.items():
+        rows = cli.call(
+            "identify", folders / label, "--kb", built_kb, "--preset", preset, "--top", "30", "--format", "jsonl", "-q",
+            check=True,
+        )  # fmt: skip
+        for line in rows.stdout.splitlines():
+            ids = [candidate["taxon_id"] for candidate in json.loads(line)["candidates"]]
+            ranks.append((taxon_id, ids.index(taxon_id) + 1 if taxon_id in ids else 0))
+    found = measured(cli, folders, "--kb", built_kb, "--keep-leaks", "--preset", preset, "--vocabulary", "open")
+    (figures,) = found["figures"]
+    expected = {
+        "top-1": sum(rank == 1 for _, rank in ranks) / 4,
+        "top-5": sum(1 <= rank <= 5 for _, rank in ranks) / 4,
+        "hit@30": sum(rank > 0 for _, rank in ranks) / 4,
+        "MRR@10": sum(1 / rank for _, rank in ranks if 1 <= rank <= 10) / 4,
+    }
+    assert {name: micro(figures)[name] for name in expected} == pytest.approx(expected)
+    assert 0 < expected["MRR@10"] < 1
+
+
+def test_cub_is_its_test_photos_with_classes_brought_to_species(cli: Any, built_kb: Path, cub: Path) -> None:
+    asked = (cub, "--kb", built_kb, "--keep-leaks", "--preset", "default", "--vocabulary", "open")
+    found = measured(cli, *asked)
+    assert (found["n"], found["n_species"], found["dataset"]) == (2, 2, "CUB-200-2011, test")
+    assert [name["name"] for name in found["unmatched"]] == ["103.Sayornis"]
+    assert measured(cli, *asked, "--split", "all")["n"] == 3
+    assert measured(cli, *asked, "--split", "train")["n"] == 1
+    assert measured(cli, *asked, "--split", "all", "--limit", "2")["photos"]["asked"] == 2
+
+
+def test_inaturalist_is_its_birds_wherever_the_photos_lie(cli: Any, built_kb: Path, inaturalist: Path) -> None:
+    asked = ("--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--vocabulary", "open")
+    found = measured(cli, inaturalist, *asked)
+    assert (found["n"], found["dataset"], found["unmatched"]) == (2, "iNaturalist, test", [])
+    moved = inaturalist.with_name("elsewhere") / "val.json"
+    moved.parent.mkdir()
+    inaturalist.rename(moved)
+    assert measured(cli, moved, *asked, "--photos", moved.parents[1])["n"] == 2
+
+
+def test_photos_that_are_anchors_or_nearly_are_counted_and_left_out(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    import kb
+
+    with kb.open(built_kb) as store:
+        (entry,) = store.species([CARDINAL])
+        anchor = store.anchor_path(str(entry.anchors[0].sha256))
+    folder = tmp_path / "birds" / "Cardinalis cardinalis"
+    folder.mkdir(parents=True)
+    shutil.copy(anchor, folder / "same.png")
+    with Image.open(anchor) as picture:
+        small = picture.convert("RGB")
+        small.resize((small.width * 3 // 4, small.height * 3 // 4)).save(folder / "smaller.jpg", quality=90)
+    # Noise is like no anchor.
+    Image.effect_noise((200, 200), 90).convert("RGB").save(folder / "noise.png")
+    asked = ("birds", "--kb", built_kb, "--preset", "default", "--vocabulary", "open")
+    found = measured(cli, *asked)
+    assert found["n"] == 1
+    leaks = found["photos"]["leaks"]
+    assert (leaks["n"], leaks["kept"], leaks["same file"], leaks["near by perceptual hash"]) == (2, False, 1, 2)
+    assert measured(cli, *asked, "--keep-leaks")["n"] == 3
+    (folder / "noise.png").unlink()
+    none_left = cli.call("eval", "species", *asked, *FAST)
+    assert (none_left.exit_code, none_left.stdout) == (5, "")
+    assert "hint: --keep-leaks measures these too" in none_left.stderr
+
+
+def test_the_table_prints_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
+    asked = ("--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--preset", "vr-rag-v1", "--texts", "both")
+    done = cli.call("eval", "species", folders, *asked, *FAST, check=True)
+    lines = done.stdout.splitlines()
+    assert f"class folders: 4 photos of 3 species; knowledge base {built_kb}" in lines
+    assert "bounded, 3 species can be the answer; by species (macro), percent" in lines
+    assert "open, less 'text-only', species by species" in lines
+    firsts = [line.split("  ")[0] for line in lines]
+    assert [firsts.count(name) for name in ("vr-rag-v1", "vr-rag-v1, names", "text-only, names")] == [8, 8, 8]
+    assert any(line.startswith("MRR@k: mean of 1 / rank") for line in lines)
+    assert "1 label (1 photo) matched no species: Blue-footed Nothing (unknown" in done.stderr
+    assert "1 species (1 photo) not in the knowledge base: Struthio camelus" in done.stderr
+
+
+def test_anchors_alone_stand_there_once_beside_names_and_descriptions(cli: Any, built_kb: Path, folders: Path) -> None:
+    asked = (folders, "--kb", built_kb, "--keep-leaks", "--vocabulary", "open", "--preset", "anchors-only")
+    for texts, expected in (("both", ["descriptions"]), ("names", ["names"])):
+        found = measured(cli, *asked, "--texts", texts)
+        assert [figures["setup"]["texts"] for figures in found["figures"]] == expected
+
+
+def test_csv_has_a_row_for_each_way_and_measure(cli: Any, built_kb: Path, folders: Path) -> None:
+    asked = ("--kb", built_kb, "--keep-leaks", "--ablation", "--vocabulary", "open")
+    done = cli.call("eval", "species", folders, *asked, "--format", "csv", *FAST, check=True)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["preset"], row["encoders"]) for row in rows[::10]] == [
+        ("text-only", "starter"),
+        ("vr-rag-v1", "starter"),
+    ]
+    assert [row["measure"] for row in rows[10:] if row["baseline"] == "starter"] == ["top-1", "MRR@10"]
+    by_name = {(row["preset"], row["measure"]): float(row["micro"]) for row in rows}
+    # Both rank the same thirty chunks; the re-ranker puts them in another order.
+    assert by_name["text-only", "hit@30"] == by_name["vr-rag-v1", "hit@30"]
+
+
+def test_a_photo_that_cannot_be_read_is_left_out_and_ends_with_7(cli: Any, built_kb: Path, folders: Path) -> None:
+    (folders / "Snowy Owl" / "2.png").write_bytes(b"no picture")
+    asked = (folders, "--kb", built_kb, "--keep-leaks", "--preset", "default")
+    found = measured(cli, *asked, exit_code=7)
+    assert found["n"] == 4
+    assert [Path(path).name for path in found["photos"]["unreadable"]] == ["2.png"]
+
+
+def test_what_contradicts_itself_or_leaves_nothing_is_refused(
+    cli: Any, built_kb: Path, folders: Path, tmp_path: Path
+) -> None:
+    both = cli.call("eval", "species", folders, "--ablation", "--preset", "default", "--kb", built_kb)
+    assert (both.exit_code, both.stderr.splitlines()[0]) == (2, "error: --ablation has presets of its own")
+    assert cli.call("eval", "species", folders, "--photos", tmp_path, "--kb", built_kb).exit_code == 2
+    split = cli.call("eval", "species", folders, "--split", "train", "--kb", built_kb)
+    assert (split.exit_code, "no photo of the split 'train'" in split.stderr) == (5, True)
+
+
+def test_labels_that_are_no_species_are_named_with_what_to_do(
+    cli: Any, built_kb: Path, folders: Path, tmp_path: Path
+) -> None:
+    for number in range(10, 22):
+        for photo in ("1.png", "2.png"):
+            draw(OWL, tmp_path / "odd" / f"class {number}" / photo)
+    none = cli.call("eval", "species", "odd", "--kb", built_kb)
+    assert none.exit_code == 5
+    named = "; ".join(f"class {number} (unknown)" for number in range(10, 20))
+    assert none.stderr.splitlines() == [
+        "error: no photo of odd has a species of the knowledge base: 12 labels (24 photos) matched no species: "
+        f"{named}; and 2 more",
+        "hint: labels are to be scientific or English names of species; `kb taxa --file FILE` shows what names stand "
+        "for",
+    ]
+    shutil.move(tmp_path / "odd" / "class 10", folders / "class 10")
+    asked = ("--kb", built_kb, "--preset", "text-only", "--keep-leaks", *FAST)
+    some = cli.call("eval", "species", folders, *asked, check=True)
+    assert "warning: 2 labels (3 photos) matched no species: " in some.stderr
+    assert "class 10 (unknown); labels are to be scientific or English names of species" in some.stderr
+
+
+def test_species_that_the_knowledge_base_does_not_hold_are_named(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    draw(OWL, tmp_path / "far" / "Struthio camelus" / "1.png")
+    none = cli.call("eval", "species", "far", "--kb", built_kb)
+    assert none.exit_code == 5
+    assert none.stderr.splitlines() == [
+        "error: no photo of far has a species of the knowledge base: 1 species (1 photo) not in the knowledge base: "
+        "Struthio camelus",
+        "hint: --kb chooses a knowledge base that holds them",
+    ]
+
+
+def test_a_warning_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    from cli.common import output
+
+    output.warn("label \x1b[31mred\x07")
+    assert capsys.readouterr().err == "warning: label [31mred\n"
+
+
+def rows_of(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(figures["setup"]["preset"], figures["setup"]["anchors"]) for figures in found["figures"]]
+
+
+def test_anchors_of_the_knowledge_base_and_of_training_photos_are_rows_of_their_own(
+    cli: Any, built_kb: Path, cub: Path
+) -> None:
+    asked = ("--kb", built_kb, "--vocabulary", "open", "--preset", "text-only", "--preset", "vr-rag-v1")
+    found = measured(cli, cub, *asked, "--anchors", "kb", "--anchors", "train", "--keep-leaks")
+    assert rows_of(found) == [("text-only", "kb"), ("vr-rag-v1", "kb"), ("vr-rag-v1", "train")]
+    assert found["photos"]["anchors"] == {"train": 1}
+    only = measured(cli, cub, *asked[:4], "--preset", "anchors-only", "--anchors", "train", "--keep-leaks")
+    assert rows_of(only) == [("anchors-only", "train")]
+    assert {test["measure"] for test in found["tests"]} == {"top-1", "MRR@10"}
+
+
+def test_a_test_photo_that_is_a_training_photo_too_is_left_out(cli: Any, built_kb: Path, cub: Path) -> None:
+    copied = cub / "images" / "073.Blue_Jay" / "Blue_Jay_0002.png"
+    copied.write_bytes((cub / "images" / "073.Blue_Jay" / "Blue_Jay_0003.png").read_bytes())
+    asked = (cub, "--kb", built_kb, "--vocabulary", "open", "--preset", "anchors-only", "--anchors", "train")
+    leaks = measured(cli, *asked, "--keep-leaks")["photos"]["leaks"]
+    assert leaks["same file"] == 1
+    assert leaks["n"] >= 1
+
+
+def test_training_photos_may_be_a_list_of_their_own(cli: Any, built_kb: Path, inaturalist: Path) -> None:
+    asked = (inaturalist, "--kb", built_kb, "--vocabulary", "open", "--preset", "anchors-only", "--keep-leaks")
+    without = cli.call("eval", "species", *asked, "--anchors", "train", *FAST)
+    assert (without.exit_code, "--train names the training photos" in without.stderr) == (2, True)
+    training = inaturalist.with_name("train_mini.json")
+    training.write_bytes(inaturalist.read_bytes())
+    found = measured(cli, *asked, "--anchors", "train", "--train", training)
+    assert found["photos"]["anchors"] == {"train": 2}
+    assert micro(found["figures"][0])["top-1"] == 1.0  # each photo is its own anchor
+    needless = cli.call("eval", "species", *asked, "--train", training, *FAST)
+    assert needless.exit_code == 2
+
+
+def test_at_most_three_training_photos_a_species_evenly_spread(tmp_path: Path) -> None:
+    from cli.verbs.eval.species.datasets import read_dataset
+
+    for number in range(7):
+        draw(JAY, tmp_path / "birds" / "train" / "Cyanocitta cristata" / f"{number}.png", number)
+    draw(JAY, tmp_path / "birds" / "test" / "Cyanocitta cristata" / "9.png", 9)
+    dataset = read_dataset(tmp_path / "birds", split=None, photos=None, train=None, anchors=("train",))
+    assert [photo.path.stem for photo in dataset.anchors["train"]] == ["0", "2", "4"]
+    assert [photo.path.stem for photo in dataset.photos] == ["9"]
+
+
+def test_of_training_photos_with_a_split_of_their_own_only_those_for_training_are_anchors(tmp_path: Path) -> None:
+    from cli.verbs.eval.species.datasets import read_dataset
+
+    for split, number in (("train", 1), ("test", 2)):
+        draw(JAY, tmp_path / "others" / split / "Cyanocitta cristata" / f"{number}.png", number)
+    draw(JAY, tmp_path / "birds" / "Cyanocitta cristata" / "9.png", 9)
+    birds, others = tmp_path / "birds", tmp_path / "others"
+    dataset = read_dataset(birds, split=None, photos=None, train=others, anchors=("train",))
+    assert [photo.path.stem for photo in dataset.anchors["train"]] == ["1"]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """Ten photos of two birds, laid out as the shared collection is."""
+    root = tmp_path / "collection"
+    rows = []
+    for name, taxon_id in (("Cardinalis cardinalis", CARDINAL), ("Cyanocitta cristata", JAY)):
+        for number in range(5):
+            path = f"photos/{taxon_id}-{number}.png"
+            draw(taxon_id, root / path, number)
+            rows.append((path, name, "", "", "wikipedia_lead_na" if number == 4 else "other"))
+    with (root / "photos.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("path", "scientific_name", "common_name", "ebird_code", "source"), *rows])
+    described = [{"scientific_name": row[1], "source": "us", "sentences": ["It is."]} for row in rows]
+    (root / "descriptions.jsonl").write_text("\n".join(map(json.dumps, described)) + "\n")
+    return root
+
+
+def test_a_collection_is_asked_by_its_protocol(cli: Any, built_kb: Path, collection: Path) -> None:
+    """Of the four photos that three anchors a species leave over, the hidden half; anchors of both modes apart."""
+    from recognize.evaluation.protocol import read_collection
+
+    expected = read_collection(collection)
+    sets = ("--anchors", "train", "--anchors", "wiki")
+    asked = (collection, "--kb", built_kb, "--vocabulary", "open", "--preset", "anchors-only", "--keep-leaks")
+    found = measured(cli, *asked, *sets)
+    assert found["n"] == len(expected.hidden) == 2
+    assert found["photos"]["anchors"] == {"train": 6, "wiki": 2}
+    assert rows_of(found) == [("anchors-only", "train"), ("anchors-only", "wiki")]
+    assert measured(cli, *asked, "--split", "all")["n"] == 10
+
+
+def test_anchors_of_the_wiki_are_told_by_a_collection_alone(cli: Any, built_kb: Path, folders: Path) -> None:
+    outcome = cli.call("eval", "species", folders, "--kb", built_kb, "--anchors", "wiki", *FAST)
+    assert (outcome.exit_code, "only a collection tells which those are" in outcome.stderr) == (2, True)
+
+
+def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
+    cli: Any, built_kb: Path, shared: Path, tmp_path: Path
+) -> None:
+    from PIL import Image
+
+    from recognize.evaluation.protocol import read_collection
+
+    collection = read_collection(shared / "birds")
+    name = "Cardinalis cardinalis"
+    mine = [i for i, photo in enumerate(collection.photos) if photo.species == name]
+    new = sorted(set(mine) & set(collection.hidden.tolist()))
+    trained = sorted(set(mine) & set(collection.anchors("three").tolist()))
+    assert (len(new) > 1, len(trained)) == (True, 3)
+    folder = tmp_path / "birds" / name
+    folder.mkdir(parents=True)
+    for i in (*new, *trained):
+        with Image.open(collection.folder / collection.photos[i].path) as picture:
+            small = picture.convert("RGB").resize((picture.width * 3 // 4, picture.height * 3 // 4))
+        small.save(folder / f"{i}.jpg", quality=80)
+    asked = ("birds", "--kb", built_kb, "--preset", "default", "--vocabulary", "open")
+    found = measured(cli, *asked)
+    assert (found["n"], found["photos"]["trained_on"], found["photos"]["leaks"]["n"]) == (len(new), 3, 0)
+    kept = cli.call("eval", "species", *asked, "--keep-leaks", *FAST, check=True)
+    assert (
+        "warning: 3 photos are among those that the encoders were trained on, or nearly: measured all the"
+        in kept.stderr
+    )
+    for i in new:
+        (folder / f"{i}.jpg").unlink()
+    none_left = cli.call("eval", "species", *asked, *FAST)
+    assert none_left.exit_code == 5
+    assert "0 are anchors or nearly, on 3 the encoders were trained" in none_left.stderr
+    assert "hint: --keep-leaks measures these too" in none_left.stderr
+
+
+def test_the_shared_collection_is_split_as_its_protocol_says(shared: Path) -> None:
+    """The counts of docs/results.md; no test photo is an anchor, and no anchor's species lacks a label."""
+    from cli.verbs.eval.species.datasets import read_dataset
+
+    dataset = read_dataset(shared / "birds", split=None, photos=None, train=None, anchors=("train", "wiki"))
+    assert (dataset.kind, len(dataset.photos)) == ("collection, test", 800)
+    asked = {photo.path for photo in dataset.photos}
+    species = {name: {photo.label for photo in photos} for name, photos in dataset.anchors.items()}
+    assert (len(species["train"]), len(species["wiki"])) == (951, 746)
+    assert len(dataset.anchors["wiki"]) == 746  # one each
+    assert all(asked.isdisjoint(photo.path for photo in photos) for photos in dataset.anchors.values())
+    assert {photo.label for photo in dataset.photos} <= species["train"]
+    assert set(dataset.covered) == species["train"] | species["wiki"]

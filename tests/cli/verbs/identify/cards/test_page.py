@@ -1,0 +1,353 @@
+"""The page of a photo: whole in itself, with credits, and nothing of a wiki's text taken for markup."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shutil
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from cli.verbs.identify.cards.page import card
+from cli.verbs.identify.cards.pictures import figures
+from data.files import sha256_hex
+from data.records import (
+    Anchor,
+    AnchorMatch,
+    Answer,
+    Candidate,
+    Identification,
+    Reading,
+    Source,
+    SpeciesEntry,
+    Taxon,
+)
+from recognize.explanation.evidence import Explanation
+
+
+class Page(HTMLParser):
+    """What a browser would load or follow, and the text it would show."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.html = html
+        self.sources: list[str] = []
+        self.links: list[str] = []
+        self.tags: list[str] = []
+        self.shown: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        values = dict(attributes)
+        self.sources += [values["src"] or ""] if "src" in values else []
+        self.links += [values["href"] or ""] if "href" in values else []
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1:] != ["style"]:
+            self.shown.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.shown).split())
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    path = tmp_path / "jay <1>.jpg"
+    Image.new("RGB", (900, 600), "steelblue").save(path)
+    return path
+
+
+OTHER = Candidate(
+    taxon_id="cyanocitta-stelleri", scientific_name="Cyanocitta stelleri", common_name="Steller's Jay", score=3.0,
+    scores={"text_part": 2.5, "visual_part": -0.5, "list": 1.0, "text": 0.4, "visual": 0.2},
+    summary="A blue tail and a black crest.",
+)  # fmt: skip
+
+
+def page(photo: Path, *others: Candidate, **changes: Any) -> Page:
+    """The page of a jay's photo: one candidate with a picture and a vector as anchors, then the others."""
+    sha256 = sha256_hex(photo.read_bytes())
+    anchor = Anchor(
+        anchor_id=sha256, subject_id="cyanocitta-cristata", sha256=sha256,
+        author="A <b>birder</b>", licence="CC BY 4.0", licence_url="https://cc.example/by/4.0",
+        page_url=changes.pop("page_url", "https://commons.example/File:Jay.jpg"),
+    )  # fmt: skip
+    candidate = Candidate(
+        taxon_id="cyanocitta-cristata", scientific_name="Cyanocitta cristata",
+        common_name=changes.pop("common_name", "Blue Jay"), score=4.25,
+        scores={"text_part": 4.0, "visual_part": 0.25, "text": 0.5, "visual": None},
+        summary=changes.pop("summary", "Blue <script>alert(1)</script> & a white crest."),
+        anchors=(AnchorMatch(id=sha256, similarity=0.75), AnchorMatch(id="vector", similarity=0.5)),
+    )  # fmt: skip
+    candidates = (candidate, *others)
+    row = Identification(
+        image=str(photo), answer=Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay"),
+        candidates=candidates, preset="default", kb="birds.kb", calibration="abc",
+    )  # fmt: skip
+    anchor_of = changes.pop("is_anchor_of", None)
+    row = replace(row, **changes)
+    source = Source(title="Blue jay", url="https://wiki.example/Blue_jay", revision=7, licence="CC BY-SA 4.0")
+    entries = [
+        SpeciesEntry(
+            taxon=Taxon(taxon_id=each.taxon_id, scientific_name=each.scientific_name, rank="species"),
+            source=source if each is candidate else None,
+            anchors=(anchor,) if each is candidate else (),
+        )
+        for each in row.candidates
+    ]
+    why = Explanation(image=str(photo), first=candidate, by_scores="It is <ahead>.", is_anchor_of=anchor_of)
+    return Page(card(row, why, entries, lambda _: photo))
+
+
+def test_the_page_says_answer_scores_source_and_credits(photo: Path) -> None:
+    text = page(photo).text
+    for said in (
+        "Blue Jay Cyanocitta cristata No measured confidence.",
+        "It is <ahead>.",
+        "1. Blue Jay 4.25 +4.00 +0.25",
+        "0.75 alike A <b>birder</b> , CC BY 4.0",
+        "Compared with 1 picture that is kept as numbers alone, none to show: 0.50 alike.",
+        "Blue jay , revision 7, CC BY-SA 4.0",
+        "Preset default, knowledge base birds.kb, calibration abc",
+    ):
+        assert said in text
+
+
+def test_all_pictures_are_in_the_page_and_nothing_else_is_loaded(photo: Path) -> None:
+    found = page(photo)
+    assert len(found.sources) == 2
+    assert all(source.startswith("data:image/jpeg;base64,") for source in found.sources)
+    assert set(found.tags).isdisjoint(("script", "link", "iframe", "object", "base", "form"))
+    assert "url(" not in found.html
+    assert "@import" not in found.html
+    assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'" in found.html
+    assert found.links == [
+        "https://commons.example/File:Jay.jpg",
+        "https://cc.example/by/4.0",
+        "https://wiki.example/Blue_jay",
+    ]
+
+
+def test_what_a_photo_s_file_says_of_place_and_camera_is_not_in_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "jay.jpg"
+    exif = Image.Exif()
+    exif[0x010F] = "Camera of Somebody"
+    Image.new("RGB", (64, 64), "steelblue").save(path, exif=exif)
+    assert b"Camera of Somebody" in path.read_bytes()
+    pictures = [base64.b64decode(source.partition(",")[2]) for source in page(path).sources]
+    assert pictures
+    assert all(b"Camera of Somebody" not in picture for picture in pictures)
+
+
+def test_the_folder_that_a_photo_lies_in_is_not_told(photo: Path) -> None:
+    assert str(photo.parent) not in page(photo).html
+
+
+def test_text_of_articles_and_authors_is_never_markup(photo: Path) -> None:
+    found = page(photo, common_name='<i>"Jay"</i> & <script>')
+    assert "script" not in found.tags
+    assert "Blue <script>alert(1)</script> & a white crest." in found.text
+    assert '<i>"Jay"</i> & <script>' in found.text
+
+
+def test_an_address_that_is_none_of_the_web_is_no_link(photo: Path) -> None:
+    assert "javascript:alert(1)" not in page(photo, page_url="javascript:alert(1)").links
+
+
+def test_the_marks_that_differ_stand_side_by_side_and_are_marked_in_the_text(photo: Path) -> None:
+    found = page(photo, OTHER)
+    assert "Unlike Blue Jay Steller's Jay Blue Jay crest black white other marks blue tail -" in found.text
+    assert re.findall("<mark>(.*?)</mark>", found.html) == ["white", "blue", "black"]
+    assert re.findall("<li>(.*?)</li>", found.html) == ["white crest"]
+    assert "same genus" in found.text
+
+
+def test_a_mark_that_only_some_of_the_others_lack_says_of_how_many(photo: Path) -> None:
+    third = replace(OTHER, taxon_id="c", scientific_name="Aphelocoma californica", summary="A white crest.")
+    assert "white crest 1 of 2" in page(photo, OTHER, third).text
+
+
+def test_marks_that_tell_it_from_its_own_genus_come_first_and_those_of_females_last(photo: Path) -> None:
+    """The white crest sets it apart from its genus alone, the red tail from the two others alone."""
+    others = [
+        replace(OTHER, summary="A red tail."),
+        replace(OTHER, taxon_id="b", scientific_name="Pica pica", summary="A white crest. The female has a red bill."),
+        replace(OTHER, taxon_id="c", scientific_name="Pica hudsonia", summary="A white crest."),
+    ]
+    summary = "The female has a black bill. It has a red tail and a white crest."
+    found = page(photo, *others, summary=summary)
+    assert re.findall("<li>(.*?) <small>|<li>(.*?)</li>", found.html) == [
+        ("white crest", ""), ("red tail", ""), ("", "black bill of the female"),
+    ]  # fmt: skip
+    assert "bill of the female red black" in found.text
+
+
+def test_species_without_a_description_are_said_to_have_none(photo: Path) -> None:
+    text = page(photo, replace(OTHER, summary=None)).text
+    assert "Marks cannot be compared: no description of Steller's Jay." in text
+    assert "The knowledge base has no description of it." in text
+
+
+def test_each_stage_s_part_of_the_score_has_a_bar_as_long_as_it_is_large(photo: Path) -> None:
+    found = page(photo, OTHER)
+    assert "2. Steller's Jay 3.00 +2.50 -0.50 +1.00" in found.text
+    widths = re.findall(r'<i class="(bar|bar less)" style="width:(\d+)%">', found.html)
+    assert widths == [("bar", "100"), ("bar", "6"), ("bar", "62"), ("bar less", "12"), ("bar", "25")]
+
+
+def test_the_similarities_of_each_of_several_encoders_are_told(photo: Path) -> None:
+    other = replace(OTHER, scores={**OTHER.scores, "clip": 0.25, "siglip": 0.125})
+    text = page(photo, other).text
+    assert "photo and description photo and anchor pictures photo and description, by clip" in text
+    assert "2. Steller's Jay 0.400 0.200 0.250 0.125" in text
+
+
+def test_the_scores_of_v2_are_said_to_be_of_a_blend(photo: Path) -> None:
+    other = replace(OTHER, scores={"text": 0.5, "visual": 0.25})
+    text = page(photo, other, preset="vr-rag-v2").text
+    assert "score blend of description and anchor pictures anchor pictures" in text
+    assert "photo and blend of description and anchor pictures photo and anchor pictures" in text
+    assert "2. Steller's Jay 3.00 +0.35 +0.07" in text
+    assert "of a blend less" in text
+    assert "blend" not in page(photo, other, preset="vr-rag-v1").text
+
+
+def test_a_picture_whose_author_is_not_known_says_so_and_a_vector_of_a_known_anchor_shows_none(photo: Path) -> None:
+    matches = (AnchorMatch(id="a", similarity=0.5), AnchorMatch(id="b", similarity=0.25))
+    anchors = {
+        "a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64),
+        "b": Anchor(anchor_id="b", subject_id="x"),
+    }
+    html = figures(matches, anchors, "Jay", lambda _: photo)
+    assert html.count("<img") == 1
+    assert "<b>0.50 alike</b><br>unknown author, unknown licence" in html
+    assert "none to show: 0.25 alike" in html
+
+
+def test_the_candidate_that_a_reader_chose_is_what_the_others_are_held_against(photo: Path) -> None:
+    chosen = Answer(rank="species", name="Cyanocitta stelleri", common_name="Steller's Jay")
+    reading = Reading(choice="cyanocitta-stelleri", agreement=2 / 3, margin=1.25, reason="A <black> crest.")
+    text = page(photo, OTHER, answer=chosen, reader=reading).text
+    assert "Species, chosen by the reader Steller's Jay" in text
+    assert "The reader chose Steller's Jay A <black> crest. 67 % of its readings chose so" in text
+    assert "1.2 nats likelier" in text
+    assert "Unlike Steller's Jay Blue Jay Steller's Jay crest white black" in text
+
+
+def test_a_reader_that_chose_is_said_not_to_be_measured_and_one_that_did_not_is_no_source(photo: Path) -> None:
+    unmeasured = "How often such a reader is right was not measured here: no confidence."
+    chose = page(photo, reader=Reading(choice="cyanocitta-cristata", agreement=1.0)).text
+    assert f"Species, chosen by the reader Blue Jay Cyanocitta cristata {unmeasured}" in chose
+    silent = page(photo, reader=Reading(choice=None, agreement=0.0, reason="no reply")).text
+    assert "chosen by the reader" not in silent
+    assert unmeasured not in silent
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (Reading(choice=None, agreement=1.0, reason="A heron."), "chose none of the candidates A heron. All of its"),
+        (Reading(choice=None, agreement=0.0, reason="no reply"), "The reader gave no answer: no reply"),
+        (Reading(choice="cyanocitta-cristata", agreement=1.0), "The reader chose Blue Jay It gave no reason."),
+    ],
+)
+def test_what_the_reader_said_is_told(photo: Path, reading: Reading, said: str) -> None:
+    assert said in page(photo, reader=reading).text
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, absent=0.05),
+         "Blue Jay Cyanocitta cristata 83 % sure. When measured, 83 % of such answers were right"),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, absent=0.4),
+         "of birds in the knowledge base. 40 % likely that the bird is none of this knowledge base."),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=1.0), "over 99 % sure."),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.5, absent=0.1),
+         "10 % likely that the bird is none of this knowledge base."),
+        (Answer(rank="genus", name="Cyanocitta", confidence=0.6, absent=0.1),
+         "No species is sure enough: its genus Cyanocitta sp. 60 % sure."),
+        (Answer(rank="family", name="Corvidae", confidence=0.6, absent=0.1),
+         "No species is sure enough: its family Corvidae 60 % sure."),
+        (Answer(rank="none", name="", confidence=0.7, absent=0.7),
+         "Not in this knowledge base 70 % likely that none of its species is shown."),
+        (Answer(rank="none", name="", absent=0.3), "Cannot be told Neither species nor genus nor family is sure"),
+    ],
+)  # fmt: skip
+def test_the_head_says_how_sure_the_answer_is(photo: Path, answer: Answer, said: str) -> None:
+    assert said in page(photo, answer=answer).text
+
+
+@pytest.mark.parametrize(("rank", "tag"), [("species", "the answer"), ("genus", "the best match")])
+def test_only_an_answer_is_called_one(photo: Path, rank: str, tag: str) -> None:
+    answer = Answer(rank=rank, name="Cyanocitta cristata")  # type: ignore[arg-type]
+    found = page(photo, answer=answer)
+    assert re.findall('<span class="tag is">(.*?)</span>', found.html) == [tag]
+
+
+def test_a_photo_that_was_looked_up_is_no_proof_of_anything(photo: Path) -> None:
+    text = page(photo, is_anchor_of="cyanocitta-cristata").text
+    assert "This photo is itself an anchor of Blue Jay, or looks the same as one" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (Answer(rank="species", name="Cyanocitta stelleri", confidence=0.4), "Cyanocitta stelleri, 40 %."),
+        (Answer(rank="genus", name="Cyanocitta", confidence=0.6), "Cyanocitta sp., 60 %."),
+        (Answer(rank="none", name="", confidence=0.7, absent=0.7), "not in this knowledge base, 70 %."),
+        (Answer(rank="none", name="", absent=0.3), "cannot be told."),
+    ],
+)
+def test_with_a_species_list_the_confidence_is_not_called_measured(photo: Path, before: Answer, said: str) -> None:
+    answer = Answer(rank="species", name="Cyanocitta cristata", confidence=0.9)
+    text = page(photo, answer=answer, answer_without_list=before, species_list="list-1").text
+    assert "90 % sure, if the species list holds: computed with it, not measured." in text
+    assert f"Without the species list: {said}" in text
+
+
+def test_date_and_place_to_10_km_stand_below_the_photo(photo: Path) -> None:
+    assert "jay <1>.jpg near 47.6, -122.3 2026-05-01" in page(photo, place=(47.6062, -122.3321), date="2026-05-01").text
+
+
+def test_a_photo_that_is_gone_leaves_words_in_its_place(photo: Path, tmp_path: Path) -> None:
+    row = Identification(image=str(tmp_path / "gone.jpg"), answer=Answer(rank="none", name=""))
+    assert "(the photo cannot be read)" in Page(card(row, None, [], lambda _: photo)).text
+
+
+def test_a_photo_with_an_error_says_which(photo: Path) -> None:
+    row = Identification(image="at/home/broken.jpg", status="error", error="at/home/broken.jpg ends at <byte 7>")
+    text = Page(card(row, None, [], lambda _: photo)).text
+    assert "No answer for broken.jpg This photo could not be read broken.jpg ends at <byte 7>" in text
+    assert "at/home" not in text
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.png", b"x" * 250 + b".png", "ä".encode() * 120 + b".png"])
+def test_a_photo_of_any_name_gets_a_page(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path, name: bytes) -> None:
+    shutil.copy(drawings / "cardinalis-cardinalis.png", os.fsencode(drawings) + b"/" + name)
+    asked = ("identify", os.fsdecode(os.fsencode(drawings) + b"/" + name), "--kb", built_kb)
+    cli.call(*asked, "--cards", "pages", "--output", "rows.csv", check=True)
+    (made,) = (tmp_path / "pages").iterdir()
+    assert made.name[:3] == os.fsdecode(name)[:3]
+    assert "Northern Cardinal" in made.read_text(encoding="utf-8")
+    again = cli.call(*asked, "--cards", "others", "--output", "rows.csv", check=True)
+    assert "--cards makes no pages of these" in again.stderr
+
+
+def test_words_of_a_reader_and_names_of_files_are_never_markup(tmp_path: Path) -> None:
+    photo = tmp_path / "<img src=x onerror=alert(1)>.png"
+    Image.new("RGB", (60, 40)).save(photo)
+    bad = "</p><script>alert(1)</script><a href='javascript:alert(1)'>"
+    shown = page(photo, common_name=bad, reader=Reading(choice="cyanocitta-cristata", agreement=1.0, reason=bad))
+    assert not {"script", "base", "iframe"}.intersection(shown.tags)
+    assert all(source.startswith("data:image/jpeg;base64,") for source in shown.sources)
+    assert not any("javascript" in link for link in shown.links)
+    assert bad in shown.text

@@ -1,0 +1,475 @@
+"""`kb identify`: rows for files, folders, patterns and stdin; bad pictures are rows; long runs go on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from PIL import Image
+
+CARDINAL = "cardinalis-cardinalis"
+
+
+def parsed(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_candidates_of_a_drawing_come_with_the_score_of_each_stage(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
+    outcome = cli.call(
+        "identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--format", "jsonl", "--top", "4", check=True
+    )
+    (row,) = parsed(outcome.stdout)
+    assert (row["status"], row["preset"], row["kb"]) == ("ok", "default", str(built_kb))
+    assert len(row["candidates"]) == 4
+    scores = [candidate["score"] for candidate in row["candidates"]]
+    assert scores == sorted(scores, reverse=True)
+    assert {"text", "visual"} <= row["candidates"][0]["scores"].keys()
+    assert row["answer"]["name"] == row["candidates"][0]["scientific_name"]
+    assert row["answer"]["confidence"] is None
+
+
+@pytest.mark.parametrize("preset", ["default", "vr-rag-v1", "vr-rag-v2"])
+def test_every_preset_ranks_the_drawn_cardinal_among_the_first_three(
+    cli: Any, built_kb: Path, drawings: Path, preset: str
+) -> None:
+    outcome = cli.call(
+        "identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", preset, "--format", "jsonl", check=True
+    )
+    (row,) = parsed(outcome.stdout)
+    assert row["preset"] == preset
+    assert CARDINAL in [candidate["taxon_id"] for candidate in row["candidates"][:3]]
+
+
+def test_a_folder_is_searched_to_the_bottom_and_csv_is_one_tidy_table(cli: Any, built_kb: Path, drawings: Path) -> None:
+    below = drawings / "more"
+    below.mkdir()
+    shutil.copy(drawings / f"{CARDINAL}.png", below / "again.png")
+    (drawings / "notes.txt").write_text("no picture")
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--format", "csv", "--top", "2", check=True)
+    table = list(csv.DictReader(io.StringIO(outcome.stdout)))
+    assert len(table) == 5 * 2
+    assert len({row["image"] for row in table}) == 5
+    assert {row["rank"] for row in table} == {"1", "2"}
+
+
+def test_paths_can_come_from_stdin_and_from_a_pattern(cli: Any, built_kb: Path, drawings: Path) -> None:
+    named = sorted(str(path) for path in drawings.glob("*.png"))
+    asked = ("identify", "--kb", built_kb, "--format", "jsonl")
+    piped = cli.call(*asked, "-", stdin="\n".join(named) + "\n", check=True)
+    matched = cli.call(*asked, f"{drawings}/*.png", check=True)
+    assert [row["image"] for row in parsed(piped.stdout)] == named
+    assert [row["image"] for row in parsed(matched.stdout)] == named
+
+
+def test_names_that_are_no_utf_8_come_and_go_through_pipes_of_a_strict_locale(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    odd = os.fsencode(drawings) + b"/caf\xe9.png"
+    shutil.copy(drawings / f"{CARDINAL}.png", odd)
+    named = tmp_path / "names.txt"
+    named.write_bytes(b"\xef\xbb\xbf" + odd + b"\r\n")
+    strict = cli.environment({"PYTHONIOENCODING": "utf-8:strict"})
+    command = [*cli.command(), "identify", "-", "--kb", str(built_kb), "--top", "1", "--quiet"]
+    for form in ("csv", "jsonl", "table"):
+        with named.open("rb") as stdin:
+            outcome = subprocess.run([*command, "--format", form], stdin=stdin, capture_output=True, env=strict)
+        assert (outcome.returncode, outcome.stderr) == (0, b"")
+        assert odd in outcome.stdout
+
+
+def test_one_bad_file_among_good_ones_is_a_row_and_ends_with_7(cli: Any, built_kb: Path, drawings: Path) -> None:
+    whole = (drawings / f"{CARDINAL}.png").read_bytes()
+    (drawings / "bad.png").write_bytes(whole[: len(whole) // 2])
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    assert outcome.exit_code == 7
+    by_name = {Path(row["image"]).name: row for row in parsed(outcome.stdout)}
+    assert len(by_name) == 5
+    assert [name for name, row in by_name.items() if row["status"] == "error"] == ["bad.png"]
+    assert by_name["bad.png"]["answer"] is None
+    assert by_name["bad.png"]["candidates"] == []
+    assert "warning: 1 of 5 photos could not be read" in outcome.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"this is no picture", b"\x89PNG\r\n\x1a\n"], ids=["empty", "text", "stub"])
+def test_no_readable_photo_at_all_ends_with_5(cli: Any, built_kb: Path, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.png").write_bytes(content)
+    outcome = cli.call("identify", "x.png", "--kb", built_kb, "--format", "jsonl")
+    assert outcome.exit_code == 5
+    assert parsed(outcome.stdout)[0]["status"] == "error"
+    assert outcome.stderr.splitlines()[-1].startswith("error: ")
+
+
+def test_a_photo_that_does_not_exist_and_an_empty_folder_end_with_5(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert cli.call("identify", "nowhere.jpg", "--kb", built_kb).exit_code == 5
+    empty = cli.call("identify", "empty", "--kb", built_kb)
+    assert (empty.exit_code, empty.stdout) == (5, "")
+    assert empty.stderr == "error: no photo in empty\n"
+
+
+def test_no_such_knowledge_base_ends_with_3_and_says_how_to_build_one(cli: Any, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings, "--kb", "nowhere.kb")
+    assert outcome.exit_code == 3
+    assert outcome.stderr.splitlines() == [
+        "error: there is no knowledge base at nowhere.kb",
+        "hint: build one: kb build --taxon Aves --kb nowhere.kb",
+    ]
+
+
+def test_a_knowledge_base_of_another_space_ends_with_3(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.kb"
+    shutil.copytree(built_kb, other)
+    settings = other / "kb.toml"
+    told = settings.read_text()
+    settings.write_text(told.replace("fieldmark-starter-look/", "somebody-else/"))
+    assert settings.read_text() != told
+    outcome = cli.call("identify", drawings, "--kb", other)
+    assert outcome.exit_code == 3
+    assert "encoder space" in outcome.stderr
+
+
+def test_the_table_names_the_answer_and_says_that_nothing_is_calibrated(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
+    outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)
+    assert outcome.stdout.startswith(str(drawings / f"{CARDINAL}.png"))
+    assert "no calibrated confidence" in outcome.stdout
+    assert "\x1b" not in outcome.stdout
+
+
+def test_without_a_calibration_nothing_is_rolled_up(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    rows = parsed(cli.call(*asked, "--min-confidence", "1", check=True).stdout)
+    assert [(row["calibration"], row["answer"]["rank"], row["answer"]["confidence"]) for row in rows] == [
+        (None, "species", None)
+    ] * 4
+
+
+def test_what_needs_a_calibration_is_said_to_change_nothing_without_one(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
+    asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", "vr-rag-v1")
+    why = "since no answer has a confidence: this knowledge base has no calibration for the preset vr-rag-v1\n"
+    both = cli.call(*asked, "--absent-share", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
+    assert both.stderr == f"warning: --min-confidence and --absent-share change nothing, {why}"
+    one = cli.call(*asked, "--absent-share", "0.3", "--quiet", check=True)
+    assert one.stderr == f"warning: --absent-share changes nothing, {why}"
+    assert cli.call(*asked, "--quiet", check=True).stderr == ""
+
+
+def test_a_calibration_of_other_species_is_not_used_and_a_damaged_one_is_named(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    from data.starter.knowledge import read_bytes
+
+    other = tmp_path / "other.kb"
+    shutil.copytree(built_kb, other)
+    file = other / "calibration" / "default.json"
+    file.parent.mkdir()
+    file.write_bytes(read_bytes("calibration.json"))
+    photo = drawings / f"{CARDINAL}.png"
+    (row,) = parsed(cli.call("identify", photo, "--kb", other, "--format", "jsonl", check=True).stdout)
+    assert (row["calibration"], row["answer"]["confidence"]) == (None, None)
+    said = cli.call("identify", photo, "--kb", other, "--min-confidence", "0.9", check=True).stderr
+    assert "--min-confidence changes nothing, since no answer has a confidence: the calibration of this" in said
+    assert "was made for other species than the knowledge base holds now" in said
+    file.write_text("{}")
+    outcome = cli.call("identify", photo, "--kb", other)
+    assert outcome.exit_code == 1
+    assert "calibration/default.json" in outcome.stderr
+    assert "hint: without the file answers have no confidence" in outcome.stderr
+
+
+def test_the_options_have_the_defaults_of_the_library() -> None:
+    from cli.verbs.identify import command as identify
+    from recognize.confidence import answers
+    from recognize.confidence import prior as species_lists
+
+    assert (identify.MIN_CONFIDENCE, identify.ABSENT_SHARE) == (answers.MIN_CONFIDENCE, answers.ABSENT_SHARE)
+    assert identify.OFF_LIST_SHARE == species_lists.OFF_LIST_SHARE
+
+
+@pytest.mark.parametrize("option", [("--min-confidence", "1.5"), ("--absent-share", "0"), ("--absent-share", "1")])
+def test_a_chance_that_is_none_ends_with_2(cli: Any, built_kb: Path, drawings: Path, option: tuple[str, str]) -> None:
+    assert cli.call("identify", drawings, "--kb", built_kb, *option).exit_code == 2
+
+
+def test_explain_shows_summaries_and_whom_the_anchors_are_owed_to(cli: Any, built_kb: Path, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--explain", check=True)
+    plain = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)
+    added = outcome.stdout.removeprefix(plain.stdout.rstrip())
+    assert added != outcome.stdout
+    assert "Fieldmark, Apache-2.0" in added
+    assert "is ahead of" in added
+
+
+def test_a_photo_that_is_an_anchor_itself_is_explained_as_one(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    import kb
+
+    store = kb.open(built_kb)
+    (entry,) = store.species([CARDINAL])
+    photo = tmp_path / "known.png"
+    shutil.copy(store.anchor_path(entry.anchors[0].anchor_id), photo)
+    store.close()
+    outcome = cli.call("identify", photo, "--kb", built_kb, "--explain", check=True)
+    assert f"anchor {entry.anchors[0].anchor_id[:12]}: 1.000" in outcome.stdout
+    assert "This photo is an anchor itself, of Northern Cardinal" in outcome.stdout
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_explain_without_a_table_is_said_to_change_nothing(cli: Any, built_kb: Path, drawings: Path, form: str) -> None:
+    photo = drawings / f"{CARDINAL}.png"
+    outcome = cli.call("identify", photo, "--kb", built_kb, "--explain", "--format", form, check=True)
+    assert outcome.stderr == f"warning: --explain goes with the table; {form} rows are the same without it\n"
+
+
+def test_output_is_resumed_and_then_holds_every_photo_once(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
+    cli.call(*asked, check=True)
+    first = Path("out.jsonl").read_text()
+    shutil.copy(drawings / f"{CARDINAL}.png", drawings / "z-new.png")
+    again = cli.call(*asked, check=True)
+    rows = parsed(Path("out.jsonl").read_text())
+    assert Path("out.jsonl").read_text().startswith(first)
+    assert [Path(row["image"]).name for row in rows][-1] == "z-new.png"
+    assert len(rows) == len({row["image"] for row in rows}) == 5
+    assert "4 photos of 5 done before" in again.stderr
+    assert again.stdout == ""
+
+
+def test_a_run_that_was_killed_goes_on_and_ends_like_one_that_was_not(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    asked = ["identify", str(drawings), "--kb", str(built_kb), "--format", "csv", "--output"]
+    whole = tmp_path / "whole.csv"
+    for n_photos in (70, 300, 1200):  # a machine that is too quick for the kill gets more to do
+        for number in range(n_photos):
+            shutil.copy(drawings / f"{CARDINAL}.png", drawings / f"copy-{number:04}.png")
+        cut = tmp_path / f"cut-{n_photos}.csv"
+        ours = subprocess.Popen([*cli.command(), *asked, str(cut)], env=cli.environment(), stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120  # a busy machine takes its time to import
+        while not (cut.exists() and cut.stat().st_size > 1500) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        os.kill(ours.pid, signal.SIGKILL)
+        if ours.wait(timeout=30) == -signal.SIGKILL:
+            break
+    cli.call(*asked, whole, check=True)
+    assert cut.stat().st_size < whole.stat().st_size
+    cli.call(*asked, cut, check=True)
+
+    cut_rows, whole_rows = (list(csv.DictReader(path.read_text().splitlines())) for path in (cut, whole))
+    named = ("image", "rank", "taxon_id", "status")
+    assert [[row[column] for column in named] for row in cut_rows] == [
+        [row[column] for column in named] for row in whole_rows
+    ]
+    # float32: another batch may differ in the last digit shown.
+    assert [float(row["score"]) for row in cut_rows] == pytest.approx(
+        [float(row["score"]) for row in whole_rows], abs=1e-5
+    )
+
+
+def test_a_photo_that_could_not_be_read_is_tried_again_when_asked_to(cli: Any, built_kb: Path, drawings: Path) -> None:
+    (drawings / "bad.png").write_bytes(b"no picture")
+    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
+    assert cli.call(*asked).exit_code == 7
+    again = cli.call(*asked)
+    assert again.exit_code == 7, "the row with the error is still there"
+    assert "5 photos of 5 done before, 1 of them in vain (--retry-failed tries them again)" in again.stderr
+    retried = cli.call(*asked, "--retry-failed", "--progress", "jsonl")
+    assert retried.exit_code == 7
+    last = json.loads(retried.stderr.splitlines()[-2])
+    assert (last["progress"], last["done"], last["total"], last["failed"]) == ("photos", 1, 1, 1)
+    rows = parsed(Path("out.jsonl").read_text())
+    assert sorted(row["status"] for row in rows) == ["error", "ok", "ok", "ok", "ok"]
+
+
+def test_no_resume_begins_the_file_anew(cli: Any, built_kb: Path, drawings: Path) -> None:
+    photo = drawings / f"{CARDINAL}.png"
+    cli.call("identify", drawings, "--kb", built_kb, "--output", "out.csv", check=True)
+    asked = ("identify", photo, "--kb", built_kb, "--output", "out.csv", "--preset", "vr-rag-v2")
+    cli.call(*asked, "--no-resume", check=True)
+    table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    assert {(row["image"], row["preset"]) for row in table} == {(str(photo), "vr-rag-v2")}
+
+
+@pytest.mark.parametrize("option", ["--retry-failed", "--no-resume"])
+def test_what_goes_with_a_file_needs_one(cli: Any, built_kb: Path, drawings: Path, option: str) -> None:
+    outcome = cli.call("identify", drawings, "--kb", built_kb, option)
+    assert outcome.exit_code == 2
+    assert "go with --output" in outcome.stderr
+
+
+def test_a_share_off_the_list_needs_a_list(cli: Any, built_kb: Path, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--off-list-share", "0.2")
+    assert outcome.exit_code == 2
+    assert "--off-list-share goes with --species-list" in outcome.stderr
+
+
+def test_parquet_has_the_rows_of_csv_with_types(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--output")
+    cli.call(*asked, "names.csv", check=True)
+    cli.call(*asked, "names.parquet", check=True)
+    assert sorted(path.name for path in Path().iterdir() if path.name.startswith("names")) == [
+        "names.csv",
+        "names.parquet",
+    ]
+    wanted = pandas.read_csv("names.csv")
+    found = pandas.read_parquet("names.parquet")
+    assert list(found.columns) == list(wanted.columns)
+    named = ["image", "status", "rank", "taxon_id", "answer_name", "preset"]
+    assert found[named].equals(wanted[named])
+    assert str(found["score"].dtype) == "float64"
+    assert found["score"].to_list() == pytest.approx(wanted["score"].to_list(), abs=1e-5)
+
+
+def test_parquet_needs_a_file(cli: Any, built_kb: Path, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--format", "parquet")
+    assert outcome.exit_code == 2
+    assert "--format parquet needs --output FILE" in outcome.stderr
+
+
+def test_place_and_date_of_a_photo_are_in_every_format(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
+) -> None:
+    photo = tmp_path / "here.jpg"
+    with Image.open(drawings / f"{CARDINAL}.png") as drawing:
+        exif = Image.Exif()
+        exif.get_ifd(0x8769)[0x9003] = "2026:05:01 06:30:00"
+        exif.get_ifd(0x8825).update({1: "N", 2: (40.0, 30.0, 0.0), 3: "W", 4: (74.0, 15.0, 0.0)})
+        drawing.convert("RGB").save(photo, exif=exif)
+    asked = ("identify", photo, "--kb", built_kb, "--top", "1", "--output")
+    for name in ("a.csv", "a.jsonl", "a.parquet"):
+        cli.call(*asked, name, check=True)
+    (line,) = csv.DictReader(Path("a.csv").read_text().splitlines())
+    (row,) = parsed(Path("a.jsonl").read_text())
+    (typed,) = pandas.read_parquet("a.parquet").to_dict("records")
+    assert (line["date"], line["latitude"], line["longitude"]) == ("2026-05-01T06:30:00", "40.5", "-74.25")
+    assert (row["date"], row["place"]) == ("2026-05-01T06:30:00", [40.5, -74.25])
+    assert (typed["date"], typed["latitude"], typed["longitude"]) == ("2026-05-01T06:30:00", 40.5, -74.25)
+
+
+def test_progress_as_json_is_on_stderr_and_rows_are_on_stdout(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    outcome = cli.call(*asked, "--progress", "jsonl", check=True)
+    told = parsed(outcome.stderr)
+    assert (told[-1]["done"], told[-1]["total"], told[-1]["failed"], told[-1]["left_s"]) == (4, 4, 0, 0)
+    assert len(parsed(outcome.stdout)) == 4
+    assert cli.call(*asked, "--progress", "jsonl", "--quiet", check=True).stderr == ""
+
+
+def test_a_species_list_is_a_boost_shown_with_and_without(cli: Any, built_kb: Path, drawings: Path) -> None:
+    Path("list.csv").write_text("common_name\nSnowy Owl\nGreat Auk\nSnowy Owll\ngull sp.\n")
+    asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--top", "30", "--species-list", "list.csv")
+    outcome = cli.call(*asked, "--format", "jsonl", check=True)
+    (row,) = parsed(outcome.stdout)
+    by_id = {each["taxon_id"]: each for each in row["candidates"]}
+    boost = by_id["bubo-scandiacus"]["scores"]["list"]
+    assert boost > 0
+    assert {each["scores"]["list"] for key, each in by_id.items() if key != "bubo-scandiacus"} == {0.0}
+    for each in row["candidates"]:
+        assert each["score"] - each["scores"]["list"] == pytest.approx(each["score_without_list"], abs=2e-6)
+    plain = parsed(cli.call(*asked[:6], "--format", "jsonl", check=True).stdout)[0]
+    assert len(row["candidates"]) == len(plain["candidates"]) > 10, "no species is ruled out"
+    assert row["answer_without_list"] == plain["answer"]
+    assert "list.csv (table): 2 species, 1 of them in this knowledge base; 1 line for several" in outcome.stderr
+    assert "1 name of list.csv matches no species: Snowy Owll (unknown, like Snowy Owl" in outcome.stderr
+    assert f"+{boost:.3f} to their scores" in outcome.stderr
+    table = cli.call(*asked, check=True).stdout
+    assert "\n  without the list: Northern Cardinal (Cardinalis cardinalis)" in table
+    header = next(line for line in table.splitlines() if "common name" in line)
+    assert header.split()[5:9] == ["score", "without", "list", "list"]
+
+
+def test_a_list_that_goes_against_sure_answers_is_said_to(cli: Any, calibrated_kb: Path, drawings: Path) -> None:
+    Path("list.txt").write_text("Mallard\n")
+    asked = ("identify", drawings, "--kb", calibrated_kb, "--species-list", "list.txt", "--format", "jsonl")
+
+    def run(share: str) -> tuple[list[bool], str]:
+        """Whether each photo that is sure without the list shows another species by it; all that are named are."""
+        outcome = cli.call(*asked, "--off-list-share", share, check=True)
+        rows = [row for row in parsed(outcome.stdout) if row["answer_without_list"]["rank"] == "species"]
+        assert all(row["answer_without_list"]["confidence"] >= 0.9 for row in rows)
+        changed = [row["candidates"][0]["scientific_name"] != row["answer_without_list"]["name"] for row in rows]
+        return changed, outcome.stderr
+
+    changed, said = run("0.000001")
+    n, n_changed = len(changed), sum(changed)
+    assert n_changed > 0, "or the drawings show nothing here"
+    assert f"the list changed the first species of {n_changed} of {n} photos named to the species without it\n" in said
+    assert f"warning: the list changed the first species of {n_changed} of {n} photos that were at least 90 %" in said
+    assert f"warning: the list does not fit these photos: {n} of {n} photos" in said
+    assert "--off-list-share 0.99 would fit (it is 1e-06)" in said
+    changed, said = run("0.99")
+    assert (any(changed), "warning" in said) == (False, False)
+
+
+def test_a_list_goes_into_csv_and_the_parameters_of_the_file(cli: Any, built_kb: Path, drawings: Path) -> None:
+    Path("list.txt").write_text("Snowy Owl\n")
+    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.csv", "--species-list", "list.txt")
+    cli.call(*asked, check=True)
+    table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    for line in table:
+        assert float(line["score"]) - float(line["score_list"]) == pytest.approx(
+            float(line["score_without_list"]), abs=2e-6
+        )
+        assert line["answer_without_list"]
+    assert "4 photos of 4 done before" in cli.call(*asked, check=True).stderr
+    for changed in (("--off-list-share", "0.2"), ("--species-list", "other.txt")):
+        Path("other.txt").write_text("Snowy Owl\nBlue Jay\n")
+        outcome = cli.call(*asked, *changed)
+        assert outcome.exit_code == 2
+        assert "species_list" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("Great Auk\n", "no species of list.txt is in the knowledge base"),
+        ("", "found none"),
+        (None, "no file list.txt"),
+    ],
+)
+def test_a_list_that_is_no_use_ends_with_5(
+    cli: Any, built_kb: Path, drawings: Path, content: str | None, told: str
+) -> None:
+    if content is not None:
+        Path("list.txt").write_text(content)
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--species-list", "list.txt")
+    assert outcome.exit_code == 5
+    assert told in outcome.stderr
+
+
+def test_output_made_with_another_preset_is_not_mixed(cli: Any, built_kb: Path, drawings: Path) -> None:
+    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.csv")
+    cli.call(*asked, check=True)
+    before = Path("out.csv").read_bytes()
+    outcome = cli.call(*asked, "--preset", "vr-rag-v2")
+    assert outcome.exit_code == 2
+    assert "preset 'default' -> 'vr-rag-v2'" in outcome.stderr
+    assert Path("out.csv").read_bytes() == before
+
+
+def test_a_table_cannot_be_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--output", "out.txt")
+    assert outcome.exit_code == 2
+    assert not Path("out.txt").exists()
+
+
+def test_an_empty_argument_is_no_photo_and_not_this_folder(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("identify", "", "--kb", built_kb)
+    assert outcome.exit_code == 2
+    assert "an empty argument names no photo" in outcome.stderr

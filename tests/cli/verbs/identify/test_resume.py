@@ -1,0 +1,370 @@
+"""Rows of a run that was cut off, went wrong in places, or was made with other parameters."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pyarrow.parquet
+import pytest
+
+from cli.verbs.identify.order import sink_for
+from cli.verbs.identify.parquet import ParquetTable
+from cli.verbs.identify.resume import ResumableOutput
+from data.errors import BadInput, KnowledgeBaseLocked, UsageError
+
+PARAMETERS = {"preset": "default", "n": 5}
+
+
+def output(
+    folder: Path,
+    *,
+    retry_failed: bool = False,
+    wanted: Collection[str] | None = None,
+    start_over: bool = False,
+    **changed: object,
+) -> ResumableOutput:
+    return ResumableOutput(
+        folder / "out.csv",
+        folder=folder / "journals",
+        parameters={**PARAMETERS, **changed},
+        header="image,rank\n",
+        image_of=lambda line: line.split(",")[0],
+        retry_failed=retry_failed,
+        wanted=wanted,
+        start_over=start_over,
+    )
+
+
+def packed(folder: Path, *, start_over: bool = False, **columns: str) -> ResumableOutput:
+    return ResumableOutput(
+        folder / "out.parquet.part",
+        folder=folder / "journals",
+        parameters=PARAMETERS,
+        header="",
+        image_of=lambda line: json.loads(line)["image"],
+        start_over=start_over,
+        table=ParquetTable(folder / "out.parquet", {"image": "text", "rank": "integer", "score": "number", **columns}),
+    )
+
+
+def row(image: str, rank: int, score: float | None = 0.5) -> str:
+    return json.dumps({"image": image, "rank": rank, "score": score}, ensure_ascii=False) + "\n"
+
+
+def table(folder: Path) -> list[dict[str, Any]]:
+    return pandas.read_parquet(folder / "out.parquet").to_dict("records")
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> list[str]:
+    paths = [tmp_path / name for name in ("a.jpg", "b.jpg", "c.jpg")]
+    for path in paths:
+        path.write_bytes(b"a photo")
+    return [str(path) for path in paths]
+
+
+def test_a_second_run_finds_the_rows_of_the_first_and_appends(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n{photos[0]},2\n", ok=True)
+    with output(tmp_path) as second:
+        assert second.done == {photos[0]}
+        second.add(photos[1], f"{photos[1]},1\n", ok=True)
+    assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[0]},1\n{photos[0]},2\n{photos[1]},1\n"
+
+
+def test_a_photo_that_failed_keeps_its_row_until_it_is_to_be_tried_again(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},error\n", ok=False)
+        first.add(photos[1], f"{photos[1]},1\n", ok=True)
+    with output(tmp_path) as second:
+        assert (second.done, second.failed) == ({photos[0], photos[1]}, {photos[0]})
+    with output(tmp_path, retry_failed=True) as third:
+        assert (third.done, third.failed) == ({photos[1]}, set())
+        third.add(photos[0], f"{photos[0]},1\n", ok=True)
+    with output(tmp_path, retry_failed=True) as fourth:
+        assert fourth.done == {photos[0], photos[1]}
+    assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[1]},1\n{photos[0]},1\n"
+
+
+def test_a_photo_whose_rows_lack_something_is_done_until_it_is_to_be_tried_again(
+    tmp_path: Path, photos: list[str]
+) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True, lacks="reader")
+        first.add(photos[1], f"{photos[1]},1\n", ok=True, lacks="passes")
+        first.add(photos[2], f"{photos[2]},1\n", ok=True)
+    with output(tmp_path) as second:
+        assert second.done == set(photos)
+        assert (second.failed, second.lacking) == (set(), {photos[0]: "reader", photos[1]: "passes"})
+    with output(tmp_path, retry_failed=True) as third:
+        assert (third.done, third.lacking) == ({photos[2]}, {})
+        third.add(photos[0], f"{photos[0]},1\n", ok=True)
+    with output(tmp_path) as fourth:
+        assert fourth.done == {photos[0], photos[2]}
+
+
+def test_answers_are_not_dropped_for_photos_that_are_gone_or_not_of_this_run(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True, lacks="passes")
+        first.add(photos[1], f"{photos[1]},1\n", ok=True, lacks="passes")
+        first.add(photos[2], f"{photos[2]},error\n", ok=False)
+    Path(photos[0]).unlink()
+    with output(tmp_path, retry_failed=True, wanted={photos[0]}) as second:
+        assert (second.done, second.failed) == (set(photos), {photos[2]})
+    assert (tmp_path / "out.csv").read_text().count("\n") == 4
+    with output(tmp_path, retry_failed=True) as third:
+        assert third.done == {photos[0]}
+
+
+def test_a_photo_that_was_not_there_is_tried_when_it_has_come(tmp_path: Path) -> None:
+    late = tmp_path / "late.jpg"
+    with output(tmp_path) as first:
+        first.add(str(late), f"{late},error\n", ok=False)
+    with output(tmp_path) as second:
+        assert second.done == {str(late)}
+    late.write_bytes(b"a photo")
+    with output(tmp_path) as third:
+        assert third.done == frozenset()
+
+
+def test_the_row_of_a_photo_that_is_gone_stays(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    Path(photos[0]).unlink()
+    with output(tmp_path) as second:
+        assert second.done == {photos[0]}
+    assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[0]},1\n"
+
+
+def test_starting_over_drops_rows_of_other_parameters_but_no_file_of_somebody_else(
+    tmp_path: Path, photos: list[str]
+) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    with output(tmp_path, start_over=True, preset="vr-rag-v1") as second:
+        assert second.done == frozenset()
+    assert (tmp_path / "out.csv").read_text() == "image,rank\n"
+    second.journal.unlink()
+    (tmp_path / "out.csv").write_text("my notes\n")
+    with pytest.raises(UsageError, match="not from an earlier run"), output(tmp_path, start_over=True):
+        pass
+    assert (tmp_path / "out.csv").read_text() == "my notes\n"
+
+
+def test_a_photo_with_rows_missing_from_the_middle_of_the_file_is_made_again(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        for photo in photos:
+            first.add(photo, f"{photo},1\n{photo},2\n", ok=True)
+    file = tmp_path / "out.csv"
+    file.write_text(file.read_text().replace(f"{photos[1]},2\n", ""))
+    with output(tmp_path) as second:
+        assert second.done == {photos[0], photos[2]}
+    assert photos[1] not in file.read_text()
+
+
+def test_a_line_that_only_some_readers_take_for_two_is_one_row(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},a\u2028b\n", ok=True)
+    with output(tmp_path) as second:
+        assert second.done == {photos[0]}
+
+
+def test_a_journal_of_an_earlier_version_still_counts(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n{photos[0]},2\n", ok=True)
+    head, line = first.journal.read_text().splitlines()
+    entry = json.loads(line)
+    del entry["rows"]
+    first.journal.write_text(f"{head}\n{json.dumps(entry)}\n")
+    with output(tmp_path) as second:
+        assert second.done == {photos[0]}
+
+
+def test_a_file_name_that_is_no_utf8_keeps_its_bytes(tmp_path: Path) -> None:
+    photo = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jpg")
+    Path(photo).write_bytes(b"a photo")
+    with output(tmp_path) as first:
+        first.add(photo, f"{photo},1\n", ok=True)
+    with output(tmp_path) as second:
+        assert second.done == {photo}
+    assert (tmp_path / "out.csv").read_bytes() == b"image,rank\n" + os.fsencode(photo) + b",1\n"
+
+
+@pytest.mark.parametrize("lost", range(1, 40, 3))
+def test_rows_cut_off_at_any_byte_are_made_again(tmp_path: Path, photos: list[str], lost: int) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    whole = (tmp_path / "out.csv").read_text()
+    half = f"{photos[1]},1\n{photos[1]},2\n"
+    with (tmp_path / "out.csv").open("a") as out:
+        out.write(half[:-lost])
+    with output(tmp_path) as second:
+        assert second.done == {photos[0]}
+    assert (tmp_path / "out.csv").read_text() == whole
+
+
+def test_a_torn_last_line_of_the_journal_costs_one_photo(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        for photo in photos:
+            first.add(photo, f"{photo},1\n", ok=True)
+    first.journal.write_text(first.journal.read_text()[:-9])
+    with output(tmp_path) as second:
+        assert second.done == set(photos[:2])
+
+
+def test_another_photo_under_the_same_name_is_identified_anew(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    Path(photos[0]).write_bytes(b"quite another photo")
+    with output(tmp_path) as second:
+        assert second.done == frozenset()
+
+
+def test_other_parameters_are_refused_and_named(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    before = (tmp_path / "out.csv").read_bytes()
+    with pytest.raises(UsageError, match="preset 'default' -> 'vr-rag-v1'"), output(tmp_path, preset="vr-rag-v1"):
+        pass
+    assert (tmp_path / "out.csv").read_bytes() == before
+
+
+def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out.csv").write_text("my notes\n")
+    with pytest.raises(UsageError, match="not from an earlier run"), output(tmp_path):
+        pass
+    assert (tmp_path / "out.csv").read_text() == "my notes\n"
+
+
+def test_a_parquet_file_is_there_when_the_run_is_over_and_not_before(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1) + row(photos[0], 2, None), ok=True)
+        assert not (tmp_path / "out.parquet").exists()
+    found = pyarrow.parquet.read_table(tmp_path / "out.parquet")
+    assert [str(kind) for kind in found.schema.types] == ["string", "int64", "double"]
+    assert found.to_pylist() == [
+        {"image": photos[0], "rank": 1, "score": 0.5},
+        {"image": photos[0], "rank": 2, "score": None},
+    ]
+    assert json.loads(found.schema.metadata[b"fieldmark"]) == PARAMETERS
+    assert sorted(path.name for path in tmp_path.glob("*out*")) == ["out.parquet"]
+
+
+def test_a_parquet_file_is_gone_on_with(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1), ok=True)
+    before = (tmp_path / "out.parquet").stat()
+    with packed(tmp_path) as second:
+        assert second.done == {photos[0]}
+    assert (tmp_path / "out.parquet").stat().st_ino == before.st_ino, "nothing new, so it is left alone"
+    with packed(tmp_path) as third:
+        third.add(photos[1], row(photos[1], 1), ok=True)
+    assert [each["image"] for each in table(tmp_path)] == photos[:2]
+
+
+def test_the_rows_of_a_run_that_was_killed_get_into_the_parquet_file(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1), ok=True)
+    with pytest.raises(KeyboardInterrupt), packed(tmp_path) as killed:
+        killed.add(photos[1], row(photos[1], 1), ok=True)
+        raise KeyboardInterrupt
+    assert [each["image"] for each in table(tmp_path)] == photos[:1], "the file of the first run is whole meanwhile"
+    with (tmp_path / "out.parquet.part").open("a") as out:
+        out.write('{"image": "torn')
+    with packed(tmp_path) as third:
+        assert third.done == set(photos[:2])
+    assert [each["image"] for each in table(tmp_path)] == photos[:2]
+
+
+def test_a_photo_that_changed_is_out_of_the_parquet_file(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        for photo in photos:
+            first.add(photo, row(photo, 1), ok=True)
+    Path(photos[1]).write_bytes(b"quite another photo")
+    with packed(tmp_path) as second:
+        assert second.done == {photos[0], photos[2]}
+    assert [each["image"] for each in table(tmp_path)] == [photos[0], photos[2]]
+
+
+def test_a_file_name_that_is_no_utf8_is_spelt_out_in_parquet(tmp_path: Path) -> None:
+    photo = os.fsdecode(os.fsencode(tmp_path) + b"/\xc3\xa9 caf\xe9.jpg")
+    Path(photo).write_bytes(b"a photo")
+    with packed(tmp_path) as first:
+        first.add(photo, row(photo, 1), ok=True)
+    assert [each["image"] for each in table(tmp_path)] == [f"{tmp_path}/é caf\\xe9.jpg"]
+
+
+@pytest.mark.parametrize("content", [b"PAR1 not quite", b"notes"])
+def test_what_is_no_parquet_file_is_left_alone(tmp_path: Path, photos: list[str], content: bytes) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1), ok=True)
+    (tmp_path / "out.parquet").write_bytes(content)
+    with pytest.raises(BadInput, match="cannot be read as Parquet"), packed(tmp_path):
+        pass
+    assert (tmp_path / "out.parquet").read_bytes() == content
+
+
+def test_a_parquet_file_with_other_columns_is_left_alone(tmp_path: Path, photos: list[str]) -> None:
+    with packed(tmp_path) as first:
+        first.add(photos[0], row(photos[0], 1), ok=True)
+    with pytest.raises(BadInput, match="other columns"), packed(tmp_path, place="text"):
+        pass
+    with packed(tmp_path, start_over=True, place="text") as anew:
+        anew.add(photos[1], row(photos[1], 1), ok=True)
+    assert [found["image"] for found in table(tmp_path)] == [photos[1]]
+
+
+def test_two_runs_do_not_write_one_file_at_a_time(tmp_path: Path) -> None:
+    with output(tmp_path), pytest.raises(KnowledgeBaseLocked), output(tmp_path):
+        pass
+
+
+def test_the_journal_names_the_file_and_what_made_it(tmp_path: Path) -> None:
+    with output(tmp_path) as first:
+        pass
+    head = json.loads(first.journal.read_text().splitlines()[0])
+    assert head == {"output": str(tmp_path / "out.csv"), "parameters": PARAMETERS}
+
+
+def test_rows_never_take_the_place_of_a_pipe_or_a_device(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match=r"pipe\.csv is not a file"):
+        sink_for("csv", pipe, tmp_path / "home", {}, retry_failed=False, start_over=False)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_table_of_a_version_with_other_columns_is_not_gone_on_with(
+    tmp_path: Path, photos: list[str], form: str
+) -> None:
+    file = tmp_path / f"rows.{form}"
+    with sink_for(form, file, tmp_path / "home", {}, retry_failed=False, start_over=False) as first:
+        line = row(photos[0], 1) if form == "parquet" else f"{photos[0]},ok\n"
+        first.add(photos[0], line, ok=True)
+    head, *lines = first.journal.read_text().splitlines(keepends=True)
+    before = json.loads(head)
+    del before["parameters"]["columns"]
+    first.journal.write_text("".join([json.dumps(before) + "\n", *lines]))
+    with (
+        pytest.raises(UsageError, match="columns None ->"),
+        sink_for(form, file, tmp_path / "home", {}, retry_failed=False, start_over=False),
+    ):
+        pass
+
+
+def test_a_link_stays_a_link_and_shares_the_journal_of_its_file(tmp_path: Path, photos: list[str]) -> None:
+    (tmp_path / "disk").mkdir()
+    link, file = tmp_path / "link.csv", tmp_path / "disk" / "rows.csv"
+    link.symlink_to(file)
+    with sink_for("csv", link, tmp_path / "home", {}, retry_failed=False, start_over=False) as first:
+        first.add(photos[0], f"{photos[0]},ok\n", ok=True)
+    with sink_for("csv", file, tmp_path / "home", {}, retry_failed=False, start_over=False) as second:
+        assert second.done == {photos[0]}
+    assert link.is_symlink()
+    assert file.read_text().endswith(f"{photos[0]},ok\n")

@@ -1,0 +1,343 @@
+"""`kb rerank`: folders, files of jobs, two outputs, exit codes, and a run that is killed and goes on."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.rerank.scripted import questions_reply
+from tests.servers.openai_server import Answer, OpenAIServer, Status
+
+COLOURS = ("red", "blue", "yellow", "green", "black", "white")
+
+
+def said(text, **masses):
+    top = tuple((name, math.log(mass)) for name, mass in masses.items())
+    return Answer(text=text, logprobs=((text, top[0][1], top),), input_tokens=400, output_tokens=1)
+
+
+YES, NO = said("Yes", Yes=0.9, No=0.1), said("No", No=0.9, Yes=0.1)
+
+
+def script(call):
+    """Says yes to what is red, one question a call."""
+    if not call.images:
+        return questions_reply()
+    from io import BytesIO
+
+    red, _, blue = Image.open(BytesIO(call.images[0])).convert("RGB").resize((1, 1)).getpixel((0, 0))
+    return YES if red > 150 > blue else NO
+
+
+@pytest.fixture(scope="module")
+def birds(tmp_path_factory):
+    """A small knowledge base of drawings."""
+    import kb
+    from kb.sources.starter import StarterSource
+    from recognize import load_encoders
+
+    path = tmp_path_factory.mktemp("kb") / "birds.kb"
+    source = StarterSource(with_vectors=False)
+    kb.build(path, source.drawn_taxa()[:2], source, load_encoders("starter"))
+    return path
+
+
+@pytest.fixture
+def photos(tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for colour in COLOURS:
+        Image.new("RGB", (40, 40), colour).save(folder / f"{colour} bird.png")
+    return folder
+
+
+@pytest.fixture
+def endpoint(monkeypatch):
+    def connect(server, *, kind="vision", **more):
+        values = {"model": "m", "base_url": server.base_url, "price_in": 1, "price_out": 1} | more
+        for name, value in values.items():
+            monkeypatch.setenv(f"FIELDMARK_LLM_{kind.upper()}_{name.upper()}", str(value))
+
+    return connect
+
+
+def jobs_file(folder, *, n=1):
+    candidates = [
+        {"image_id": f"{i}", "path": str(path.relative_to(folder.parent)), "score": 1 - i / 10}
+        for i, path in enumerate(sorted(folder.iterdir()))
+    ]
+    lines = [json.dumps({"query_id": f"q{i}", "text": f"a red bird, {i}", "candidates": candidates}) for i in range(n)]
+    file = folder.parent / "jobs.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def test_a_folder_is_ranked_by_the_encoders_without_any_server(cli, birds, photos):
+    run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", birds, check=True)
+    rows = [line.split() for line in run.stdout.splitlines()]
+    assert sorted(row[2] for row in rows) == sorted(f"{colour}%20bird.png" for colour in COLOURS)
+    assert {tuple(row[:2]) for row in rows} == {("a-red-bird", "Q0")}
+    scores = [float(row[4]) for row in rows]
+    assert all(above > below for above, below in pairwise(scores))
+    assert "the encoders judge" in run.stderr
+
+
+def test_evidence_has_the_words_of_the_design(cli, birds, photos):
+    run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", birds, "--format", "jsonl", check=True)
+    first = json.loads(run.stdout.splitlines()[0])
+    assert list(first) == [
+        "query_id", "image_id", "rank", "score", "first_stage_rank", "status", "error", "questions", "evaluation",
+        "cost_usd",
+    ]  # fmt: skip
+    assert list(first["questions"][0]) == ["question", "answer", "probability", "obtained_by"]
+    assert first["questions"][0]["obtained_by"] == "cosines"
+
+
+def test_a_job_goes_through_a_vision_model_into_two_files_and_a_second_run_asks_nothing(cli, birds, photos, endpoint):
+    file = jobs_file(photos, n=2)
+    command = ["rerank", file, "--kb", birds, "--preset", "paper", "--output", "out/run", "--judge", "vision"]
+    with OpenAIServer(script) as server:
+        endpoint(server)
+        run = cli.call(*command, check=True)
+        # A probe of two, the questions of two queries, and three answers on each of twelve photos.
+        assert server.n_calls == 2 + 2 + 36
+        assert run.stdout == "" and "40 calls" in run.stderr and "a query" in run.stderr
+        rows = [json.loads(line) for line in Path("out/run.jsonl").read_text().splitlines()]
+        assert [(row["query_id"], row["rank"]) for row in rows] == [(f"q{i}", r) for i in (0, 1) for r in range(1, 7)]
+        assert rows[0]["image_id"] == "3" and rows[0]["score"] == pytest.approx(90)
+        assert {one["obtained_by"] for row in rows for one in row["questions"]} == {"logprobs"}
+        assert len(Path("out/run.trec").read_text().splitlines()) == 12
+        before = Path("out/run.jsonl").read_bytes()
+        cli.call(*command, check=True)
+        assert server.n_calls == 40 and Path("out/run.jsonl").read_bytes() == before
+    # The server is gone.
+    again = cli.call(*command, "--offline", "--again", check=True)
+    assert "0 calls, 40 from the cache" in again.stderr
+
+
+# --- context beyond the knowledge base -----------------------------------------------------------------------------
+
+ZORBLIN = Answer(
+    text="A zorblin is a red gland of frogs [1].",
+    more={"citations": ["https://web.example/zorblin"]},
+    input_tokens=30,
+    output_tokens=10,
+)
+
+
+@pytest.fixture
+def zorblins(birds, photos, tmp_path):
+    """A knowledge base that does not know the word, and may learn it; and a job that asks for it."""
+    file = jobs_file(photos)
+    file.write_text(file.read_text().replace("a red bird, 0", "a frog with a zorblin"))
+    return shutil.copytree(birds, tmp_path / "own.kb"), file
+
+
+def test_the_web_explains_what_nothing_else_does_once_and_on_the_same_bill(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
+        endpoint(vision)
+        endpoint(web, kind="search")
+        told = cli.call("rerank", file, "--kb", knowledge, "--dry-run", check=True).stdout
+        assert "of these for context" in told and (vision.n_calls, web.n_calls) == (0, 0)
+        run = cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--output", "run", check=True)
+        assert web.n_calls == 1 and "zorblin" in web.calls[0].text
+        asked = [call.text for call in vision.calls if "frog with a zorblin" in call.text]
+        assert len(asked) == 1 + 18 and all("A zorblin is a red gland of frogs" in text for text in asked)
+        n_calls = vision.n_calls + web.n_calls
+        spent = 40 + 401 * (vision.n_calls - 1) + questions_tokens(vision)
+        assert f"{n_calls} calls" in run.stderr and f"${spent / 1e6:.4f}" in run.stderr
+        cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--again", check=True)
+        assert (vision.n_calls + web.n_calls, web.n_calls) == (n_calls, 1)
+
+
+def questions_tokens(server):
+    (written,) = (call for call in server.calls if not call.images)
+    return len(written.text.split()) + len(questions_reply().split())
+
+
+@pytest.mark.parametrize("more", [("--no-web",), ("--no-context",), ("--judge", "encoder")])
+def test_nobody_searches_the_web_where_that_is_not_wanted_or_nothing_else_costs(cli, zorblins, endpoint, more):
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
+        endpoint(vision)
+        endpoint(web, kind="search")
+        cli.call("rerank", file, "--kb", knowledge, *more, check=True)
+        assert web.n_calls == 0
+
+
+def test_the_encoders_get_the_webs_words_where_they_are_asked_for(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    with OpenAIServer(ZORBLIN) as web:
+        endpoint(web, kind="search")
+        run = cli.call("rerank", file, "--kb", knowledge, "--judge", "encoder", "--direct", "--web", check=True)
+        assert web.n_calls == 1 and "1 call, 0 from the cache" in run.stderr
+
+
+def test_the_model_of_texts_writes_the_passage_as_in_kb_context(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    said = json.dumps({"sentences": [{"text": "A zorblin is a red gland.", "sources": [1]}]})
+    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web, OpenAIServer(
+        lambda call: questions_reply() if "Write two or three questions" in call.text else said
+    ) as text:  # fmt: skip
+        endpoint(vision)
+        endpoint(web, kind="search")
+        endpoint(text, kind="text")
+        cli.call("rerank", file, "--kb", knowledge, check=True)
+        assert text.n_calls == 2
+        assert "A zorblin is a red gland. [1]" in vision.calls[-1].text
+
+
+def test_a_search_that_fails_fails_the_query_and_not_in_silence(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision, OpenAIServer(Status(status=404, error={"message": "no sonar here"})) as web:
+        endpoint(vision)
+        endpoint(web, kind="search")
+        run = cli.call("rerank", file, "--kb", knowledge)
+    assert run.exit_code == 6 and "no sonar here" in run.stderr
+
+
+def test_one_limit_of_cost_holds_for_search_and_judge(cli, zorblins, endpoint):
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
+        endpoint(vision, image_tokens=6_000)
+        endpoint(web, kind="search", price_per_request=0.03)
+        # Enough for the search and for writing the questions, and for no photo beside them.
+        run = cli.call("rerank", file, "--kb", knowledge, "--max-cost", "0.035")
+        assert run.exit_code == 7 and "limit" in run.stderr
+        assert web.n_calls == 1 and not [call for call in vision.calls if call.images]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--web", "--no-context"), "--no-context wants none"),
+        (("--web", "--method", "cotrr"), "belongs to decompose"),
+        (("--web", "--judge", "encoder"), "no [llm.search]"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(cli, zorblins, more, message):
+    knowledge, file = zorblins
+    run = cli.call("rerank", file, "--kb", knowledge, *more)
+    assert run.exit_code in (2, 3) and message in run.stderr
+
+
+# --- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+def test_a_photo_that_cannot_be_read_makes_the_run_partial(cli, birds, photos):
+    (photos / "red bird.png").write_bytes(b"no picture")
+    run = cli.call("rerank", "photos", "--query", "a blue bird", "--kb", birds, "--format", "jsonl")
+    assert run.exit_code == 7
+    last = json.loads(run.stdout.splitlines()[-1])
+    assert (last["image_id"], last["status"], last["score"]) == ("red%20bird.png", "error", -1.0)
+
+
+def test_nothing_readable_is_bad_input(cli, birds, photos):
+    for path in photos.iterdir():
+        path.write_bytes(b"no picture")
+    run = cli.call("rerank", "photos", "--query", "a blue bird", "--kb", birds, "--no-context")
+    assert run.exit_code == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["photos"], "is a folder of photos"),
+        (["jobs.jsonl", "--query", "x"], "this job has its own queries"),
+        (["photos", "--query", " "], "the query is empty"),
+        (["jobs.jsonl", "--output", "jobs"], "would overwrite the job"),
+        (["photos", "--query", "x", "--votes", "2"], "even number"),
+        (["photos", "--query", "x", "--judge", "vision"], "no [llm.vision]"),
+    ],
+)
+def test_orders_that_make_no_sense_say_what_is_expected(cli, birds, photos, arguments, expected):
+    jobs_file(photos)
+    run = cli.call("rerank", *arguments, "--kb", birds)
+    assert run.exit_code in (2, 3) and expected in run.stderr
+
+
+def test_lines_that_are_no_jobs_are_named_by_number(cli, birds, photos):
+    file = jobs_file(photos)
+    file.write_text(file.read_text() + '{"query_id": "x"}\n')
+    run = cli.call("rerank", file)
+    assert run.exit_code == 5 and "line 2" in run.stderr
+
+
+def test_a_provider_that_is_down_is_exit_6_and_a_limit_of_cost_exit_7(cli, birds, photos, endpoint):
+    file = jobs_file(photos)
+    with OpenAIServer(lambda call: Status(status=404, error={"message": "no model m"})) as server:
+        endpoint(server)
+        run = cli.call("rerank", file, "--kb", birds)
+        assert run.exit_code == 6 and "no model m" in run.stderr
+    with OpenAIServer(script) as server:
+        endpoint(server, price_in=100)
+        run = cli.call("rerank", file, "--kb", birds, "--max-cost", "0.01")
+        assert run.exit_code == 7 and "limit" in run.stderr
+
+
+def test_a_query_that_failed_is_in_the_evidence_and_not_in_the_run(cli, birds, photos, endpoint):
+    """Its rows could only stand in the order of the first stage."""
+    file = jobs_file(photos, n=2)
+
+    def mumble_on_the_second(call):
+        return said("Hm", Hm=1.0) if call.images and "a red bird, 1" in call.text else script(call)
+
+    with OpenAIServer(mumble_on_the_second) as server:
+        endpoint(server)
+        run = cli.call("rerank", file, "--kb", birds, "--preset", "paper", "--output", "run")
+    assert run.exit_code == 7 and "could not tell" in run.stderr
+    rows = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
+    assert {(row["query_id"], row["status"]) for row in rows} == {("q0", "ok"), ("q1", "error")}
+    assert {line.split()[0] for line in Path("run.trec").read_text().splitlines()} == {"q0"}
+
+
+def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(cli, birds, photos, endpoint):
+    file = jobs_file(photos)
+    with OpenAIServer(script) as server:
+        endpoint(server)
+        run = cli.call("rerank", file, "--kb", birds, "--dry-run", check=True)
+        assert server.n_calls == 0
+    assert "photos" in run.stdout and "at most" in run.stdout
+
+
+def test_a_run_that_was_killed_asks_for_nothing_twice(cli, birds, photos, endpoint):
+    """Kill -9 in the middle: every reply that had come is there, the rest is asked for, and the result is the same."""
+    file = jobs_file(photos)
+    arguments = ["rerank", str(file), "--kb", str(birds), "--preset", "paper", "--output", "run"]
+
+    killed = threading.Event()
+
+    def held(call):
+        """The 13th and the 14th call get no answer while the run lives; there can be no 15th, for two are in flight."""
+        if call.number > 12:
+            killed.wait(300)
+        return script(call)
+
+    with OpenAIServer(held) as server:
+        endpoint(server, max_concurrent=2)
+        process = subprocess.Popen(
+            [*cli.command(), *arguments], cwd=cli.folder, env=cli.environment(), stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + 240
+        while server.n_calls < 14 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert server.n_calls == 14 and not Path("run.jsonl").exists()
+        killed.set()
+        cli.run(*arguments, check=True)
+        # 21 are needed; the two in flight at the kill were not kept, all others were.
+        assert server.n_calls == 21 + 2
+    rows = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
+    assert [row["status"] for row in rows] == ["ok"] * 6 and rows[0]["image_id"] == "3"

@@ -1,0 +1,107 @@
+"""`kb rerank --method cotrr` from a job to a measured run, against a scripted server: mechanics, no model's quality."""
+
+import json
+import re
+
+import pytest
+from PIL import Image
+
+from data.codec import dumps
+from data.records import Job, JobImage
+from tests.rerank.cotrr.test_reranker import Script, by_level, levels
+from tests.servers.openai_server import OpenAIServer
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer(Script()) as started:
+        yield started
+
+
+@pytest.fixture
+def folder(tmp_path, server):
+    candidates = []
+    for i, level in enumerate(levels(6)):
+        Image.new("RGB", (40, 40), (level,) * 3).save(tmp_path / f"{level}.png")
+        candidates.append(JobImage(image_id=str(level), path=f"{level}.png", score=1 - i / 10))
+    job = Job(query_id="q1", text="frogs", candidates=tuple(candidates), relevant=(by_level(6)[0],))
+    (tmp_path / "jobs.jsonl").write_text(dumps(job) + "\n")
+    (tmp_path / "fieldmark.toml").write_text(
+        f'[llm.vision]\nmodel = "scripted"\nbase_url = "{server.base_url}"\nprice_in = 1.0\nprice_out = 2.0\n'
+    )
+    return tmp_path
+
+
+def test_a_job_is_ranked_measured_and_replayed_offline(cli, folder, server):
+    done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--output", "lists", check=True)
+    assert "6 evaluations; 2 rankings; position: effect +0.00 (0 is none), agreement 1.00; 9 calls" in done.stderr
+    rows = [json.loads(line) for line in (folder / "lists.jsonl").read_text().splitlines()]
+    assert [row["image_id"] for row in rows] == by_level(6)
+    assert rows[0]["evaluation"].startswith("subject: good match (level ")
+    measured = cli.call("eval", "rerank", "lists.jsonl", "--jobs", "jobs.jsonl", "--format", "json", check=True)
+    assert json.loads(measured.stdout)["runs"][1]["by_query"]["q1"]["MRR"] == 1.0
+    replayed = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--offline", check=True)
+    assert replayed.stdout == (folder / "lists.trec").read_text()
+    assert server.n_calls == 9
+
+
+def test_one_call_asks_once_for_a_list(cli, folder, server):
+    given = ("rerank", "jobs.jsonl", "--method", "cotrr", "--one-call", "--preset", "paper", "--top", "2")
+    done = cli.call(*given, check=True)
+    assert [line.split()[2] for line in done.stdout.splitlines()][:2] == by_level(6)[:2]
+    assert server.n_calls == 1
+
+
+def test_a_dry_run_counts_the_calls_and_makes_none(cli, folder, server):
+    def told(*more):
+        shown = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--dry-run", *more, check=True).stdout
+        n_calls = int(re.search(r"calls, without those asked again +(\d+)", shown)[1])
+        return n_calls, float(re.search(r"cost about, at most +\$([\d.]+)", shown)[1])
+
+    n_calls, most_usd = told()
+    assert n_calls == 9
+    # Six photos of 2,000 tokens each at a dollar a million, and what is said of them.
+    assert 0.012 < most_usd < 0.04
+    assert told("--one-call")[0] == 2 and told("--one-call", "--orders", "1")[0] == 1
+    assert told("--stages", "ranking")[0] == 2 and told("--stages", "evaluation")[0] == 8
+    # Windows of four, two apart: two rankings, each in two orders, and not a photo more is evaluated.
+    assert told("--window", "4")[0] == 1 + 6 + 4
+    assert server.n_calls == 0
+
+
+def test_lists_that_had_to_be_mended_are_told(cli, folder, server):
+    script = server.script
+
+    def spoil(call):
+        reply = json.loads(script(call))
+        if "ranking" in reply:
+            reply["ranking"].append(77)
+        return json.dumps(reply)
+
+    server.script = spoil
+    done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", check=True)
+    assert "2 rankings, 2 faults mended; 2 numbers of no photo, left out" in done.stderr
+
+
+def test_a_query_used_as_it_is_ends_with_7(cli, folder, server):
+    script = server.script
+    server.script = lambda call: "{}" if "Take the query apart into five" in call.text else script(call)
+    done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--orders", "1")
+    assert done.exit_code == 7
+    assert "1 query could not be taken apart: used as they are" in done.stderr
+    assert len(done.stdout.splitlines()) == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--method", "cotrr", "--judge", "encoder"), "needs a vision model"),
+        (("--top", "3"), "belong to cotrr"),
+        (("--method", "cotrr", "--votes", "3"), "belongs to decompose"),
+        (("--method", "cotrr", "--stop-below", "0"), "belongs to decompose"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(cli, folder, arguments, message):
+    done = cli.call("rerank", "jobs.jsonl", *arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr

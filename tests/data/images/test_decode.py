@@ -1,0 +1,308 @@
+"""Pictures are checked before they are decoded, and come out upright and RGB."""
+
+import io
+import os
+import struct
+import warnings
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import ExifTags, Image
+
+from data.errors import BadImage
+from data.images.decode import find_images, read_image, read_photo, to_rgb
+
+
+def encoded(image, kind, **options):
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def heif(image, **options):
+    from pillow_heif import from_pillow
+
+    out = io.BytesIO()
+    from_pillow(image).save(out, **options)
+    return out.getvalue()
+
+
+def halves(mode="RGB", size=(64, 32)):
+    """Left half red, right half blue."""
+    image = Image.new("RGB", size, (200, 20, 20))
+    image.paste((20, 20, 200), (size[0] // 2, 0, *size))
+    return image.convert(mode)
+
+
+def png_header(width, height):
+    """A PNG of that size by its header, with next to nothing in it."""
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO"])
+def test_every_allowed_format_is_read(kind):
+    image = read_image(encoded(halves(), kind))
+    assert (image.mode, image.size) == ("RGB", (64, 32))
+    assert np.abs(np.asarray(image, dtype=int)[16, 8] - (200, 20, 20)).max() < 16
+
+
+def test_heic_is_read():
+    image = read_image(heif(halves(), quality=95))
+    assert (image.mode, image.size) == ("RGB", (64, 32))
+    assert np.abs(np.asarray(image, dtype=int)[16, 8] - (200, 20, 20)).max() < 16
+
+
+def test_a_format_that_is_not_allowed_is_refused_though_pillow_reads_it():
+    with pytest.raises(BadImage, match="not a picture, expected a JPEG"):
+        read_image(encoded(halves(), "PPM"))
+
+
+@pytest.mark.parametrize("mode", ["L", "P", "1", "LA", "RGBA", "CMYK", "YCbCr", "I;16", "I", "F"])
+def test_every_mode_becomes_rgb(mode):
+    if mode in {"I;16", "I", "F"}:
+        levels = np.linspace(0, 65535, 64 * 32).reshape(32, 64)
+        image = Image.fromarray(levels.astype({"I;16": np.uint16, "I": np.int32, "F": np.float32}[mode]))
+    else:
+        image = halves(mode)
+    kind = "JPEG" if mode == "CMYK" else "TIFF"
+    rgb = read_image(encoded(image, kind))
+    assert (rgb.mode, rgb.size) == ("RGB", (64, 32))
+    values = np.asarray(rgb)
+    assert int(values.max()) - int(values.min()) > 30, "the picture must not be flat"
+
+
+def test_sixteen_bits_are_scaled_not_cut_off():
+    levels = np.array([[0, 257 * 100, 65535]], dtype=np.uint16)
+    assert np.asarray(read_image(encoded(Image.fromarray(levels), "PNG")))[0, :, 0].tolist() == [0, 100, 255]
+
+
+def test_transparency_is_laid_on_white():
+    glass = Image.new("RGBA", (4, 4), (255, 0, 0, 0))
+    assert read_image(encoded(glass, "PNG")).getpixel((0, 0)) == (255, 255, 255)
+    half = Image.new("RGBA", (4, 4), (255, 0, 0, 128))
+    assert read_image(encoded(half, "PNG")).getpixel((0, 0)) == (255, 127, 127)
+
+
+def test_a_transparent_palette_colour_is_laid_on_white():
+    image = Image.new("P", (4, 4), 1)
+    image.putpalette([0, 0, 0, 200, 0, 0])
+    assert read_image(encoded(image, "GIF", transparency=1)).getpixel((0, 0)) == (255, 255, 255)
+    assert read_image(encoded(image, "PNG", transparency=b"\xff\x00")).getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_the_first_frame_of_an_animation_is_taken():
+    first, second = Image.new("RGB", (8, 8), "red"), Image.new("RGB", (8, 8), "blue")
+    moving = encoded(first, "GIF", save_all=True, append_images=[second])
+    assert read_image(moving).getpixel((0, 0)) == (255, 0, 0)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_all_eight_orientations_come_out_upright(orientation):
+    upright = halves()
+    undo = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE", 6: "ROTATE_90",
+            7: "TRANSVERSE", 8: "ROTATE_270"}  # fmt: skip
+    stored = upright.transpose(Image.Transpose[undo[orientation]]) if orientation > 1 else upright
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = orientation
+    image = read_image(encoded(stored, "PNG", exif=exif))
+    assert np.array_equal(np.asarray(image), np.asarray(upright))
+
+
+def with_exif(*, place=None, date=None, offset=None):
+    exif = Image.Exif()
+    if place is not None:
+        exif.get_ifd(ExifTags.IFD.GPSInfo).update(place)
+    details = exif.get_ifd(ExifTags.IFD.Exif)
+    if date is not None:
+        details[ExifTags.Base.DateTimeOriginal] = date
+    if offset is not None:
+        details[ExifTags.Base.OffsetTimeOriginal] = offset
+    return encoded(halves(), "JPEG", exif=exif)
+
+
+def test_place_and_date_are_read():
+    place = {1: "S", 2: (33.0, 51.0, 30.0), 3: "E", 4: (151.0, 12.0, 36.0)}
+    content = with_exif(place=place, date="2024:05:03 07:12:09", offset="+10:00")
+    photo = read_photo(content)
+    assert (photo.place, photo.date) == ((-33.858333, 151.21), "2024-05-03T07:12:09+10:00")
+
+
+@pytest.mark.parametrize(
+    ("place", "date"),
+    [
+        (None, "0000:00:00 00:00:00"),
+        ({1: "N", 2: (95.0, 0.0, 0.0), 3: "E", 4: (10.0, 0.0, 0.0)}, "yesterday"),
+        ({1: "N", 2: (0.0, 0.0, 0.0), 3: "E", 4: (0.0, 0.0, 0.0)}, None),
+        ({1: "N", 2: (5.0, 0.0, 0.0)}, ""),
+    ],
+)
+def test_impossible_places_and_dates_are_none(place, date):
+    photo = read_photo(with_exif(place=place, date=date))
+    assert (photo.place, photo.date) == (None, None)
+
+
+@pytest.mark.parametrize("offset", ["+<b>x>", "=cmd()", "+9:000"])
+def test_an_offset_that_is_none_is_left_out_of_the_date(offset):
+    assert read_photo(with_exif(date="2024:05:03 07:12:09", offset=offset)).date == "2024-05-03T07:12:09"
+
+
+def test_damaged_exif_does_not_cost_the_picture():
+    content = with_exif(date="2024:05:03 07:12:09")
+    start = content.index(b"Exif\0\0")
+    broken = content[: start + 6] + b"II*\0\xff\xff\xff\x7f" + content[start + 14 :]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_image(broken).size == (64, 32)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b"hello, this is text", "is not a picture"),
+        (b"<!DOCTYPE html><html></html>", "is an HTML page"),
+        (b"\n<svg xmlns='x'></svg>", "is an SVG drawing"),
+        (b"%PDF-1.7", "is a PDF document"),
+        (b"\x89PNG\r\n\x1a\n", "is (damaged|truncated)"),
+        (b"\xff\xd8\xff", "is (damaged|truncated)"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "is (damaged|truncated)"),
+        (b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00", "is (damaged|truncated)"),
+        (os.urandom(5000), "is not a picture"),
+    ],
+)
+def test_what_is_no_picture_says_what_it_is_and_what_was_expected(content, reason):
+    with pytest.raises(BadImage, match=reason) as caught:
+        read_image(content)
+    assert "expected a JPEG, PNG" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP"])
+def test_a_picture_cut_anywhere_is_a_bad_image_or_nothing_else(kind):
+    content = encoded(Image.effect_noise((90, 70), 80).convert("RGB"), kind)
+    n_refused = 0
+    for length in range(1, len(content), max(1, len(content) // 40)):
+        try:
+            read_image(content[:length])
+        except BadImage:
+            n_refused += 1
+    assert n_refused >= 30
+
+
+def test_flipped_bits_never_raise_anything_else():
+    rng = np.random.default_rng(0)
+    for kind in ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP"):
+        content = np.frombuffer(encoded(halves(), kind), dtype=np.uint8)
+        for _ in range(60):
+            broken = content.copy()
+            broken[rng.integers(len(broken), size=3)] ^= np.uint8(1 << rng.integers(8))
+            try:
+                assert read_image(broken.tobytes(), max_pixels=10**6).mode == "RGB"
+            except BadImage:
+                continue
+
+
+def test_a_giant_is_refused_by_its_header():
+    with pytest.raises(BadImage, match="50000 x 50000 pixels, at most 200,000,000"):
+        read_image(png_header(50_000, 50_000))
+
+
+def test_the_pixel_limit_is_ours_and_no_warning_gets_out():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # 95 million pixels: Pillow alone would warn. The file is refused for its missing rows, not for its size.
+        with pytest.raises(BadImage, match=r"truncated|damaged"):
+            read_image(png_header(10_000, 9_500))
+
+
+def test_a_file_beyond_the_byte_limit_is_refused(tmp_path):
+    path = tmp_path / "a.png"
+    path.write_bytes(encoded(halves(), "PNG"))
+    with pytest.raises(BadImage, match="larger than 50 bytes"):
+        read_image(path, max_bytes=50)
+
+
+def test_folders_missing_files_and_pipes_are_refused(tmp_path):
+    with pytest.raises(BadImage, match="is a folder"):
+        read_image(tmp_path)
+    with pytest.raises(BadImage, match="does not exist"):
+        read_image(tmp_path / "none.jpg")
+    with pytest.raises(BadImage, match=r"does not exist|cannot be read"):
+        read_image("a\0b.jpg")
+    os.mkfifo(tmp_path / "pipe.jpg")
+    with pytest.raises(BadImage, match="not a regular file"):
+        read_image(tmp_path / "pipe.jpg")
+
+
+def test_min_side_makes_a_picture_smaller_but_not_below_it():
+    photo = halves(size=(4000, 3000))
+    for kind in ("JPEG", "PNG"):
+        small = read_image(encoded(photo, kind), min_side=512)
+        assert 512 <= min(small.size) < 1024
+        assert small.getpixel((2, 2))[0] > 150
+    assert read_image(encoded(halves(), "PNG"), min_side=512).size == (64, 32)
+
+
+def test_reading_on_many_threads_keeps_warnings_in_and_filters_whole():
+    content = encoded(halves(), "MPO")[:-2] + b"xx"
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(8) as pool:
+        sizes = list(pool.map(lambda _: read_image(content).size, range(100)))
+    assert set(sizes) == {(64, 32)}
+    assert warnings.filters == before
+
+
+def test_to_rgb_leaves_an_rgb_picture_alone():
+    image = halves()
+    assert to_rgb(image) is image
+
+
+def test_folders_are_searched_sorted_and_hidden_files_left_out(tmp_path):
+    for name in ("b.jpg", "a.PNG", "sub/c.heic", "sub/.hidden.jpg", ".git/d.jpg", "notes.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x")
+    assert [str(p.relative_to(tmp_path)) for p in find_images([tmp_path])] == ["a.PNG", "b.jpg", "sub/c.heic"]
+
+
+def test_files_patterns_and_missing_paths_keep_their_order(tmp_path):
+    for name in ("b.jpg", "a.jpg", "odd.dat"):
+        (tmp_path / name).write_bytes(b"x")
+    given = [tmp_path / "odd.dat", str(tmp_path / "*.jpg"), tmp_path / "none.jpg", tmp_path / "a.jpg"]
+    assert [p.name for p in find_images(given)] == ["odd.dat", "a.jpg", "b.jpg", "none.jpg"]
+
+
+def test_a_pattern_that_matches_nothing_gives_nothing(tmp_path):
+    assert find_images([tmp_path / "*.jpg"]) == []
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_taken_as_it_is(tmp_path):
+    path = tmp_path / "bird[1].jpg"
+    path.write_bytes(b"x")
+    assert find_images([path]) == [Path(path)]
+
+
+@pytest.mark.parametrize("line", ["~no-such-user/x.jpg", "x" * 5000, "a\0b.jpg", "x" * 300 + "/*.jpg"])
+def test_a_line_that_can_be_no_path_does_not_cost_the_others(tmp_path, line):
+    (tmp_path / "a.jpg").write_bytes(b"x")
+    assert tmp_path / "a.jpg" in find_images([line, tmp_path / "a.jpg"])
+
+
+def test_two_stars_beside_other_signs_are_one_as_in_a_shell(tmp_path):
+    for name in ("ab.jpg", "b.jpg"):
+        (tmp_path / name).write_bytes(b"x")
+    assert [path.name for path in find_images([tmp_path / "a**.jpg"])] == ["ab.jpg"]
+
+
+def test_links_in_a_circle_are_gone_through_once_and_an_endless_one_is_kept_to_be_told(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(b"x")
+    (tmp_path / "again").symlink_to(tmp_path)
+    (tmp_path / "round.jpg").symlink_to(tmp_path / "round.jpg")
+    assert find_images([tmp_path, tmp_path / "round.jpg"]) == [tmp_path / "a.jpg", tmp_path / "round.jpg"]

@@ -1,0 +1,78 @@
+"""Photos on their way to a model: small, upright, without metadata, and their own pixels where that is enough."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.errors import BadImage
+from data.images.jpeg import jpeg_of
+
+
+def noise(width, height):
+    return Image.fromarray(np.random.default_rng(0).integers(0, 255, (height, width, 3), dtype=np.uint8))
+
+
+def with_exif(path, picture, *, orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    exif[0x010F] = "A camera maker"
+    exif.get_ifd(0x8825)[1] = "N"
+    picture.save(path, "JPEG", exif=exif, comment=b"taken at home")
+
+
+def test_a_small_upright_jpeg_keeps_its_pixels_and_loses_its_metadata(tmp_path):
+    with_exif(tmp_path / "a.jpg", noise(200, 100), orientation=1)
+    sent = jpeg_of(tmp_path / "a.jpg")
+    assert b"camera maker" in (tmp_path / "a.jpg").read_bytes() and b"at home" in (tmp_path / "a.jpg").read_bytes()
+    assert b"camera maker" not in sent and b"at home" not in sent and b"Exif" not in sent
+    with Image.open(io.BytesIO(sent)) as ours, Image.open(tmp_path / "a.jpg") as theirs:
+        assert np.array_equal(np.asarray(ours), np.asarray(theirs))
+
+
+def test_a_turned_photo_is_sent_upright(tmp_path):
+    with_exif(tmp_path / "a.jpg", noise(200, 100), orientation=6)
+    with Image.open(io.BytesIO(jpeg_of(tmp_path / "a.jpg"))) as sent:
+        assert sent.size == (100, 200)
+
+
+@pytest.mark.parametrize("name", ["large.jpg", "large.png"])
+def test_a_large_photo_is_made_smaller(tmp_path, name):
+    noise(1500, 750).save(tmp_path / name)
+    with Image.open(io.BytesIO(jpeg_of(tmp_path / name, max_side=512))) as sent:
+        assert (sent.format, sent.size) == ("JPEG", (512, 256))
+
+
+def test_a_file_with_padding_between_its_segments_keeps_its_pixels_too(tmp_path):
+    """Any number of 0xFF may stand before a marker."""
+    with_exif(tmp_path / "plain.jpg", noise(200, 100), orientation=1)
+    content = (tmp_path / "plain.jpg").read_bytes()
+    at = content.index(b"\xff\xdb")  # the first table
+    (tmp_path / "padded.jpg").write_bytes(content[:at] + b"\xff\xff\xff" + content[at:])
+    assert jpeg_of(tmp_path / "padded.jpg") == jpeg_of(tmp_path / "plain.jpg")
+
+
+@pytest.mark.parametrize(("width", "height", "quality"), [(800, 800, 97), (100, 1100, 95)])
+def test_a_jpeg_that_is_too_large_in_bytes_or_pixels_is_made_anew(tmp_path, width, height, quality):
+    noise(width, height).save(tmp_path / "a.jpg", quality=quality)
+    sent = jpeg_of(tmp_path / "a.jpg")
+    assert len(sent) < (tmp_path / "a.jpg").stat().st_size
+    with Image.open(io.BytesIO(sent)) as made:
+        assert max(made.size) <= 1024
+
+
+@pytest.mark.parametrize("mode", ["L", "CMYK"])
+def test_what_is_no_rgb_goes_out_as_rgb(tmp_path, mode):
+    noise(200, 100).convert(mode).save(tmp_path / "a.jpg")
+    with Image.open(io.BytesIO(jpeg_of(tmp_path / "a.jpg"))) as sent:
+        assert (sent.mode, sent.size) == ("RGB", (200, 100))
+
+
+def test_what_is_cut_off_or_no_picture_is_refused(tmp_path):
+    noise(200, 100).save(tmp_path / "a.jpg")
+    (tmp_path / "cut.jpg").write_bytes((tmp_path / "a.jpg").read_bytes()[:2000])
+    (tmp_path / "text.jpg").write_bytes(b"no picture")
+    for name in ("cut.jpg", "text.jpg", "missing.jpg"):
+        with pytest.raises(BadImage):
+            jpeg_of(tmp_path / name)

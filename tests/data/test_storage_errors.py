@@ -1,0 +1,63 @@
+"""A disk that takes no more ends a build with an error of ours, and what was done is kept."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from data.errors import MissingRequirement, StoreError
+from data.storage_errors import storage_errors
+from kb.store.ledger import Ledger
+from tests.pages import PageSource, made_up_taxa
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMITED = """
+import resource, sys
+from data.errors import MissingRequirement
+import kb, recognize
+from tests.pages import PageSource, made_up_taxa
+encoders = recognize.load_encoders("starter")
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+try:
+    kb.build(sys.argv[1], made_up_taxa(60), PageSource(), encoders)
+except MissingRequirement as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("largest_file_bytes", [60_000, 300_000])
+def test_a_build_that_cannot_write_says_so_and_goes_on_later(tmp_path: Path, largest_file_bytes: int) -> None:
+    path = tmp_path / "a.kb"
+    said = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(path), str(largest_file_bytes)],
+        check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert "cannot be written" in said.stdout
+    assert kb.build(path, made_up_taxa(60), PageSource(), recognize.load_encoders("starter")).species == 60
+    assert kb.verify(path).ok
+
+
+def test_a_transaction_that_the_disk_cut_short_leaves_nothing_and_the_ledger_usable(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger._db.execute("PRAGMA max_page_count = 30")  # what a full disk is to SQLite
+    with pytest.raises(MissingRequirement, match="cannot be written"), ledger.transaction():
+        ledger.set_fact("small", "1")
+        ledger.set_fact("large", "x" * 400_000)
+    assert ledger.fact("small") is None
+    ledger.set_fact("small", "2")
+    assert ledger.fact("small") == "2"
+    ledger.close()
+
+
+def test_what_is_not_the_disk_s_fault_is_a_store_error_and_defects_stay_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such table"), storage_errors(tmp_path):
+        sqlite3.connect(":memory:").execute("SELECT 1 FROM birds")
+    with pytest.raises(ZeroDivisionError), storage_errors(tmp_path):
+        _ = 1 // 0

@@ -1,0 +1,206 @@
+import csv
+import re
+
+import pytest
+
+from data.benchmarks.cub_classes import CUB_CLASSES
+from data.benchmarks.cub_names import CUB_NAMES
+from data.records import Taxon
+from data.taxon_ids import taxon_id
+from kb.checklist.avilist import load_checklist
+from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
+
+
+@pytest.fixture(scope="module")
+def reconciler():
+    return load_reconciler()
+
+
+@pytest.mark.parametrize(
+    ("name", "species", "rule"),
+    [
+        ("Parus major", "Parus major", "scientific name"),
+        ("parus_major", "Parus major", "scientific name"),
+        ("grey catbird", "Dumetella carolinensis", "English name"),
+        ("Gray Catbird", "Dumetella carolinensis", "English name (spelling)"),
+        ("Black-Crowned Night Heron", "Nycticorax nycticorax", "English name"),
+        ("Black-crowned Night-Heron", "Nycticorax nycticorax", "English name (spelling)"),
+        ("Accipiter badius", "Tachyspiza badia", "synonym"),  # eBird's name until 2024
+        ("Bank Swallow", "Riparia riparia", "other English name"),  # eBird's
+        ("norcar", "Cardinalis cardinalis", "eBird code"),
+        ("019.Gray_Catbird", "Dumetella carolinensis", "English name (spelling)"),
+        ("Warbler, Wilson's", "Cardellina pusilla", "English name"),
+        ("Wilson’s Warbler", "Cardellina pusilla", "English name (spelling)"),
+        ("180.Wilson_Warbler", "Cardellina pusilla", "English name (possessive)"),
+        ("Wilsons warbler", "Cardellina pusilla", "English name (spelling)"),
+        ("Harris Sparrow", "Zonotrichia querula", "English name (possessive)"),
+        ("022.Chuck_will_Widow", "Antrostomus carolinensis", "English name (possessive)"),
+        ("Cyanistes caeruleus_Eurasian Blue Tit", "Cyanistes caeruleus", "scientific name (inside)"),
+        ("Mallard (Anas platyrhynchos)", "Anas platyrhynchos", "scientific name (inside)"),
+        ("Mallard (Female/Eclipse male)", "Anas platyrhynchos", "English name (inside)"),
+        ("Mallard / Anas platyrhynchos", "Anas platyrhynchos", "English name (inside)"),
+        ("an adult male Northern Cardinal", "Cardinalis cardinalis", "English name (inside)"),
+        ("**Northern Cardinal**.", "Cardinalis cardinalis", "English name (spelling)"),
+        ("03111_Animalia_Chordata_Aves_Accipitriformes_Accipitridae_Accipiter_badius", "Tachyspiza badia",
+         "synonym (inside)"),
+        ("Cardinalis cardinalis floridanus", "Cardinalis cardinalis", "subspecies"),
+        ("Cardinalis cardinalis nonsensus", "Cardinalis cardinalis", "scientific name (inside)"),
+        ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies"),  # eBird's Andean Duck is no species of AviList
+        ("Andean Duck", "Oxyura jamaicensis", "subspecies"),
+        ("andduc1", "Oxyura jamaicensis", "subspecies"),
+        ("Cardellina pusillus", "Cardellina pusilla", "scientific name (ending)"),
+        ("Phalacrocorax aristotelis", "Gulosus aristotelis", "scientific name (genus)"),
+        ("03639_Animalia_Chordata_Aves_Galliformes_Phasianidae_Tetrao_tetrix", "Lyrurus tetrix",
+         "scientific name (genus)"),
+    ],
+)  # fmt: skip
+def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(reconciler, name, species, rule):
+    (match,) = reconciler.reconcile([name]).matched
+    assert (match.taxon.scientific_name, match.rule, match.name) == (species, rule, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "met"),
+    [
+        ("180.Wilson_Warbler", "Wilson's Warbler"),
+        ("Accipiter_badius", "Accipiter badius"),
+        ("Andean Duck", "Oxyura jamaicensis ferruginea"),
+        ("Cardellina pusillus", "Cardellina pusilla"),
+    ],
+)
+def test_the_name_of_the_checklist_that_was_met_is_told(reconciler, name, met):
+    (match,) = reconciler.reconcile([name]).matched
+    assert match.met == met
+
+
+def test_a_name_that_another_list_gives_to_another_species_says_so(reconciler):
+    """AviList's Grey-headed Woodpecker is of Eurasia, BirdLife's of Africa."""
+    (match,) = reconciler.reconcile(["Grey-headed Woodpecker"]).matched
+    assert (match.taxon.scientific_name, match.elsewhere) == ("Picus canus", ("Dendropicos spodocephalus",))
+
+
+def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler):
+    result = reconciler.reconcile_rows(
+        [
+            ("Nonsense nonsense", "Mallard", "norcar"),
+            ("", "", "mallar3"),
+            ("Cardinalis cardinalis", "Northern Cardinal", "norcar"),
+            ("Aechmophorus occidentalis/clarkii", "Western/Clark's Grebe", "wcgreb1"),
+            ("", " "),
+        ]
+    )
+    assert [(m.name, m.taxon.scientific_name, m.how, m.elsewhere) for m in result.matched] == [
+        ("Nonsense nonsense", "Anas platyrhynchos", "English name", ("Cardinalis cardinalis",)),
+        ("mallar3", "Anas platyrhynchos", "eBird code", ()),
+        ("Cardinalis cardinalis", "Cardinalis cardinalis", "scientific name", ()),
+    ]
+    assert [(missed.name, missed.why) for missed in result.unmatched] == [
+        ("Aechmophorus occidentalis/clarkii", "several species"),
+        ("", "unknown"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("Turdus sp.", "several species"),
+        ("Western/Clark's Grebe", "several species"),
+        ("Mallard / Gadwall", "several species"),
+        ("Mallard x Gadwall", "several species"),
+        ("Mallard (x Gadwall)", "several species"),
+        ("Picus sp. (green)", "several species"),
+        ("Accipiter (sp)", "several species"),
+        ("Strigidae (gen, sp)", "several species"),
+        ("Unidentified Hawk", "several species"),
+        ("Porphyrio caerulescens", "unknown"),  # eBird's, extinct; Rallus caerulescens is another rail
+        ("Strix spilocephala", "unknown"),  # a Ninox or an Otus: two owls have the epithet
+        ("Turdus", "not a species"),
+        ("Strigidae", "not a species"),
+        ("Parus majro", "unknown"),
+        ("141.Artic_Tern", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_what_is_no_one_species_is_reported_with_the_reason(reconciler, name, why):
+    result = reconciler.reconcile([name])
+    assert result.matched == ()
+    assert [(missed.name, missed.why) for missed in result.unmatched] == [(name, why)]
+
+
+def test_likeness_is_a_suggestion_and_never_a_match(reconciler):
+    (missed,) = reconciler.reconcile(["Artic Tern"]).unmatched
+    assert missed.suggestions[0] == "Arctic Tern"
+
+
+def test_an_english_name_inside_another_bird_s_name_is_no_match(reconciler):
+    """Only words of age, sex and plumage may stand beside it; "Northern cardinal" looks like a binomial and is none."""
+    missed = reconciler.reconcile(["Imaginary Northern Cardinal", "False Northern cardinal"]).unmatched
+    assert [name.why for name in missed] == ["unknown", "unknown"]
+
+
+def test_a_table_of_the_caller_s_goes_before_all_rules(reconciler):
+    given = {"Cardinal": "Cardinalis cardinalis", "Robin": "Turdus migratorius", "Odd": "Nonsense nonsense"}
+    result = reconciler.reconcile(["Cardinal", "Robin", "Odd"], given=given)
+    assert [(match.taxon.scientific_name, match.how) for match in result.matched] == [
+        ("Cardinalis cardinalis", "given"),
+        ("Turdus migratorius", "given"),
+    ]
+    assert [missed.name for missed in result.unmatched] == ["Odd"]
+
+
+def test_a_name_that_fits_two_species_without_its_possessive_is_left_open():
+    def wren(scientific_name, common_name):
+        return Taxon(
+            taxon_id=taxon_id(scientific_name),
+            scientific_name=scientific_name,
+            rank="species",
+            common_names=(common_name,),
+        )
+
+    one, other = wren("Wrena una", "Zed's Wren"), wren("Wrena altera", "Zed Wren's")
+    (missed,) = Reconciler(load_checklist(), within=[one, other]).reconcile(["Zed Wren"]).unmatched
+    assert (missed.why, missed.suggestions) == ("several species", ("Wrena una", "Wrena altera"))
+    (match,) = Reconciler(load_checklist(), within=[one]).reconcile(["Zed Wren"]).matched
+    assert match.taxon == one
+
+
+def test_names_that_share_a_species_are_listed_together(reconciler):
+    result = reconciler.reconcile(["Mallard", "Anas platyrhynchos", "Gadwall"])
+    assert result.shared == {"Anas platyrhynchos": ("Mallard", "Anas platyrhynchos")}
+
+
+def test_every_class_of_cub_in_our_table_is_a_species_of_the_checklist(reconciler):
+    result = reconciler.reconcile(list(CUB_NAMES), given=CUB_NAMES)
+    assert [match.taxon.scientific_name for match in result.matched] == list(CUB_NAMES.values())
+
+
+def test_of_the_200_classes_of_cub_all_but_the_genus_sayornis_are_species(reconciler):
+    result = reconciler.reconcile(CUB_CLASSES, given=CUB_NAMES)
+    assert [missed.name for missed in result.unmatched] == ["103.Sayornis"]
+    assert len({match.taxon.taxon_id for match in result.matched}) == 199
+    assert set(CUB_NAMES) < set(CUB_CLASSES)
+
+
+def test_the_birds_of_inaturalist_that_benchmarks_name_are_species(reconciler, shared):
+    text = (shared / "benchmarks" / "inquire_rerank_hard.json").read_text(encoding="utf-8")
+    text += (shared / "benchmarks" / "visual_rag_me.jsonl").read_text(encoding="utf-8")
+    classes = sorted(set(re.findall(r"\d{5}_Animalia_Chordata_Aves_[A-Za-z_-]+", text)))
+    result = reconciler.reconcile(classes)
+    assert len(classes) == 310
+    assert result.unmatched == ()
+    assert result.shared == {}
+
+
+def test_names_of_photos_lead_where_their_binomials_lead(reconciler, shared):
+    with (shared / "birds" / "photos.csv").open(encoding="utf-8", newline="") as lines:
+        pairs = sorted({(row["scientific_name"], row["common_name"]) for row in csv.DictReader(lines)})
+    both = reconciler.reconcile_rows(pairs)
+    assert len(both.matched) == len(pairs) == 2100
+    assert [match.name for match in both.matched if match.elsewhere] == []
+
+
+def test_what_is_too_long_for_a_name_is_none_whatever_stands_in_it():
+    label = f"Turdus merula {'x' * LONGEST_NAME}"
+    (missed,) = load_reconciler().reconcile([label]).unmatched
+    assert (missed.why, missed.suggestions) == ("unknown", ())
+    assert load_reconciler().reconcile([label[:400]]).matched

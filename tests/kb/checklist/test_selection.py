@@ -1,0 +1,122 @@
+"""What goes in: species below a taxon, and tables of names in the forms that people have them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from data.errors import BadInput, UnknownTaxon
+from data.records import LeftOut, Taxon
+from kb.checklist.avilist import load_checklist
+from kb.checklist.selection import read_names, select
+
+CHECKLIST = load_checklist()
+
+
+def names(path: Path, text: str) -> list[str]:
+    path.write_text(text, encoding="utf-8")
+    return [taxon.scientific_name for taxon in read_names(path, CHECKLIST)]
+
+
+@pytest.mark.parametrize(
+    ("taxon", "n"), [("Northern Cardinal", 1), ("  cardinalis   cardinalis ", 1), ("Cardinalis", 3), ("aves", 11131)]
+)
+def test_a_taxon_gives_the_species_below_it(taxon: str, n: int) -> None:
+    assert len(select(CHECKLIST, taxon)) == n
+
+
+def test_an_unknown_taxon_comes_with_suggestions() -> None:
+    with pytest.raises(UnknownTaxon, match="AviList 2025 knows no taxon 'Strigiforms'") as caught:
+        select(CHECKLIST, "Strigiforms")
+    assert caught.value.suggestions[0] == "Strigiformes"
+    with pytest.raises(UnknownTaxon):
+        select(CHECKLIST, " ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "scientific_name,common_name\nCardinalis cardinalis,Northern Cardinal\nUpupa epops,\n",
+        "Common Name;Scientific Name\r\nNorthern Cardinal;Cardinalis cardinalis\r\nEurasian Hoopoe;Upupa epops\r\n",
+        "\ufeffcommon_name\nnorthern cardinal\neurasian hoopoe\nNORTHERN CARDINAL\n",
+        "Cardinalis cardinalis\n\n# the old world\nEurasian Hoopoe\n",
+        "id\tspecies\tnotes\n1\tCardinalis cardinalis\tred\n2\tUpupa epops\t\n",
+        "Cardinalis cardinalis",
+    ],
+)
+def test_tables_and_lists_of_names_are_understood(tmp_path: Path, text: str) -> None:
+    assert (
+        names(tmp_path / "names.csv", text) == ["Cardinalis cardinalis", "Upupa epops"][: 1 if "\n" not in text else 2]
+    )
+
+
+def test_a_row_that_is_unknown_is_left_out_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("common_name\nNorthern Cardinal\nnorthen cardinl\n", encoding="utf-8")
+    found = read_names(path, CHECKLIST)
+    assert len(found) == 1
+    assert [(row.name, row.reason) for row in found.left_out] == [("northen cardinl", "not in the taxonomy")]
+    assert found.left_out[0].detail.startswith("line 3; did you mean Northern Cardinal")
+
+
+def test_a_group_is_no_species(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("Strigiformes\nMerlin\n", encoding="utf-8")
+    assert read_names(path, CHECKLIST).left_out[0].name == "Strigiformes"
+
+
+def test_frogs_can_be_named_with_what_is_known_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "frogs.csv"
+    path.write_text(
+        "scientific_name,common_name,class,family\nRana temporaria,Common Frog,Amphibia,Ranidae\nBufo bufo,,,\n",
+        encoding="utf-8",
+    )
+    found = read_names(path, CHECKLIST)
+    assert found.taxa == (
+        Taxon(
+            taxon_id="rana-temporaria",
+            scientific_name="Rana temporaria",
+            rank="species",
+            common_names=("Common Frog",),
+            lineage={"class": "Amphibia", "family": "Ranidae", "genus": "Rana"},
+        ),
+    )
+    assert [row.name for row in found.left_out] == ["Bufo bufo"]
+    assert isinstance(found.left_out[0], LeftOut)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the table is empty"),
+        ("# nothing\n\n", "the table is empty"),
+        ("id,notes\n1,red\n", "line 1: expected a column scientific_name or common_name, got id, notes"),
+        ("scientific_name,notes\nCardinalis cardinalis,x\n,y\n", "line 3: expected a name, got an empty cell"),
+        ("Cardinalis cardinalis\nMerlin,Falco\n", "line 2: expected one name a line, got 2 columns"),
+        ("scientific_name\nFoo barus\n", "no name of it is known to AviList 2025"),
+        ("a\0b", "binary file"),
+    ],
+)
+def test_a_bad_table_says_what_is_wrong_and_where(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput, match=message):
+        read_names(path, CHECKLIST)
+
+
+def test_a_table_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no file"):
+        read_names(tmp_path / "none.csv", CHECKLIST)
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("common_name\nMerlin\nR\xfcppell's Vulture\n".encode("latin-1"))
+    with pytest.raises(BadInput, match="line 3: expected UTF-8"):
+        read_names(latin, CHECKLIST)
+    with pytest.raises(BadInput, match="cannot be read"):
+        read_names(tmp_path, CHECKLIST)
+
+
+def test_a_quoted_cell_may_go_over_several_lines(tmp_path: Path) -> None:
+    table = tmp_path / "birds.csv"
+    table.write_text('scientific_name,notes\n"Pica\npica","seen twice,\nonce in rain"\nBubo scandiacus,\n')
+    assert [taxon.taxon_id for taxon in read_names(table, load_checklist()).taxa] == ["pica-pica", "bubo-scandiacus"]

@@ -1,0 +1,185 @@
+"""Lists of species as people have them, read and matched with the species of a knowledge base."""
+
+import pytest
+
+from data.errors import BadInput
+from data.records import Taxon
+from kb.checklist.avilist import load_checklist
+from kb.checklist.selection import own_taxon
+from kb.checklist.species_lists import MOST_SUGGESTED, ListedName, ListedNames, match_list, read_list
+
+
+def taxa(*names):
+    checklist = load_checklist()
+    return [checklist.find(name) or own_taxon(name) for name in names]
+
+
+KB = taxa("Turdus merula", "Parus major", "Cardellina pusilla", "Hirundo rustica", "Tachyspiza badia")
+SUMMER = [0.0] * 16 + [0.25] * 20 + [0.0] * 12
+
+
+def chart(*rows):
+    """A bar chart as eBird's download lays it out."""
+    head = "\nFrequency of observations in the selected location(s).:\t\n\nNumber of taxa:\t3\n\n"
+    months = "\t\t" + "\t\t\t\t".join(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+    )
+    sizes = "Sample Size:\t\t" + "\t".join(["120.0"] * 48) + "\t\n\n"
+    lines = [name + "\t" + "\t".join(map(str, frequencies)) + "\t\n" for name, frequencies in rows]
+    return head + months + "\n" + sizes + "".join(lines)
+
+
+def written(tmp_path, text):
+    path = tmp_path / "list.txt"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def ids(tmp_path, text, known=KB):
+    return match_list(read_list(written(tmp_path, text)), known).taxon_ids
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("names", "# my patch\nTurdus merula\n\nGreat Tit\nWarbler, Wilson's\n"),
+        ("names", "Turdus merula_Eurasian Blackbird\nParus major_Great Tit\nCardellina pusilla_Wilson's Warbler\n"),
+        ("names", "eurbla\ngretit1\nwlswar\n"),
+        ("names", "\ufeffturdus merula\r\nparus major\r\ncardellina pusilla\r\n"),
+        ("JSON", '["eurbla", "gretit1", "wlswar"]'),
+        ("JSON", '[{"speciesCode": "eurbla"}, {"comName": "Great Tit"}, {"sciName": "Cardellina pusilla"}]'),
+        ("table", "scientific_name,common_name\nTurdus merula,\nParus major,Great Tit\n,Wilson's Warbler\n"),
+        ("table", "Common name;Count\nCommon Blackbird;2\nGreat Tit;\nWilsons Warbler;1\n"),
+        (
+            "table",
+            "Row #,Taxon Order,Category,Common Name,Scientific Name,Count\n"
+            "1,1,species,Eurasian Blackbird,Turdus merula,1\n2,2,species,Great Tit,Parus major,X\n"
+            "3,3,issf,Wilson's Warbler (pileolata),Cardellina pusilla pileolata,1\n",
+        ),
+        ("table", "COMMON NAME\tSCIENTIFIC NAME\nx\tTurdus merula\nx\tParus major\nx\tCardellina pusilla\n"),
+    ],
+)  # fmt: skip
+def test_lists_of_all_kinds_lead_to_the_same_species(tmp_path, kind, text):
+    path = written(tmp_path, text)
+    assert read_list(path).kind == kind
+    assert match_list(read_list(path), KB).taxon_ids == {"turdus-merula", "parus-major", "cardellina-pusilla"}
+
+
+def test_a_bar_chart_says_when_a_species_is_seen(tmp_path):
+    text = chart(
+        ('Barn Swallow (<em class="sci">Hirundo rustica</em>)', SUMMER),
+        ('Great Tit (<em class="sci">Parus major</em>)', [0.5] * 48),
+        ("Wilson&#39;s Warbler", [0.0] * 47 + [0.01]),
+        ('Eurasian Blackbird (<em class="sci">Turdus merula</em>)', [0.0] * 48),
+        ("swallow sp.", [0.1] * 48),
+    )
+    listed = read_list(written(tmp_path, text))
+    matched = match_list(listed, KB)
+    assert listed.kind == "bar chart"
+    assert matched.taxon_ids == {"hirundo-rustica", "parus-major", "cardellina-pusilla"}, "nobody saw a blackbird"
+    assert matched.quarters["hirundo-rustica"] == set(range(15, 37)), "with a quarter before and after"
+    assert matched.quarters["cardellina-pusilla"] == {46, 47, 0}, "the year is a circle"
+    assert matched.quarters["parus-major"] == set(range(48))
+    assert [(name.name, name.why) for name in matched.unmatched] == [("swallow sp.", "several species")]
+
+
+def test_rows_of_a_bar_chart_that_are_no_plain_species(tmp_path):
+    all_year = [0.1] * 48
+    text = chart(
+        ('Great Tit (Domestic type) (<em class="sci">Parus major (Domestic type)</em>)', all_year),
+        ('swallow sp. (<em class="sci">Hirundinidae sp.</em>)', all_year),
+        ('Great/Coal Tit (<em class="sci">Parus major/Periparus ater</em>)', all_year),
+        ('Great x Blue Tit (hybrid) (<em class="sci">Parus major x Cyanistes caeruleus</em>)', all_year),
+        ('Mesange bleue (<em class="sci">Cyanistes caeruleus</em>)', all_year),
+    )
+    matched = match_list(read_list(written(tmp_path, text)), KB)
+    assert matched.taxon_ids == {"parus-major"}
+    assert matched.absent == ("Cyanistes caeruleus",)
+    assert [name.why for name in matched.unmatched] == ["several species"] * 3
+
+
+def test_the_row_of_sample_sizes_is_no_species(tmp_path):
+    text = chart(('Great Tit (<em class="sci">Parus major</em>)', [0.5] * 48))
+    assert [line.names for line in read_list(written(tmp_path, text)).lines] == [("Parus major", "Great Tit")]
+
+
+def test_what_the_knowledge_base_lacks_and_what_nobody_knows_are_told_apart(tmp_path):
+    text = "Turdus merula\nCorvus corax\nParus majro\nWestern/Clark's Grebe\nTurdus\n"
+    matched = match_list(read_list(written(tmp_path, text)), KB)
+    assert matched.taxon_ids == {"turdus-merula"}
+    assert matched.absent == ("Corvus corax",)
+    whys = {name.name: name.why for name in matched.unmatched}
+    assert whys == {
+        "Parus majro": "unknown", "Western/Clark's Grebe": "several species", "Turdus": "not a species"
+    }  # fmt: skip
+    assert "Parus major" in next(name.suggestions for name in matched.unmatched if name.name == "Parus majro")
+
+
+def test_a_synonym_leads_to_the_name_of_the_knowledge_base_and_back(tmp_path):
+    assert ids(tmp_path, "Accipiter badius\n") == {"tachyspiza-badia"}
+    old = [Taxon(taxon_id="accipiter-badius", scientific_name="Accipiter badius", rank="species")]
+    assert ids(tmp_path, "Tachyspiza badia\n", old) == {"accipiter-badius"}
+
+
+def test_species_of_no_checklist_are_found_by_the_names_of_the_knowledge_base(tmp_path):
+    own = [own_taxon("Vanessa atalanta", common_names=["Red Admiral"])]
+    assert ids(tmp_path, "red admiral\n", own) == ids(tmp_path, "Vanessa atalanta\n", own) == {"vanessa-atalanta"}
+
+
+def test_a_line_with_a_known_binomial_does_not_go_by_its_english_name(tmp_path):
+    """Another bird may go by that name in this knowledge base: the list's own is not in it."""
+    own = [*KB, own_taxon("Vanessa atalanta", common_names=["Song Thrush"])]
+    listed = "scientific name,common name\nTurdus philomelos,Song Thrush\nParus major,Great Tit\n"
+    matched = match_list(read_list(written(tmp_path, listed)), own)
+    assert (matched.taxon_ids, matched.absent) == ({"parus-major"}, ("Turdus philomelos",))
+
+
+def test_a_species_that_one_line_has_all_year_has_no_season():
+    lines = (
+        ListedName(names=("Hirundo rustica",), quarters=frozenset([20])),
+        ListedName(names=("Barn Swallow",)),
+        ListedName(names=("Turdus merula",), quarters=frozenset([0])),
+    )
+    matched = match_list(ListedNames(kind="bar chart", lines=lines), KB)
+    assert matched.taxon_ids == {"hirundo-rustica", "turdus-merula"}
+    assert matched.quarters == {"turdus-merula": {47, 0, 1}}
+
+
+def test_a_species_that_is_listed_twice_counts_once(tmp_path):
+    rows = "Common Name,Location\n" + "Great Tit,here\nGreat Tit,there\n" * 3
+    listed = read_list(written(tmp_path, rows))
+    assert len(listed.lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "found none"),
+        (b"# nothing\n\n", "found none"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "UTF-8|binary"),
+        (b"Turdus\0merula", "binary"),
+        ("Rüppell".encode("utf-16"), "UTF-8|binary"),
+    ],
+)
+def test_what_is_no_list_is_said_to_be_none(tmp_path, content, told):
+    path = tmp_path / "x.txt"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=told):
+        read_list(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"no file .*nowhere\.csv"):
+        read_list(tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" + "9" * 10_000 + "]"], ids=["brackets", "a number"])
+def test_json_that_no_parser_takes_is_a_list_of_nobody_s_names(tmp_path, text):
+    assert match_list(read_list(written(tmp_path, text)), KB).taxon_ids == frozenset()
+
+
+def test_only_the_first_of_many_unknown_names_get_suggestions(tmp_path):
+    names = [f"Sunburd {number}" for number in range(MOST_SUGGESTED + 5)]
+    missed = match_list(read_list(written(tmp_path, "\n".join([*names, "Turdus merula"]))), KB).unmatched
+    assert [name.name for name in missed] == names
+    assert [bool(name.suggestions) for name in missed] == [True] * MOST_SUGGESTED + [False] * 5

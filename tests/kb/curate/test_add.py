@@ -1,0 +1,270 @@
+"""What a user adds by hand is known at once, comes beside what a wiki gave, and stays."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import BadInput, SpaceMismatch
+from data.records import Taxon
+from kb import OwnPhoto, OwnText, reasons
+from kb.checklist.selection import own_taxon
+from kb.store.ledger import Ledger
+from tests.edited_pages import EditedPages, second_state
+from tests.pages import made_up_taxa
+
+TEXT = """# Red admiral
+
+It lives on nettles in gardens all over Europe.
+
+The upperwings are velvety black with a broad red band and white spots near the tip. The underside is mottled brown.
+"""
+ADMIRAL = own_taxon("Vanessa atalanta", common_names=["Red Admiral"], lineage={"class": "Insecta"})
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+@pytest.fixture
+def path(tmp_path: Path, encoders: Encoders) -> Path:
+    """A knowledge base of six birds of a wiki."""
+    kb.build(tmp_path / "a.kb", made_up_taxa(7), EditedPages(), encoders, terms=[("Amplexus", None)])
+    return tmp_path / "a.kb"
+
+
+def butterfly(path: Path, *, lean: int = 0) -> Path:
+    """Draw a butterfly, a little otherwise for each `lean`, and return the file."""
+    image = Image.new("RGB", (300, 240), (90, 150 + 8 * lean, 70))
+    draw = ImageDraw.Draw(image)
+    for side in (-1, 1):
+        draw.polygon([(150, 120), (150 + side * 110, 40 + 6 * lean), (150 + side * 120, 180)], fill=(20, 15, 15))
+        draw.line([(150 + side * 15, 130), (150 + side * 100, 60)], fill=(220, 60, 30), width=18)
+    image.save(path)
+    return path
+
+
+def test_a_butterfly_that_no_checklist_has_is_named_by_the_very_next_look(
+    path: Path, encoders: Encoders, tmp_path: Path
+) -> None:
+    photos = [
+        OwnPhoto(path=butterfly(tmp_path / f"{i}.png", lean=i), author="Ann", licence="CC BY 4.0") for i in (0, 1)
+    ]
+    added = kb.add(path, ADMIRAL, encoders, texts=[OwnText(text=TEXT, title="admiral.md")], photos=photos)
+    assert (added.name, added.is_new, added.new_texts, added.new_photos) == ("Vanessa atalanta", True, 1, 2)
+    assert "nettles" not in added.text
+    assert "red band" in added.text
+    with kb.open(path) as store:
+        [row] = recognize.Recognizer(store, encoders).identify([str(butterfly(tmp_path / "query.png", lean=2))])
+        assert row.candidates[0].scientific_name == "Vanessa atalanta"
+        assert row.candidates[0].common_name == "Red Admiral"
+        assert kb.search(store, "black wings with a red band", encoders.sentence)[0].taxon_id == "vanessa-atalanta"
+        [entry] = store.species(["vanessa-atalanta"])
+        assert entry.anchors[0].credit == "Ann, CC BY 4.0"
+        # its evidence can be read
+        assert entry.summary is not None
+        text = store.article_text("vanessa-atalanta") or ""
+        spans = [span for statement in entry.summary.statements for span in statement.evidence]
+        assert "broad red band" in text[spans[0].start : spans[0].end]
+    assert kb.verify(path).ok
+
+
+def test_the_same_given_again_changes_nothing(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+    texts, photos = [OwnText(text=TEXT, title="a.md")], [OwnPhoto(path=butterfly(tmp_path / "a.png"))]
+    kb.add(path, ADMIRAL, encoders, texts=texts, photos=photos)
+    before = kb.verify(path)
+    again = kb.add(path, ADMIRAL, encoders, texts=texts, photos=photos)
+    assert (again.is_new, again.new_texts, again.new_photos) == (False, 0, 0)
+    assert kb.verify(path) == before
+
+
+def test_own_text_and_photos_come_first_beside_those_of_a_wiki_and_survive_its_updates(
+    path: Path, encoders: Encoders, tmp_path: Path
+) -> None:
+    bird = made_up_taxa(4)[3]
+    photo = OwnPhoto(path=butterfly(tmp_path / "mine.png"))
+    kb.add(path, bird, encoders, texts=[OwnText(text="The iris is bright orange.", title="notes")], photos=[photo])
+
+    def check(revision: int) -> None:
+        with kb.open(path) as store:
+            [entry] = store.species(["avis-003"])
+            assert [anchor.file for anchor in entry.anchors] == ["mine.png", "avis-003 0.png", "avis-003 1.png"]
+            assert entry.source is not None
+            assert entry.source.revision == revision
+            assert entry.summary is not None
+            text = store.article_text("avis-003") or ""
+            quotes = [text[s.evidence[0].start : s.evidence[0].end] for s in entry.summary.statements]
+            assert quotes[0] == "The iris is bright orange."
+            assert quotes[1].startswith("The bird has a")
+
+    check(1)
+    found = kb.update(path, [second_state()], encoders)
+    assert "Avis 003" in {change.name for change in found.changes}
+    check(2)
+    kb.build(path, made_up_taxa(7), second_state(), encoders)
+    check(2)
+    assert kb.verify(path).ok
+
+
+def test_when_the_page_goes_what_was_added_stays(path: Path, encoders: Encoders) -> None:
+    kb.add(path, made_up_taxa(4)[3], encoders, texts=[OwnText(text="The iris is bright orange.", title="notes")])
+    kb.update(path, [EditedPages(gone=["avis-003", "avis-004"])], encoders)
+    with kb.open(path) as store:
+        assert "avis-004" not in store.taxon_ids
+        [entry] = store.species(["avis-003"])
+        assert entry.summary is not None
+        assert entry.summary.text == "The iris is bright orange."
+        assert entry.anchors == ()
+    assert kb.verify(path).ok
+
+
+def test_names_that_the_user_gave_outlive_a_build(path: Path, encoders: Encoders) -> None:
+    bird = made_up_taxa(4)[3]
+    named = Taxon(taxon_id=bird.taxon_id, scientific_name=bird.scientific_name, rank="species", common_names=("Piff",))
+    kb.add(path, named, encoders, texts=[OwnText(text="The iris is bright orange.", title="notes")])
+    kb.build(path, made_up_taxa(7), EditedPages(), encoders)
+    with kb.open(path) as store:
+        assert store.species(["avis-003"])[0].taxon.common_names == ("Bird 003", "Piff")
+
+
+def test_as_is_takes_every_sentence_word_for_word(path: Path, encoders: Encoders) -> None:
+    text = "Vanessa sings at dawn. It is 6 cm wide."
+    with pytest.raises(BadInput, match="no sentence of it tells what Red Admiral looks like"):
+        kb.add(path, ADMIRAL, encoders, texts=[OwnText(text="It is found in Europe.", title="a")])
+    assert kb.add(path, ADMIRAL, encoders, texts=[OwnText(text=text, title="a")], as_is=True).text == text
+
+
+def test_a_term_is_added_and_found(path: Path, encoders: Encoders) -> None:
+    text = OwnText(
+        text="An osmeterium is a forked organ behind the head of a caterpillar. It is bright orange.", title="t"
+    )
+    added = kb.add(path, "osmeterium", encoders, texts=[text])
+    assert (added.subject_id, added.is_new) == ("term:osmeterium", True)
+    with kb.open(path) as store:
+        assert [term.name for term in store.terms()] == ["Amplexus", "osmeterium"]
+        assert "forked organ" in kb.context(store, "caterpillar with its osmeterium out", encoders.sentence).passage
+    kb.build(path, made_up_taxa(7), EditedPages(), encoders, terms=[("Amplexus", None)])
+    with kb.open(path) as store:
+        assert [term.name for term in store.terms()] == ["Amplexus", "osmeterium"]
+
+
+def test_a_photo_that_is_none_adds_nothing_at_all(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+    before = kb.verify(path)
+    (tmp_path / "cut.png").write_bytes(butterfly(tmp_path / "whole.png").read_bytes()[:300])
+    Image.new("RGB", (20, 20)).save(tmp_path / "tiny.png")
+    for name, why in (("cut.png", "cut.png"), ("tiny.png", "at least 64 px"), ("none.png", "none.png")):
+        with pytest.raises(BadInput, match=why):
+            kb.add(path, ADMIRAL, encoders, photos=[OwnPhoto(path=tmp_path / name)])
+    assert kb.verify(path) == before
+
+
+def test_a_knowledge_base_can_be_made_of_additions_alone(encoders: Encoders, tmp_path: Path) -> None:
+    kb.add(tmp_path / "own.kb", ADMIRAL, encoders, texts=[OwnText(text=TEXT, title="a.md")])
+    with kb.open(tmp_path / "own.kb") as store:
+        assert store.taxon_ids == ("vanessa-atalanta",)
+    with pytest.raises(SpaceMismatch):
+        kb.add(tmp_path / "own.kb", ADMIRAL, recognize.load_encoders("plain"))
+
+
+def test_an_own_photo_that_is_lost_is_told_of_and_comes_back_when_given_again(
+    path: Path, encoders: Encoders, tmp_path: Path
+) -> None:
+    photo = OwnPhoto(path=butterfly(tmp_path / "mine.png"))
+    kb.add(path, ADMIRAL, encoders, photos=[photo])
+    before = kb.verify(path)
+    with kb.open(path) as store:
+        [entry] = store.species(["vanessa-atalanta"])
+        store.anchor_path(entry.anchors[0].anchor_id).unlink()
+    assert (
+        "vanessa-atalanta: what you added is missing or damaged (mine.png); kb add it again" in kb.verify(path).problems
+    )
+    kb.add(path, ADMIRAL, encoders, photos=[photo])
+    assert kb.verify(path) == before
+
+
+# --- removing ----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_removed_is_gone_from_every_place_and_stays_gone(path: Path, encoders: Encoders) -> None:
+    with kb.open(path) as store:
+        [entry] = store.species(["avis-003"])
+        photos = [store.anchor_path(anchor.anchor_id) for anchor in entry.anchors]
+    removed = kb.remove(path, ["bird 003", "Amplexus"])
+    assert removed.names == ("Avis 003", "Amplexus")
+    assert [photo for photo in photos if photo.exists()] == []
+    for _ in range(2):
+        with kb.open(path) as store:
+            assert "avis-003" not in store.taxon_ids
+            assert store.terms() == []
+            assert store.status().left_out["removed by the user"] == 1
+            assert store.status().left_out["term: removed by the user"] == 1
+            assert "avis-003" not in {match.taxon_id for match in kb.search(store, "red crown", encoders.sentence, n=9)}
+        assert kb.verify(path).ok
+        source = second_state()
+        kb.update(path, [source], encoders)
+        kb.build(path, made_up_taxa(7), source, encoders, terms=[("Amplexus", None)])
+
+
+def test_the_rest_is_what_a_build_without_it_would_be(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+    kb.remove(path, ["Avis 003"])
+    rest = [taxon for taxon in made_up_taxa(7) if taxon.taxon_id != "avis-003"]
+    kb.build(tmp_path / "b.kb", rest, EditedPages(), encoders, terms=[("Amplexus", None)])
+    assert kb.verify(path).digest == kb.verify(tmp_path / "b.kb").digest
+
+
+def test_adding_by_name_alone_lets_the_next_build_take_it_in_again(path: Path, encoders: Encoders) -> None:
+    before = kb.verify(path).digest
+    kb.remove(path, ["Avis 003"])
+    kb.add(path, made_up_taxa(4)[3], encoders)
+    kb.build(path, made_up_taxa(7), EditedPages(), encoders, terms=[("Amplexus", None)])
+    assert kb.verify(path).digest == before
+
+
+def test_a_name_that_nobody_has_removes_nothing_and_is_met_with_the_nearest(path: Path, encoders: Encoders) -> None:
+    with pytest.raises(BadInput, match="knows no taxon 'Avis 03'") as raised:
+        kb.remove(path, ["Avis 004", "Avis 03"])
+    assert "Avis 003" in (raised.value.hint or "")
+    with kb.open(path) as store:
+        assert "avis-004" in store.taxon_ids
+
+
+def test_a_removal_that_was_killed_between_ledger_and_chroma_is_finished_by_the_next_writer(
+    path: Path, encoders: Encoders
+) -> None:
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():  # all that it does before Chroma
+        ledger.set_fact("indexing", "1")
+        ledger.set_left_out([("Avis 003", reasons.REMOVED, "")])
+        ledger.drop_subjects(["avis-003"])
+        ledger.set_fact("generation", "0123456789abcdef")
+    with kb.open(path) as store:
+        assert "avis-003" not in store.taxon_ids
+        assert "avis-003" not in {store.taxon_ids[i] for i in store.anchor_vectors(encoders.visual.space).owners}
+    kb.remove(path, ["Avis 004"])
+    assert kb.verify(path).ok
+
+
+def test_a_removal_that_stopped_before_its_files_were_deleted_is_finished_by_the_next(path: Path) -> None:
+    with kb.open(path) as store:
+        [entry] = store.species(["avis-003"])
+        photos = [store.anchor_path(anchor.anchor_id) for anchor in entry.anchors]
+    held = [file for folder in ("articles", "anchors") for file in (path / folder).glob("??/*")]
+    contents = [photo.read_bytes() for photo in photos]
+    for photo in photos:  # a folder is nothing that can be deleted as a file
+        photo.unlink()
+        photo.mkdir()
+    with pytest.raises(OSError, match="anchors"):
+        kb.remove(path, ["Avis 003"])
+    for photo, content in zip(photos, contents, strict=True):
+        photo.rmdir()
+        photo.write_bytes(content)
+    assert kb.remove(path, ["Avis 003"]).names == ()
+    assert [photo for photo in photos if photo.exists()] == []
+    assert sum(not file.exists() for file in held) == len(photos) + 1  # and the article
+    assert kb.verify(path).ok

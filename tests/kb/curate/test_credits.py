@@ -1,0 +1,246 @@
+"""Credits name every text and picture once, sorted, with licence; what must not be published is marked."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from cli.common.delimited import as_csv
+from data.records import Anchor, Source, SpeciesEntry, Statement, Summary, Taxon
+from kb.curate.credit_pages import ADAPTATION, COLUMNS, as_html, as_rows, as_text
+from kb.curate.credits import Credits, PhotoCredit, TextCredit, collect_credits, credits_of, licence_address
+from tests.pages import PageSource, made_up_taxa
+
+WIKI = "https://wiki.example/wiki"
+ARTICLE = Source(title="Red wren", url=f"{WIKI}/Red_wren", revision=7, licence="CC BY-SA 4.0")
+SUMMARY = Summary(statements=(Statement(text="It is red."),), distiller="extractive/2")
+
+
+def taxon(name: str) -> Taxon:
+    return Taxon(taxon_id=name.lower(), scientific_name=name, rank="species", common_names=(name,))
+
+
+def anchor(file: str, sha256: str | None = None, **changes: str | None) -> Anchor:
+    known = Anchor(
+        anchor_id=file,
+        subject_id="a",
+        sha256=sha256 or file,
+        file=file,
+        page_url=f"{WIKI}/File:{file}",
+        author="Ann",
+        licence="CC BY 4.0",
+    )
+    return replace(known, **changes)
+
+
+def entry(
+    name: str, source: Source | None = ARTICLE, *anchors: Anchor, summary: Summary | None = SUMMARY
+) -> SpeciesEntry:
+    return SpeciesEntry(taxon=taxon(name), source=source, summary=summary, anchors=anchors)
+
+
+def credits(*entries: SpeciesEntry) -> Credits:
+    return credits_of("birds.kb", entries)
+
+
+def test_a_summary_of_a_share_alike_text_is_an_adaptation_under_its_licence() -> None:
+    (text,) = credits(entry("Wren")).texts
+    assert (text.title, text.revision, text.url) == ("Red wren", 7, f"{WIKI}/Red_wren")
+    assert (text.licence, text.licence_url) == ("CC BY-SA 4.0", "https://creativecommons.org/licenses/by-sa/4.0/")
+    assert text.made_by == ("extractive/2",)
+    assert text.is_adapted
+    assert ADAPTATION in as_text(credits(entry("Wren")))
+
+
+@pytest.mark.parametrize("licence", ["Creative Commons Attribution-Share Alike 4.0", "cc by sa 3.0", "GFDL 1.2"])
+def test_share_alike_is_known_however_it_is_written(licence: str) -> None:
+    assert credits(entry("Wren", replace(ARTICLE, licence=licence))).texts[0].is_adapted
+
+
+@pytest.mark.parametrize(
+    ("licence", "summary"), [("CC BY 4.0", SUMMARY), ("Public domain", SUMMARY), ("CC BY-SA 4.0", None)]
+)
+def test_other_licences_and_texts_without_a_summary_need_no_such_word(licence: str, summary: Summary | None) -> None:
+    found = credits(entry("Wren", replace(ARTICLE, licence=licence), summary=summary))
+    assert not found.texts[0].is_adapted
+    assert ADAPTATION not in as_text(found)
+
+
+def test_each_text_and_picture_is_named_once_with_all_that_it_serves_in_order() -> None:
+    found = credits(
+        entry("Wren", ARTICLE, anchor("b.jpg"), anchor("A.jpg")),
+        entry("Dove", ARTICLE, anchor("b.jpg")),
+        entry("Crow", replace(ARTICLE, title="crow", url=f"{WIKI}/crow")),
+    )
+    assert [(text.title, text.species) for text in found.texts] == [("crow", ("Crow",)), ("Red wren", ("Dove", "Wren"))]
+    assert [(photo.file, photo.species) for photo in found.photos] == [
+        ("A.jpg", ("Wren",)),
+        ("b.jpg", ("Dove", "Wren")),
+    ]
+
+
+def test_one_picture_on_two_file_pages_is_credited_for_both() -> None:
+    twice = [anchor("a.jpg", "same", author="Ann"), anchor("b.jpg", "same", author="Bob")]
+    assert [photo.author for photo in credits(entry("Wren", ARTICLE, *twice)).photos] == ["Ann", "Bob"]
+
+
+@pytest.mark.parametrize("licence", ["CC BY-NC 4.0", "CC BY-ND 4.0", "Fair use", None])
+def test_what_is_not_free_or_unknown_is_marked_everywhere_as_not_to_be_published(licence: str | None) -> None:
+    found = credits(entry("Wren", ARTICLE, anchor("bad.jpg", licence=licence), anchor("good.jpg")))
+    assert [credit.file for credit in found.unpublishable if isinstance(credit, PhotoCredit)] == ["bad.jpg"]
+    assert len(found.unpublishable) == 1
+    bad, good = (line for line in as_text(found).splitlines() if ".jpg:" in line)
+    assert bad.endswith("NOT TO BE PUBLISHED.")
+    assert "PUBLISHED" not in good
+    assert "Not to be published, since the licence is not free or not known: 1." in as_text(found)
+    assert as_html(found).count('<tr class="unfree">') == 1
+    rows = {row[1]: row for row in as_rows(found)}
+    assert rows["bad.jpg"][COLUMNS.index("publishable")] == "no"
+    assert rows["good.jpg"][COLUMNS.index("publishable")] == "yes"
+
+
+def test_an_article_of_unknown_licence_must_not_be_published_and_ones_own_text_and_photo_may() -> None:
+    own = anchor("mine.jpg", page_url=None, author=None, licence=None)
+    found = credits(
+        entry("Wren", replace(ARTICLE, licence=None)),
+        entry("Dove", Source(title="My notes"), own),
+    )
+    assert [credit.title for credit in found.unpublishable if isinstance(credit, TextCredit)] == ["Red wren"]
+    assert len(found.unpublishable) == 1
+    assert [text.kind for text in found.texts] == ["own", "article"]
+
+
+@pytest.mark.parametrize(
+    "known", [{"page_url": f"{WIKI}/File:x"}, {"author": "Ann"}, {"licence": "all rights reserved"}]
+)
+def test_a_photo_of_which_anything_is_known_is_not_simply_ones_own(known: dict[str, str]) -> None:
+    photo = replace(anchor("mine.jpg", page_url=None, author=None, licence=None), **known)  # type: ignore[arg-type]
+    assert not credits(entry("Wren", ARTICLE, photo)).photos[0].is_publishable
+
+
+def test_the_address_of_a_licence_that_came_with_a_photo_stays_and_else_is_made_of_its_name() -> None:
+    given = anchor("a.jpg", licence_url="https://licences.example/by/4.0/de")
+    found = credits(entry("Wren", ARTICLE, given, anchor("b.jpg"))).photos
+    assert [photo.licence_url for photo in found] == [
+        "https://licences.example/by/4.0/de",
+        "https://creativecommons.org/licenses/by/4.0/",
+    ]
+
+
+def test_the_starter_knowledge_is_credited_as_our_own() -> None:
+    starter = Source(title="Wren", licence="Apache-2.0")
+    numbers = Anchor(anchor_id="v", subject_id="dove")
+    found = credits(entry("Wren", starter), entry("Dove", replace(starter, title="Dove"), numbers))
+    assert [text.kind for text in found.texts] == ["starter", "starter"]
+    assert found.photos == ()
+    assert found.unpublishable == ()
+    text = as_text(found)
+    assert "Fieldmark's own texts: 2 species and terms, Apache-2.0." in text
+    assert "numbers alone, computed from photos that are not included: 1." in text
+
+
+@pytest.mark.parametrize(
+    ("licence", "is_publishable"), [(None, True), ("CC BY 4.0", True), ("CC BY-NC 4.0", False), ("ask me", False)]
+)
+def test_a_text_of_ones_own_is_held_to_the_licence_that_it_was_given(licence: str | None, is_publishable: bool) -> None:
+    (text,) = credits(entry("Wren", Source(title="My notes", licence=licence))).texts
+    assert (text.kind, text.is_publishable) == ("own", is_publishable)
+
+
+def test_an_added_text_under_the_licence_of_the_starter_is_not_fieldmarks() -> None:
+    starter, notes = Source(title="Dove", licence="Apache-2.0"), Source(title="My notes", licence="Apache-2.0")
+    found = credits_of("birds.kb", [entry("Wren", notes), entry("Dove", starter)], added=[(notes, "Wren", "model/1")])
+    assert [(text.title, text.kind) for text in found.texts] == [("Dove", "starter"), ("My notes", "own")]
+    assert "Fieldmark's own texts: 1 species and terms, Apache-2.0." in as_text(found)
+
+
+def test_a_name_in_text_cannot_write_a_line_of_its_own_or_steer_a_terminal() -> None:
+    bad = anchor("a.jpg", author="Ann\nb.jpg: Bob\x1b[31m, CC0\u202e 1.0.\r", licence="CC BY-NC 4.0")
+    lines = as_text(credits(entry("Wren", ARTICLE, bad))).splitlines()
+    (line,) = (line for line in lines if "Bob" in line)
+    assert line.startswith("a.jpg: Ann b.jpg: Bob[31m, CC0 1.0. , CC BY-NC 4.0 (")
+    assert line.endswith("NOT TO BE PUBLISHED.")
+
+
+def test_csv_gives_back_what_went_in() -> None:
+    found = credits(entry("Wren", ARTICLE, anchor('odd "name", 1.jpg', author="Zoë\nLee")))
+    rows = list(csv.DictReader(io.StringIO(as_csv(COLUMNS, as_rows(found)))))
+    assert [row["kind"] for row in rows] == ["article", "photo"]
+    assert rows[0]["revision"] == "7"
+    assert rows[0]["adapted"] == "yes"
+    assert (rows[1]["title"], rows[1]["author"]) == ('odd "name", 1.jpg', "Zoë\nLee")
+
+
+class _Page(HTMLParser):
+    """Collects tags, addresses and the text of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.words = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def test_html_escapes_what_comes_from_outside_and_links_no_scripts() -> None:
+    bad = anchor("<img src=x>.jpg", author="<script>alert(1)</script>", page_url="javascript:alert(1)", licence="A & B")
+    page = _Page(as_html(credits(entry("<b>Wren</b>", ARTICLE, bad))))
+    assert {"script", "img", "b", "link", "iframe"} & set(page.tags) == set()
+    assert page.addresses == [f"{WIKI}/Red_wren", "https://creativecommons.org/licenses/by-sa/4.0/"]
+    for text in ("<img src=x>.jpg", "<script>alert(1)</script>", "A & B", "<b>Wren</b>"):
+        assert text in page.words
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("CC BY-SA 3.0 de", "https://creativecommons.org/licenses/by-sa/3.0/de/"),
+        ("CC0", "https://creativecommons.org/publicdomain/zero/1.0/"),
+        ("Apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
+        ("Public domain", None),
+        (None, None),
+    ],
+)
+def test_licences_have_the_address_of_their_text(name: str | None, address: str | None) -> None:
+    assert licence_address(name) == address
+
+
+def test_a_built_knowledge_base_credits_its_articles_pictures_and_terms(tmp_path: Path) -> None:
+    encoders = recognize.load_encoders("plain")
+    kb.build(tmp_path / "birds.kb", made_up_taxa(3), PageSource(), encoders, terms=[("Amplexus", None)])
+    with kb.open(tmp_path / "birds.kb") as store:
+        found = collect_credits(store)
+        n_pictures = len({anchor.sha256 for entry in store.species(store.taxon_ids) for anchor in entry.anchors})
+    assert found.kb == "birds.kb"
+    assert {name for text in found.texts for name in text.species} == {"Amplexus", "Bird 000", "Bird 001", "Bird 002"}
+    assert len(found.photos) == n_pictures > 0
+
+
+def test_an_address_that_forbids_and_a_page_without_a_licence_are_not_free() -> None:
+    forbids = anchor("a.jpg", licence="CC BY", licence_url="https://creativecommons.org/licenses/by-nc/4.0/")
+    found = credits(entry("Wren", ARTICLE, forbids, anchor("b.jpg", author=None, licence=None)))
+    assert [(photo.file, photo.freedom, photo.is_publishable) for photo in found.photos] == [
+        ("a.jpg", "not free", False),
+        ("b.jpg", "unknown", False),
+    ]
+
+
+def test_the_page_says_what_is_adapted_and_escapes_its_title() -> None:
+    page = _Page(as_html(credits_of("<b>.kb", [entry("Wren")])))
+    assert "b" not in page.tags
+    assert page.words.count("Credits of <b>.kb") == 2
+    assert ADAPTATION in page.words

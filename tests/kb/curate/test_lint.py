@@ -1,0 +1,206 @@
+"""Each kind of fault, planted in a good summary, is found with its severity; the good one has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from data.records import Source, Span, SpeciesEntry, Statement, Summary, Taxon
+from kb.curate.lint import MAX_FACT_WORDS, MAX_WORDS, MIN_WORDS, RULES, Finding, lint, lint_entry, same_texts
+from kb.distill.extractive import ExtractiveDistiller
+from tests.pages import PageSource, made_up_taxa
+from training.distill.labelled import read_pages
+
+ARTICLE = (
+    "The male has a red crown and a thin black bill. The female has a brown crown and a pale throat. "
+    "Juveniles are greyish brown with white spots on the back. It is 12 cm long. The song is a loud trill."
+)
+WREN = Taxon(
+    taxon_id="wrena-rubra",
+    scientific_name="Wrena rubra",
+    rank="species",
+    common_names=("Red Wren",),
+    lineage={"class": "Aves"},
+)
+GOOD = (
+    ("The male has a red crown and a thin black bill.", "The male has"),
+    ("The female has a brown crown.", "The female"),
+    ("Juveniles are greyish brown, spotted white on the back.", "Juveniles are"),
+    ("It is 12 cm long.", "It is 12"),
+)
+
+
+def span_of(begin: str) -> Span:
+    start = ARTICLE.index(begin)
+    return Span(start=start, end=ARTICLE.index(".", start) + 1)
+
+
+def entry(*sentences: tuple[str, str], **changes: object) -> SpeciesEntry:
+    """A species whose statements point at the sentences of the article that begin with the second words."""
+    statements = tuple(Statement(text=text, evidence=(span_of(begin),) if begin else ()) for text, begin in sentences)
+    summary = replace(Summary(statements=statements, distiller="model/1"), **changes)  # type: ignore[arg-type]
+    return SpeciesEntry(
+        taxon=WREN, source=Source(title="Red wren", url="https://wiki.example/w", revision=1), summary=summary
+    )
+
+
+def found(*sentences: tuple[str, str], **changes: object) -> list[tuple[str, str, int | None]]:
+    return [brief(finding) for finding in lint_entry(entry(*sentences, **changes), ARTICLE)]
+
+
+def brief(finding: Finding) -> tuple[str, str, int | None]:
+    return finding.severity, finding.rule, finding.statement
+
+
+def test_a_summary_that_says_what_the_article_says_has_no_findings() -> None:
+    assert found(*GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "severity", "rule"),
+    [
+        (("It has a red crown and a purple bill.", "The male has"), "error", "unsupported"),
+        (("It is 21 cm long, with a crown.", "It is 12"), "error", "unsupported"),
+        (("The male has a red crown and red wings.", "The male has"), "warning", "unsupported"),
+        (("The male has a dark red crown.", "The male has"), "warning", "unsupported"),
+        (("The male has a red crown.", ""), "error", "no-evidence"),
+        (("The male of the red wren has a red crown.", "The male has"), "error", "own-name"),
+        (("The male of W. rubra has a red crown.", "The male has"), "error", "own-name"),
+        (("The female has a red crown.", "The male has"), "error", "sex-mixed-up"),
+        (("Juveniles have a brown crown.", "The female"), "error", "sex-mixed-up"),
+        (("Red is the crown.", "The male has"), "warning", "sex-mixed-up"),
+        (("The song is a loud trill.", "The song"), "warning", "not-visual"),
+        (("It lives in forests of Asia.", "It is 12"), "warning", "not-visual"),
+        (
+            ("The eggs have white spots, a red bill and a black crown.", "It is 12"),
+            "warning",
+            "not-visual",
+        ),
+        (("It was named by Linnaeus in Latin.", "It is 12"), "warning", "not-visual"),
+        (("It is 12 cm long, and sings from trees.", "It is 12"), "note", "partly-not-visual"),
+    ],
+)
+def test_each_planted_fault_is_found(fault: tuple[str, str], severity: str, rule: str) -> None:
+    assert (severity, rule, 5) in found(*GOOD, fault)
+
+
+def test_colours_swapped_between_the_sexes_are_an_error() -> None:
+    evidence = (span_of("The male has"), span_of("The female"))
+    both = Statement(text="The male has a brown crown, the female a red crown.", evidence=evidence)
+    mixed_up = replace(entry(), summary=Summary(statements=(both, both)))
+    findings = [finding for finding in lint_entry(mixed_up, ARTICLE) if finding.statement == 1]
+    assert {(finding.severity, finding.rule) for finding in findings} == {("error", "sex-mixed-up")}
+    assert [finding.detail for finding in findings] == [
+        "brown is said of male, in its evidence of female",
+        "red is said of female, in its evidence of male",
+    ]
+
+
+def test_it_after_a_sentence_on_the_female_is_still_she() -> None:
+    more = "It has a pale throat."
+    assert found(*GOOD[:2], (more, "The female"), *GOOD[2:]) == []
+    assert ("warning", "sex-mixed-up", 1) in found((more, "The female"), *GOOD)
+
+
+def test_a_place_outside_the_article_or_a_lost_article_is_an_error() -> None:
+    beyond = Statement(text="The crown is red.", evidence=(Span(start=0, end=len(ARTICLE) + 1),))
+    away = replace(entry(*GOOD), summary=Summary(statements=(beyond,)))
+    assert ("error", "no-evidence", 1) in [brief(finding) for finding in lint_entry(away, ARTICLE)]
+    lost = [brief(finding) for finding in lint_entry(entry(*GOOD), None)]
+    assert lost == [("error", "no-evidence", number) for number in (1, 2, 3, 4)]
+    assert lint_entry(entry(GOOD[0]), None)[0].detail == "the text of its article is missing or damaged"
+
+
+def test_bare_facts_need_no_evidence_and_may_be_short_or_long() -> None:
+    fact = ("The crown is red.", "")
+    assert found(fact, scope="facts") == [("note", "too-short", None)]
+    assert found(*[fact] * (MAX_FACT_WORDS // 4 + 1), scope="facts") == [("warning", "too-long", None)]
+
+
+def test_bare_facts_may_be_as_long_as_their_own_limit() -> None:
+    fact = ("The crown is red.", "")
+    assert found(*[fact] * (MAX_FACT_WORDS // 4), scope="facts") == []
+
+
+def test_a_place_before_the_article_begins_is_none() -> None:
+    before = Statement(text="The crown is red.", evidence=(Span(start=-20, end=20),))
+    assert ("error", "no-evidence", 1) in [
+        brief(finding) for finding in lint_entry(replace(entry(), summary=Summary(statements=(before,))), ARTICLE)
+    ]
+
+
+def test_one_sex_for_another_is_said_once() -> None:
+    assert found(*GOOD, ("The female has a red crown.", "The male has")) == [("error", "sex-mixed-up", 5)]
+
+
+def test_what_a_statement_speaks_of_instead_leaves_out_what_is_said_in_passing() -> None:
+    [finding] = lint_entry(entry(*GOOD, ("The known species sings from trees.", "The song")), ARTICLE)
+    assert (finding.rule, finding.detail) == ("not-visual", "song")
+
+
+def test_the_same_text_counts_whatever_its_case_and_marks_and_names_three_others() -> None:
+    texts = ("The crown is red.", "The crown is RED!", "the crown is red", "The crown, is red.", "The crown is red.")
+    entries = [
+        replace(entry((text, "It is 12")), taxon=replace(WREN, taxon_id=f"wren-{i}", common_names=(f"Wren {i}",)))
+        for i, text in enumerate(texts)
+    ]
+    assert same_texts(entries)[0].detail == "as Wren 1, Wren 2, Wren 3 and more"
+    assert same_texts(entries[:4])[0].detail == "as Wren 1, Wren 2, Wren 3"
+    assert [finding.taxon_id for finding in same_texts(entries)] == [f"wren-{i}" for i in range(5)]
+
+
+def test_the_name_may_stand_in_a_first_summary_but_not_in_a_refined_one() -> None:
+    named = (*GOOD, ("The male red wren has a red crown.", "The male has"))
+    assert found(*named, stage="summary") == []
+    assert found(*named, stage="refined") == [("error", "own-name", 5)]
+
+
+def test_too_short_and_too_long_begin_at_their_limits() -> None:
+    four = ("It is 12 cm.", "It is 12")
+    assert found(*[four] * (MIN_WORDS // 4)) == []
+    assert found(*[four] * (MIN_WORDS // 4 - 1)) == [("warning", "too-short", None)]
+    assert found(*[four] * (MAX_WORDS // 4)) == []
+    assert found(*[four] * (MAX_WORDS // 4 + 1)) == [("warning", "too-long", None)]
+    two = ("12 cm", "It is 12")
+    assert ("warning", "too-long", None) not in found(*[two] * (MAX_WORDS // 2))
+    assert ("warning", "too-long", None) in found(*[two] * (MAX_WORDS // 2 + 1))
+
+
+def test_species_of_the_same_text_name_each_other() -> None:
+    one = entry(*GOOD)
+    other = replace(one, taxon=replace(WREN, taxon_id="b", common_names=("Blue Wren",)))
+    third = replace(entry(GOOD[0]), taxon=replace(WREN, taxon_id="c", common_names=("Green Wren",)))
+    assert [(finding.name, finding.detail) for finding in same_texts([one, other, third])] == [
+        ("Red Wren", "as Blue Wren"),
+        ("Blue Wren", "as Red Wren"),
+    ]
+
+
+def test_a_built_knowledge_base_is_checked_against_its_kept_articles(tmp_path: Path) -> None:
+    kb.build(tmp_path / "birds.kb", made_up_taxa(12), PageSource(), recognize.load_encoders("plain"))
+    with kb.open(tmp_path / "birds.kb") as store:
+        report = lint(store)
+        assert report.n_species == 12
+        assert report.n_statements > 12
+        assert not report.has("error")
+        for path in store.layout.articles.root.rglob("*.gz"):
+            path.unlink()
+        assert {finding.rule for finding in lint(store).findings if finding.severity == "error"} == {"no-evidence"}
+
+
+@pytest.mark.integration
+def test_summaries_of_real_articles_have_no_errors_and_few_warnings(shared: Path) -> None:
+    """They are made of the article's sentences: an error would be a false alarm, or a fault of the distiller."""
+    distiller = ExtractiveDistiller()
+    findings = []
+    for page in read_pages(shared / "birds").values():
+        summary = distiller.distil(page.article, page.taxon)
+        made = SpeciesEntry(taxon=page.taxon, source=page.article.source, summary=summary)
+        findings += lint_entry(made, page.article.text)
+    assert [finding for finding in findings if finding.severity == "error"] == []
+    assert sum(finding.severity == "warning" for finding in findings) <= 5
+    assert {finding.rule for finding in findings} <= set(RULES)

@@ -1,0 +1,147 @@
+"""Sentences on looks are told from others: by hand-worked examples, and measured on sentences labelled by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from data.lexicon.word_groups import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups, words_of
+from data.records import Article, Source, Taxon
+from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller, visual_part
+from kb.distill.sections import section_kinds
+from kb.distill.subjects import is_about_another
+from kb.distill.trimming import NameHider
+from kb.distill.visual import WEIGHTS, part_pairs, visual_score
+from kb.sources.mediawiki.html.parse import parse_article
+
+LABELS = Path(__file__).parent / "labels" / "visual_sentences.jsonl"
+ADDED_WORDS = {"it", "they", "its", "their", "this", "these", "species", "bird", "birds", "of", "and", "the"} | {
+    *("male", "males", "female", "females", "juvenile", "juveniles", "adult", "adults", "immatures")
+}
+# A little below what was measured (precision/recall): development .97/.98, check .93/.93, held-out .89/.93. The version
+# before had .98/.98, 1.00/.89, .95/.87: the border was moved to miss less.
+FLOORS = {"development": (0.93, 0.93), "check": (0.90, 0.90), "held-out": (0.86, 0.90)}
+
+
+def test_looks_score_above_zero_and_other_matters_below() -> None:
+    assert visual_score("The forewing is orange with a black margin.") > 0
+    assert visual_score("It is 20 cm long.") > 0
+    assert visual_score("The sexes are alike.", in_section_on_looks=True) > 0
+    assert visual_score("It breeds in northern Asia and winters in India.") < 0
+    assert visual_score("The eggs are white with brown spots.") < 0
+    assert visual_score("Its call is a harsh, loud note.") < 0
+    assert visual_score("The genus name is from Latin.") < 0
+    assert visual_score("") < 0
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("It is 12 mm long.", "It is 12, mm long."),
+        ("It is told from a wren.", "It is told of a wren."),
+        ("The crown was red in lots.", "The crown was red in 1872."),
+        ("The crown is red in zorbland.", "The crown is red in Zorbland."),
+    ],
+)
+def test_measures_and_look_alikes_speak_for_looks_and_years_and_names_against(more: str, less: str) -> None:
+    assert visual_score(more) > visual_score(less)
+
+
+def test_the_length_of_an_egg_speaks_for_nothing() -> None:
+    assert visual_score("The egg is 12 mm long.") == visual_score("The egg is 12, mm long.")
+
+
+def test_what_is_said_of_a_related_species_is_about_another() -> None:
+    assert is_about_another("The bill of the closely related species is black.")
+    assert not is_about_another("The bill of the species is black.")
+
+
+def test_a_field_mark_is_a_part_and_what_stands_next_to_it() -> None:
+    assert part_pairs("a red crown, a curved bill") == {("crown", "red"), ("bill", "curved")}
+
+
+def test_plurals_shades_and_comparatives_belong_to_the_group_of_their_word() -> None:
+    assert {group_of(word) for word in ("greyer", "whitish", "redder", "yellower", "blue")} == {"colour"}
+    assert group_of("antennae") == group_of("wings") == "part"
+    assert group_of("flower") == "part"
+    assert group_of("number") is None
+
+
+def test_every_scored_group_has_a_weight_and_no_word_stands_in_two() -> None:
+    assert set(WEIGHTS) == {*VISUAL_GROUPS, *OTHER_GROUPS}
+    counted = Counter(word for name in WEIGHTS for word in groups()[name])
+    assert [word for word, n in counted.items() if n > 1] == []
+
+
+@pytest.mark.integration
+def test_summaries_of_real_articles_are_short_nameless_and_traceable(shared: Path) -> None:
+    lines = (shared / "birds" / "articles.jsonl").read_text(encoding="utf-8").splitlines()
+    words = []
+    for page in map(json.loads, lines):
+        article = parse_article(
+            page["html"], source=Source(title=page["title"], url="https://wiki.example", revision=1)
+        )
+        taxon = bird(page["title"], page["scientific_name"])
+        summary = ExtractiveDistiller().distil(article, taxon)
+        if summary is None:
+            continue
+        hider = NameHider(taxon, page["title"])
+        words.append(summary.words)
+        for statement in summary.statements:
+            assert hider.names_in(statement.text) == []
+            assert statement.text[0].isupper() and statement.text.endswith((".", "!", "?", "”", '"'))
+            said = set(words_of(" ".join(article.text[span.start : span.end] for span in statement.evidence)))
+            # Nothing is said that the article does not say, but pronouns and whom a pronoun stood for.
+            assert set(words_of(statement.text)) - said <= ADDED_WORDS, statement.text
+    assert len(words) >= 145  # the other 38 pages tell nothing of looks
+    assert 60 <= sum(words) / len(words) <= 95  # the paper: 76
+    assert max(words) <= MAX_WORDS
+
+
+def bird(title: str, scientific_name: str) -> Taxon:
+    return Taxon(
+        taxon_id="-", scientific_name=scientific_name, rank="species", common_names=(title,), lineage={"class": "Aves"}
+    )
+
+
+@pytest.fixture(scope="module")
+def labelled(shared: Path) -> dict[str, Counter[tuple[bool, bool]]]:
+    """(labelled visual, found visual) -> how many, for each set of labels."""
+    rows = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
+    lines = (shared / "birds" / "articles.jsonl").read_text(encoding="utf-8").splitlines()
+    pages = {page["title"]: page for page in map(json.loads, lines)}
+    parsed: dict[str, Article] = {}
+    found: dict[str, Counter[tuple[bool, bool]]] = {}
+    for row in rows:
+        title = row["title"]
+        page = pages[title]
+        if title not in parsed:
+            assert hashlib.sha256(page["html"].encode()).hexdigest() == row["html_sha256"], f"{title} has changed"
+            parsed[title] = parse_article(page["html"], source=Source(title=title))
+        article = parsed[title]
+        sentence = article.text[row["start"] : row["end"]]
+        digest = hashlib.sha256(sentence.encode()).hexdigest()[:16]
+        assert digest == row["sentence_sha256"], f"the parser moved the text of {title}: relocate the labels"
+        kinds = zip(article.sections, section_kinds(article), strict=True)
+        kind = next(kind for section, kind in kinds if section.start <= row["start"] < section.end)
+        taxon = bird(title, page["scientific_name"])
+        is_found = visual_part(sentence, kind, NameHider(taxon, title)) is not None
+        found.setdefault(row["set"], Counter())[row["class"] == "visual", is_found] += 1
+    return found
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", FLOORS)
+def test_visual_sentences_are_found_as_well_as_measured(
+    name: str, labelled: dict[str, Counter[tuple[bool, bool]]]
+) -> None:
+    counts = labelled[name]
+    precision = counts[True, True] / (counts[True, True] + counts[False, True])
+    recall = counts[True, True] / (counts[True, True] + counts[True, False])
+    assert sum(counts.values()) > 200
+    assert precision >= FLOORS[name][0]
+    assert recall >= FLOORS[name][1]

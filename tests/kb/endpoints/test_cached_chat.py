@@ -1,0 +1,171 @@
+"""The same request at the same time: one goes out, all get the reply, and one of them pays."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from data.errors import Refused, SourceUnavailable
+from data.event_loop import background_loop, wait_for
+from data.records import ChatMessage, ChatReply, ChatRequest
+from kb.endpoints import Budget, ChatPatience, Connection, Endpoint, KeepingChat, Meter, ReplyCache
+from tests.servers.openai_server import Answer, OpenAIServer, Status
+
+ASKED = ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),))
+OTHER = ChatRequest(messages=(ChatMessage(role="user", text="Is it blue?"),))
+
+
+class HeldChat:
+    """Replies when it is let; all in the event loop of the models."""
+
+    name = "held"
+
+    def __init__(self) -> None:
+        self.asked: list[ChatRequest] = []
+        self.n_cancelled = 0
+        self.gate = asyncio.Event()
+        self.outcome: Callable[[ChatRequest], ChatReply] = lambda request: ChatReply(
+            text=request.messages[0].text, model="m", cost_usd=0.5
+        )
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        self.asked.append(request)
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.n_cancelled += 1
+            raise
+        return self.outcome(request)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    for _ in range(100_000):
+        if is_so():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came to that")
+
+
+@pytest.fixture
+def cache(tmp_path: Path):
+    with closing(ReplyCache(tmp_path / "r.sqlite")) as made:
+        yield made
+
+
+def test_one_request_goes_out_and_the_others_get_its_reply_for_nothing(cache: ReplyCache) -> None:
+    inner, meter = HeldChat(), Meter()
+    chat = KeepingChat(inner, cache, n_at_risk=8, meter=meter)
+
+    async def main() -> list[ChatReply]:
+        same = [asyncio.create_task(chat.reply(ASKED)) for _ in range(3)]
+        other = asyncio.create_task(chat.reply(OTHER))
+        await until(lambda: len(inner.asked) == 2)
+        inner.gate.set()
+        return list(await asyncio.gather(*same, other))
+
+    first, second, third, other = wait_for(main())
+    assert inner.asked == [ASKED, OTHER]
+    assert [reply.text for reply in (first, second, third, other)] == ["Is it red?"] * 3 + ["Is it blue?"]
+    assert [(reply.cost_usd, reply.cached) for reply in (first, second, third)] == [(0.5, False), *[(0.0, True)] * 2]
+    assert meter.cached == 2
+
+
+def test_who_gives_up_takes_nothing_from_those_who_wait(cache: ReplyCache) -> None:
+    inner = HeldChat()
+    chat = KeepingChat(inner, cache, n_at_risk=8)
+
+    async def main() -> ChatReply:
+        first, second = (asyncio.create_task(chat.reply(ASKED)) for _ in range(2))
+        await until(lambda: len(inner.asked) == 1)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        inner.gate.set()
+        return await second
+
+    assert wait_for(main()).text == "Is it red?"
+    assert (inner.n_cancelled, len(inner.asked)) == (0, 1)
+
+
+def test_a_request_that_nobody_waits_for_any_more_is_given_up_and_can_be_asked_anew(cache: ReplyCache) -> None:
+    inner = HeldChat()
+    chat = KeepingChat(inner, cache, n_at_risk=1)
+
+    async def main() -> ChatReply:
+        both = [asyncio.create_task(chat.reply(ASKED)) for _ in range(2)]
+        await until(lambda: len(inner.asked) == 1)
+        for task in both:
+            task.cancel()
+        await asyncio.gather(*both, return_exceptions=True)
+        assert inner.n_cancelled == 1  # before those who asked are told
+        inner.gate.set()
+        return await chat.reply(ASKED)
+
+    assert wait_for(main()).cost_usd == 0.5
+    assert len(inner.asked) == 2
+
+
+@pytest.mark.parametrize("error", [Refused("no"), SourceUnavailable("down")])
+def test_a_failure_is_told_to_all_who_wait_and_the_next_one_asks_again_unless_it_was_refused(
+    cache: ReplyCache, error: Exception
+) -> None:
+    inner = HeldChat()
+    chat = KeepingChat(inner, cache, n_at_risk=8)
+
+    def fail(_: ChatRequest) -> ChatReply:
+        raise error
+
+    async def main() -> list[ChatReply | BaseException]:
+        inner.outcome = fail
+        both = [asyncio.create_task(chat.reply(ASKED)) for _ in range(2)]
+        await until(lambda: len(inner.asked) == 1)
+        inner.gate.set()
+        return list(await asyncio.gather(*both, return_exceptions=True))
+
+    assert wait_for(main()) == [error, error]
+    with pytest.raises(type(error)):
+        wait_for(chat.reply(ASKED))
+    assert len(inner.asked) == (1 if isinstance(error, Refused) else 2)
+
+
+def test_a_reply_that_came_between_the_look_into_the_cache_and_the_request_is_taken(cache: ReplyCache) -> None:
+    inner = HeldChat()
+    cache.put("held", ASKED, reply=ChatReply(text="kept", model="m", cost_usd=0.5))
+    reply = wait_for(KeepingChat(inner, cache, n_at_risk=1).reply(ASKED))
+    assert (reply.text, reply.cost_usd, reply.cached, inner.asked) == ("kept", 0.0, True, [])
+
+
+def test_threads_that_ask_the_same_of_one_connection_pay_once(tmp_path: Path) -> None:
+    all_asked = threading.Event()
+
+    def script(_: object) -> Answer:
+        all_asked.wait(60)
+        return Answer(text="Yes", input_tokens=10, output_tokens=1)
+
+    budget = Budget()
+    with OpenAIServer(script) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0, price_out=1.0)
+        with Connection(endpoint, cache=ReplyCache(tmp_path / "r.sqlite"), budget=budget) as chat:
+            futures = [asyncio.run_coroutine_threadsafe(chat.reply(ASKED), background_loop()) for _ in range(4)]
+            all_asked.set()
+            replies = [future.result(60) for future in futures]
+        assert server.n_calls == 1
+    assert sum(reply.cost_usd or 0 for reply in replies) == budget.meter.spent_usd == 11e-6
+    assert (budget.meter.calls, budget.meter.cached) == (1, 3)
+
+
+def test_a_failure_that_many_wait_for_says_once_how_often_it_was_tried(tmp_path: Path) -> None:
+    with OpenAIServer(Status(status=503, error={"message": "busy"})) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url)
+        patience = ChatPatience(tries=2, first_wait_s=0.01)
+        with Connection(endpoint, cache=ReplyCache(tmp_path / "r.sqlite"), patience=patience) as chat:
+
+            async def main() -> list[ChatReply | BaseException]:
+                return list(await asyncio.gather(*(chat.reply(ASKED) for _ in range(3)), return_exceptions=True))
+
+            failures = wait_for(main())
+    assert [str(failure).count("(tried 2 times)") for failure in failures] == [1, 1, 1]

@@ -1,0 +1,228 @@
+"""What was paid for is kept: the whole request is the key, many processes share the file, a kill loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.errors import NotCached, Refused, StoreError, UsageError
+from data.event_loop import wait_for
+from data.records import ChatMessage, ChatReply, ChatRequest, TokenLogprobs
+from kb.endpoints import Budget, Connection, Endpoint, ReplyCache
+from kb.endpoints.reply_cache import request_key
+from tests.servers.openai_server import Answer, OpenAIServer
+
+ROOT = Path(__file__).resolve().parents[3]
+KEY = "sk-test-0123456789"
+ASKED = ChatRequest(
+    messages=(ChatMessage(role="user", text="Is it red?", images=(b"\x89PNG 1",)),),
+    json_schema={"type": "object"},
+    max_tokens=5,
+    top_logprobs=2,
+    seed=1,
+)
+REPLY = ChatReply(
+    text="Yes",
+    model="m-2026",
+    input_tokens=9,
+    output_tokens=1,
+    cost_usd=0.25,
+    logprobs=(TokenLogprobs(token="Yes", logprob=-0.5, top=(("Yes", -0.5),)),),
+)
+
+
+def connection(server: OpenAIServer, path: Path, **more: Any) -> Connection:
+    endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0, price_out=1.0)
+    return Connection(endpoint, KEY, cache=ReplyCache(path), **more)
+
+
+def test_the_same_request_is_asked_once_and_free_from_then_on(tmp_path: Path) -> None:
+    path = tmp_path / "replies.sqlite"
+    with OpenAIServer(Answer(text="Yes", output_tokens=1)) as server:
+        for is_cached in (False, True):
+            budget = Budget()
+            with connection(server, path, budget=budget) as chat:
+                reply = wait_for(chat.reply(ASKED))
+            assert (reply.text, reply.cached, reply.cost_usd == 0.0) == ("Yes", is_cached, is_cached)
+            assert (budget.meter.calls, budget.meter.cached) == ((0, 1) if is_cached else (1, 0))
+        assert server.n_calls == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(ASKED, messages=(ChatMessage(role="user", text="Is it blue?", images=(b"\x89PNG 1",)),)),
+        replace(ASKED, messages=(ChatMessage(role="system", text="Is it red?", images=(b"\x89PNG 1",)),)),
+        replace(ASKED, messages=(ChatMessage(role="user", text="Is it red?", images=(b"\x89PNG 2",)),)),
+        replace(ASKED, messages=(*ASKED.messages, ChatMessage(role="user", text=""))),
+        replace(ASKED, json_schema=None),
+        replace(ASKED, max_tokens=6),
+        replace(ASKED, temperature=0.5),
+        replace(ASKED, top_logprobs=None),
+        replace(ASKED, seed=None),
+    ],
+)
+def test_any_other_request_and_any_other_model_has_another_key(other: ChatRequest) -> None:
+    assert request_key("m", other) != request_key("m", ASKED) != request_key("n", ASKED)
+
+
+def test_a_reply_comes_back_as_it_was_but_free(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path / "r.sqlite")
+    assert cache.get("m", ASKED) is None
+    cache.put("m", ASKED, reply=REPLY)
+    cache.put("m", ASKED, reply=replace(REPLY, text="No"))  # two processes asked at once: the first stays
+    assert cache.get("m", ASKED) == replace(REPLY, cost_usd=0.0, cached=True)
+    cache.close()
+
+
+def test_a_refusal_is_kept_and_neither_asked_nor_paid_for_again(tmp_path: Path) -> None:
+    with OpenAIServer(Answer(text=None, refusal="I would rather not.")) as server:
+        for _ in range(2):
+            with connection(server, tmp_path / "r.sqlite") as chat, pytest.raises(Refused, match="rather not"):
+                wait_for(chat.reply(ASKED))
+        assert server.n_calls == 1
+
+
+def test_offline_replays_and_asks_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    with OpenAIServer("Yes") as server:
+        with connection(server, path) as chat:
+            wait_for(chat.reply(ASKED))
+        with connection(server, path, offline=True) as chat:
+            assert wait_for(chat.reply(ASKED)).cached
+            with pytest.raises(NotCached, match="offline, and no reply of m@"):
+                wait_for(chat.reply(replace(ASKED, seed=2)))
+        assert server.n_calls == 1
+
+
+def test_no_key_lies_in_the_file(tmp_path: Path) -> None:
+    with OpenAIServer("Yes", key=KEY) as server, connection(server, tmp_path / "r.sqlite") as chat:
+        wait_for(chat.reply(ASKED))
+    files = list(tmp_path.iterdir())
+    assert files != []
+    assert not any(KEY.encode() in file.read_bytes() for file in files)
+
+
+def test_a_file_that_is_no_cache_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    path.write_bytes(b"these are my notes, not a database" * 100)
+    with pytest.raises(StoreError, match="no cache of replies"):
+        ReplyCache(path).get("m", ASKED)
+    other = sqlite3.connect(tmp_path / "other.sqlite")
+    other.execute("CREATE TABLE replies (x)")
+    other.close()
+    with pytest.raises(StoreError):
+        ReplyCache(tmp_path / "other.sqlite").get("m", ASKED)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from data.records import ChatMessage, ChatReply, ChatRequest
+from kb.endpoints import ReplyCache
+cache = ReplyCache(Path(sys.argv[1]))
+for i in range(int(sys.argv[3])):
+    request = ChatRequest(messages=(ChatMessage(role="user", text=f"{sys.argv[2]} {i}"),))
+    cache.put("m", request, reply=ChatReply(text=str(i), model="m"))
+    print(i, flush=True)
+"""
+
+
+def writer(path: Path, name: str, n: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITER, str(path), name, str(n)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def kept(path: Path, name: str, i: int) -> bool:
+    cache = ReplyCache(path)
+    try:
+        return cache.get("m", ChatRequest(messages=(ChatMessage(role="user", text=f"{name} {i}"),))) is not None
+    finally:
+        cache.close()
+
+
+def test_several_processes_write_at_once_and_none_loses_a_reply(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    writers = [writer(path, name, 40) for name in "abc"]
+    for process in writers:
+        _, complaints = process.communicate(timeout=60)
+        assert process.returncode == 0, complaints
+    cache = ReplyCache(path)
+    assert len(cache) == 120
+    cache.close()
+
+
+def test_a_killed_process_leaves_every_reply_that_it_had_put(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    process = writer(path, "k", 100_000)
+    assert process.stdout is not None
+    last = -1
+    for line in process.stdout:
+        last = int(line)
+        if last >= 50:
+            process.send_signal(signal.SIGKILL)
+            break
+    process.communicate(timeout=60)
+    assert all(kept(path, "k", i) for i in range(last + 1))
+
+
+def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_none(tmp_path):
+    """Those that wait share one commit; what was handed over is written even if nobody waits for it any more."""
+    requests = [ChatRequest(messages=(ChatMessage(role="user", text=f"question {i}"),)) for i in range(60)]
+
+    async def keep_all(cache):
+        tasks = [
+            asyncio.create_task(cache.keep("m", request, reply=ChatReply(text=str(i), model="m")))
+            for i, request in enumerate(requests)
+        ]
+        await asyncio.sleep(0)
+        tasks[7].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    cache = ReplyCache(tmp_path / "replies.sqlite")
+    asyncio.run(keep_all(cache))
+    cache.close()
+    again = ReplyCache(tmp_path / "replies.sqlite")
+    kept = [again.get("m", request) for request in requests]
+    again.close()
+    assert [reply.text if reply else None for reply in kept] == [str(i) for i in range(60)]
+
+
+def test_what_is_asked_and_not_yet_on_the_disk_never_exceeds_the_requests_at_a_time(tmp_path: Path) -> None:
+    """Another process holds the file, so no reply can be written: then none but the first two are asked for."""
+    path = tmp_path / "replies.sqlite"
+    requests = [replace(ASKED, seed=seed) for seed in range(6)]
+
+    async def ask_all(chat: Connection, server: OpenAIServer, blocker: sqlite3.Connection) -> int:
+        tasks = [asyncio.create_task(chat.reply(request)) for request in requests]
+        while sum(call.is_answered for call in server.calls) < 2:
+            await asyncio.sleep(0.01)
+        # Time in which a third would come, were there a way for it; on a slow machine too little to prove a fault.
+        await asyncio.sleep(0.3)
+        n_asked = server.n_calls
+        blocker.execute("ROLLBACK")
+        await asyncio.gather(*tasks)
+        return n_asked
+
+    ReplyCache(path).put("another", ASKED, reply=REPLY)
+    blocker = sqlite3.connect(path, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with OpenAIServer(Answer(text="Yes")) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, max_concurrent=2)
+        with Connection(endpoint, KEY, cache=ReplyCache(path)) as chat:
+            assert asyncio.run(ask_all(chat, server, blocker)) == 2
+        assert server.n_calls == 6
+    blocker.close()
+
+
+def test_offline_without_a_cache_would_ask_after_all_and_is_refused() -> None:
+    with pytest.raises(UsageError, match="none is given"):
+        Connection(Endpoint(model="m"), offline=True)

@@ -1,0 +1,168 @@
+"""A word is a term, and a bird's last name a group, only where it is meant so."""
+
+from __future__ import annotations
+
+import csv
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from data.starter.knowledge import read_species, read_terms
+from kb.lookup.mentions import NameFinder
+from kb.lookup.senses import group_of_noun, groups_in, is_trade_sense, sense_lists
+
+JUDGED = Path(__file__).parent / "labels" / "inquire_context.json"
+
+
+@cache
+def finder() -> NameFinder:
+    """Of all species and terms that ship."""
+    return NameFinder([species.taxon for species in read_species()], read_terms())
+
+
+def found(query: str) -> list[str]:
+    """Ids of terms, Latin names as slugs of species, the words of groups."""
+    return [mention.text if mention.kind == "group" else mention.ids[0] for mention in finder().find(query)]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("a black cap", ["term:crown"]),
+        ("a bird with a black cap", ["term:crown"]),
+        ("grouse with a red comb", ["term:comb"]),
+        ("comb", ["term:comb"]),
+        ("an owl with a barred tail", ["term:barring"]),
+        ("a newt with a high crest", ["term:crest"]),
+        ("stag beetle without mandibles", ["term:mandible"]),
+        ("deer flagging its tail", ["term:flagging"]),
+        ("a peacock displaying its feathers", ["term:display"]),
+        ("a beached dolphin", ["term:stranding"]),
+        ("tagged turtles on the sand", ["term:tag"]),
+        ("preened and preening", ["term:preening", "term:preening"]),
+        ("maned wolf", ["term:mane"]),
+        ("Octopus Stinkhorn fungus", ["term:stinkhorn"]),
+        ("a ruff in breeding plumage", ["calidris-pugnax", "term:breeding-plumage"]),
+        ("a merlin with a supercilium", ["falco-columbarius", "term:supercilium"]),
+    ],
+)
+def test_a_word_of_the_trade_is_found_where_it_is_meant(query: str, expected: list[str]) -> None:
+    assert [name for name in found(query) if name in expected] == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "a death cap",
+        "a bottle cap on the beach",
+        "Scarlet Waxy Cap in bare hands",
+        "velvet ant, a male",
+        "an ant carrying a leaf",
+        "the hood of a car",
+        "a comb on a table",
+        "comb jelly",
+        "plumes of smoke",
+        "a beached boat",
+        "a fire salamander with a barred pattern",
+        "a spectacled bear",
+        "a museum displaying bones",
+        "nail polish",
+        "the crown of a king",
+        "a lion's nail",
+        "a merlin on a post",
+        "a merlin spell book",
+    ],
+)
+def test_the_same_word_in_another_sense_is_not(query: str) -> None:
+    assert found(query) == []
+
+
+@pytest.mark.parametrize("query", ["a bird with a red wing", "a white throat", "a gold crest on the head"])
+def test_a_bird_whose_name_is_one_word_is_not_found_in_two(query: str) -> None:
+    assert not any(mention.kind in ("species", "group") for mention in finder().find(query))
+    assert found("a Redwing in a bush") == ["turdus-iliacus"]
+
+
+def test_displaying_something_is_no_display() -> None:
+    assert found("a squirrel displaying melanistic pelage") == ["term:melanism", "term:pelage"]
+    assert found("a squirrel displaying breeding plumage") == ["term:breeding-plumage"]
+
+
+@pytest.mark.parametrize(
+    ("query", "group"),
+    [
+        ("puffins with food", "puffins"),
+        ("a vocalizing meadowlark", "meadowlark"),
+        ("a swan that is tagged", "swan"),
+        ("two warblers at a pool", "warblers"),
+        ("a godwit's bill", "godwit's"),
+        ("three kites above a field, birds of prey", "kites"),
+    ],
+)
+def test_birds_of_one_last_name_are_a_group(query: str, group: str) -> None:
+    [mention] = [mention for mention in finder().find(query) if mention.kind == "group"]
+    assert mention.text == group
+    names = {species.taxon.taxon_id: species.taxon.common_name for species in read_species()}
+    last = group_stem(group)
+    assert all(last in names[taxon_id].lower() for taxon_id in mention.ids)
+
+
+def group_stem(group: str) -> str:
+    return group.lower().removesuffix("'s").removesuffix("s")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["a hawk moth", "monarch butterfly", "a kite in the sky", "hermit crab", "black knot on a twig",
+     "a striped grass owl",
+     "one eye", "jungle babblers", "a diver with a camera", "swift running water"],
+)  # fmt: skip
+def test_what_only_sounds_like_a_bird_is_none(query: str) -> None:
+    assert [mention.text for mention in finder().find(query) if mention.kind != "term"] == []
+
+
+def test_groups_of_living_things_are_told_by_nouns_in_any_number_and_case() -> None:
+    assert group_of_noun("Geese") == "birds"
+    assert group_of_noun("butterflies") == "insects"
+    assert group_of_noun("wolves") == "mammals"
+    assert group_of_noun("owl's") == "birds"
+    assert group_of_noun("table") is None
+    assert groups_in(["a", "star-nosed", "mole", "and", "leaf-monkeys"]) == {"mammals"}
+
+
+def test_a_species_that_is_named_says_which_group_is_meant() -> None:
+    assert is_trade_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named={"birds"})
+    assert not is_trade_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named=())
+
+
+def test_every_everyday_word_names_groups_that_exist() -> None:
+    lists = sense_lists()
+    known = set(lists.organisms.values()) | {"animals"}
+    assert {group for groups in lists.everyday.values() for group in groups} <= known
+
+
+def test_no_two_terms_share_a_name() -> None:
+    names = [name.lower() for term in read_terms() for name in (term.name, *term.aliases)]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_every_term_says_what_to_look_for() -> None:
+    assert all(term.definition.endswith(".") and term.look_for.endswith(".") for term in read_terms())
+
+
+@pytest.mark.usefixtures("shared")
+def test_what_the_queries_of_inquire_name_is_what_a_reader_found_right(shared: Path) -> None:
+    """Every one of the 250 was read; what is listed is all that they name."""
+    expected = json.loads(JUDGED.read_text(encoding="utf-8"))
+    asked = {
+        row["query_id"]: row["query_text"]
+        for part in ("val", "test")
+        for row in csv.DictReader(
+            (shared / "benchmarks" / f"inquire_queries_{part}.csv").read_text(encoding="utf-8").splitlines()
+        )
+    }
+    assert len(asked) == 250
+    given = {key: found(query) for key, query in asked.items()}
+    assert {key: names for key, names in given.items() if names} == expected

@@ -1,0 +1,297 @@
+"""What a build makes of its pages, and that a second one finds nothing to do."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import KnowledgeBaseLocked, SourceUnavailable, SpaceMismatch, UsageError
+from data.files import writer_lock
+from data.records import Progress, Term
+from kb.store.ledger import Ledger
+from tests.pages import PageSource, body_of, made_up_taxa
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+def test_a_build_holds_every_species_with_a_page_and_counts_the_rest(tmp_path: Path, encoders: Encoders) -> None:
+    source = PageSource(missing=["avis-001"], bare=["avis-002"], left_out=["avis-003"])
+    status = kb.build(tmp_path / "a.kb", made_up_taxa(8), source, encoders, terms=[("Amplexus", None)])
+    assert (status.species, status.articles, status.summaries, status.terms) == (6, 6, 6, 1)
+    assert status.anchors == 10  # two each, but for the one without a photo
+    assert status.left_out == {"no page": 1, "disambiguation": 1}
+    assert status.marks == {"no-anchors": 1}
+    assert status.skipped_photos == {"licence": 1}
+    assert status.failures == ()
+    with_chunks = kb.open(tmp_path / "a.kb")
+    table = with_chunks.chunk_vectors(encoders.text_image[0].space)
+    assert status.chunks == len(table.ids) >= 6
+    with_chunks.close()
+
+
+def test_a_second_build_fetches_nothing_and_changes_nothing(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(6), PageSource(), encoders)
+    before = kb.verify(path)
+    again = PageSource()
+    kb.build(path, made_up_taxa(6), again, encoders)
+    assert (again.n_bodies, again.n_photos) == (0, 0)
+    assert kb.verify(path) == before
+    assert before.ok
+
+
+def test_the_digest_does_not_depend_on_where_or_in_how_many_steps_it_was_built(
+    tmp_path: Path, encoders: Encoders
+) -> None:
+    kb.build(tmp_path / "whole.kb", made_up_taxa(6), PageSource(), encoders)
+    for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index"):
+        kb.build(tmp_path / "staged.kb", made_up_taxa(6), PageSource(), encoders, only=stage)
+    assert kb.verify(tmp_path / "whole.kb").digest == kb.verify(tmp_path / "staged.kb").digest
+
+
+def test_a_page_that_failed_is_tried_again_and_alone(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    status = kb.build(path, made_up_taxa(6), PageSource(failing=["avis-004"]), encoders)
+    assert [(failure.taxon, failure.stage) for failure in status.failures] == [("Avis 004", "fetch")]
+    assert status.species == 5
+    assert not kb.verify(path).ok
+    mended = PageSource()
+    assert kb.build(path, made_up_taxa(6), mended, encoders).species == 6
+    assert mended.n_bodies == 1
+    kb.build(tmp_path / "b.kb", made_up_taxa(6), PageSource(), encoders)
+    assert kb.verify(path).digest == kb.verify(tmp_path / "b.kb").digest
+
+
+def test_a_wiki_that_is_down_ends_the_build_and_keeps_what_was_done(tmp_path: Path, encoders: Encoders) -> None:
+    taxa = made_up_taxa(30)
+    down = PageSource(failing=[taxon.taxon_id for taxon in taxa[5:]])
+    with pytest.raises(SourceUnavailable, match="12 pages in a row failed"):
+        kb.build(tmp_path / "a.kb", taxa, down, encoders)
+    up = PageSource()
+    assert kb.build(tmp_path / "a.kb", taxa, up, encoders).species == 30
+    assert up.n_bodies == 25
+
+
+def test_a_new_revision_replaces_text_vectors_and_rows(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(4), PageSource(revision=1), encoders)
+    kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders)
+    kb.build(tmp_path / "b.kb", made_up_taxa(4), PageSource(revision=2), encoders)
+    found = kb.verify(path)
+    assert found.ok
+    assert found.digest == kb.verify(tmp_path / "b.kb").digest
+
+
+def test_a_species_whose_page_became_a_disambiguation_leaves_the_knowledge_base(
+    tmp_path: Path, encoders: Encoders
+) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(4), PageSource(), encoders)
+    changed = PageSource(revision=2, left_out=["avis-002"])
+    assert kb.build(path, made_up_taxa(4), changed, encoders).species == 3
+    assert kb.verify(path).ok
+    store = kb.open(path)
+    assert "avis-002" not in store.taxon_ids
+    assert len(set(store.anchor_vectors(encoders.visual.space).owners.tolist())) == 3
+    store.close()
+
+
+def test_two_selections_add_up(tmp_path: Path, encoders: Encoders) -> None:
+    taxa = made_up_taxa(6)
+    kb.build(tmp_path / "a.kb", taxa[:3], PageSource(), encoders)
+    assert kb.build(tmp_path / "a.kb", taxa[3:], PageSource(), encoders).species == 6
+    kb.build(tmp_path / "b.kb", taxa, PageSource(), encoders)
+    assert kb.verify(tmp_path / "a.kb").digest == kb.verify(tmp_path / "b.kb").digest
+
+
+def test_limit_takes_the_first_species_that_have_a_page(tmp_path: Path, encoders: Encoders) -> None:
+    source = PageSource(missing=["avis-000"])
+    assert kb.build(tmp_path / "a.kb", made_up_taxa(9), source, encoders, limit=3).species == 3
+    store = kb.open(tmp_path / "a.kb")
+    assert store.taxon_ids == ("avis-001", "avis-002", "avis-003")
+    store.close()
+
+
+def test_a_term_that_is_given_whole_needs_no_page(tmp_path: Path, encoders: Encoders) -> None:
+    term = Term(term_id="term:cere", name="cere", definition="Bare skin above the bill.", look_for="A swelling.")
+    source = PageSource()
+    kb.build(tmp_path / "a.kb", [], source, encoders, terms=[term])
+    store = kb.open(tmp_path / "a.kb")
+    assert store.terms() == [term]
+    assert source.n_bodies == 0
+    near = store.query_terms(encoders.sentence.encode_texts(["bare skin above the bill"])[0], 3)
+    assert near[0][0] == "term:cere"
+    store.close()
+
+
+def test_summaries_point_at_the_sentences_they_come_from(tmp_path: Path, encoders: Encoders) -> None:
+    kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
+    store = kb.open(tmp_path / "a.kb")
+    text = store.article_text("avis-000")
+    assert text == body_of("Bird 000", 1)
+    [entry] = store.species(["avis-000"])
+    assert entry.summary is not None
+    assert "whistle" not in entry.summary.text
+    for statement in entry.summary.statements:
+        assert all(text[span.start : span.end].strip() for span in statement.evidence)
+        assert statement.evidence
+    store.close()
+
+
+def test_rows_lie_by_species_and_then_in_the_order_of_the_article(tmp_path: Path, encoders: Encoders) -> None:
+    kb.build(tmp_path / "a.kb", made_up_taxa(5), PageSource(), encoders)
+    store = kb.open(tmp_path / "a.kb")
+    table = store.anchor_vectors(encoders.visual.space)
+    entries = store.species(store.taxon_ids)
+    assert table.ids == tuple(anchor.anchor_id for entry in entries for anchor in entry.anchors)
+    assert table.owners.tolist() == [i for i, entry in enumerate(entries) for _ in entry.anchors]
+    assert np.allclose(np.linalg.norm(table.vectors, axis=1), 1, atol=1e-6)
+    store.close()
+
+
+def test_a_knowledge_base_keeps_to_its_encoders(tmp_path: Path, encoders: Encoders) -> None:
+    kb.build(tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders)
+    foreign = replace(encoders, text_image=())
+    with pytest.raises(SpaceMismatch, match="built in the encoder space"):
+        kb.build(tmp_path / "a.kb", made_up_taxa(3), PageSource(), foreign)
+
+
+def test_a_folder_of_other_files_is_left_alone(tmp_path: Path, encoders: Encoders) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(UsageError, match="holds other files"):
+        kb.build(tmp_path, made_up_taxa(1), PageSource(), encoders)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_two_builds_at_once_are_refused(tmp_path: Path, encoders: Encoders) -> None:
+    kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
+    with writer_lock(tmp_path / "a.kb" / ".lock"), pytest.raises(KnowledgeBaseLocked):
+        kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
+
+
+def test_progress_ends_every_stage_at_its_total(tmp_path: Path, encoders: Encoders) -> None:
+    seen: list[Progress] = []
+    kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(), encoders, progress=seen.append)
+    last = {step.stage: step for step in seen}
+    assert {stage: (step.done, step.total) for stage, step in last.items() if stage != "resolve"} == {
+        "fetch": (4, 4),
+        "distil": (4, 4),
+        "anchor": (4, 4),
+        "encode": (4 * 4, 4 * 4),  # chunks, anchors in two spaces, species
+        "index": (4, 4),
+    }
+
+
+def test_each_run_leaves_a_manifest(tmp_path: Path, encoders: Encoders) -> None:
+    kb.build(tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders)
+    [path] = (tmp_path / "a.kb" / "runs").iterdir()
+    manifest = json.loads(path.read_text())
+    assert manifest["counts"]["species"] == 2
+    assert manifest["spaces"] == list(encoders.spaces)
+
+
+def test_a_page_whose_new_revision_cannot_be_fetched_keeps_its_old_entry(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(4), PageSource(), encoders)
+    source = PageSource(revision=2, failing=["avis-002"])
+    assert kb.build(path, made_up_taxa(4), source, encoders).species == 4
+    store = kb.open(path)
+    revisions = {
+        entry.taxon.taxon_id: entry.source.revision for entry in store.species(store.taxon_ids) if entry.source
+    }
+    assert revisions == {"avis-000": 2, "avis-001": 2, "avis-002": 1, "avis-003": 2}
+    store.close()
+
+
+def test_a_build_that_goes_on_does_not_look_up_again(tmp_path: Path, encoders: Encoders) -> None:
+    taxa = made_up_taxa(20)
+    with pytest.raises(SourceUnavailable):
+        kb.build(tmp_path / "a.kb", taxa, PageSource(failing=[taxon.taxon_id for taxon in taxa]), encoders)
+    source = PageSource()
+    kb.build(tmp_path / "a.kb", taxa, source, encoders)
+    assert (source.n_located, source.n_bodies) == (0, 20)
+
+
+def _build(path: Path, encoders: Encoders, source: PageSource, n: int = 4) -> str:
+    kb.build(path, made_up_taxa(n), source, encoders)
+    found = kb.verify(path)
+    assert found.ok, found.problems
+    return found.digest
+
+
+def test_a_species_whose_page_was_deleted_leaves_and_comes_back_with_it(tmp_path: Path, encoders: Encoders) -> None:
+    whole = _build(tmp_path / "a.kb", encoders, PageSource())
+    status = kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(gone=["avis-002"]), encoders)
+    assert (status.species, status.left_out, status.failures) == (3, {"no page": 1}, ())
+    assert kb.verify(tmp_path / "a.kb").ok
+    still = PageSource(gone=["avis-002"])
+    assert kb.build(tmp_path / "a.kb", made_up_taxa(4), still, encoders).left_out == {"no page": 1}
+    assert still.n_bodies == 0
+    assert _build(tmp_path / "a.kb", encoders, PageSource()) == whole
+    store = kb.open(tmp_path / "a.kb")
+    assert store.status().left_out == {}
+    store.close()
+
+
+def test_a_page_that_a_look_up_misses_is_asked_for_once_more_and_stays(tmp_path: Path, encoders: Encoders) -> None:
+    """Of a large wiki only some names are searched for, so that what one build found another may miss."""
+    _build(tmp_path / "a.kb", encoders, PageSource())
+    blind = PageSource(missing=["avis-002"])
+    assert kb.build(tmp_path / "a.kb", made_up_taxa(4), blind, encoders).species == 4
+    assert blind.n_bodies == 1
+    assert kb.verify(tmp_path / "a.kb").ok
+
+
+def test_photos_that_come_back_are_encoded_again(tmp_path: Path, encoders: Encoders) -> None:
+    """An edit that takes the photo away and its revert end where the page was."""
+    before = _build(tmp_path / "a.kb", encoders, PageSource(revision=1))
+    _build(tmp_path / "a.kb", encoders, PageSource(revision=2, bare=["avis-001"]))
+    assert _build(tmp_path / "a.kb", encoders, PageSource(revision=1)) == before
+
+
+def test_photos_that_cannot_be_had_again_stay_what_they_were(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    _build(path, encoders, PageSource(revision=1))
+    status = kb.build(path, made_up_taxa(4), PageSource(revision=2, without_photos=True), encoders)
+    assert (status.anchors, status.marks, len(status.failures)) == (8, {}, 4)
+    assert _build(path, encoders, PageSource(revision=2)) == _build(tmp_path / "b.kb", encoders, PageSource(revision=2))
+
+
+class OtherSource(PageSource):
+    name = "other pages"  # type: ignore[assignment]
+
+
+def test_a_second_source_is_not_asked_for_the_pages_of_the_first(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    _build(path, encoders, PageSource())
+    other = OtherSource(gone=[taxon.taxon_id for taxon in made_up_taxa(4)])
+    status = kb.build(path, made_up_taxa(5)[4:], other, encoders)
+    assert (status.species, status.left_out, other.n_bodies) == (5, {}, 1)
+
+
+def test_what_nobody_asked_for_is_off_the_list_of_an_earlier_version_after_any_stage(
+    tmp_path: Path, encoders: Encoders
+) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(1), PageSource(), encoders)
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
+        ledger.set_left_out([("Wren", "not asked for", ""), ("Kea", "disambiguation", "")])
+    status = kb.build(path, made_up_taxa(1), PageSource(), encoders, only="index")
+    assert status.left_out == {"disambiguation": 1}
+
+
+def test_a_term_left_out_late_is_counted_as_a_term(tmp_path: Path, encoders: Encoders) -> None:
+    source = PageSource(left_out=["term:amplexus"])
+    status = kb.build(tmp_path / "a.kb", made_up_taxa(1), source, encoders, terms=[("Amplexus", None)])
+    assert status.left_out == {"term: disambiguation": 1}

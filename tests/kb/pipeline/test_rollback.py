@@ -1,0 +1,128 @@
+"""A first build that brought nothing, and what the next one finds of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import MissingKnowledgeBase, SourceUnavailable
+from data.records import LeftOut, PageRef, Status, Taxon
+from kb.store.layout import Layout
+from tests.pages import PageSource, made_up_taxa
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+class WrongSource(PageSource):
+    """Another wiki than was meant; it has an origin, as one at an address has."""
+
+    name = "wrong pages"  # type: ignore[assignment]
+    origin = {"kind": "wrong"}  # noqa: RUF012  # never changed
+
+
+class DeadSource(WrongSource):
+    """A wiki at whose address nothing is."""
+
+    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
+        raise SourceUnavailable("cannot be reached")
+        yield from ()  # a generator, as the others are
+
+
+def failed_build(path: Path, source: PageSource, encoders: Encoders, n: int = 20) -> None:
+    with pytest.raises(SourceUnavailable):
+        kb.build(path, made_up_taxa(n), source, encoders)
+
+
+def facts_of(path: Path, status: Status) -> tuple[object, ...]:
+    """Return what tells where a knowledge base came from, and its digest."""
+    with kb.open(path) as store:
+        origins = store.origins()
+    return Layout(path).require().source, origins, status.left_out, status.failures, kb.verify(path).digest
+
+
+def test_a_first_build_that_reaches_no_source_leaves_no_knowledge_base(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    failed_build(path, DeadSource(), encoders)
+    assert [item.name for item in path.iterdir()] == [".lock"]
+    with pytest.raises(MissingKnowledgeBase, match="no knowledge base"):
+        kb.open(path)
+    assert kb.build(path, made_up_taxa(2), PageSource(), encoders).species == 2
+    assert Layout(path).require().source == "pages"
+
+
+@pytest.mark.parametrize("wrong", ["dead", "without a page", "failing", "failing now and then", "of other things"])
+def test_a_build_after_one_from_a_wrong_source_is_as_if_that_had_never_been(
+    tmp_path: Path, encoders: Encoders, wrong: str
+) -> None:
+    taxa = made_up_taxa(16)
+    ids = [taxon.taxon_id for taxon in taxa]
+    path, clean = tmp_path / "a.kb", tmp_path / "b.kb"
+    if wrong == "dead":
+        failed_build(path, DeadSource(), encoders)
+    elif wrong == "failing":
+        failed_build(path, WrongSource(failing=ids), encoders)
+    elif wrong == "failing now and then":
+        assert len(kb.build(path, taxa[5:9], WrongSource(failing=ids), encoders).failures) == 4
+    elif wrong == "of other things":
+        assert kb.build(path, taxa, WrongSource(left_out=ids), encoders).left_out == {"disambiguation": 16}
+    else:
+        assert kb.build(path, taxa, WrongSource(missing=ids), encoders).left_out == {"no page": 16}
+    good = PageSource(missing=ids[3:])
+    after = facts_of(path, kb.build(path, taxa[:4], good, encoders))
+    assert after == facts_of(clean, kb.build(clean, taxa[:4], good, encoders))
+    assert after[0] == "pages"
+
+
+def test_what_a_failed_first_build_looked_up_is_not_looked_up_again_by_the_same_source(
+    tmp_path: Path, encoders: Encoders
+) -> None:
+    taxa = made_up_taxa(16)
+    failed_build(tmp_path / "a.kb", PageSource(failing=[taxon.taxon_id for taxon in taxa]), encoders, n=16)
+    again = PageSource()
+    assert kb.build(tmp_path / "a.kb", taxa, again, encoders).species == 16
+    assert again.n_located == 0
+
+
+def test_a_page_that_was_fetched_outlasts_a_build_from_another_source(tmp_path: Path, encoders: Encoders) -> None:
+    path, taxa = tmp_path / "a.kb", made_up_taxa(20)
+    failed_build(path, PageSource(failing=[taxon.taxon_id for taxon in taxa[1:]]), encoders)
+    kb.build(path, made_up_taxa(21)[20:], WrongSource(), encoders)
+    assert Layout(path).require().source == "pages"
+    again = PageSource()
+    assert kb.build(path, taxa, again, encoders).species == 21
+    assert again.n_bodies == 19
+
+
+def test_pages_looked_up_on_purpose_outlast_a_look_up_in_another_source(tmp_path: Path, encoders: Encoders) -> None:
+    path, taxa = tmp_path / "a.kb", made_up_taxa(4)
+    for source, some in ((PageSource(), taxa[:2]), (WrongSource(), taxa[2:])):
+        kb.build(path, some, source, encoders, only="resolve")
+    kb.build(path, [], PageSource(), encoders, only="fetch")
+    with kb.open(path) as store:
+        assert sum(step.status == "done" for step in store.ledger.steps("fetch").values()) == 2
+
+
+def test_a_failed_build_takes_nothing_from_a_knowledge_base_that_was_there(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(2), PageSource(), encoders)
+    before = kb.verify(path).digest
+    failed_build(path, DeadSource(), encoders)
+    with kb.open(path) as store:
+        assert (len(store.taxon_ids), dict(store.origins())) == (2, {})  # `PageSource` itself has no origin
+    kb.build(path, made_up_taxa(2), PageSource(), encoders)
+    assert kb.verify(path).digest == before
+
+
+def test_what_the_user_removed_stays_out_where_nothing_else_is_left(tmp_path: Path, encoders: Encoders) -> None:
+    path, taxa = tmp_path / "a.kb", made_up_taxa(1)
+    kb.build(path, taxa, PageSource(), encoders)
+    kb.remove(path, [taxa[0].scientific_name])
+    assert kb.build(path, taxa, WrongSource(), encoders).left_out == {"removed by the user": 1}

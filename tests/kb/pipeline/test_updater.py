@@ -1,0 +1,242 @@
+"""An update does again what hangs on what changed, says so, and ends where a build of the new state does."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import MissingKnowledgeBase, SourceUnavailable, UsageError
+from data.records import Change, ChatReply, ChatRequest, Progress
+from kb.sources.folder import FolderSource
+from tests import edited_pages
+from tests.edited_pages import EditedPages, second_state
+from tests.pages import made_up_taxa
+
+N = 12
+TERMS = [("Amplexus", None)]
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+@pytest.fixture(scope="module")
+def first_state(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
+    """A knowledge base of the pages before they were edited."""
+    path = tmp_path_factory.mktemp("first") / "a.kb"
+    kb.build(path, made_up_taxa(N), EditedPages(), encoders, terms=TERMS)
+    return path
+
+
+@pytest.fixture
+def path(first_state: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be updated."""
+    shutil.copytree(first_state, tmp_path / "a.kb")
+    return tmp_path / "a.kb"
+
+
+@pytest.fixture(scope="module")
+def fresh_digest(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> str:
+    """The digest of a build of the pages as they are after the edits."""
+    path = tmp_path_factory.mktemp("fresh") / "a.kb"
+    kb.build(path, made_up_taxa(N), second_state(), encoders, terms=TERMS)
+    return kb.verify(path).digest
+
+
+def test_an_update_of_the_same_pages_fetches_nothing(path: Path, encoders: Encoders) -> None:
+    before, same = kb.verify(path), EditedPages()
+    found = kb.update(path, [same], encoders)
+    assert (found.checked, found.changes, found.distilled) == (N, (), 0)  # all but the missing one, and a term
+    assert (same.n_bodies, same.n_photos) == (0, 0)
+    assert kb.verify(path) == before
+
+
+def test_what_changed_is_named_fetched_and_distilled_and_nothing_else(
+    path: Path, encoders: Encoders, fresh_digest: str
+) -> None:
+    source = second_state()
+    found = kb.update(path, [source], encoders)
+    assert found.changes == (
+        Change(name="Amplexus", kind="new revision", detail="1 -> 5"),
+        Change(name="Avis 003", kind="new revision", detail="1 -> 2"),
+        Change(name="Avis 004", kind="new revision", detail="1 -> 2"),
+        Change(name="Avis 005", kind="new revision", detail="1 -> 2"),
+        Change(name="Avis 006", kind="moved", detail="Bird 006 -> Bird six"),
+        Change(name="Avis 007", kind="photos", detail="new: avis-007 0.png; gone: avis-007 0.png"),
+        Change(name="Avis 008", kind="taken out", detail="no page"),
+    )
+    assert (source.n_bodies, found.distilled) == (5, 5)  # the moved page too, not the one with a new photo
+    assert kb.verify(path).digest == fresh_digest
+    assert kb.verify(path).ok
+    with kb.open(path) as store:
+        assert "avis-008" not in store.taxon_ids
+
+
+def test_photos_that_are_kept_are_offered_to_the_source_by_their_version(path: Path, encoders: Encoders) -> None:
+    source = second_state()
+    kb.update(path, [source], encoders)
+    assert {anchor.file for anchor in source.reused.values()} >= {"avis-003 0.png", "avis-003 1.png", "avis-007 1.png"}
+    assert "avis-009 0.png" not in {anchor.file for anchor in source.reused.values()}
+
+
+def test_a_page_that_turns_out_to_be_a_disambiguation_is_reported_as_taken_out(path: Path, encoders: Encoders) -> None:
+    found = kb.update(path, [EditedPages(revisions={"avis-003": 2}, left_out=["avis-003"])], encoders)
+    assert found.changes == (Change(name="Avis 003", kind="taken out", detail="disambiguation"),)
+
+
+def test_a_source_that_is_down_leaves_all_as_it_was_and_the_next_update_goes_on(
+    path: Path, encoders: Encoders, fresh_digest: str
+) -> None:
+    class Down(EditedPages):
+        def photo_versions(self, files: object) -> dict[str, str]:
+            raise SourceUnavailable("the wiki is down")
+
+    before = kb.verify(path)
+    with pytest.raises(SourceUnavailable):
+        kb.update(path, [Down()], encoders)
+    assert kb.verify(path) == before
+    kb.update(path, [second_state()], encoders)
+    assert kb.verify(path).digest == fresh_digest
+
+
+def test_a_page_whose_body_fails_keeps_its_old_summary_until_the_next_update(
+    path: Path, encoders: Encoders, fresh_digest: str
+) -> None:
+    failing = second_state()
+    failing.failing = {"avis-003"}
+    found = kb.update(path, [failing], encoders)
+    assert [(failure.taxon, failure.stage) for failure in found.failures] == [("Avis 003", "fetch")]
+    with kb.open(path) as store:
+        [entry] = store.species(["avis-003"])
+        assert entry.source is not None
+        assert entry.source.revision == 1
+    kb.update(path, [second_state()], encoders)
+    assert kb.verify(path).digest == fresh_digest
+
+
+def test_pages_of_other_sources_stay_as_they_are(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    (folder / "Bird 050").mkdir(parents=True)
+    (folder / "Bird 050" / "a.txt").write_text("The bird has a red crown and a blue back.")
+    extra = [taxon for taxon in made_up_taxa(51) if taxon.taxon_id == "avis-050"]
+    kb.build(path, extra, FolderSource(folder), encoders)
+    with kb.open(path) as store:
+        assert {origin["kind"] for origin in store.origins().values()} == {"pages", "folder"}
+    (folder / "Bird 050" / "a.txt").write_text("The bird has a yellow crown and a blue back.")
+    assert kb.update(path, [EditedPages()], encoders).changes == ()
+    found = kb.update(path, [FolderSource(folder)], encoders)
+    assert (found.checked, [change.name for change in found.changes]) == (1, ["Avis 050"])
+    with kb.open(path) as store:
+        [entry] = store.species(["avis-050"])
+        assert entry.summary is not None
+        assert "yellow crown" in entry.summary.text
+
+
+def test_a_knowledge_base_that_is_not_there_or_not_of_that_source_is_not_updated(
+    path: Path, encoders: Encoders, tmp_path: Path
+) -> None:
+    class Elsewhere(EditedPages):
+        @property
+        def name(self) -> str:
+            return "elsewhere"
+
+    with pytest.raises(MissingKnowledgeBase):
+        kb.update(tmp_path / "none.kb", [EditedPages()], encoders)
+    with pytest.raises(UsageError, match="no page of the sources given"):
+        kb.update(path, [Elsewhere()], encoders)
+
+
+def test_a_term_that_is_gone_does_not_come_back(path: Path, encoders: Encoders) -> None:
+    for _ in range(2):
+        kb.update(path, [EditedPages(gone=["term:amplexus"])], encoders)
+        with kb.open(path) as store:
+            assert store.terms() == []
+
+
+# --- killed ------------------------------------------------------------------------------------------------------
+
+
+def test_killed_at_random_moments_it_ends_where_a_build_of_the_new_state_does(
+    path: Path, encoders: Encoders, fresh_digest: str
+) -> None:
+    command = [sys.executable, edited_pages.__file__, str(path)]
+    aside = path.with_name("timed.kb")
+    shutil.copytree(path, aside)
+    started = time.monotonic()
+    subprocess.run([*command[:2], str(aside)], check=True, capture_output=True, timeout=120)
+    seconds = time.monotonic() - started
+    moments = random.Random(4)
+    for _ in range(3):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=moments.uniform(0.4 * seconds, seconds))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+    kb.update(path, [second_state()], encoders)
+    verification = kb.verify(path)
+    assert verification.problems == ()
+    assert verification.digest == fresh_digest
+
+
+def test_an_update_that_stopped_halfway_is_told_of_and_reported_whole_by_the_next(
+    path: Path, encoders: Encoders, fresh_digest: str
+) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.stage == "fetch" and progress.done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kb.update(path, [second_state()], encoders, progress=stop)
+    assert "the last update did not end; run it again" in kb.verify(path).problems
+    found = kb.update(path, [second_state()], encoders)
+    assert [change.name for change in found.changes] == ["Amplexus", *(f"Avis 00{i}" for i in range(3, 9))]
+    assert kb.verify(path).digest == fresh_digest
+
+
+# --- with a language model ---------------------------------------------------------------------------------------
+
+
+class ScriptedChat:
+    """A model that says of every article what its first sentence says, and counts how often it is asked."""
+
+    def __init__(self, name: str = "scripted") -> None:
+        self.name = name
+        self.n_asked = 0
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        self.n_asked += 1
+        text = '{"statements": [{"text": "It has dark streaks.", "sentences": [1]}]}'
+        return ChatReply(text=text, model=self.name)
+
+
+def test_a_model_is_asked_about_the_pages_that_changed_and_no_other(tmp_path: Path, encoders: Encoders) -> None:
+    path, chat = tmp_path / "a.kb", ScriptedChat()
+    kb.build(path, made_up_taxa(N), EditedPages(), encoders, chat=chat)
+    asked = chat.n_asked
+    assert asked >= N - 1
+    found = kb.update(path, [EditedPages(revisions={f"avis-00{i}": 2 for i in (3, 4, 5)})], encoders, chat=chat)
+    per_page = asked // (N - 1)
+    assert found.model_calls == chat.n_asked - asked == 3 * per_page
+
+
+def test_another_model_is_not_paid_for_pages_that_did_not_change(tmp_path: Path, encoders: Encoders) -> None:
+    path = tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(6), EditedPages(), encoders, chat=ScriptedChat())
+    other = ScriptedChat("another")
+    with pytest.raises(UsageError, match="would distil 4 pages again"):
+        kb.update(path, [EditedPages(revisions={"avis-003": 2})], encoders, chat=other)
+    assert other.n_asked == 0
+    with pytest.raises(UsageError, match=r"extractive/\d+ would distil 4 pages again"):
+        kb.update(path, [EditedPages(revisions={"avis-003": 2})], encoders, distiller="extractive")

@@ -1,0 +1,324 @@
+"""The client of wikis against real HTTP: manners, retries, and what it says when a wiki fails."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from data.errors import (
+    MalformedAnswer,
+    MissingContact,
+    PageNotFound,
+    RateLimited,
+    SourceError,
+    SourceUnavailable,
+    UsageError,
+)
+from kb.retry_after import parse_retry_after
+from kb.sources.mediawiki.client.hosts import check_redirect
+from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.wiki_client import Timeouts, WikiClient
+from tests.servers.faulty_wiki import Fault, FaultyWiki, File, busy, html_page, jpeg, lagging
+
+QUICK = Patience(tries=4, tries_at_first=2, first_wait_s=0.01, longest_wait_s=2.0, total_s=5.0)
+
+
+@pytest.fixture
+def wiki() -> Iterator[FaultyWiki]:
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Red bird"] = "<p>It is red.</p>"
+        yield wiki
+
+
+@pytest.fixture
+def client(wiki: FaultyWiki) -> Iterator[WikiClient]:
+    client = WikiClient(wiki.api_url, patience=QUICK)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def hasty(wiki: FaultyWiki) -> Iterator[WikiClient]:
+    """A client that gives an answer up after two seconds; a slow machine's own answers must come within these."""
+    client = WikiClient(wiki.api_url, patience=QUICK, timeouts=Timeouts(connect_s=5, read_s=2, total_s=6))
+    yield client
+    client.close()
+
+
+def test_every_request_has_its_manners(wiki: FaultyWiki, client: WikiClient) -> None:
+    """maxlag, format version 2, gzip, and a User-Agent that names us, our contact and the library."""
+    client.parse_page("Red bird")
+    polite = WikiClient(wiki.api_url, contact="birds@example.org")
+    polite.parse_page("Red bird")
+    polite.close()
+    assert {k: wiki.requests[0][k] for k in ("maxlag", "format", "formatversion", "redirects")} == {
+        "maxlag": "5", "format": "json", "formatversion": "2", "redirects": "1",
+    }  # fmt: skip
+    headers = wiki.headers[1]
+    assert "gzip" in headers["Accept-Encoding"]
+    agent = headers["User-Agent"]
+    assert agent.startswith("fieldmark/")
+    assert "(birds@example.org)" in agent
+    assert "Wikipedia-API/" in agent
+
+
+@pytest.mark.integration
+def test_the_librarys_own_methods_go_through_the_same_door(wiki_api_url: str) -> None:
+    client = WikiClient(wiki_api_url)
+    page = client.page("Baikal teal")
+    assert page.exists()
+    assert "duck" in page.summary
+    assert client.requests_made == 2
+    client.close()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        busy("0"),
+        busy(),
+        busy("0", status=503),
+        Fault(status=502, body=b"bad gateway"),
+        lagging(),
+        Fault(cut_at=20),
+        Fault(body=b'{"parse": {"title": "Re', headers={"Content-Type": "application/json"}),
+        html_page(),
+    ],
+    ids=["429-now", "429", "503", "502", "maxlag", "cut-off", "half-json", "html"],
+)
+def test_a_passing_failure_is_tried_again(wiki: FaultyWiki, client: WikiClient, fault: Fault) -> None:
+    client.parse_page("Red bird")
+    wiki.faults = [fault]
+    assert client.parse_page("Red bird")["text"] == "<p>It is red.</p>"
+    assert client.requests_made == 3
+
+
+def test_an_answer_that_does_not_come_is_asked_for_again(wiki: FaultyWiki, hasty: WikiClient) -> None:
+    hasty.parse_page("Red bird")
+    wiki.faults = [Fault(stall_s=60)]
+    assert hasty.parse_page("Red bird")["text"] == "<p>It is red.</p>"
+    assert hasty.requests_made == 3
+
+
+def test_retry_after_is_obeyed_by_all_threads(wiki: FaultyWiki, client: WikiClient) -> None:
+    client.parse_page("Red bird")
+    wiki.faults = [busy("1")]
+    started = time.monotonic()
+    threads = [threading.Thread(target=client.parse_page, args=("Red bird",)) for _ in range(2)]
+    threads[0].start()
+    time.sleep(0.2)  # the first one has its refusal by now
+    threads[1].start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - started >= 0.9
+    assert len(wiki.requests) == 4
+
+
+def test_a_retry_after_may_be_a_date() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    later = format_datetime(now + timedelta(seconds=90), usegmt=True)
+    assert parse_retry_after(later, now=now) == 90
+    assert parse_retry_after(format_datetime(now - timedelta(days=1), usegmt=True), now=now) == 0
+
+
+def test_a_wish_to_come_back_much_later_ends_the_trying_at_once(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.always = busy("3600")
+    started = time.monotonic()
+    with pytest.raises(RateLimited, match=r"busy \(429\), asks to come back in 3600 s") as caught:
+        client.parse_page("Red bird")
+    assert caught.value.retry_after_s == 3600
+    assert time.monotonic() - started < 60  # not 3600; at once, but for a busy machine
+    assert client.requests_made == 1
+
+
+def test_nobody_asks_again_before_the_time_that_ended_the_trying(wiki: FaultyWiki, client: WikiClient) -> None:
+    """Other pages fail without a request, and say when to come back."""
+    wiki.faults = [busy("3600")]
+    for _ in range(3):
+        with pytest.raises(RateLimited) as caught:
+            client.parse_page("Red bird")
+    assert client.requests_made == len(wiki.requests) == 1
+    assert "run the same command again in" in (caught.value.hint or "")
+
+
+def test_a_wiki_that_stays_busy_is_rate_limited_in_the_end(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.always = lagging()
+    with pytest.raises(RateLimited, match=r"busy \(maxlag\).*tried 4 times"):
+        client.parse_page("Red bird")
+
+
+def test_a_wiki_that_is_down_fails_in_seconds_and_says_where() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    client = WikiClient(f"http://me:secret@127.0.0.1:{port}/w/api.php?token=hidden")
+    started = time.monotonic()
+    with pytest.raises(SourceUnavailable, match=f"127.0.0.1:{port} cannot be reached") as caught:
+        client.parse_page("Red bird")
+    client.close()
+    assert time.monotonic() - started < 20  # about 1 s, but for a busy machine
+    assert "secret" not in str(caught.value)
+    assert "hidden" not in str(caught.value)
+
+
+def test_a_wiki_that_dies_later_costs_its_patience_once(wiki: FaultyWiki, client: WikiClient) -> None:
+    client.parse_page("Red bird")
+    wiki.always = Fault(status=500, body=b"oops")
+    for _ in range(5):
+        with pytest.raises(SourceUnavailable, match="answered 500"):
+            client.parse_page("Red bird")
+    assert client.requests_made == 1 + QUICK.tries + 4
+    wiki.always = None
+    assert client.parse_page("Red bird")["revid"] == 1
+    wiki.faults = [Fault(status=500, body=b"oops")]
+    assert client.parse_page("Red bird")["revid"] == 1  # patient again
+
+
+def test_a_page_of_html_is_not_an_api(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.always = html_page()
+    with pytest.raises(MalformedAnswer, match=r"expected JSON from http://127.*/w/api.php, got text/html") as caught:
+        client.parse_page("Red bird")
+    assert "api.php" in str(caught.value.hint)
+    assert client.requests_made == 3
+
+
+def test_an_address_without_an_api_says_so(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.always = Fault(status=404, body=b"nothing here")
+    with pytest.raises(MalformedAnswer, match="answered 404") as caught:
+        client.parse_page("Red bird")
+    assert "api.php" in str(caught.value.hint)
+    assert client.requests_made == 1
+
+
+def test_endless_slowness_has_an_end(wiki: FaultyWiki, hasty: WikiClient) -> None:
+    wiki.always = Fault(stall_s=600)
+    with pytest.raises(SourceUnavailable, match="too slow"):
+        hasty.parse_page("Red bird")
+    assert hasty.requests_made == QUICK.tries_at_first
+
+
+def test_a_missing_page_is_no_failure_of_the_wiki(client: WikiClient) -> None:
+    with pytest.raises(PageNotFound, match="doesn't exist"):
+        client.parse_page("No such bird")
+    assert client.requests_made == 1
+
+
+def test_an_answer_without_end_is_cut(wiki: FaultyWiki, client: WikiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kb.sources.mediawiki.client.wiki_client.MAX_ANSWER_BYTES", 1000)
+    wiki.pages["Red bird"] = "x" * 5000
+    limited = WikiClient(wiki.api_url, patience=QUICK)
+    with pytest.raises(MalformedAnswer, match="more than the"):
+        limited._send("GET", f"{wiki.api_url}?action=parse&page=Red+bird", limit=1000)
+    limited.close()
+
+
+def test_never_more_than_three_requests_at_once(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.delay_s = 0.05
+    threads = [threading.Thread(target=client.parse_page, args=("Red bird",)) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wiki.most_at_once <= 3
+    assert client.requests_made == 12
+
+
+def test_a_long_query_is_posted(wiki: FaultyWiki, client: WikiClient) -> None:
+    titles = [f"{'ü' * 60} {i}" for i in range(50)]
+    answer = client.query_titles(titles, {})
+    assert [page["title"] for page in answer["pages"]] == titles
+
+
+def test_a_redirect_is_followed_on_the_same_host_only(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.faults = [Fault(status=301, headers={"Location": f"{wiki.api_url}?action=parse&page=Red+bird"}, body=b"-")]
+    assert client.parse_page("Red bird")["title"] == "Red bird"
+    wiki.faults = [Fault(status=302, headers={"Location": "http://192.168.0.1/api.php"}, body=b"-")]
+    with pytest.raises(MalformedAnswer, match=r"sends us to http://192\.168\.0\.1: not allowed"):
+        client.parse_page("Red bird")
+    wiki.always = Fault(status=302, headers={"Location": wiki.api_url}, body=b"-")
+    with pytest.raises(MalformedAnswer, match="without end"):
+        client.parse_page("Red bird")
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("file:///etc/passwd", "http://127.0.0.1/api.php"),
+        ("http://10.0.0.1/x.jpg", "https://birds.example/api.php"),
+        ("http://localhost/x.jpg", "https://birds.example/api.php"),
+        ("http://birds.example/x.jpg", "https://birds.example/api.php"),
+        ("https://birds.example.evil.example/x.jpg", "https://birds.example/api.php"),
+        ("https://upload.wikimedia.org.evil.example/x.jpg", "https://birds.example/api.php"),
+    ],
+)
+def test_addresses_that_a_wiki_may_not_send_us_to(url: str, origin: str) -> None:
+    with pytest.raises(MalformedAnswer, match="not allowed"):
+        check_redirect(url, origin=origin)
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://birds.example/x.jpg", "https://birds.example/api.php"),
+        ("https://upload.wikimedia.org/x.jpg", "https://birds.example/api.php"),
+        ("http://127.0.0.1:81/x.jpg", "http://localhost:80/api.php"),
+    ],
+)
+def test_addresses_that_a_wiki_may_send_us_to(url: str, origin: str) -> None:
+    check_redirect(url, origin=origin)
+
+
+@pytest.mark.parametrize("url", [None, "https://commons.wikimedia.org/w/api.php", "https://DE.Wikipedia.org/w/api.php"])
+def test_wikimedia_is_not_asked_without_a_contact(url: str | None) -> None:
+    with pytest.raises(MissingContact, match="contact address"):
+        WikiClient(url, contact=" ")
+
+
+def test_wikipedia_in_a_language_is_the_default() -> None:
+    client = WikiClient(contact="birds@example.org", language="de")
+    assert client.api_url == "https://de.wikipedia.org/w/api.php"
+    client.close()
+
+
+@pytest.mark.parametrize("language", ["../x", "evil.example/", "", "EN", "en "])
+def test_a_language_that_is_no_code_is_refused(language: str) -> None:
+    with pytest.raises(UsageError, match="expected the language code of a Wikipedia"):
+        WikiClient(language=language, contact="you@example.org")
+
+
+def test_only_http_addresses_are_wikis() -> None:
+    with pytest.raises(UsageError, match="expected an http or https address"):
+        WikiClient("ftp://birds.example/api.php")
+
+
+def test_a_photo_must_be_a_picture_of_a_bearable_size(
+    wiki: FaultyWiki, client: WikiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki.files["red.jpg"] = File(content=jpeg())
+    url = f"{wiki.origin}/photos/red.jpg"
+    assert client.fetch_photo(url) == jpeg()
+    wiki.photo_faults = [html_page()]
+    assert client.fetch_photo(url) == jpeg()
+    wiki.photo_faults = [html_page()] * QUICK.tries
+    with pytest.raises(MalformedAnswer, match=r"expected a picture from 127.*, got text/html"):
+        client.fetch_photo(url)
+    wiki.photo_faults = [busy("0"), Fault(cut_at=30)]
+    assert client.fetch_photo(url) == jpeg()
+    with pytest.raises(SourceError, match="not allowed"):
+        client.fetch_photo("http://10.1.1.1/red.jpg")
+    monkeypatch.setattr("kb.sources.mediawiki.client.wiki_client.MAX_PHOTO_BYTES", 100)
+    with pytest.raises(MalformedAnswer, match="more than the 100 bytes"):
+        client.fetch_photo(url)
+    assert client.requests_made == 0
+
+
+def test_a_wiki_that_answers_gets_its_tries_from_the_first_request_on(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.faults = [busy(status=503), Fault(status=500, body=b"starting"), busy()]
+    assert client.parse_page("Red bird")["revid"] == 1
+    assert client.requests_made == 4

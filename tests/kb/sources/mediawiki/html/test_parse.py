@@ -1,0 +1,225 @@
+"""HTML of pages to articles, on small pages of our own in the many shapes that MediaWikis give them."""
+
+# ruff: noqa: E501 (HTML and headings stay as they come)
+from __future__ import annotations
+
+import pytest
+
+from data.records import Article, Figure, Source
+from kb.sources.mediawiki.html.figures import shows_something_else
+from kb.sources.mediawiki.html.parse import parse_article
+
+
+def parsed(html: str, **given: object) -> Article:
+    return parse_article(html, source=Source(title="Red wader"), **given)  # type: ignore[arg-type]
+
+
+SPECIESBOX = """
+<table class="infobox biota"><tbody>
+<tr><th colspan="2">Red wader<br/><small>Temporal range: Pliocene to present</small></th></tr>
+<tr><td colspan="2"><a href="/wiki/File:Red_wader_%28male%29.jpg" class="mw-file-description"><img width="220"
+ src="//upload.example/thumb/a/ab/Red_wader_%28male%29.jpg/220px-Red_wader_%28male%29.jpg"/></a></td></tr>
+<tr><td colspan="2">Male in <i>breeding</i> plumage<sup class="reference">[1]</sup></td></tr>
+<tr><td colspan="2"><img src="//upload.example/thumb/a/ab/Status_iucn3.1_LC.svg/220px-Status_iucn3.1_LC.svg.png" width="220"/>
+Least Concern</td></tr>
+<tr><th colspan="2"><a href="/wiki/Taxonomy">Scientific classification</a></th></tr>
+<tr><td>Kingdom:</td><td>Animalia</td></tr>
+<tr><td>Class:</td><td><a href="/wiki/Bird">Aves</a></td></tr>
+<tr><td>Order:</td><td>Charadriiformes</td></tr>
+<tr><td>Family:</td><td>Ruberidae <small>Smith, 1900</small></td></tr>
+<tr><td>Genus:</td><td><i>Rubor</i></td></tr>
+<tr><td>Species:</td><td><div class="species"><i><b>R. vadens</b></i></div></td></tr>
+<tr><th colspan="2">Binomial name</th></tr>
+<tr><td colspan="2"><b><span class="binomial"><i>Rubor vadens</i></span></b><br/>(Jones, 1850)</td></tr>
+<tr><td colspan="2"><a href="/wiki/File:Rubor_vadens_map.png"><img width="220" src="/images/c/cd/Rubor_vadens_map.png"/></a>
+</td></tr>
+<tr><td colspan="2">Range of the red wader</td></tr>
+</tbody></table>"""
+
+PAGE = f"""<div class="mw-parser-output">
+<div class="shortdescription">Species of bird</div>
+<div role="note" class="hatnote">Not to be confused with Blue wader.</div>
+{SPECIESBOX}
+<p class="mw-empty-elt"></p>
+<p>The <b>red wader</b> (<i>Rubor vadens</i>)<sup id="cite_1" class="reference"><a href="#n">[1]</a></sup> is a
+bird&#160;of the  shore.<style>.x{{}}</style></p>
+<div id="toc" class="toc"><h2 id="mw-toc-heading">Contents</h2><ul><li>Description</li></ul></div>
+<div class="mw-heading mw-heading2"><h2 id="Description">Description</h2><span class="mw-editsection">[<a>edit</a>]</span></div>
+<figure class="mw-default-size" typeof="mw:File/Thumb"><a href="./File:Red_wader_bill.jpg" class="mw-file-description">
+<img resource="./File:Red_wader_bill.jpg" src="//upload.example/a/ab/Red_wader_bill.jpg" width="250"/></a>
+<figcaption>The bill</figcaption></figure>
+<p>The crown is <b>red</b>.</p><ul><li>Bill: black ( ; )</li><li>Legs: yellow <sup class="noprint Inline-Template">[<i>citation
+needed</i>]</sup>.</li></ul>
+<h3><span class="mw-headline" id="Young">Young</span><span class="mw-editsection">[edit]</span></h3>
+<dl><dd>Browner.</dd></dl>
+<table class="wikitable"><tr><td>Wing</td><td>12 cm</td></tr></table>
+<h2><span class="mw-headline" id="Gallery">Gallery</span></h2>
+<ul class="gallery"><li class="gallerybox"><div class="thumb"><a href="/w/index.php?title=File:Red_wader_flying.jpg" class="image">
+<img src="/images/thumb/e/ef/Red_wader_flying.jpg/120px-Red_wader_flying.jpg" width="120"/></a></div>
+<div class="gallerytext"><p>In flight</p></div></li></ul>
+<h2><span class="mw-headline" id="References">References</span></h2>
+<div class="reflist"><ol class="references"><li>A book.</li></ol></div>
+<div class="navbox"><a href="/wiki/File:Bird_icon.png"><img src="/images/a/aa/Bird_icon.png" width="90"/></a> Waders</div>
+<table class="metadata stub"><tr><td><a href="/wiki/File:Some_gull.jpg"><img src="/images/a/aa/Some_gull.jpg" width="60"/></a></td>
+<td>This article is a stub.</td></tr></table>
+</div>"""
+
+
+def test_the_text_is_prose_and_sections_point_into_it() -> None:
+    article = parsed(PAGE)
+    assert article.text == (
+        "The red wader (Rubor vadens) is a bird of the shore.\n\n"
+        "The crown is red.\nBill: black\nLegs: yellow.\n\nBrowner."
+    )
+    assert [(s.title, s.level, article.section_text(s)) for s in article.sections] == [
+        ("", 1, "The red wader (Rubor vadens) is a bird of the shore."),
+        ("Description", 2, "The crown is red.\nBill: black\nLegs: yellow."),
+        ("Young", 3, "Browner."),
+        ("Gallery", 2, ""),
+        ("References", 2, ""),
+    ]
+
+
+def test_the_taxobox_is_read() -> None:
+    box = parsed(PAGE).infobox
+    assert box is not None
+    assert box.name == "Red wader"
+    assert box.binomial == "Rubor vadens"
+    assert box.classification == {
+        "kingdom": "Animalia", "class": "Aves", "order": "Charadriiformes", "family": "Ruberidae",
+        "genus": "Rubor", "species": "R. vadens",
+    }  # fmt: skip
+    assert box.rows["Family"] == "Ruberidae Smith, 1900"
+    assert box.rows["Binomial name"] == "Rubor vadens (Jones, 1850)"
+
+
+def test_figures_come_lead_first_then_gallery_then_body_without_signs() -> None:
+    assert parsed(PAGE).figures == (
+        Figure(file="Red wader (male).jpg", caption="Male in breeding plumage", role="lead"),
+        Figure(file="Red wader flying.jpg", caption="In flight", role="gallery"),
+        Figure(file="Rubor vadens map.png", caption="Range of the red wader", role="body"),
+        Figure(file="Red wader bill.jpg", caption="The bill", role="body"),
+    )
+
+
+def test_the_same_page_gives_the_same_article() -> None:
+    assert parsed(PAGE) == parsed(PAGE)
+
+
+def test_a_whole_saved_page_gives_what_its_content_gives() -> None:
+    page = f"""<!DOCTYPE html><html><head><title>Red wader - Wikipedia</title></head><body><h1 id="firstHeading">Red wader</h1>
+    <div id="siteSub">From Wikipedia</div><div id="mw-content-text">{PAGE}<div class="printfooter">Retrieved</div></div>
+    <div id="catlinks"><div id="mw-normal-catlinks"><a>Categories</a>: <ul><li><a>Waders</a></li></ul></div></div>
+    <div id="footer">Imprint</div></body></html>"""
+    whole, part = parsed(page), parsed(PAGE)
+    assert (whole.text, whole.sections, whole.figures) == (part.text, part.sections, part.figures)
+    assert whole.categories == ("Waders",)
+
+
+def test_a_page_without_a_taxobox_has_its_first_photo_as_lead() -> None:
+    article = parsed(
+        '<p>A bird.</p><div class="thumb"><a class="image" href="/wiki/File:Range_map.png"><img src="/a/aa/Range_map.png" '
+        'width="200"/></a></div><h2>Looks</h2><div class="thumb"><a class="image" href="/wiki/Datei:Vogel.jpg"><img '
+        'src="/a/aa/Vogel.jpg" width="200"/></a><div class="thumbcaption">Ein Vogel</div></div>'
+    )
+    assert article.infobox is None
+    assert [(f.file, f.role, f.caption) for f in article.figures] == [
+        ("Vogel.jpg", "lead", "Ein Vogel"),
+        ("Range map.png", "body", ""),
+    ]
+
+
+def test_a_taxobox_without_a_picture_has_no_lead_image() -> None:
+    box = SPECIESBOX.replace("Red_wader_%28male%29.jpg", "Rubor_distribution.png")
+    article = parsed(
+        box
+        + '<p>Text.</p><div class="thumb"><a href="/wiki/File:Egg.jpg"><img src="/a/aa/Egg.jpg" width="90"></a></div>'
+    )
+    assert [figure.file for figure in article.figures if figure.role == "lead"] == []
+    assert "Egg.jpg" in [figure.file for figure in article.figures]
+
+
+def test_a_genus_with_one_species_has_its_binomial_and_one_with_two_has_none() -> None:
+    box = """<table class="infobox biota"><tr><th colspan="2">Solus</th></tr><tr><td>Family:</td><td>Ruberidae</td></tr>
+    <tr><td>Genus:</td><td><i>Solus</i> Smith, 1900</td></tr><tr><th colspan="2">Species</th></tr>
+    <tr><td colspan="2"><i>Solus avis</i></td></tr></table>"""
+    one, two = parsed(box).infobox, parsed(box.replace("avis</i>", "avis</i> <i>Solus altera</i>")).infobox
+    assert one is not None
+    assert two is not None
+    assert (one.binomial, two.binomial) == ("Solus avis", None)
+
+
+def test_a_subspecies_is_not_taken_for_its_species() -> None:
+    box = SPECIESBOX.replace('class="binomial"><i>Rubor vadens', 'class="trinomial"><i>Rubor vadens minor')
+    infobox = parsed(box.replace("Binomial name", "Trinomial name")).infobox
+    assert infobox is not None
+    assert infobox.binomial is None
+
+
+@pytest.mark.parametrize(
+    ("html", "given"),
+    [
+        ("<p><b>Robin</b> may refer to:</p><ul><li>a bird</li></ul>", {}),
+        ('<p>Robins</p><div id="disambigbox">Same name.</div>', {}),
+        ("<p>Robins</p><p>__DISAMBIG__</p>", {}),
+        ("<p>Robins</p>", {"categories": ["All disambiguation pages"]}),
+        ("<p>Robins</p>", {"categories": ["Set index articles on animal common names"]}),
+        ("<p>Robins</p>", {"properties": {"disambiguation": ""}}),
+    ],
+)
+def test_disambiguation_pages_are_known_by_any_of_their_marks(html: str, given: dict[str, object]) -> None:
+    assert parsed(html, **given).is_disambiguation
+
+
+def test_an_article_with_a_taxobox_is_no_disambiguation() -> None:
+    assert not parsed(PAGE, categories=["Articles with links needing disambiguation"]).is_disambiguation
+
+
+@pytest.mark.parametrize(
+    "html", ["", "   ", "<p>", "plain words", "<table></table>", "<div class='mw-parser-output'></div>"]
+)
+def test_a_poor_page_gives_a_poor_article(html: str) -> None:
+    article = parsed(html)
+    assert article.text == ("plain words" if html == "plain words" else "")
+    assert article.sections[0].title == ""
+    assert article.infobox is None
+    assert article.figures == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "is_other"),
+    [
+        ("Corvus cornix map.svg", True),
+        ("Distribution.Hooded.Crow.png", True),
+        ("VireoGriseusIUCN version 2019 2.png", False),
+        ("Rangemap Parus.gif", True),
+        ("CardinalMap.png", True),
+        ("Status iucn2.3 EX.svg", True),
+        ("Crow on a map table.jpg", True),
+        ("Bald eagle, Puget Sound.jpg", False),
+        ("Crow in the Front Range.jpg", False),
+        ("Mapache and heron.jpg", False),
+        ("Clapham Common swan.jpg", False),
+    ],
+)
+def test_maps_and_signs_are_told_by_their_names(file: str, is_other: bool) -> None:
+    assert shows_something_else(file) is is_other
+
+
+def test_a_taxobox_may_be_a_block_of_another_language() -> None:
+    article = parsed(
+        '<div class="infobox_v3 taxobox_v3"><div class="entete"><i>Rubor vadens</i></div><div class="images">'
+        '<a href="/wiki/Fichier:Rubor.jpg"><img src="/a/aa/Rubor.jpg" width="290"/></a></div><table><tr><th>Classe</th>'
+        "<td>Aves</td></tr><tr><th>Famille</th><td>Ruberidae</td></tr></table><p>Genre</p></div><p>Le vadeur.</p>"
+    )
+    assert article.infobox is not None
+    assert article.infobox.name == "Rubor vadens"
+    assert article.infobox.classification == {"class": "Aves", "family": "Ruberidae"}
+    assert article.text == "Le vadeur."
+    assert article.figures == (Figure(file="Rubor.jpg", role="lead"),)
+
+
+def test_a_page_nested_deeper_than_python_calls_is_read() -> None:
+    depth = 5_000
+    html = f"<p>A wren.</p>{'<div>' * depth}<p>Its crown is <b>red</b>.</p>{'</div>' * depth}<p>It sings.</p>"
+    assert parse_article(html, source=Source(title="Wren")).text == "A wren.\nIts crown is red.\nIt sings."

@@ -1,0 +1,85 @@
+"""What a page is about: told from its first section, before and after it is rendered."""
+
+from __future__ import annotations
+
+import pytest
+
+from data.records import Article, Infobox, Source, Taxon
+from kb.sources.mediawiki.pages.clues import Clues, Match, clues_from_article, clues_from_wikitext, match_page
+
+MERLIN = Taxon(
+    taxon_id="falco-columbarius",
+    scientific_name="Falco columbarius",
+    rank="species",
+    common_names=("Merlin", "Pigeon Hawk"),
+    lineage={"class": "Aves", "order": "Falconiformes", "family": "Falconidae", "genus": "Falco"},
+    synonyms=("Aesalon columbarius",),
+)
+
+
+@pytest.mark.parametrize(
+    "wikitext",
+    [
+        "{{Speciesbox|taxon=Falco columbarius}}\nText.",
+        "{{Speciesbox\n| name = Merlin\n| genus = Falco (bird)\n| species = columbarius <!-- L. -->\n}}",
+        "{{Speciesbox | genus = Falco | species = columbarius | authority = [[Carl Linnaeus|Linnaeus]], 1758}}",
+        "{{Taxobox\n| genus = ''[[Falco (bird)|Falco]]''\n| species = '''''F. columbarius'''''\n}}",
+        "{{Taxobox\n| status = LC<ref name=\"a/b\" />\n| binomial = ''Falco columbarius''<ref>B. species = x</ref>\n}}",
+        "{{short description|Species of bird}}\n{{speciesbox|taxon = Falco columbarius|range={{x|taxon=Y z}}}}",
+    ],
+)
+def test_the_binomial_of_a_taxobox_is_read_from_wikitext(wikitext: str) -> None:
+    clues = clues_from_wikitext(wikitext)
+    assert clues.binomial == "Falco columbarius"
+    assert clues.has_taxobox
+    assert match_page(clues, MERLIN, ("Any title",)) is Match.BINOMIAL
+
+
+def test_without_a_taxobox_the_lead_tells() -> None:
+    clues = clues_from_wikitext(
+        "[[File:M.jpg|thumb|The [[merlin]]]]\nThe '''merlin''' (''Falco columbarius''), once ''Lithofalco'', is small."
+    )
+    assert clues.binomial is None
+    assert clues.lead_binomials == ("Falco columbarius",)
+    assert match_page(clues, MERLIN, ("Small falcon",)) is Match.LEAD
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "titles", "match"),
+    [
+        ("{{Speciesbox|taxon=Aesalon columbarius}}", ("X",), Match.SYNONYM),
+        ("{{Speciesbox|taxon=Tinnunculus columbarius}}", ("Merlin",), Match.MENTION),
+        ("{{Speciesbox|taxon=Falco regulus}}", ("merlin",), Match.MENTION),
+        ("{{Speciesbox|taxon=Falco regulus}}", ("X",), Match.NO),
+        ("{{Speciesbox|taxon=Salmo trutta}}", ("Merlin",), Match.NO),
+        ("{{Subspeciesbox|genus=Falco|species=columbarius|subspecies=suckleyi}}\nA race.", ("Black merlin",), Match.NO),
+        ("A small falcon, Falco columbarius.", ("Merlin (bird)",), Match.MENTION),
+        ("The '''merlin''' is a small bird of prey.", ("Merlin",), Match.NAME),
+        ("The '''merlin''' is a species of falcon from the north.", ("Pigeon hawk", "Merlin"), Match.NAME),
+        ("The '''merlin''' is in the genus ''Falco''.", ("Merlin",), Match.NAME),
+        ("'''Merlin''' is a wizard who was fond of birds.", ("Merlin",), Match.NO),
+        ("'''Merlin''' is a film of 1998; a falcon has a part in it.", ("Merlin",), Match.NO),
+        ("'''Merlin''' may refer to:\n* [[Merlin (bird)]] (''Falco columbarius'')", ("Merlin",), Match.NO),
+        ("The '''merlin''' (''Falco columbarius'') is a bird.\n{{disambiguation}}", ("Merlin",), Match.NO),
+        ("", ("Merlin",), Match.NO),
+        ("", ("Falco columbarius",), Match.NO),
+    ],
+)  # fmt: skip
+def test_a_page_is_a_taxons_when_it_says_so(wikitext: str, titles: tuple[str, ...], match: Match) -> None:
+    assert match_page(clues_from_wikitext(wikitext), MERLIN, titles) is match
+
+
+def test_a_parsed_article_gives_the_same_clues() -> None:
+    box = Infobox(name="Merlin", binomial="Falco columbarius", classification={"class": "Aves"})
+    article = Article(source=Source(title="X"), text="The merlin (Falco columbarius) is small.", infobox=box)
+    clues = clues_from_article(article)
+    assert match_page(clues, MERLIN, ("X",)) is Match.BINOMIAL
+    assert clues.speaks_of_birds
+    bare = Article(source=Source(title="X"), text="The merlin (Falco columbarius) is small.")
+    assert match_page(clues_from_article(bare), MERLIN, ("X",)) is Match.LEAD
+
+
+def test_a_class_other_than_birds_is_no_bird() -> None:
+    assert not Clues(has_taxobox=True, class_name="Amphibia").speaks_of_birds
+    toad = clues_from_wikitext("{{Taxobox|classis=[[Amphibia]]|binomial=''Bufo bufo''}}")
+    assert (toad.class_name, toad.best_binomial) == ("Amphibia", "Bufo bufo")

@@ -1,0 +1,194 @@
+"""Photos of articles: licences, credits, what is skipped and why, over real HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from data.contracts import AnchorBatch
+from data.records import Article, Failure, Figure, Source
+from kb.sources.licences import licence_freedom
+from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.wiki_client import WikiClient
+from kb.sources.mediawiki.pages.wiki_pages import WikiPages
+from kb.sources.mediawiki.photos import PhotoFinder
+from tests.servers.faulty_wiki import Fault, FaultyWiki, File, html_page, jpeg
+
+FREE = {"LicenseShortName": "CC BY-SA 4.0", "LicenseUrl": "https://creativecommons.org/licenses/by-sa/4.0"}
+QUICK = Patience(tries=2, tries_at_first=2, first_wait_s=0.01)
+
+
+@pytest.fixture
+def wiki() -> Iterator[FaultyWiki]:
+    with FaultyWiki().running() as wiki:
+        yield wiki
+
+
+def article(*files: str) -> Article:
+    figures = tuple(Figure(file=file, role="lead" if i == 0 else "body") for i, file in enumerate(files))
+    return Article(source=Source(title="Red bird"), text="Red.", figures=figures)
+
+
+def fetch(
+    wiki: FaultyWiki, *articles: Article, limit: int = 3, any_licence: bool = False
+) -> list[AnchorBatch | Failure]:
+    client = WikiClient(wiki.api_url, patience=QUICK)
+    finder = PhotoFinder(WikiPages(client), thumbnail_px=960, allow_any_licence=any_licence)
+    found = list(finder.fetch([(f"bird-{i}", item) for i, item in enumerate(articles)], limit=limit))
+    client.close()
+    assert [key for key, _ in found] == [f"bird-{i}" for i in range(len(articles))]
+    return [batch for _, batch in found]
+
+
+def test_a_free_photo_is_taken_with_its_credit(wiki: FaultyWiki) -> None:
+    wiki.files["Red.jpg"] = File(
+        content=jpeg(), metadata={**FREE, "Artist": '<a href="https://x.example/u">Ann <b>O\'Nymous</b></a> &amp; son'}
+    )
+    (batch,) = fetch(wiki, article("Red.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    (image,) = batch.images
+    assert image.content == jpeg()
+    assert image.anchor.author == "Ann O'Nymous & son"
+    assert image.anchor.credit == f"Ann O'Nymous & son, CC BY-SA 4.0 ({wiki.origin}/wiki/File:Red.jpg)"
+    assert image.anchor.anchor_id == image.anchor.sha256
+    assert image.anchor.subject_id == "bird-0"
+    assert wiki.requests[0]["iiurlwidth"] == "960"
+
+
+def test_what_is_not_taken_is_named_with_its_reason(wiki: FaultyWiki) -> None:
+    wiki.files = {
+        "Nc.jpg": File(content=jpeg(), metadata={"LicenseShortName": "CC BY-NC 2.0"}),
+        "Bare.jpg": File(content=jpeg()),
+        "Cut.jpg": File(content=jpeg()[:200], metadata=FREE),
+        "Html.jpg": File(content=b"<html>sorry</html>", mime="text/html", metadata=FREE),
+        "Tiny.jpg": File(content=jpeg(), width=30, height=20, metadata=FREE),
+        "Away.jpg": File(content=jpeg(), url="http://10.1.1.1/x.jpg", metadata=FREE),
+        "Good.jpg": File(content=jpeg((1, 2, 200)), metadata=FREE),
+        "Same.jpg": File(content=jpeg((1, 2, 200)), metadata=FREE),
+    }
+    files = ["Gone.jpg", "Drawing.svg", "Range map.png", "Song.ogg", *wiki.files]
+    (batch,) = fetch(wiki, article(*files))
+    assert isinstance(batch, AnchorBatch)
+    assert [image.anchor.file for image in batch.images] == ["Good.jpg"]
+    assert {item.name: item.reason for item in batch.skipped} == {
+        "Gone.jpg": "no such file", "Drawing.svg": "not a photo", "Range map.png": "a map or sign",
+        "Song.ogg": "not a photo",
+        "Nc.jpg": "licence not free", "Bare.jpg": "licence unknown", "Cut.jpg": "unreadable picture",
+        "Html.jpg": "not a photo", "Tiny.jpg": "too small", "Away.jpg": "on a host that is not asked",
+        "Same.jpg": "same picture twice",
+    }  # fmt: skip
+    assert "Nc.jpg" not in wiki.photos_asked
+
+
+def test_any_licence_may_be_allowed_and_is_noted(wiki: FaultyWiki) -> None:
+    wiki.files["Nc.jpg"] = File(content=jpeg(), metadata={"LicenseShortName": "CC BY-NC 2.0"})
+    (batch,) = fetch(wiki, article("Nc.jpg"), any_licence=True)
+    assert isinstance(batch, AnchorBatch)
+    assert batch.images[0].anchor.licence == "CC BY-NC 2.0"
+
+
+def test_a_mark_of_the_wiki_that_a_photo_is_not_free_stays_with_it(wiki: FaultyWiki) -> None:
+    """The licence's name alone would pass for free: credits know the photo by nothing else."""
+    wiki.files["Logo.jpg"] = File(content=jpeg(), metadata={"LicenseShortName": "CC BY 4.0", "NonFree": "true"})
+    (batch,) = fetch(wiki, article("Logo.jpg"), any_licence=True)
+    assert isinstance(batch, AnchorBatch)
+    assert batch.images[0].anchor.licence == "CC BY 4.0 (non-free)"
+    assert licence_freedom("CC BY 4.0 (non-free)") == "not free"
+
+
+def test_the_first_photos_are_taken_and_no_more_are_asked_for(wiki: FaultyWiki) -> None:
+    wiki.files = {f"{i}.jpg": File(content=jpeg((i * 20, 0, 0)), metadata=FREE) for i in range(6)}
+    (batch,) = fetch(wiki, article(*wiki.files), limit=2)
+    assert isinstance(batch, AnchorBatch)
+    assert [image.anchor.file for image in batch.images] == ["0.jpg", "1.jpg"]
+    assert wiki.photos_asked == ["0.jpg", "1.jpg"]
+
+
+def test_fifty_files_of_many_articles_are_described_by_one_request(wiki: FaultyWiki) -> None:
+    wiki.files = {f"{i}.jpg": File(content=jpeg((i, 0, 0)), metadata=FREE) for i in range(60)}
+    batches = fetch(wiki, *[article(f"{i}.jpg") for i in range(60)])
+    assert all(isinstance(batch, AnchorBatch) and len(batch.images) == 1 for batch in batches)
+    assert len(wiki.requests) == 2
+    assert wiki.most_at_once <= 3
+
+
+def test_a_failing_download_fails_its_article_alone(wiki: FaultyWiki) -> None:
+    wiki.files = {name: File(content=jpeg((n, 9, 9)), metadata=FREE) for n, name in enumerate(["a.jpg", "b.jpg"])}
+    wiki.photo_faults = [Fault(status=500, body=b"no")] * 2
+    first, second = fetch(wiki, article("a.jpg"), article()), fetch(wiki, article("a.jpg"), article("b.jpg"))
+    assert isinstance(first[0], Failure)
+    assert (first[0].stage, first[0].taxon) == ("anchor", "Red bird")
+    assert "answered 500" in first[0].reason
+    assert first[1] == AnchorBatch(images=())
+    assert all(isinstance(batch, AnchorBatch) and len(batch.images) == 1 for batch in second)
+
+
+@pytest.mark.parametrize("kind", ["text/html", "image/jpeg"])
+def test_a_host_that_sends_pages_for_all_pictures_fails_and_does_not_lose_them(wiki: FaultyWiki, kind: str) -> None:
+    wiki.files = {name: File(content=jpeg((n, 9, 9)), metadata=FREE) for n, name in enumerate(["a.jpg", "b.jpg"])}
+    portal = Fault(body=b"<!DOCTYPE html><html>Log in</html>", headers={"Content-Type": kind})
+    wiki.photo_faults = [portal] * 20
+    for batch in fetch(wiki, article("a.jpg"), article("b.jpg")):
+        assert isinstance(batch, Failure)
+        assert "expected a picture from" in batch.reason
+
+
+def test_a_host_that_refuses_all_pictures_fails_and_one_that_lacks_them_does_not(wiki: FaultyWiki) -> None:
+    wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
+    wiki.photo_faults = [Fault(status=403, body=b"no")]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, Failure)
+    assert "answered 403" in batch.reason
+    wiki.photo_faults = [Fault(status=404, body=b"no")]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert [(item.name, item.reason) for item in batch.skipped] == [("a.jpg", "no such file")]
+
+
+def test_one_page_among_pictures_loses_one_picture(wiki: FaultyWiki) -> None:
+    wiki.files = {
+        "a.jpg": File(content=jpeg(), metadata=FREE),
+        "page.jpg": File(content=b"<html>sorry</html>", metadata=FREE),
+    }
+    (batch,) = fetch(wiki, article("page.jpg", "a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert [image.anchor.file for image in batch.images] == ["a.jpg"]
+    assert [(item.name, item.reason) for item in batch.skipped] == [("page.jpg", "something else came")]
+
+
+def test_a_picture_that_came_damaged_is_asked_for_once_more(wiki: FaultyWiki) -> None:
+    wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
+    wiki.photo_faults = [Fault(body=jpeg()[:400], headers={"Content-Type": "image/jpeg"})]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert [image.content for image in batch.images] == [jpeg()]
+
+
+def test_a_picture_is_asked_for_until_it_comes_whole_or_twice_alike(wiki: FaultyWiki) -> None:
+    """Cut again it is cut elsewhere; what is damaged on the wiki itself comes the same each time."""
+    wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
+    kind = {"Content-Type": "image/jpeg"}
+    wiki.photo_faults = [Fault(body=jpeg()[:n], headers=kind) for n in (300, 400, 500)]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert [image.content for image in batch.images] == [jpeg()]
+    wiki.photos_asked.clear()
+    wiki.photo_faults = [Fault(body=jpeg()[:300], headers=kind) for _ in range(9)]
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, AnchorBatch)
+    assert (batch.images, wiki.photos_asked) == ((), ["a.jpg", "a.jpg"])
+
+
+def test_a_wiki_that_fails_to_describe_files_fails_the_articles(wiki: FaultyWiki) -> None:
+    wiki.always = html_page()
+    (batch,) = fetch(wiki, article("a.jpg"))
+    assert isinstance(batch, Failure)
+    assert "expected JSON" in batch.reason
+
+
+def test_widths_that_wikimedia_refuses_are_refused() -> None:
+    client = WikiClient("http://127.0.0.1:9/api.php")
+    with pytest.raises(ValueError, match="expected a thumbnail width of"):
+        PhotoFinder(WikiPages(client), thumbnail_px=800, allow_any_licence=False)
+    client.close()

@@ -1,0 +1,59 @@
+"""Which licences are free, and what they are called for short."""
+
+from __future__ import annotations
+
+import pytest
+
+from kb.sources.licences import licence_freedom, short_licence
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CC BY-SA 4.0", "CC BY 2.0", "CC-BY-SA-3.0", "cc by-sa 2.5", "CC BY-SA 3.0 de", "CC0", "CC-Zero", "CC0 1.0",
+        "Public domain", "PD-USGov", "pd", "GFDL", "GFDL 1.2", "Copyrighted free use", "FAL", "No restrictions",
+        "Attribution", "Open Government Licence v3.0",
+    ],
+)  # fmt: skip
+def test_free_licences_are_free(name: str) -> None:
+    assert licence_freedom(name) == "free"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CC BY-NC 2.0", "CC BY-NC-SA 4.0", "CC BY-ND 4.0", "cc-by-nc-nd-3.0", "Fair use", "All rights reserved",
+        "Creative Commons Attribution-NonCommercial 4.0", "Non-free logo", "Copyrighted", "used with permission",
+    ],
+)  # fmt: skip
+def test_licences_that_forbid_are_not(name: str) -> None:
+    assert licence_freedom(name) == "not free"
+
+
+@pytest.mark.parametrize("name", ["", "unknown", "See below", "Flickr", "my photo"])
+def test_what_is_not_understood_is_unknown(name: str) -> None:
+    assert licence_freedom(name) == "unknown"
+
+
+def test_the_address_of_a_licence_counts_too() -> None:
+    assert licence_freedom("", "https://creativecommons.org/licenses/by/4.0") == "free"
+    assert licence_freedom("CC", "https://creativecommons.org/licenses/by-nc-sa/4.0/") == "not free"
+    assert licence_freedom("", "http://creativecommons.org/publicdomain/zero/1.0/deed.en") == "free"
+    assert licence_freedom("CC BY 4.0", is_marked_unfree=True) == "not free"
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "short"),
+    [
+        ("", "", None),
+        (
+            "Creative Commons Attribution-Share Alike 4.0",
+            "https://creativecommons.org/licenses/by-sa/4.0/",
+            "CC BY-SA 4.0",
+        ),
+        ("", "//creativecommons.org/publicdomain/zero/1.0/", "CC0 1.0"),
+        ("Our own terms", "", "Our own terms"),
+    ],
+)
+def test_short_names(name: str, url: str, short: str | None) -> None:
+    assert short_licence(name, url) == short

@@ -1,0 +1,213 @@
+"""The bundled knowledge as a source of articles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kb
+import recognize
+from data.contracts import AnchorBatch
+from data.files import sha256_hex
+from data.images.decode import read_image
+from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
+from data.starter.knowledge import read_species
+from kb.distill.extractive import ExtractiveDistiller
+from kb.distill.terms import term_from_article, term_id
+from kb.reasons import NO_PAGE
+from kb.sources.starter import StarterSource
+
+
+@pytest.fixture(scope="module")
+def source() -> StarterSource:
+    return StarterSource(with_vectors=False)
+
+
+def fetched(source: StarterSource, taxa: list[Taxon]) -> dict[str, FetchedPage]:
+    pages = [page for _, page in source.locate(taxa)]
+    assert all(isinstance(page, PageRef) for page in pages)
+    bodies = dict(source.fetch([page for page in pages if isinstance(page, PageRef)]))
+    assert all(isinstance(body, FetchedPage) for body in bodies.values())
+    return {page.subject_id: body for page, body in bodies.items() if isinstance(body, FetchedPage)}
+
+
+def articles(source: StarterSource) -> list[tuple[str, Article]]:
+    return [(key, source.parse(body)) for key, body in fetched(source, source.taxa()).items()]
+
+
+def drawn(source: StarterSource) -> list[tuple[str, Article]]:
+    return [(key, source.parse(body)) for key, body in fetched(source, source.drawn_taxa()).items()]
+
+
+def images(source: StarterSource, key: str, *, limit: int) -> tuple[AnchorImage, ...]:
+    wanted = [pair for pair in drawn(source) if pair[0] == key]
+    [(_, batch)] = source.fetch_anchors(wanted, limit=limit)
+    assert isinstance(batch, AnchorBatch)
+    return batch.images
+
+
+def test_every_species_has_an_entry_and_any_other_is_left_out(source: StarterSource) -> None:
+    dodo = Taxon(taxon_id="raphus-cucullatus", scientific_name="Raphus cucullatus", rank="species")
+    found = list(source.locate([*source.taxa(), dodo]))
+    assert [isinstance(page, PageRef) for _, page in found] == [True] * len(source.taxa()) + [False]
+    assert found[-1][1] == LeftOut(name="Raphus cucullatus", reason=NO_PAGE)
+
+
+def test_a_body_is_parsed_into_a_lead_and_a_description(source: StarterSource) -> None:
+    owl = next(taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl")
+    [body] = fetched(source, [owl]).values()
+    article = source.parse(body)
+    lead, description = article.sections
+    assert (lead.title, lead.level, description.title, description.level) == ("", 1, "Description", 2)
+    assert article.section_text(lead) == (
+        "Snowy Owl (Bubo scandiacus) is a bird of the family Strigidae in the order Strigiformes."
+    )
+    assert article.section_text(description).startswith("A very large, thickset white owl")
+    assert article.section_text(description) == article.text[-len(article.section_text(description)) :]
+    assert source.parse(body) == article
+
+
+def test_the_texts_are_our_own_and_say_so(source: StarterSource) -> None:
+    titles = {taxon.taxon_id: taxon.common_name for taxon in source.taxa()}
+    for key, body in fetched(source, source.taxa()).items():
+        title = titles[key]
+        assert body.media_type == "application/json"
+        origin = body.source
+        assert (origin.title, origin.url, origin.revision, origin.licence) == (title, None, None, "Apache-2.0")
+
+
+def test_a_summary_is_the_text_of_its_species_and_without_a_text_there_is_none(source: StarterSource) -> None:
+    distiller = ExtractiveDistiller()
+    species = {entry.taxon.taxon_id: entry for entry in read_species()}
+    for key, article in articles(source):
+        summary = distiller.distil(article, species[key].taxon)
+        if not species[key].text:
+            assert summary is None, key
+            continue
+        assert summary is not None, key
+        assert summary.scope == "facts"  # there is no article behind it
+        if not species[key].by_hand:
+            assert summary.text == " ".join(species[key].text)
+
+
+def test_the_species_that_are_drawn_are_those_written_by_hand(source: StarterSource) -> None:
+    by_hand = [entry.taxon.taxon_id for entry in read_species() if entry.by_hand]
+    assert [taxon.taxon_id for taxon in source.drawn_taxa()] == by_hand
+
+
+def test_a_term_is_located_by_name_alias_and_title(source: StarterSource) -> None:
+    asked = [("Speculum", None), ("eyebrow", None), ("the owl's face", "facial disc"), ("flux capacitor", None)]
+    found = list(source.locate_terms(asked))
+    assert [name for name, _ in found] == [name for name, _ in asked]
+    ids = [page.subject_id for _, page in found if isinstance(page, PageRef)]
+    assert ids == ["term:speculum", "term:supercilium", "term:facial-disc"]
+    assert found[-1][1] == LeftOut(name="flux capacitor", reason=NO_PAGE)
+
+
+def test_a_located_term_becomes_the_term_that_is_offered_whole(source: StarterSource) -> None:
+    [(name, page)] = source.locate_terms([("speculum", None)])
+    assert isinstance(page, PageRef)
+    [(_, body)] = source.fetch([page])
+    assert isinstance(body, FetchedPage)
+    term = term_from_article(name, source.parse(body))
+    whole = next(term for term in source.terms() if term.name == "speculum")
+    assert term is not None
+    assert (term.term_id, term.definition) == (whole.term_id, whole.definition)
+
+
+def test_every_term_has_the_id_of_its_name_and_a_source(source: StarterSource) -> None:
+    for term in source.terms():
+        assert term.term_id == term_id(term.name)
+        assert term.source is not None
+        assert term.source.licence == "Apache-2.0"
+
+
+def test_a_page_of_nobody_is_a_failure(source: StarterSource) -> None:
+    page = PageRef(subject_id="raphus-cucullatus", title="Dodo")
+    [(_, result)] = source.fetch([page])
+    assert isinstance(result, Failure)
+    assert result.stage == "fetch"
+
+
+def test_anchors_are_drawings_that_name_their_author_and_licence(source: StarterSource) -> None:
+    first, second, third = images(source, "anas-platyrhynchos", limit=3)
+    assert [image.anchor.caption for image in (first, second, third)] == [
+        "Drawing of a male Mallard, made by code",
+        "Drawing of a female Mallard, made by code",
+        "Drawing of a male Mallard, made by code",
+    ]
+    assert len({image.anchor.sha256 for image in (first, second, third)}) == 3
+    assert first.content is not None
+    assert sha256_hex(first.content) == first.anchor.sha256 == first.anchor.anchor_id
+    assert read_image(first.content).size == (360, 360)
+    assert first.anchor.credit == "Fieldmark, Apache-2.0"
+    assert (first.anchor.media_type, first.anchor.page_url) == ("image/png", None)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2])
+def test_no_species_gets_more_anchors_than_the_limit(source: StarterSource, limit: int) -> None:
+    assert len(images(source, "pica-pica", limit=limit)) == limit
+
+
+def vectors_file(folder: Path) -> Path:
+    np.savez(
+        folder / "vectors.npz",
+        spaces=np.array(["some-space/1"]),
+        taxon_ids=np.array(["pica-pica", "pica-pica"]),
+        anchor_ids=np.array(["m1", "m2"]),
+        vectors_0=np.eye(2, 4, dtype=np.float16),
+    )
+    return folder / "vectors.npz"
+
+
+def test_anchors_that_ship_as_vectors_stand_in_the_place_of_drawings(tmp_path: Path) -> None:
+    source = StarterSource(vectors=vectors_file(tmp_path), spaces=["some-space/1"])
+    first, second = images(source, "pica-pica", limit=3)
+    assert (first.anchor.anchor_id, first.content, first.anchor.credit) == ("m1", None, None)
+    assert first.vectors == {"some-space/1": (1.0, 0.0, 0.0, 0.0)}
+    assert second.anchor.anchor_id == "m2"
+    assert len(images(source, "pica-pica", limit=1)) == 1
+    assert all(image.content is not None for image in images(source, "upupa-epops", limit=3))
+
+
+def test_vectors_of_other_encoders_are_no_anchors(tmp_path: Path) -> None:
+    source = StarterSource(vectors=vectors_file(tmp_path), spaces=["some-space/1", "another/1"])
+    assert all(image.content is not None for image in images(source, "pica-pica", limit=3))
+
+
+def test_other_vectors_make_another_source(source: StarterSource, tmp_path: Path) -> None:
+    assert StarterSource(vectors=vectors_file(tmp_path)).name != source.name
+    assert StarterSource(with_vectors=False).name == source.name
+
+
+def test_a_text_vector_that_ships_is_that_of_the_species_in_the_knowledge_base(tmp_path: Path) -> None:
+    """The texts behind these vectors may not be shown; the short text of our own is what they stand behind."""
+    encoders = recognize.load_encoders("starter")
+    encoder = encoders.text_image[0]
+    given = np.eye(1, encoder.dim, k=3, dtype=np.float32)
+    np.savez(
+        tmp_path / "vectors.npz",
+        spaces=np.array([], dtype=str),
+        taxon_ids=np.array([], dtype=str),
+        anchor_ids=np.array([], dtype=str),
+        text_spaces=np.array([encoder.space]),
+        text_taxon_ids=np.array(["pica-pica"]),
+        text_vectors_0=given,
+    )
+    source = StarterSource(vectors=tmp_path / "vectors.npz")
+    taxa = [taxon for taxon in source.drawn_taxa() if taxon.taxon_id in ("pica-pica", "upupa-epops")]
+    kb.build(tmp_path / "two.kb", taxa, source, encoders, anchors_per_species=0)
+    store = kb.open(tmp_path / "two.kb")
+    try:
+        table = store.chunk_vectors(encoder.space)
+        of_magpie = table.vectors[table.owners == store.taxon_ids.index("pica-pica")]
+        of_hoopoe = table.vectors[table.owners == store.taxon_ids.index("upupa-epops")]
+    finally:
+        store.close()
+    assert (of_magpie == given).all()
+    [hoopoe] = [entry for entry in read_species() if entry.taxon.taxon_id == "upupa-epops"]
+    expected = encoder.encode_texts([" ".join(hoopoe.text)])
+    assert of_hoopoe.shape[1] == expected.shape[1]
+    assert not (of_hoopoe == given).all(axis=1).any()

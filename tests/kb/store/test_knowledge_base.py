@@ -1,0 +1,198 @@
+"""What readers see: a snapshot that holds together, also beside a writer and in a folder that cannot be written."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import numpy as np
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import ConfigError, SpaceMismatch, StoreError
+from kb.store.layout import Layout, read_info
+from tests.pages import PageSource, made_up_taxa
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+@pytest.fixture
+def path(tmp_path: Path, encoders: Encoders) -> Path:
+    kb.build(tmp_path / "a.kb", made_up_taxa(5), PageSource(), encoders)
+    return tmp_path / "a.kb"
+
+
+def test_a_store_refuses_other_spaces(path: Path, encoders: Encoders) -> None:
+    store = kb.open(path)
+    store.check_space(encoders.spaces)
+    with pytest.raises(SpaceMismatch, match="ViT-L-14"):
+        store.check_space(["ViT-L-14/openai"])
+    with pytest.raises(SpaceMismatch):
+        store.chunk_vectors("ViT-L-14/openai")
+    store.close()
+
+
+def test_chunks_are_looked_up_by_id(path: Path, encoders: Encoders) -> None:
+    store = kb.open(path)
+    entries = store.species(store.taxon_ids)
+    chunks = [chunk for entry in entries for chunk in entry.chunks]
+    assert store.chunk_texts([chunk.chunk_id for chunk in chunks]) == [chunk.text for chunk in chunks]
+    with pytest.raises(KeyError):
+        store.chunk_texts(["nobody"])
+    store.close()
+
+
+def test_the_nearest_summary_is_the_one_itself(path: Path, encoders: Encoders) -> None:
+    store = kb.open(path)
+    texts = store.summary_texts()
+    for taxon_id, text in zip(store.taxon_ids, texts, strict=True):
+        [vector] = encoders.sentence.encode_texts([text])
+        best, similarity = store.query_species(vector, 1)[0]
+        assert similarity == pytest.approx(1, abs=1e-5)
+        assert texts[store.taxon_ids.index(best)] == text or best == taxon_id
+    store.close()
+
+
+def test_a_warm_store_scores_without_chromadb(path: Path) -> None:
+    """Opening, reading matrices and entries loads no chromadb: that import alone costs most of a second."""
+    code = (
+        "import sys, kb; store = kb.open(sys.argv[1]);"
+        "[store.chunk_vectors(s) for s in store.info.text_image];"
+        "[store.anchor_vectors(s) for s in store.info.anchor_spaces];"
+        "store.species(store.taxon_ids); store.status();"
+        "sys.exit('chromadb' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
+
+
+def test_a_reader_keeps_its_state_while_a_writer_goes_on(path: Path, encoders: Encoders) -> None:
+    """Also what it asks for the first time afterwards: entries, matrices, texts of chunks, neighbours."""
+    [question] = encoders.sentence.encode_texts(["red crown"])
+    with kb.open(path) as reader:
+        anchors = np.array(reader.anchor_vectors(encoders.visual.space).vectors)
+        chunks = reader.chunk_vectors(encoders.text_image[0].space)
+        texts, chunk_matrix = reader.chunk_texts(chunks.ids), np.array(chunks.vectors)
+        entries, near = reader.species(reader.taxon_ids), reader.query_species(question, 9)
+    with kb.open(path) as reader:
+        kb.build(path, made_up_taxa(9)[1:], PageSource(revision=2, gone=["avis-001"]), encoders)
+        assert np.array_equal(reader.anchor_vectors(encoders.visual.space).vectors, anchors)
+        later = reader.chunk_vectors(encoders.text_image[0].space)
+        assert (later.ids, later.owners.tolist()) == (chunks.ids, chunks.owners.tolist())
+        assert np.array_equal(later.vectors, chunk_matrix)
+        assert reader.chunk_texts(later.ids) == texts
+        assert reader.species(reader.taxon_ids) == entries
+        found = reader.query_species(question, 9)
+        assert [taxon_id for taxon_id, _ in found] == [taxon_id for taxon_id, _ in near]
+        assert [score for _, score in found] == pytest.approx([score for _, score in near], abs=1e-6)
+    with kb.open(path) as again:
+        assert again.taxon_ids == tuple(f"avis-{i:03d}" for i in (0, *range(2, 9)))
+        assert again.chunk_texts(again.chunk_vectors(encoders.text_image[0].space).ids) != texts
+        assert again.chunk_vectors(encoders.text_image[0].space).owners.max() == 7
+
+
+def test_a_reader_keeps_no_writer_waiting(path: Path, encoders: Encoders) -> None:
+    """The log that its state lies in is moved by a later writer."""
+    with kb.open(path):
+        started = time.monotonic()
+        kb.build(path, made_up_taxa(7), PageSource(), encoders)
+        assert time.monotonic() - started < 25  # SQLite would wait 30 s for the reader
+    log = path / "ledger.sqlite-wal"
+    kb.build(path, made_up_taxa(7), PageSource(), encoders)
+    assert not log.exists() or log.stat().st_size == 0
+
+
+def test_a_moved_knowledge_base_is_the_same(path: Path, encoders: Encoders) -> None:
+    digest = kb.verify(path).digest
+    shutil.move(path, path.with_name("moved.kb"))
+    assert kb.verify(path.with_name("moved.kb")).digest == digest
+
+
+def test_a_second_store_beside_the_first_reads_the_same(path: Path, encoders: Encoders) -> None:
+    one, two = kb.open(path), kb.open(path)
+    [vector] = encoders.sentence.encode_texts(["red crown"])
+    assert one.query_species(vector, 3) == two.query_species(vector, 3)
+    one.close()
+    assert two.query_species(vector, 3)
+    two.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("colour = 'red'", "colour"),
+        ("profile = 3", "profile"),
+        ("not toml at all", "not TOML"),
+    ],
+)
+def test_a_kb_toml_that_says_something_odd_is_refused(path: Path, line: str, complaint: str) -> None:
+    layout = Layout(path)
+    kept = [text for text in layout.toml.read_text().splitlines() if not text.startswith(line.split(" ")[0])]
+    layout.toml.write_text("\n".join([*kept, line]))
+    with pytest.raises(ConfigError, match=complaint):
+        read_info(layout.toml)
+
+
+def test_a_damaged_ledger_is_named_with_the_way_out(path: Path, encoders: Encoders) -> None:
+    before = kb.verify(path).digest
+    ledger = path / "ledger.sqlite"
+    ledger.write_bytes(b"no database")
+    with pytest.raises(StoreError, match="cannot be read as a ledger") as error:
+        kb.verify(path)
+    assert error.value.hint == f"remove {ledger}* and run the kb build that made it once more"
+    for file in path.glob("ledger.sqlite*"):
+        file.unlink()
+    kb.build(path, made_up_taxa(5), PageSource(), encoders)
+    assert kb.verify(path).digest == before
+
+
+def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
+    toml = path / "kb.toml"
+    toml.write_text(toml.read_text().replace("schema = 1", "schema = 99"))
+    with pytest.raises(StoreError, match="schema 99, expected 1"):
+        kb.open(path)
+
+
+def test_readers_that_make_the_cache_at_once_do_not_get_in_each_others_way(path: Path) -> None:
+    n_readers = 6
+    for _ in range(5):
+        shutil.rmtree(path / "cache")
+        start = Barrier(n_readers)
+
+        def read(start: Barrier = start) -> int:
+            store = kb.open(path)
+            try:
+                start.wait(60)
+                return sum(len(store.anchor_vectors(space).ids) for space in store.info.anchor_spaces)
+            finally:
+                store.close()
+
+        with ThreadPoolExecutor(n_readers) as pool:
+            found = [pool.submit(read) for _ in range(n_readers)]
+        assert {future.result() for future in found} == {5 * 2 * 2}  # species, photos, spaces
+
+
+def test_others_may_read_what_the_umask_lets_them(path: Path) -> None:
+    usual = path.parent / "usual"
+    usual.touch()
+    files = [*path.glob("kb.toml"), *path.glob("cache/*"), *path.glob("articles/*/*"), *path.glob("anchors/*/*")]
+    assert {file.stat().st_mode for file in files} == {usual.stat().st_mode}
+
+
+def test_a_search_passes_over_rows_that_chroma_has_before_the_ledger(path: Path, encoders: Encoders) -> None:
+    """A build writes to Chroma first; whoever searches meanwhile must not fall over what is not theirs yet."""
+    reader = kb.open(path)
+    kb.build(path, made_up_taxa(7), PageSource(), encoders)
+    found = kb.search(reader, "a red crown and a black bill", encoders.sentence, n=20)
+    assert found
+    assert {match.taxon_id for match in found} <= set(reader.taxon_ids)
+    reader.close()

@@ -1,0 +1,268 @@
+"""A list of expected species is a boost by Bayes' rule: for each listed one the same, and for no species an end."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.errors import UsageError
+from data.images.decode import Photo
+from data.starter.knowledge import read_bytes
+from recognize import PRESETS, Recognizer, SpeciesList, explain, load_encoders
+from recognize.confidence.calibration import Calibration, Chances
+from recognize.confidence.prior import OFF_LIST_SHARE, TEMPERATURES, ListPrior, judged, quarter_of, temperature_of
+from recognize.scoring.stages import Ranking
+from tests.recognize.birds_in_memory import BIRDS, bird, memory_store
+
+IDS = tuple(f"species-{i}" for i in range(10))
+LINEAGES = [{"genus": f"G{i // 2}", "family": f"F{i // 4}"} for i in range(10)]
+
+
+def prior(*listed, share=0.2, temperature=2.0, quarters=None):
+    names = frozenset(IDS[i] for i in listed)
+    return ListPrior(
+        SpeciesList(taxon_ids=names, off_list_share=share, quarters=quarters or {}), IDS, temperature=temperature
+    )
+
+
+def ranking(scores, species=range(10)):
+    species = np.array(species)
+    order = np.argsort(-np.array(scores, dtype=np.float64), kind="stable")
+    scores = np.array(scores, dtype=np.float64)[order]
+    return Ranking(species=species[order], scores=scores, stages={"text": scores / 10})
+
+
+def test_two_of_ten_species_of_which_a_fifth_of_the_photos_are_not_count_sixteenfold():
+    """.8 over 2 species against .2 over 8."""
+    assert prior(0, 1, share=0.2).log_odds(None) == pytest.approx(math.log(16))
+
+
+def test_a_list_of_everything_and_a_share_of_chance_say_nothing():
+    assert prior(*range(10)).log_odds(None) == 0.0
+    assert prior(0, 1, share=0.8).log_odds(None) == pytest.approx(0.0)
+
+
+def test_a_list_is_never_a_malus():
+    assert prior(0, 1, share=0.99).log_odds(None) == 0.0
+
+
+def test_listed_species_gain_the_same_in_units_of_the_score_and_others_keep_theirs():
+    before = ranking([5.0, 4.5, 4.0, 3.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.0])
+    after = prior(3, 9).apply(before, None)
+    boost = 2.0 * math.log(16)
+    old, new = (dict(zip(r.species.tolist(), r.scores.tolist(), strict=True)) for r in (before, after))
+    assert {i: new[i] - old[i] for i in new} == pytest.approx({i: boost if i in (3, 9) else 0.0 for i in range(10)})
+    assert after.species.tolist() == [3, 9, 0, 1, 2, 4, 5, 6, 7, 8]
+    assert after.stages["list"].tolist() == pytest.approx([boost, boost, *[0.0] * 8])
+    texts = dict(zip(after.species.tolist(), after.stages["text"].tolist(), strict=True))
+    assert texts == pytest.approx({i: old[i] / 10 for i in old}), "stages follow their species"
+
+
+def test_species_of_equal_score_keep_their_order():
+    after = prior(1, 3, 5).apply(ranking([1.0] * 10), None)
+    assert after.species.tolist() == [1, 3, 5, 0, 2, 4, 6, 7, 8, 9]
+
+
+def test_a_species_that_was_not_ranked_is_not_brought_in():
+    assert set(prior(0, 9).apply(ranking([3.0, 2.0], species=[4, 9]), None).species) == {4, 9}
+
+
+@pytest.mark.parametrize(
+    ("date", "quarter"),
+    [
+        ("2026-01-07", 0), ("2026-01-08T12:00:00+02:00", 1), ("2026-02-29", 7), ("2026-12-22", 47),
+        (None, None), ("", None), ("2026-13-01", None), ("yesterday", None),
+    ],
+)  # fmt: skip
+def test_a_day_falls_into_a_quarter_of_its_month(date, quarter):
+    assert quarter_of(date) == quarter
+
+
+def test_a_species_of_another_season_gets_no_boost_and_a_photo_without_a_date_goes_by_the_year():
+    swallow = prior(0, 1, quarters={IDS[0]: frozenset(range(16, 36))})
+    assert swallow.listed("2026-07-01").nonzero()[0].tolist() == [0, 1]
+    assert swallow.listed("2026-01-01").nonzero()[0].tolist() == [1]
+    assert swallow.listed(None).nonzero()[0].tolist() == [0, 1]
+    assert swallow.log_odds("2026-01-01") == pytest.approx(math.log((0.8 / 1) / (0.2 / 9)))
+
+
+def test_a_season_without_any_listed_species_says_nothing():
+    summer = prior(0, quarters={IDS[0]: frozenset([24])})
+    before = ranking(range(10))
+    assert summer.apply(before, "2026-01-01").species.tolist() == before.species.tolist()
+
+
+def slowly(scores, listed, odds, temperature, chances):
+    """Bayes' rule species by species: the calibrated chances of groups, shared out by softmax, times the odds."""
+    powers = [math.exp(score / temperature) for score in scores]
+    first = max(range(10), key=lambda i: scores[i])
+    groups = {"species": [first], "genus": [], "family": [], "rest": []}
+    for i in range(10):
+        if i != first:
+            same = [rank for rank in ("genus", "family") if LINEAGES[i][rank] == LINEAGES[first][rank]]
+            groups[same[0] if same else "rest"].append(i)
+    parts = [
+        chances["species"], chances["genus"] - chances["species"], chances["family"] - chances["genus"],
+        1 - chances["family"],
+    ]  # fmt: skip
+    weight, nobody = {}, dict.fromkeys(groups, 0.0)
+    for (rank, members), part in zip(groups.items(), parts, strict=True):
+        if not members:  # another species of that genus or family, which is no candidate and not listed
+            nobody[rank] = part
+        for i in members:
+            weight[i] = part * powers[i] / sum(powers[j] for j in members) * (odds if i in listed else 1)
+    new = max(range(10), key=lambda i: scores[i] + (temperature * math.log(odds) if i in listed else 0))
+    whole = sum(weight.values()) + sum(nobody.values())
+    kin = {rank: [i for i in range(10) if LINEAGES[i][rank] == LINEAGES[new][rank]] for rank in ("genus", "family")}
+    return {
+        "species": weight[new] / whole,
+        "genus": (sum(weight[i] for i in kin["genus"]) + (nobody["genus"] if first in kin["genus"] else 0)) / whole,
+        "family": (
+            sum(weight[i] for i in kin["family"])
+            + (nobody["genus"] + nobody["family"] if first in kin["family"] else 0)
+        )
+        / whole,
+    }
+
+
+@given(
+    scores=st.lists(st.integers(-40, 40), min_size=10, max_size=10, unique=True),
+    listed=st.sets(st.integers(0, 9), min_size=1, max_size=9),
+    chances=st.tuples(*[st.floats(0.01, 0.99)] * 3).map(sorted),
+)
+def test_chances_follow_bayes_rule(scores, listed, chances):
+    scores = [score / 8 for score in scores]
+    given = dict(zip(("species", "genus", "family"), chances, strict=True))
+    expected = prior(*listed)
+    before = ranking(scores)
+    after = expected.apply(before, None)
+    lineages = [LINEAGES[i] for i in judged(before, after)]
+    found = expected.chances(before, after, Chances(confidence=given, absent=0.125), lineages, None)
+    odds = math.exp(expected.log_odds(None))
+    assert found.confidence == pytest.approx(slowly(scores, listed, odds, 2.0, given), abs=1e-4)
+    assert found.absent == 0.125
+    assert found.confidence["species"] <= found.confidence["genus"] <= found.confidence["family"] <= 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10])
+def test_a_list_that_says_nothing_leaves_chances_as_they_are(n):
+    """Also where no candidate is of the first one's genus or family: the chance of these must not be lost."""
+    everything = prior(*range(10))
+    before = ranking([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1][:n], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n])
+    after = everything.apply(before, None)
+    calibrated = Chances(confidence={"species": 0.5, "genus": 0.7, "family": 0.8}, absent=0.1)
+    lineages = [LINEAGES[i] for i in judged(before, after)]
+    assert everything.chances(before, after, calibrated, lineages, None) == calibrated
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.5])
+def test_a_share_that_is_none_is_refused(share):
+    with pytest.raises(UsageError, match="share off the list"):
+        SpeciesList(taxon_ids=frozenset(IDS), off_list_share=share)
+
+
+def test_a_list_without_any_species_of_the_knowledge_base_is_refused():
+    with pytest.raises(UsageError, match="no species of the list"):
+        ListPrior(SpeciesList(taxon_ids=frozenset({"pica-pica"})), IDS, temperature=1.0)
+
+
+def test_the_id_of_a_list_tells_it_from_others_and_heeds_no_order():
+    one = SpeciesList(taxon_ids=frozenset(["a", "b"]), quarters={"a": frozenset([1, 2])})
+    assert one.id == SpeciesList(taxon_ids=frozenset(["b", "a"]), quarters={"a": frozenset([2, 1])}).id
+    others = [
+        replace(one, taxon_ids=frozenset(["a"])),
+        replace(one, off_list_share=0.2),
+        replace(one, quarters={"a": frozenset([1])}),
+    ]
+    assert len({one.id, *(other.id for other in others)}) == 4
+
+
+def test_every_preset_has_a_temperature_and_that_of_the_default_is_the_one_that_ships():
+    import json
+
+    from data.codec import from_json
+
+    assert TEMPERATURES["starter"].keys() == PRESETS.keys()
+    shipped = from_json(Calibration, json.loads(read_bytes("calibration.json")))
+    for mode, parameters in shipped.parameters.items():
+        assert temperature_of("starter", "default", mode) == (pytest.approx(parameters.temperature, abs=1e-3), True)
+    assert temperature_of("paper", "vr-rag-v1", "single") == (TEMPERATURES["starter"]["vr-rag-v1"]["single"], False)
+
+
+# --- through the recognizer --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def encoders():
+    return load_encoders("plain")
+
+
+@pytest.fixture(scope="module")
+def store(encoders):
+    return memory_store(encoders)
+
+
+def listed(*names, **changes):
+    return SpeciesList(taxon_ids=frozenset(name.lower().replace(" ", "-") for name in names), **changes)
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_scores_and_answer_are_there_with_the_list_and_without(store, encoders, preset):
+    photo = bird("black", x=2)
+    plain = next(Recognizer(store, encoders, preset=preset, k=4).identify([photo]))
+    recognizer = Recognizer(store, encoders, preset=preset, k=4, species_list=listed("Spinus tristis"))
+    row = next(recognizer.identify([photo]))
+    boost = recognizer.prior.temperature * recognizer.prior.log_odds(None)
+    assert boost > 0
+    scores = {each.taxon_id: each.score for each in plain.candidates}
+    assert {each.taxon_id: each.score_without_list for each in row.candidates} == pytest.approx(scores)
+    gains = {each.taxon_id: each.score - scores[each.taxon_id] for each in row.candidates}
+    assert gains == pytest.approx({key: boost if key == "spinus-tristis" else 0.0 for key in scores}, abs=2e-6)
+    assert {each.taxon_id: each.scores["list"] for each in row.candidates} == pytest.approx(gains, abs=2e-6)
+    assert row.answer_without_list == plain.answer
+    assert (plain.species_list, row.species_list) == (None, recognizer.species_list.id)
+    assert plain.candidates[0].score_without_list is None
+    assert plain.answer_without_list is None
+
+
+def test_a_listed_species_comes_first_where_the_list_outweighs_the_photo(store, encoders):
+    sure = listed("Spinus tristis", off_list_share=1e-12)
+    row = next(Recognizer(store, encoders, k=4, species_list=sure).identify([bird("black", x=2)]))
+    assert (row.answer.name, row.answer_without_list.name) == ("Spinus tristis", "Corvus corax")
+    assert {each.scientific_name for each in row.candidates} == set(BIRDS), "nothing is ruled out"
+
+
+def test_an_explanation_says_that_the_list_decided(store, encoders):
+    sure = listed("Spinus tristis", off_list_share=1e-12)
+    recognizer = Recognizer(store, encoders, k=4, species_list=sure)
+    why = explain(store, next(recognizer.identify([bird("black", x=2)])))
+    assert why.deciding_stage == "list"
+    assert "through the species list" in why.told_apart
+    assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
+
+
+def test_rankings_have_the_list_in_them_too(store, encoders):
+    sure = listed("Spinus tristis", off_list_share=1e-12)
+    ranked = next(Recognizer(store, encoders, species_list=sure).rank([bird("black", x=2)]))
+    assert ranked.taxon_ids[0] == "spinus-tristis"
+    assert len(ranked.taxon_ids) == len(BIRDS)
+
+
+def test_the_date_of_a_photo_decides_whether_a_species_is_expected(store, encoders):
+    summer = listed("Spinus tristis", off_list_share=1e-12, quarters={"spinus-tristis": frozenset(range(20, 32))})
+    photos = [Photo(image=bird("black", x=2), date=date) for date in ("2026-07-15T08:00:00", "2026-01-15", None)]
+    rows = list(Recognizer(store, encoders, species_list=summer).identify(photos))
+    assert [row.answer.name for row in rows] == ["Spinus tristis", "Corvus corax", "Spinus tristis"]
+
+
+def test_an_error_row_says_with_which_list_it_was_asked(store, encoders):
+    recognizer = Recognizer(store, encoders, species_list=listed("Spinus tristis"))
+    (row,) = recognizer.identify([b"no picture"])
+    assert (row.status, row.species_list, row.answer_without_list) == ("error", recognizer.species_list.id, None)
+
+
+def test_the_default_share_is_a_guess_between_chance_and_certainty():
+    assert SpeciesList(taxon_ids=frozenset(IDS)).off_list_share == OFF_LIST_SHARE == 0.1

@@ -1,0 +1,289 @@
+"""Encoders of open_clip and timm: real architectures, random weights, in the layout of the hub's cache."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.contracts import ImageEncoder, TextImageEncoder
+from data.errors import ConfigError, MissingRequirement
+from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
+from recognize.encoders.pretrained.timm_models import TimmEncoder
+from recognize.encoders.pretrained.weights import PUBLISHED
+from recognize.encoders.profiles import load_encoders
+from tests.recognize.encoders import hub_cache
+
+for name in ("open_clip", "timm"):
+    pytest.importorskip(name, reason=f"{name} of the extra `models` is not installed (CI installs it)")
+
+
+def pictures(n=5):
+    rng = np.random.default_rng(3)
+    sizes = [(64, 48), (33, 90), (1, 1), (200, 10), (32, 32)]
+    return [Image.fromarray(rng.integers(0, 256, (height, width, 3), dtype=np.uint8)) for width, height in sizes[:n]]
+
+
+TEXTS = ["A small grey bird with a red cap.", "", "a heron", "wings " * 300, "Ελληνικά"]
+
+
+@pytest.fixture
+def clip(hub):
+    model = hub_cache.write_clip(hub, "tiny/clip")
+    return model, OpenClipEncoder("hf-hub:tiny/clip", device="cpu")
+
+
+@pytest.fixture
+def vit(hub):
+    model = hub_cache.write_timm(hub, "tiny/vit")
+    return model, TimmEncoder("hf-hub:tiny/vit", device="cpu")
+
+
+def test_open_clip_gives_the_model_s_own_vectors(clip):
+    import open_clip
+    import torch
+
+    model, encoder = clip
+    preprocess = open_clip.image_transform(
+        32, is_train=False, mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4), interpolation="bicubic", resize_mode="shortest"
+    )
+    with torch.inference_mode():
+        pixels = torch.stack([preprocess(picture) for picture in pictures()])
+        photos = model.encode_image(pixels, normalize=True).numpy()
+        texts = model.encode_text(open_clip.tokenize(TEXTS), normalize=True).numpy()
+    np.testing.assert_allclose(encoder.encode_images(pictures()), photos, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_texts(TEXTS), texts, atol=1e-5)
+
+
+def test_timm_gives_the_model_s_own_vectors(vit):
+    import timm
+    import torch
+
+    model, encoder = vit
+    preprocess = timm.data.create_transform(
+        (3, 160, 160), interpolation="bilinear", mean=(0.5,) * 3, std=(0.5,) * 3, crop_pct=0.9, is_training=False
+    )
+    with torch.inference_mode():
+        rows = model(torch.stack([preprocess(picture) for picture in pictures()])).numpy()
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(encoder.encode_images(pictures()), rows, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")  # of transformers, about itself
+def test_siglip_reads_64_tokens_by_the_tokenizer_of_another_repository(hub):
+    import torch
+
+    model, tokenizer = hub_cache.write_siglip(hub, "tiny/siglip")
+    encoder = OpenClipEncoder("hf-hub:tiny/siglip", device="cpu")
+    assert encoder.max_tokens == 64
+    assert encoder.count_tokens("a grey bird") == len("a grey bird") + 1  # letters, and the mark of the end
+    # Its cleaning takes marks away and knows no capitals.
+    cleaned = ["a small grey bird with a red cap", "a heron"]
+    tokens = tokenizer(cleaned, padding="max_length", max_length=64, truncation=True, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        texts = model.encode_text(tokens, normalize=True).numpy()
+        pixels = torch.stack([_squashed(picture) for picture in pictures()])
+        photos = model.encode_image(pixels, normalize=True).numpy()
+    np.testing.assert_allclose(
+        encoder.encode_texts(["A small, grey bird with a red cap.", "a heron"]), texts, atol=1e-5
+    )
+    np.testing.assert_allclose(encoder.encode_images(pictures()), photos, atol=1e-5)
+
+
+def _squashed(picture):
+    """Return a picture squeezed to a square, as SigLIP sees it: nothing is cut off."""
+    import torch
+
+    square = np.asarray(picture.resize((160, 160), Image.Resampling.BICUBIC), dtype=np.float32) / 255
+    return torch.from_numpy((square - 0.5) / 0.5).permute(2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "own_px", "asked_px"),
+    [
+        ("vit_small_patch14_dinov2", 518, 224),
+        ("vit_small_patch14_dinov2", 518, None),
+        ("vit_small_patch16_dinov3", 256, None),
+    ],
+)
+def test_dino_gives_the_class_token_at_its_own_size_or_at_the_one_asked_for(hub, architecture, own_px, asked_px):
+    import timm
+    import torch
+
+    model = hub_cache.write_dino(hub, "tiny/dino", architecture, side_px=own_px)
+    side_px = asked_px or own_px
+    encoder = TimmEncoder("hf-hub:tiny/dino", image_px=asked_px, device="cpu")
+    if asked_px:
+        model.set_input_size(img_size=asked_px)
+    preprocess = timm.data.create_transform((3, side_px, side_px), interpolation="bicubic", crop_pct=1.0)
+    with torch.inference_mode():
+        features = model.forward_features(torch.stack([preprocess(picture) for picture in pictures(2)]))
+        rows = (features[:, 0] if "dinov2" in architecture else model.forward_head(features)).numpy()
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    assert encoder.space.split("/")[-1].startswith(f"{side_px}-")
+    assert np.abs(rows[0] - rows[1]).max() > 1e-3  # it depends on the picture
+    np.testing.assert_allclose(encoder.encode_images(pictures(2)), rows, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")  # of transformers, about itself
+@pytest.mark.parametrize("precision", ["float16", "bfloat16"])
+@pytest.mark.parametrize("kind", ["clip", "siglip", "vit", "dinov2", "dinov3"])
+def test_half_precision_gives_nearly_the_same_vectors(hub, kind, precision):
+    """On a CPU, which is slow and shows that every part of a model takes it; a GPU gets it by default."""
+    name = f"tiny/{kind}"
+    {
+        "clip": lambda: hub_cache.write_clip(hub, name),
+        "siglip": lambda: hub_cache.write_siglip(hub, name),
+        "vit": lambda: hub_cache.write_timm(hub, name),
+        "dinov2": lambda: hub_cache.write_dino(hub, name, "vit_small_patch14_dinov2", side_px=70),
+        "dinov3": lambda: hub_cache.write_dino(hub, name, "vit_small_patch16_dinov3", side_px=64),
+    }[kind]()
+    make = OpenClipEncoder if "clip" in kind or kind == "siglip" else TimmEncoder
+    whole, half = (make(f"hf-hub:{name}", device="cpu", precision=given) for given in (None, precision))
+    assert half.space == whole.space
+    vectors, exact = half.encode_images(pictures()), whole.encode_images(pictures())
+    assert vectors.dtype == np.float32
+    assert exact[0] @ exact[1] < 0.999 < (vectors * exact).sum(axis=1).min()
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    if make is OpenClipEncoder:
+        assert (half.encode_texts(TEXTS) * whole.encode_texts(TEXTS)).sum(axis=1).min() > 0.999
+
+
+@pytest.mark.parametrize("kind", ["clip", "vit"])
+@pytest.mark.parametrize("batch_size", [1, 2, 4])
+def test_a_row_does_not_depend_on_the_pictures_beside_it(kind, batch_size, request):
+    _, encoder = request.getfixturevalue(kind)
+    encoder.batch_size = batch_size
+    together = encoder.encode_images(pictures())
+    alone = np.concatenate([encoder.encode_images([picture]) for picture in pictures()])
+    np.testing.assert_array_equal(together, alone)
+    assert together.dtype == np.float32
+    assert together.shape == (5, encoder.dim)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+
+
+def test_no_pictures_and_no_texts_give_no_rows(clip):
+    _, encoder = clip
+    assert encoder.encode_images([]).shape == (0, encoder.dim)
+    assert encoder.encode_texts([]).shape == (0, encoder.dim)
+
+
+def test_grey_and_transparent_pictures_are_read_as_rgb(clip):
+    _, encoder = clip
+    picture = pictures()[0].convert("L")
+    rows = encoder.encode_images([picture, picture.convert("RGB"), picture.convert("RGBA")])
+    np.testing.assert_array_equal(rows, rows[:1].repeat(3, axis=0))
+
+
+def test_tokens_are_counted_with_the_marks_of_beginning_and_end(clip):
+    import open_clip
+
+    _, encoder = clip
+    assert encoder.max_tokens == 77
+    for text in ("a heron", "A small grey bird with a red cap."):
+        assert encoder.count_tokens(text) == int((open_clip.tokenize([text]) != 0).sum())
+
+
+def test_other_weights_are_another_space_and_the_same_ones_are_not(hub):
+    hub_cache.write_clip(hub, "tiny/a", seed=0)
+    hub_cache.write_clip(hub, "tiny/b", seed=1)
+    first, again, other = (OpenClipEncoder(f"hf-hub:tiny/{name}", device="cpu") for name in ("a", "a", "b"))
+    assert first.space == again.space
+    assert first.space.split("/")[-2] != other.space.split("/")[-2]
+
+
+def test_another_size_of_pictures_is_another_space(hub):
+    hub_cache.write_timm(hub, "tiny/vit")
+    assert (
+        TimmEncoder("hf-hub:tiny/vit", device="cpu").space
+        != TimmEncoder("hf-hub:tiny/vit", device="cpu", image_px=96).space
+    )
+
+
+def test_both_keep_the_contracts(clip, vit):
+    assert isinstance(clip[1], TextImageEncoder)
+    assert isinstance(vit[1], ImageEncoder)
+
+
+def test_weights_of_openai_get_the_activation_that_they_were_trained_with():
+    import open_clip
+
+    from recognize.encoders.pretrained.open_clip_models import _has_quick_gelu
+
+    assert _has_quick_gelu("ViT-L-14", "openai", open_clip)
+    assert not _has_quick_gelu("ViT-L-14", "laion2b_s32b_b82k", open_clip)
+
+
+@pytest.mark.parametrize("name", ["ViT-L-14/opanai", "ViT-L-14", "nonsense/openai", ""])
+def test_a_name_that_open_clip_does_not_know_is_refused_with_those_it_does(name):
+    with pytest.raises(ConfigError) as caught:
+        OpenClipEncoder(name, device="cpu").dim  # noqa: B018
+    assert "/openai" in caught.value.hint
+
+
+def test_a_name_that_timm_does_not_know_is_refused():
+    with pytest.raises(ConfigError, match="timm has no model"):
+        TimmEncoder("vit_enormous", device="cpu").dim  # noqa: B018
+
+
+@pytest.mark.parametrize("make", [OpenClipEncoder, TimmEncoder])
+def test_weights_that_are_not_on_this_machine_are_named(hub, make):
+    with pytest.raises(MissingRequirement, match="hf-hub:tiny/nowhere cannot be loaded") as caught:
+        make("hf-hub:tiny/nowhere", device="cpu").space  # noqa: B018
+    assert "HF_HUB_OFFLINE" in caught.value.hint
+
+
+def test_a_precision_that_is_not_one_is_refused(clip):
+    with pytest.raises(ConfigError, match="out of float32, float16, bfloat16, got 'int8'"):
+        OpenClipEncoder("hf-hub:tiny/clip", device="cpu", precision="int8").dim  # noqa: B018
+
+
+def test_a_device_that_is_not_there_or_not_one_is_refused(clip):
+    import torch
+
+    for device in ("tpu", *(() if torch.cuda.is_available() else ("cuda",))):
+        with pytest.raises(ConfigError, match=device):
+            OpenClipEncoder("hf-hub:tiny/clip", device=device).dim  # noqa: B018
+
+
+@pytest.mark.parametrize("profile", ["paper", "best"])
+def test_every_model_of_a_profile_is_one_that_its_library_has_weights_for(profile):
+    import open_clip
+    import timm
+
+    encoders = load_encoders(profile)
+    for encoder in encoders.text_image:
+        architecture, _, tag = encoder.name.partition("/")
+        if not encoder.name.startswith("hf-hub:"):
+            assert tag in open_clip.list_pretrained_tags_by_model(architecture)
+    assert timm.models.is_model_pretrained(encoders.visual.name)
+    assert encoders.profile == profile
+
+
+def test_what_is_said_of_published_weights_is_what_the_libraries_say():
+    """Repositories and numbers of parameters in the table that `kb doctor encoders` reads without them."""
+    import open_clip
+    import timm
+    import torch
+
+    for name, published in PUBLISHED.items():
+        architecture, _, tag = name.partition("/")
+        if timm.is_model(name):
+            assert published.repository == timm.get_pretrained_cfg(name).hf_hub_id
+            with torch.device("meta"):
+                model = timm.create_model(name, num_classes=0, **({"img_size": 224} if "dinov2" in name else {}))
+            n_parameters = sum(weights.numel() for weights in model.parameters())
+            # A smaller picture has fewer places, each with a vector of its own.
+            assert abs(published.parameters - n_parameters) < 1.5e6
+        elif tag in open_clip.list_pretrained_tags_by_model(architecture):
+            assert published.repository == open_clip.get_pretrained_cfg(architecture, tag)["hf_hub"].rstrip("/")
+            config = open_clip.get_model_config(architecture)
+            with torch.device("meta"):
+                model = (open_clip.CustomTextCLIP if config.pop("custom_text", False) else open_clip.CLIP)(**config)
+            assert published.parameters == sum(weights.numel() for weights in model.parameters())
+            tokenizer = config["text_cfg"].get("hf_tokenizer_name", published.repository)
+            assert tokenizer == (published.tokenizer or published.repository)
+    assert {encoder.name for profile in ("paper", "best") for encoder in encoders_of(profile)} <= set(PUBLISHED)
+
+
+def encoders_of(profile):
+    encoders = load_encoders(profile)
+    return (*encoders.text_image, encoders.visual, encoders.sentence)

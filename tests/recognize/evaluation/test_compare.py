@@ -1,0 +1,327 @@
+"""`compare_setups` against plain loops, with three encoders whose vectors are hashes: nothing to see, all to count."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.arrays import as_unit_rows
+from data.contracts import Encoders
+from data.errors import UsageError
+from data.memory import MemoryStore, Sketch
+from recognize.encoded import EncodedPhotos, encode_pictures
+from recognize.encoders.plain.words import PlainWords
+from recognize.evaluation.compare import AnchorSet, Setup, ablation, compare_setups
+from tests.recognize import vr_rag_reference as reference
+
+
+class Hashed:
+    """A `TextImageEncoder` whose vectors are random but the same for the same input."""
+
+    max_tokens = None
+
+    def __init__(self, name, dim):
+        self.name, self.dim, self.space = name, dim, f"hashed/{name}"
+
+    def count_tokens(self, text):
+        return len(text.split())
+
+    def _rows(self, contents):
+        seeds = [hashlib.sha256(self.space.encode() + content).digest()[:8] for content in contents]
+        rows = [np.random.default_rng(int.from_bytes(seed)).standard_normal(self.dim) for seed in seeds]
+        return as_unit_rows(rows) if rows else np.empty((0, self.dim), dtype=np.float32)
+
+    def encode_texts(self, texts):
+        return self._rows([text.encode() for text in texts])
+
+    def encode_images(self, images):
+        return self._rows([image.tobytes() for image in images])
+
+
+TEXT_IMAGE = tuple(Hashed(name, dim) for name, dim in (("a", 5), ("b", 6), ("c", 7)))
+ENCODERS = Encoders(profile="plain", text_image=TEXT_IMAGE, visual=Hashed("v", 6), sentence=PlainWords())
+NAMES = [f"{genus} {epithet}" for genus in ("Alba", "Nigra", "Rubra") for epithet in "abcdefghijklmno"]
+
+
+def picture(number):
+    return Image.new("RGB", (2, 2), (number % 256, number // 256, 7))
+
+
+def sketch(number):
+    texts = [f"Text {number} {i}." for i in range(number % 3 + (number < 40))]
+    return Sketch(texts=texts, pictures=[picture(1000 + 10 * number + i) for i in range(number % 4)], common_name=None)
+
+
+STORE = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES)}, ENCODERS)
+
+
+def encoded(n):
+    queries = encode_pictures(ENCODERS, [picture(i) for i in range(n)])
+    return EncodedPhotos(
+        positions=np.arange(n),
+        queries=queries,
+        hashes=np.zeros(n, dtype=np.uint64),
+        digests=("",) * n,
+        errors={},
+    )
+
+
+PHOTOS = encoded(60)
+LABELS = [STORE.taxon_ids[(7 * i) % 20] for i in range(60)]
+
+
+def world(store, kept):
+    """The arrays of a store as the plain loops read them, in the spaces of some encoders."""
+    chunks = [store.chunk_vectors(TEXT_IMAGE[i].space) for i in kept]
+    anchors = store.anchor_vectors("hashed/v")
+    return reference.World(
+        n_species=len(store.taxon_ids),
+        chunks=[table.vectors.tolist() for table in chunks],
+        chunk_owners=chunks[0].owners.tolist(),
+        anchors=anchors.vectors.tolist(),
+        anchor_owners=anchors.owners.tolist(),
+        images=[store.anchor_vectors(TEXT_IMAGE[i].space).vectors.tolist() for i in kept],
+        image_owners=anchors.owners.tolist(),
+    )
+
+
+def ranked_by_loops(store, kept, preset, photo):
+    """Return (species, species of chunks) of one photo by name."""
+    its = world(store, kept)
+    text_queries = [PHOTOS.queries.text_image[i][photo].tolist() for i in kept]
+    visual = PHOTOS.queries.visual[photo].tolist()
+    ids = store.taxon_ids
+    if preset == "vr-rag-v1":
+        chunks, species, _, _ = reference.v1(its, text_queries, visual, 30, "mean")
+    elif preset == "vr-rag-v2":
+        return [ids[i] for i in reference.v2(its, text_queries, visual, 100)[0]], []
+    else:
+        scores = reference.text_scores(its, text_queries)
+        chunks = [row for _, row in reference.best_first([(s, row) for row, s in enumerate(scores)])[:30]]
+        species = reference.each_once([its.chunk_owners[row] for row in chunks])
+    return [ids[i] for i in species], [ids[its.chunk_owners[row]] for row in chunks]
+
+
+def figures_by_loops(store, kept, preset):
+    """Return the mean over photos of each measure."""
+    sums = dict.fromkeys(("top-1", "hit@30", "MRR@5", "MRR@10", "chunk MRR@10", "genus"), 0.0)
+    for photo, label in enumerate(LABELS):
+        species, chunks = ranked_by_loops(store, kept, preset, photo)
+        rank = species.index(label) + 1 if label in species else 10**9
+        chunk_rank = chunks.index(label) + 1 if label in chunks else 10**9
+        sums["top-1"] += rank == 1
+        sums["hit@30"] += rank <= 30
+        sums["MRR@5"] += 1 / rank if rank <= 5 else 0
+        sums["MRR@10"] += 1 / rank if rank <= 10 else 0
+        sums["chunk MRR@10"] += 1 / chunk_rank if chunk_rank <= 10 else 0
+        sums["genus"] += species[0].split("-")[0] == label.split("-")[0]
+    return {name: total / len(LABELS) for name, total in sums.items()}
+
+
+def micro(figures, *names):
+    return {name: figures[name].micro for name in names}
+
+
+def test_the_ablation_has_each_encoder_each_pair_and_all_without_and_with_re_ranker():
+    assert [(setup.encoders, setup.preset) for setup in ablation(1)] == [((0,), "text-only"), ((0,), "vr-rag-v1")]
+    assert [setup.encoders for setup in ablation(2)[::2]] == [(0,), (1,), (0, 1)]
+    assert [setup.encoders for setup in ablation(3)[::2]] == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+
+
+def test_every_row_of_the_ablation_is_what_plain_loops_count():
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, ablation(3), n_resamples=100)
+    assert len(found.figures) == 14
+    for figures in found.figures:
+        expected = figures_by_loops(STORE, figures.setup.encoders, figures.setup.preset)
+        assert micro(figures, *expected) == pytest.approx(expected), figures.setup
+        assert figures.encoder_names == tuple("abc"[i] for i in figures.setup.encoders)
+
+
+def test_the_bounded_vocabulary_is_a_knowledge_base_of_the_asked_species_alone():
+    asked = sorted(set(LABELS))
+    small = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES) if STORE.taxon_ids[i] in asked}, ENCODERS)
+    presets = ("text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
+    bounded = compare_setups(
+        STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset=p, vocabulary="bounded") for p in presets], n_resamples=100
+    )
+    alone = compare_setups(small, ENCODERS, PHOTOS, LABELS, [Setup(preset=p) for p in presets], n_resamples=100)
+    assert [figures.measures for figures in bounded.figures] == [figures.measures for figures in alone.figures]
+    assert {figures.n_searched for figures in bounded.figures} == {20}
+    expected = figures_by_loops(small, (0, 1, 2), "vr-rag-v2")
+    assert bounded.figures[3]["MRR@10"].micro == pytest.approx(expected["MRR@10"])
+
+
+def test_with_names_each_species_has_one_text_that_is_its_name_in_the_prompt():
+    by_name = MemoryStore(
+        {name: Sketch(texts=[f"a photo of {name}"], pictures=sketch(i).pictures) for i, name in enumerate(NAMES)},
+        ENCODERS,
+    )
+    setups = [Setup(preset=preset, texts="names") for preset in ("text-only", "vr-rag-v1", "default")]
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=100)
+    plain = [Setup(preset=setup.preset) for setup in setups]
+    expected = compare_setups(by_name, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
+    assert [figures.measures for figures in found.figures] == [figures.measures for figures in expected.figures]
+
+
+def test_tests_are_paired_by_species_against_the_first_of_the_same_vocabulary():
+    setups = [Setup(preset=p, vocabulary=v) for v in ("open", "bounded") for p in ("text-only", "vr-rag-v1")]
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
+    assert [(t.setup, t.baseline, t.measure) for t in found.tests] == [
+        (setups[1], setups[0], "top-1"),
+        (setups[1], setups[0], "MRR@10"),
+        (setups[3], setups[2], "top-1"),
+        (setups[3], setups[2], "MRR@10"),
+    ]
+    differences = found.figures[1]["MRR@10"].macro - found.figures[0]["MRR@10"].macro
+    assert found.tests[1].test.difference == pytest.approx(differences)
+    assert found.tests[1].test.n == found.n_species == 20
+
+
+def test_p_values_of_one_measure_are_corrected_for_their_number():
+    setups = [Setup(preset=p) for p in ("vr-rag-v1", "text-only", "vr-rag-v2", "anchors-only")]
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
+    tests = [test for test in found.tests if test.measure == "MRR@10"]
+    assert len(tests) == 3
+    ascending = sorted(tests, key=lambda test: test.test.p_value)
+    expected, largest = [], 0.0
+    for left, test in zip((3, 2, 1), ascending, strict=True):
+        largest = max(largest, min(1.0, left * test.test.p_value))
+        expected.append(largest)
+    assert [test.p_corrected for test in ascending] == expected
+    assert ascending[0].p_corrected > ascending[0].test.p_value
+
+
+def test_species_without_anchors_are_counted_by_photo():
+    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
+    its = world(STORE, (0, 1, 2))
+    counts = [
+        reference.v1(its, [query[photo].tolist() for query in PHOTOS.queries.text_image], visual.tolist(), 30, "mean")[
+            3
+        ]
+        for photo, visual in enumerate(PHOTOS.queries.visual)
+    ]
+    assert 0 < figures.n_without_anchors == pytest.approx(sum(counts) / len(counts))
+
+
+def test_ways_side_by_side_are_what_each_is_by_itself():
+    """Knowledge is made once for many ways: none may be given another's."""
+    anchors = EncodedPhotos(
+        positions=np.arange(3),
+        queries=encode_pictures(ENCODERS, [picture(5001), picture(5002), picture(5003)]),
+        hashes=np.zeros(3, dtype=np.uint64),
+        digests=("",) * 3,
+        errors={},
+    )
+    labels = (STORE.taxon_ids[7], "rara-avis", STORE.taxon_ids[14])  # the second is of no species of the store
+    sets = {"train": AnchorSet(covered=STORE.taxon_ids[:20], photos=anchors, labels=labels)}
+    setups = [
+        Setup(preset="vr-rag-v1", vocabulary=v, texts=t, anchors=a)
+        for v in ("open", "bounded")
+        for t in ("descriptions", "names")
+        for a in ("kb", "train")
+    ]
+    together = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, anchor_sets=sets, n_resamples=100).figures
+    alone = [
+        compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], anchor_sets=sets, n_resamples=100).figures[0]
+        for setup in setups
+    ]
+    assert list(together) == alone
+    assert len({figures.measures for figures in together}) == len(setups)
+
+
+def test_a_species_that_the_store_lacks_counts_as_not_found():
+    labels = ["rara-avis"] * 2
+    photos = PHOTOS.only([i < 2 for i in range(60)])
+    (figures,) = compare_setups(STORE, ENCODERS, photos, labels, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
+    assert {measured.micro for measured in figures.measures} == {0.0}
+
+
+def test_a_preset_that_starts_from_what_is_not_there_is_refused():
+    bare = MemoryStore({"Alba alba": Sketch(pictures=[picture(1)])}, ENCODERS)
+    with pytest.raises(UsageError, match="text-only starts from texts"):
+        compare_setups(bare, ENCODERS, PHOTOS, LABELS, [Setup(preset="text-only")])
+    told = MemoryStore({"Alba alba": Sketch(texts=["White."])}, ENCODERS)
+    with pytest.raises(UsageError, match="anchors-only needs anchors"):
+        compare_setups(told, ENCODERS, PHOTOS, LABELS, [Setup(preset="anchors-only")])
+    with pytest.raises(UsageError, match="a label for each"):
+        compare_setups(told, ENCODERS, PHOTOS, LABELS[1:], [Setup(preset="text-only")])
+
+
+def test_photos_as_anchors_are_a_knowledge_base_built_with_these_pictures():
+    """A third of the species is covered: two get photos, the others of the third are left without an anchor."""
+    covered = STORE.taxon_ids[::3]
+    given = [(covered[0], picture(5001)), (covered[2], picture(5002)), (covered[0], picture(5003))]
+    anchors = EncodedPhotos(
+        positions=np.arange(3),
+        queries=encode_pictures(ENCODERS, [shown for _, shown in given]),
+        hashes=np.zeros(3, dtype=np.uint64),
+        digests=("",) * 3,
+        errors={},
+    )
+    anchor_set = AnchorSet(covered=(*covered, "rara-avis"), photos=anchors, labels=tuple(each for each, _ in given))
+
+    def pictures_of(taxon_id, number):
+        if taxon_id not in covered:
+            return sketch(number).pictures
+        return [shown for each, shown in given if each == taxon_id]
+
+    rebuilt = MemoryStore(
+        {
+            name: Sketch(texts=sketch(i).texts, pictures=pictures_of(name.lower().replace(" ", "-"), i))
+            for i, name in enumerate(NAMES)
+        },
+        ENCODERS,
+    )
+    presets = ("anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
+    setups = [Setup(preset=p, vocabulary=v, anchors="train") for p in presets for v in ("open", "bounded")]
+    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, anchor_sets={"train": anchor_set}, n_resamples=100)
+    plain = [Setup(preset=setup.preset, vocabulary=setup.vocabulary) for setup in setups]
+    expected = compare_setups(rebuilt, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
+    assert [figures.measures for figures in found.figures] == [figures.measures for figures in expected.figures]
+    assert [f.n_without_anchors for f in found.figures] == [f.n_without_anchors for f in expected.figures]
+    untouched = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
+    assert [figures.measures for figures in found.figures] != [figures.measures for figures in untouched.figures]
+    with pytest.raises(UsageError, match="got 'wiki'"):
+        compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1", anchors="wiki")])
+
+
+def test_the_figures_of_rankings_are_those_of_ir_measures_and_scikit_learn():
+    """Independent code: hit@30 is its success, MRR@k its reciprocal rank; top-1 and genus its accuracy."""
+    ir_measures = pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
+    from sklearn.metrics import accuracy_score, top_k_accuracy_score
+
+    setup = Setup(preset="vr-rag-v1")
+    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=100).figures
+    rankings = [ranked_by_loops(STORE, (0, 1, 2), "vr-rag-v1", photo)[0] for photo in range(len(LABELS))]
+    run = {str(q): {s: 100.0 - rank for rank, s in enumerate(ranking)} for q, ranking in enumerate(rankings)}
+    qrels = {str(q): {label: 1} for q, label in enumerate(LABELS)}
+    names = {f"MRR@{k}": ir_measures.RR @ k for k in (1, 5, 10)} | {"hit@30": ir_measures.Success @ 30}
+    found = ir_measures.calc_aggregate(list(names.values()), qrels, run)
+    assert {name: figures[name].micro for name in names} == pytest.approx(
+        {name: found[measure] for name, measure in names.items()}
+    )
+    firsts = [ranking[0] for ranking in rankings]
+    genera = [[each.split("-")[0] for each in side] for side in (LABELS, firsts)]
+    assert figures["top-1"].micro == pytest.approx(accuracy_score(LABELS, firsts))
+    assert figures["genus"].micro == pytest.approx(accuracy_score(*genera))
+    scores = [[run[str(q)].get(s, 0.0) for s in STORE.taxon_ids] for q in range(len(LABELS))]
+    expected = top_k_accuracy_score(LABELS, scores, k=5, labels=list(STORE.taxon_ids))
+    assert figures["top-5"].micro == pytest.approx(expected)
+
+
+def test_an_interval_is_that_of_drawing_species_one_by_one():
+    """A bootstrap in plain loops, its own draws: the two agree to a few thousandths."""
+    setup = Setup(preset="vr-rag-v1")
+    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=4_000).figures
+    ranked = [ranked_by_loops(STORE, (0, 1, 2), "vr-rag-v1", photo)[0] for photo in range(len(LABELS))]
+    values: dict[str, list[float]] = {}
+    for ranking, label in zip(ranked, LABELS, strict=True):
+        values.setdefault(label, []).append(float(label in ranking[:30]))
+    species = sorted(values)
+    rng = np.random.default_rng(99)
+    means = []
+    for _ in range(4_000):
+        drawn = [value for i in rng.integers(len(species), size=len(species)) for value in values[species[i]]]
+        means.append(sum(drawn) / len(drawn))
+    assert figures["hit@30"].micro_interval == pytest.approx(np.percentile(means, [2.5, 97.5]).tolist(), abs=0.03)

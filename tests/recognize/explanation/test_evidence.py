@@ -1,0 +1,191 @@
+"""Why the first is first, in words that a birder can check."""
+
+import pytest
+from PIL import Image, ImageDraw
+
+from data.errors import UsageError
+from data.memory import MemoryStore, Sketch
+from data.records import AnchorMatch, Candidate, Identification
+from recognize import PRESETS, Recognizer, explain, load_encoders
+from recognize.explanation.marks import find_marks
+
+
+def bird(colour):
+    picture = Image.new("RGB", (96, 96), "white")
+    ImageDraw.Draw(picture).ellipse((24, 30, 72, 70), fill=colour)
+    return picture
+
+
+@pytest.fixture(scope="module")
+def encoders():
+    return load_encoders("plain")
+
+
+@pytest.fixture(scope="module")
+def store(encoders):
+    return MemoryStore(
+        {
+            "Cardinalis cardinalis": Sketch(
+                texts=["Plumage scarlet.", "The crown is red and the face black."],
+                pictures=[bird("crimson")],
+                common_name="Northern Cardinal",
+                credit="A. Painter",
+            ),
+            "Piranga olivacea": Sketch(
+                texts=["Plumage red with black wings.", "The crown is yellow."],
+                pictures=[bird("darkorange")],
+                common_name="Scarlet Tanager",
+            ),
+        },
+        encoders,
+    )
+
+
+@pytest.mark.parametrize("preset", sorted(set(PRESETS)))
+def test_the_leads_of_the_stages_add_up_to_the_lead(store, encoders, preset):
+    row = next(Recognizer(store, encoders, preset=preset).identify([bird("crimson")]))
+    why = explain(store, row)
+    assert why.first.scientific_name == "Cardinalis cardinalis"
+    assert why.lead > 0
+    assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
+    assert why.deciding_stage == max(why.lead_by_stage, key=why.lead_by_stage.get)
+
+
+def test_the_marks_that_differ_are_named(store, encoders):
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("crimson")])))
+    assert why.only_first == ("red crown", "black face")
+    assert why.only_second == ("black wings", "yellow crown")
+    assert "The crown is red in Northern Cardinal, yellow in Scarlet Tanager." in why.told_apart
+    assert "Only for Scarlet Tanager the text names black wings." in why.told_apart
+    assert not why.same_genus
+    assert why.first.anchors[0].credit == "A. Painter, private"
+
+
+def test_a_stage_that_spoke_for_the_other_is_named(encoders):
+    store = MemoryStore(
+        {
+            "Rubra verbis": Sketch(texts=["Plumage red."], pictures=[bird("navy")]),
+            "Rubra imagine": Sketch(texts=["Plumage blue."], pictures=[bird("crimson")]),
+        },
+        encoders,
+    )
+    why = explain(store, next(Recognizer(store, encoders, preset="default").identify([bird("crimson")])))
+    assert why.deciding_stage == "visual"
+    assert "through the anchor pictures, against the description." in why.told_apart
+    assert why.same_genus
+
+
+def row_of(*scores, anchors=()):
+    """A row of the default preset with these stages, for the two species of the store."""
+    names = ("Cardinalis cardinalis", "Piranga olivacea")
+    candidates = tuple(
+        Candidate(
+            taxon_id=name.lower().replace(" ", "-"),
+            scientific_name=name,
+            common_name={"Cardinalis cardinalis": "Northern Cardinal", "Piranga olivacea": "Scarlet Tanager"}[name],
+            score=sum(value for stage, value in stages.items() if stage.endswith("_part")),
+            scores=stages,
+            anchors=tuple(AnchorMatch(id="a", similarity=similarity) for similarity in anchors),
+        )
+        for name, stages in zip(names, scores, strict=True)
+    )
+    return Identification(image="x", preset="default", candidates=candidates)
+
+
+def test_what_the_trained_model_gave_is_part_of_the_lead(store):
+    first = {"text_part": 0.25, "visual_part": 0.5, "known": 0.9, "known_part": 2.0}
+    second = {"text_part": 0.5, "visual_part": 0.75, "known": None, "known_part": 0.5}
+    why = explain(store, row_of(first, second))
+    assert why.lead == pytest.approx(1.0)
+    assert why.lead_by_stage == {"text": -0.25, "visual": -0.25, "known": 1.5}
+    assert why.deciding_stage == "known"
+    assert "through the trained model, against the description and the anchor pictures." in why.told_apart
+
+
+def test_a_photo_that_is_an_anchor_itself_is_said_to_be_one(store, encoders):
+    other = bird("crimson").rotate(40, fillcolor="olive")
+    itself, another = Recognizer(store, encoders).identify([bird("crimson"), other])
+    why = explain(store, itself)
+    assert why.is_anchor_of == "cardinalis-cardinalis"
+    assert "This photo is an anchor itself, of Northern Cardinal, or looks the same as one" in why.told_apart
+    assert explain(store, another).is_anchor_of is None
+    assert "anchor itself" not in explain(store, another).told_apart
+
+
+@pytest.mark.parametrize(("similarity", "is_same"), [(1.0, True), (0.9996, True), (0.999, False)])
+def test_an_anchor_that_prints_as_one_is_the_same_picture(store, similarity, is_same):
+    stages = {"text_part": 0.0, "visual_part": 1.0}
+    why = explain(store, row_of(stages, stages, anchors=[0.25, similarity]))
+    assert (why.is_anchor_of == "cardinalis-cardinalis") is is_same
+
+
+def test_a_tie_is_called_a_tie(encoders):
+    twins = {name: Sketch(texts=["Plumage red."], pictures=[bird("red")]) for name in ("A a", "B b")}
+    store = MemoryStore(twins, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert (why.first.taxon_id, why.lead, why.deciding_stage) == ("a-a", 0, None)
+    assert "score the same" in why.told_apart
+    assert "name the same marks" in why.told_apart
+
+
+def test_a_single_candidate_is_explained_too(encoders):
+    store = MemoryStore({"A a": Sketch(texts=["red"])}, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert why.second is None
+    assert why.told_apart == "A a is the only candidate."
+
+
+def test_a_species_without_description_is_said_to_have_none(encoders):
+    store = MemoryStore({"A a": Sketch(pictures=[bird("red")]), "B b": Sketch(texts=["Plumage blue."])}, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert "no description of A a" in why.told_apart
+
+
+def test_an_error_row_cannot_be_explained(store):
+    with pytest.raises(UsageError, match="broken"):
+        explain(store, Identification(image="x", status="error", error="broken"))
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("A broad black stripe over the eye.", ["black stripe"]),
+        ("Red-crowned, with white-bellied young.", ["red crown", "white belly"]),
+        ("A bird of no known colour.", []),
+        ("The bill is long and decurved.", ["long bill", "curved bill"]),
+        ("Scarlet. The cap is crimson.", ["red crown"]),
+        ("Streaked brown underparts", ["streaked underparts", "brown underparts"]),
+        ("", []),
+    ],
+)
+def test_marks_are_found_in_what_texts_say(text, marks):
+    assert [str(mark) for mark in find_marks(text)] == marks
+
+
+def test_a_stage_that_says_nothing_is_neither_for_nor_against(store):
+    why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.5}, {"text_part": 1.0, "visual_part": 0.5}))
+    assert why.by_scores == "Northern Cardinal is ahead of Scarlet Tanager by 1.000, through the description alone."
+    why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.75}, {"text_part": 1.0, "visual_part": 0.5}))
+    assert why.by_scores.endswith("by 1.250, through the description more than the anchor pictures.")
+
+
+def test_the_blend_of_v2_is_not_called_the_description(store, encoders):
+    row = next(Recognizer(store, encoders, preset="vr-rag-v2").identify([bird("crimson")]))
+    assert "the blend of description and anchor pictures" in explain(store, row).by_scores
+    row = next(Recognizer(store, encoders, preset="vr-rag-v1").identify([bird("crimson")]))
+    assert "blend" not in explain(store, row).by_scores
+
+
+def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders):
+    parts = ("crown", "face", "throat", "back", "rump", "breast", "tail")
+    texts = [[" ".join(f"The {part} is {colour}." for part in parts)] for colour in ("red", "blue")]
+    store = MemoryStore({"A a": Sketch(texts=texts[0]), "B b": Sketch(texts=texts[1])}, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert "The breast is red in A a, blue in B b. Only for A a the text names red tail." in why.told_apart
+
+
+def test_a_colour_of_no_part_is_told_only_where_there_is_nothing_else(encoders):
+    store = MemoryStore({"A a": Sketch(texts=["Yellow. A red crown."]), "B b": Sketch(texts=["Blue."])}, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert "Only for A a the text names red crown." in why.told_apart
+    assert "Only for B b the text names blue." in why.told_apart

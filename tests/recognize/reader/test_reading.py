@@ -1,0 +1,121 @@
+"""Rows read over by a model behind a real server; what it says is scripted, so this proves mechanics alone."""
+
+import json
+import re
+import threading
+
+import pytest
+
+from data.errors import CostStop
+from data.records import Answer, Candidate, Identification
+from kb.endpoints import Endpoint, OpenAIChat
+from recognize.reader.reader import Reader
+from recognize.reader.reading import AHEAD, read_over
+from tests.servers.openai_server import Answer as Says
+from tests.servers.openai_server import OpenAIServer
+
+NAMES = {"Cyanocitta cristata": "Blue Jay", "Cardinalis cardinalis": "Northern Cardinal"}
+
+
+def row(image, **changes):
+    candidates = tuple(
+        Candidate(taxon_id=name.lower().replace(" ", "-"), scientific_name=name, common_name=common, score=1.0,
+                  summary=f"Looks like {common}.")
+        for name, common in NAMES.items()
+    )  # fmt: skip
+    answer = Answer(rank="genus", name="Cyanocitta", confidence=0.8, absent=0.1)
+    return Identification(image=image, **({"answer": answer, "candidates": candidates} | changes))
+
+
+def picture_of(path):
+    return b"\xff\xd8\xff" + path.name.encode()
+
+
+def read(rows, script):
+    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+        return list(read_over(rows, Reader(chat), picture_of)), server
+
+
+def labelled(call, name):
+    return json.dumps({"reason": "seen", "answer": re.search(rf"^([A-Z])\. {name}", call.text, re.MULTILINE).group(1)})
+
+
+def test_the_answer_becomes_the_choice_without_a_confidence():
+    (found,), server = read([row("a.jpg")], lambda call: labelled(call, "Northern Cardinal"))
+    assert found.answer == Answer(
+        rank="species", name="Cardinalis cardinalis", common_name="Northern Cardinal", confidence=None
+    )
+    assert (found.reader.choice, found.reader.reason) == ("cardinalis-cardinalis", "seen")
+    assert server.calls[0].images == [b"\xff\xd8\xffa.jpg"]
+
+
+def test_none_of_the_candidates_is_the_answer_none():
+    (found,), _ = read([row("a.jpg")], '{"reason": "a heron", "answer": "none"}')
+    assert found.answer == Answer(rank="none", name="")
+    assert (found.reader.choice, found.reader.agreement) == (None, 1.0)
+
+
+def test_what_cannot_be_read_and_what_is_refused_leaves_the_answer_as_it_was():
+    def script(call):
+        return "?" if call.images[0].endswith(b"a.jpg") else Says(text=None, refusal="No.")
+
+    before = [row("a.jpg"), row("b.jpg")]
+    found, _ = read(before, script)
+    assert [each.answer for each in found] == [each.answer for each in before]
+    assert [each.reader.agreement for each in found] == [0.0, 0.0]
+    assert found[0].reader.reason == "no reply could be read"
+    assert "the reader failed" in found[1].reader.reason
+    assert [(each.reader.answered, len(each.reader.failures)) for each in found] == [(0, 0), (0, 1)]
+
+
+def test_rows_with_errors_and_without_candidates_cost_no_call():
+    bad = Identification(image="x.jpg", status="error", error="truncated")
+    found, server = read([bad, row("y.jpg", candidates=())], "?")
+    assert [each.reader for each in found] == [None, None]
+    assert server.n_calls == 0
+
+
+def test_a_photo_that_cannot_be_shown_to_the_model_keeps_its_answer():
+    from data.errors import BadImage
+
+    def broken(path):
+        raise BadImage(f"{path} is gone")
+
+    with OpenAIServer("?") as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+        (found,) = read_over([row("a.jpg")], Reader(chat), broken)
+    assert found.answer == row("a.jpg").answer
+    assert found.reader.reason == "the reader failed: a.jpg is gone"
+    assert (found.reader.passes, found.reader.answered, found.reader.failures) == (0, 0, ("a.jpg is gone",))
+
+
+def test_rows_come_in_their_order_and_many_are_asked_at_once():
+    together = threading.Barrier(4)
+
+    def script(call):
+        if call.number <= 4:
+            together.wait(20)  # passes only if four are in flight at a time
+        return labelled(call, "Blue Jay")
+
+    images = [f"{i}.jpg" for i in range(AHEAD + 5)]
+    found, _ = read([row(image) for image in images], script)
+    assert [each.image for each in found] == images
+
+
+def test_a_stop_at_the_limit_of_cost_ends_the_stream_after_the_rows_before_it():
+    class Dear:
+        name = "dear"
+        n = 0
+
+        async def reply(self, request):
+            Dear.n += 1
+            if Dear.n > 1:
+                raise CostStop("the next request could pass 1 cent")
+            return await self.chat.reply(request)
+
+    with OpenAIServer('{"answer": "A"}') as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+        dear = Dear()
+        dear.chat = chat
+        stream = read_over([row("a.jpg"), row("b.jpg")], Reader(dear), picture_of)
+        assert next(stream).reader.agreement == 1.0
+        with pytest.raises(CostStop):
+            next(stream)

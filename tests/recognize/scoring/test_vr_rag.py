@@ -1,0 +1,317 @@
+"""The presets rank exactly as plain loops do, whatever the arrays are like."""
+
+import numpy as np
+import pytest
+
+from data.arrays import as_unit_rows
+from data.contracts import VectorTable
+from data.errors import StoreError
+from recognize.scoring import products
+from recognize.scoring.exact import DOUBT
+from recognize.scoring.fusion import FusionWeights, anchor_mode, default
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.stages import Queries
+from recognize.scoring.vr_rag import anchors_only, reader_species, text_only, vr_rag_v1, vr_rag_v2
+from tests.recognize import vr_rag_reference as reference
+
+
+def table(rng, owners, dim, vectors):
+    owners = np.array(sorted(owners), dtype=np.intp)
+    return VectorTable(
+        ids=tuple(str(i) for i in range(len(owners))), owners=owners, vectors=vectors(rng, len(owners), dim)
+    )
+
+
+def random_units(rng, n, dim):
+    return as_unit_rows(rng.standard_normal((n, dim))) if n else np.empty((0, dim), dtype=np.float32)
+
+
+def coarse(rng, n, dim):
+    """Vectors of few values, exact in binary: products tie all the time."""
+    return rng.choice(np.array([-0.5, 0.0, 0.5], dtype=np.float32), size=(n, dim))
+
+
+def equal(rng, n, dim):
+    return np.full((n, dim), 0.25, dtype=np.float32)
+
+
+def doubled(rng, n, dim):
+    """Every vector stands there twice, far apart; neither is exact in binary."""
+    half = random_units(rng, (n + 1) // 2, dim)
+    return np.concatenate([half, half])[:n]
+
+
+def alike(rng, n, dim):
+    """All vectors nearly the same, and each twice with a difference that float32 products cannot see.
+
+    What a photo scores hardly varies, so that measuring it in deviations stretches every rounding.
+    """
+    half = as_unit_rows(np.ones(dim) + 0.01 * rng.standard_normal(((n + 1) // 2, dim)))
+    noise = 1e-7 * rng.standard_normal(half.shape)
+    return np.concatenate([half, (half + noise).astype(np.float32)])[:n]
+
+
+KINDS = {"random": random_units, "coarse": coarse, "equal": equal, "doubled": doubled, "alike": alike}
+# n_species, chunks a species, anchors a species, encoders
+SHAPES = {
+    "one chunk, three anchors": (40, (1, 1), (3, 3), 3),
+    "many chunks, few anchors": (25, (1, 6), (0, 2), 2),
+    "one encoder": (30, (1, 3), (0, 5), 1),
+    "no anchors": (20, (1, 2), (0, 0), 2),
+    "no texts": (20, (0, 0), (1, 3), 2),
+    "gaps": (30, (0, 2), (0, 3), 2),
+    "one or two": (40, (0, 2), (0, 2), 2),
+    "one species": (1, (1, 1), (1, 1), 1),
+    "hundreds": (700, (1, 3), (0, 3), 1),
+}
+CASES = [
+    (shape, kind) for shape in SHAPES for kind in KINDS if shape != "hundreds" or kind in {"doubled", "equal", "alike"}
+]
+V2_KINDS = [kind for kind in KINDS if kind != "alike"]  # a blend is rounded to float32, which would decide
+V2_CASES = [(shape, kind) for shape in ("one or two", "no anchors", "one species") for kind in V2_KINDS]
+
+
+def make(shape, kind, *, seed=0, n_photos=3):
+    n_species, (low_c, high_c), (low_a, high_a), n_encoders = SHAPES.get(shape, shape)
+    rng, vectors = np.random.default_rng(seed), KINDS[kind]
+    chunk_owners = np.repeat(np.arange(n_species), rng.integers(low_c, high_c + 1, n_species))
+    anchor_owners = np.repeat(np.arange(n_species), rng.integers(low_a, high_a + 1, n_species))
+    dims = [8, 12, 16][:n_encoders]
+    knowledge = Knowledge(
+        n_species=n_species,
+        names=tuple("abc"[:n_encoders]),
+        chunks=tuple(table(rng, chunk_owners, dim, vectors) for dim in dims),
+        anchors=table(rng, anchor_owners, 10, vectors),
+        images=tuple(table(rng, anchor_owners, dim, vectors) for dim in dims),
+    )
+    queries = Queries(text_image=tuple(vectors(rng, n_photos, dim) for dim in dims), visual=vectors(rng, n_photos, 10))
+    world = reference.World(
+        n_species=n_species,
+        chunks=[t.vectors.tolist() for t in knowledge.chunks],
+        chunk_owners=chunk_owners.tolist(),
+        anchors=knowledge.anchors.vectors.tolist(),
+        anchor_owners=anchor_owners.tolist(),
+        images=[t.vectors.tolist() for t in knowledge.images],
+        image_owners=anchor_owners.tolist(),
+    )
+    return knowledge, queries, world
+
+
+def photo(queries, i):
+    return [q[i].tolist() for q in queries.text_image], queries.visual[i].tolist()
+
+
+@pytest.mark.parametrize(("shape", "kind"), CASES)
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+@pytest.mark.parametrize("m", [1, 7, 30, 5000])
+def test_v1_ranks_chunks_and_species_as_the_loops_do(shape, kind, pooling, m):
+    knowledge, queries, world = make(shape, kind)
+    for i, ranking in enumerate(vr_rag_v1(knowledge, queries, m=m, anchor_pooling=pooling)):
+        chunks, species, scores, n_without = reference.v1(world, *photo(queries, i), m, pooling)
+        assert ranking.chunks.tolist() == chunks
+        assert ranking.species.tolist() == species
+        assert ranking.scores == pytest.approx(scores, abs=1e-6)
+        assert ranking.n_without_anchors == n_without
+
+
+# A mean of three vectors is not exact in binary, so that true ties of means cannot be told from near ones.
+@pytest.mark.parametrize(("shape", "kind"), [*V2_CASES, *((shape, "random") for shape in SHAPES)])
+@pytest.mark.parametrize("m", [1, 9, 100])
+def test_v2_ranks_species_as_the_loops_do(shape, kind, m):
+    knowledge, queries, world = make(shape, kind)
+    for i, ranking in enumerate(vr_rag_v2(knowledge, queries, m=m)):
+        species, scores = reference.v2(world, *photo(queries, i), m)
+        assert ranking.species.tolist() == species
+        assert ranking.scores == pytest.approx(scores, abs=1e-6)
+        bare = [one not in world.anchor_owners for one in species]
+        assert ranking.n_without_anchors == sum(bare)
+        assert np.isnan(ranking.stages["visual"]).tolist() == bare[:10]
+
+
+# The length of a mean anchor is rounded to float32, which decides ties of species that have others in common.
+POOLED = [(*case, pooling) for case in CASES for pooling in ("mean", "max")]
+POOLED += [(shape, kind, "centre") for shape in SHAPES for kind in ("random", "equal")]
+
+
+@pytest.mark.parametrize(("shape", "kind", "pooling"), POOLED)
+@pytest.mark.parametrize("m", [1, 10, 100])
+def test_default_ranks_as_the_loops_do(shape, kind, pooling, m):
+    knowledge, queries, world = make(shape, kind)
+    weights = FusionWeights(text=0.25, visual=1.0)
+    for i, ranking in enumerate(default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling)):
+        species, scores = reference.default(world, *photo(queries, i), m, pooling, 0.25, 1.0)
+        assert ranking.species.tolist() == species
+        assert ranking.scores[:10] == pytest.approx(scores[:10], abs=1e-6 if pooling == "centre" else 1e-7)
+        assert ranking.scores == pytest.approx(scores, abs=1e-2 if kind == "alike" else 1e-5)
+
+
+@pytest.mark.parametrize("alike", ["text", "visual"])
+def test_a_stage_in_which_all_rows_are_equal_says_nothing(alike):
+    """Their scores differ by the rounding of their mean, which must not be stretched to a deviation."""
+    knowledge, queries, _ = make("one chunk, three anchors", "random")
+    for rows in knowledge.chunks if alike == "text" else (knowledge.anchors,):
+        rows.vectors[:] = rows.vectors[:1]
+    for ranking in default(knowledge, queries, weights=FusionWeights(text=1.0, visual=1.0)):
+        other = "visual" if alike == "text" else "text"
+        assert ranking.stages[f"{alike}_part"].tolist() == [0.0] * 10
+        assert ranking.scores[:10].tolist() == ranking.stages[f"{other}_part"].round(12).tolist()
+
+
+def test_v1_takes_only_the_first_three_anchors():
+    knowledge, queries, _ = make("one encoder", "random")
+    few = vr_rag_v1(knowledge, queries, max_anchors=1)
+    more = vr_rag_v1(knowledge, queries, max_anchors=3)
+    assert any(a.scores.tolist() != b.scores.tolist() for a, b in zip(few, more, strict=True))
+
+
+def test_a_mean_is_of_the_first_anchors_whatever_was_asked_for_before():
+    shape = (12, (1, 1), (0, 4), 1)
+    for limits in ((None, 3, 1, 4, 9), (1, 3, 4, None)):
+        knowledge = make(shape, "random")[0]
+        for limit in limits:
+            means = knowledge.mean_anchors(limit)
+            for species, mean in enumerate(means):
+                own = knowledge.anchors.vectors[knowledge.anchors.owners == species][:limit]
+                assert mean == pytest.approx(own.mean(axis=0) if len(own) else np.zeros(10), abs=1e-6)
+            assert knowledge.mean_anchors(limit) is means
+
+
+def test_a_species_without_anchors_scores_its_text_alone_in_v1():
+    knowledge, queries, _ = make("no anchors", "random")
+    for ranking in vr_rag_v1(knowledge, queries):
+        assert np.isnan(ranking.stages["visual"]).all()
+        assert ranking.scores[:10] == pytest.approx(ranking.stages["text"], abs=1e-12)
+        assert ranking.n_without_anchors == len(ranking.species)
+
+
+def test_the_reader_gets_the_species_of_the_first_ten_chunks_each_once():
+    knowledge, queries, world = make("many chunks, few anchors", "random")
+    for i, ranking in enumerate(vr_rag_v1(knowledge, queries)):
+        chunks, *_ = reference.v1(world, *photo(queries, i), 30, "mean")
+        expected = reference.each_once([world.chunk_owners[row] for row in chunks[:10]])
+        assert reader_species(knowledge, ranking).tolist() == expected
+
+
+def test_the_text_score_is_the_mean_of_what_each_encoder_says():
+    knowledge, queries, _ = make("one chunk, three anchors", "random")
+    weights = FusionWeights(text=1, visual=1)
+    for ranking in (*vr_rag_v1(knowledge, queries), *default(knowledge, queries, weights=weights)):
+        each = np.mean([ranking.stages[name] for name in "abc"], axis=0)
+        assert ranking.stages["text"] == pytest.approx(each, abs=1e-7)
+
+
+def test_the_parts_of_the_default_score_add_up_to_it():
+    knowledge, queries, _ = make("gaps", "random")
+    for ranking in default(knowledge, queries, weights=FusionWeights(text=0.4, visual=1.0)):
+        assert ranking.stages["text_part"] + ranking.stages["visual_part"] == pytest.approx(ranking.scores[:10])
+
+
+@pytest.mark.parametrize(("shape", "kind"), CASES)
+def test_text_only_ranks_as_the_loops_do(shape, kind):
+    knowledge, queries, world = make(shape, kind)
+    for i, ranking in enumerate(text_only(knowledge, queries, m=30)):
+        chunks, species = reference.text_only(world, photo(queries, i)[0], 30)
+        assert ranking.chunks.tolist() == chunks
+        assert ranking.species.tolist() == species
+
+
+@pytest.mark.parametrize(("shape", "kind", "pooling"), POOLED)
+@pytest.mark.parametrize("m", [5, 1000])
+def test_anchors_only_ranks_as_the_loops_do(shape, kind, pooling, m):
+    knowledge, queries, world = make(shape, kind)
+    for i, ranking in enumerate(anchors_only(knowledge, queries, m=m, anchor_pooling=pooling)):
+        species, scores = reference.anchors_only(world, photo(queries, i)[1], m, pooling)
+        assert ranking.species.tolist() == species
+        assert ranking.scores == pytest.approx(scores, abs=1e-6)
+
+
+def test_a_centre_of_nearly_opposite_anchors_is_no_matter_of_rounding():
+    rng = np.random.default_rng(0)
+    looks = random_units(rng, 60, 10)
+    nearly = as_unit_rows(-looks[::2] + 1e-4 * rng.standard_normal((30, 10)))
+    looks[1::2] = nearly
+    owners = np.repeat(np.arange(30), 2)
+    anchors = VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=looks)
+    nothing = VectorTable(ids=(), owners=owners[:0], vectors=np.empty((0, 8), dtype=np.float32))
+    knowledge = Knowledge(n_species=30, names=("a",), chunks=(nothing,), anchors=anchors)
+    world = reference.World(30, [[]], [], looks.tolist(), owners.tolist(), [], [])
+    queries = Queries(text_image=(random_units(rng, 70, 8),), visual=random_units(rng, 70, 10))
+    for i, ranking in enumerate(anchors_only(knowledge, queries, m=60, anchor_pooling="centre")):
+        species, scores = reference.anchors_only(world, photo(queries, i)[1], 60, "centre")
+        assert ranking.species.tolist() == species
+        assert ranking.scores == pytest.approx(scores, abs=1e-3)
+
+
+def default_preset(knowledge, queries):
+    return default(knowledge, queries, weights=FusionWeights(text=0.5, visual=1.0))
+
+
+@pytest.mark.parametrize("score", [vr_rag_v1, vr_rag_v2, text_only, anchors_only, default_preset])
+@pytest.mark.parametrize("kind", ["random", "doubled", "alike"])
+def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score, kind):
+    knowledge, queries, _ = make("hundreds", kind, n_photos=520)
+    together = score(knowledge, queries)
+    for i in (0, 1, 17, 127, 128, 299, 511, 512, 519):
+        one = Queries(text_image=tuple(q[i : i + 1] for q in queries.text_image), visual=queries.visual[i : i + 1])
+        alone = score(knowledge, one)[0]
+        assert alone.species.tolist() == together[i].species.tolist()
+        assert alone.scores == pytest.approx(together[i].scores, abs=1e-2 if kind == "alike" else 1e-5)
+        assert alone.scores[:10] == pytest.approx(together[i].scores[:10], rel=1e-11)
+
+
+def test_no_photos_give_no_rankings():
+    knowledge, _, _ = make("gaps", "random")
+    nothing = Queries(
+        text_image=tuple(np.empty((0, t.vectors.shape[1]), dtype=np.float32) for t in knowledge.chunks),
+        visual=np.empty((0, 10), dtype=np.float32),
+    )
+    assert vr_rag_v1(knowledge, nothing) == []
+    assert default(knowledge, nothing, weights=FusionWeights(text=1, visual=1)) == []
+
+
+def test_vectors_of_another_length_are_refused():
+    knowledge, queries, _ = make("gaps", "random")
+    wrong = Queries(text_image=queries.text_image, visual=queries.visual[:, :-1])
+    with pytest.raises(ValueError, match=r"dims \[8, 12, 10\]"):
+        vr_rag_v1(knowledge, wrong)
+
+
+def test_an_unknown_pooling_is_refused():
+    knowledge, queries, _ = make("gaps", "random")
+    with pytest.raises(ValueError, match="mean, max"):
+        vr_rag_v1(knowledge, queries, anchor_pooling="median")
+
+
+def test_tables_of_different_chunks_are_refused():
+    knowledge, _, _ = make("one chunk, three anchors", "random")
+    other = VectorTable(ids=("x",), owners=np.array([0]), vectors=np.ones((1, 8), dtype=np.float32))
+    with pytest.raises(StoreError, match="same chunks"):
+        Knowledge(n_species=40, names=("a", "b"), chunks=(knowledge.chunks[0], other), anchors=knowledge.anchors)
+
+
+def test_the_anchor_mode_is_told_from_the_number_of_anchors():
+    assert anchor_mode(make("one chunk, three anchors", "random")[0]) == "several"
+    assert anchor_mode(make("one species", "random")[0]) == "single"
+    assert anchor_mode(make("no anchors", "random")[0]) == "single"
+
+
+@pytest.mark.parametrize("kind", ["doubled", "alike"])
+@pytest.mark.parametrize("pooling", ["max", "centre"])
+def test_errors_within_half_of_doubt_change_no_ranking(monkeypatch, kind, pooling):
+    """Stages are stretched by their weight and a photo's spread, and the errors of products with them."""
+    knowledge, queries, _ = make("hundreds", kind, n_photos=20)
+    weights = FusionWeights(text=1.0, visual=1.0)
+
+    def rank():
+        fused = default(knowledge, queries, weights=weights, anchor_pooling=pooling)
+        seen = anchors_only(knowledge, queries, anchor_pooling=pooling)
+        return [ranking.species.tolist() for ranking in (*fused, *seen)]
+
+    expected, plain, rng = rank(), products.multiply_by_numpy, np.random.default_rng(3)
+
+    def off(queries, matrix, out):
+        plain(queries, matrix, out)
+        out += (0.45 * DOUBT * rng.choice([-1, 1], size=out.shape)).astype(np.float32)
+
+    monkeypatch.setattr(products, "multiply_by_numpy", off)
+    assert rank() == expected

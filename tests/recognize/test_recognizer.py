@@ -1,0 +1,314 @@
+"""A stream of photos in, a row for each out."""
+
+import io
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from data.codec import to_json
+from data.contracts import Encoders
+from data.errors import ConfigError, MissingKnowledgeBase, SpaceMismatch, UsageError
+from data.images.decode import Photo
+from data.memory import MemoryStore, Sketch
+from recognize import PRESETS, FusionWeights, Recognizer, load_encoders
+
+BIRDS = {
+    "Cardinalis cardinalis": ("crimson", "Northern Cardinal", "Plumage bright red. Crest red, face black."),
+    "Cyanocitta cristata": ("royalblue", "Blue Jay", "Upperparts blue, underparts white. Crest blue."),
+    "Spinus tristis": ("gold", "American Goldfinch", "Body bright yellow. Cap black, wings black."),
+    "Corvus corax": ("black", "Common Raven", "All black, with a heavy black bill."),
+}
+
+
+def bird(colour, *, x=0, size=96):
+    picture = Image.new("RGB", (size, size), "white")
+    ImageDraw.Draw(picture).ellipse((size // 4 + x, size // 3, 3 * size // 4 + x, 3 * size // 4), fill=colour)
+    return picture
+
+
+@pytest.fixture(scope="module")
+def encoders():
+    return load_encoders("plain")
+
+
+@pytest.fixture(scope="module")
+def store(encoders):
+    sketches = {
+        name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)], common_name=common, credit="A. Painter")
+        for name, (colour, common, text) in BIRDS.items()
+    }
+    return MemoryStore(sketches, encoders)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, (colour, *_) in BIRDS.items():
+        bird(colour, x=2).save(tmp_path / f"{name}.png")
+    return tmp_path
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_every_preset_names_birds_of_one_colour(store, encoders, folder, preset):
+    paths = [folder / f"{name}.png" for name in BIRDS]
+    rows = list(Recognizer(store, encoders, preset=preset).identify(paths))
+    assert [row.answer.name for row in rows] == list(BIRDS)
+    assert {row.preset for row in rows} == {preset}
+
+
+def test_a_row_says_all_that_the_wire_promises(store, encoders, folder):
+    path = folder / "Cardinalis cardinalis.png"
+    row = next(Recognizer(store, encoders, k=2, anchor_pooling="max").identify([path]))
+    assert (row.image, row.status, row.error, row.kb) == (str(path), "ok", None, "memory")
+    assert (row.answer.rank, row.answer.common_name, row.answer.confidence) == ("species", "Northern Cardinal", None)
+    assert row.seconds > 0
+    first = row.candidates[0]
+    assert len(row.candidates) == 2
+    assert first.taxon_id == "cardinalis-cardinalis"
+    assert first.summary == "Plumage bright red. Crest red, face black."
+    assert {"text", "visual", "plain-colours"} <= set(first.scores)
+    assert [anchor.credit for anchor in first.anchors] == ["A. Painter, private"] * 2
+    assert first.anchors[0].similarity >= first.anchors[1].similarity
+    assert first.scores["visual"] == first.anchors[0].similarity
+    assert to_json(row)["candidates"][0]["scores"]["text"] == first.scores["text"]
+
+
+def test_candidates_stand_in_falling_order_of_score(store, encoders):
+    for row in Recognizer(store, encoders, k=4).identify([bird("crimson"), bird("grey")]):
+        scores = [candidate.score for candidate in row.candidates]
+        assert scores == sorted(scores, reverse=True)
+        assert len(scores) == 4
+
+
+def test_paths_bytes_pictures_and_photos_are_taken(store, encoders, folder):
+    path = folder / "Corvus corax.png"
+    sources = [str(path), path, path.read_bytes(), Image.open(path), bird("black"), Photo(image=bird("black"))]
+    rows = list(Recognizer(store, encoders).identify(sources))
+    assert {row.answer.name for row in rows} == {"Corvus corax"}
+    assert [row.image for row in rows] == [str(path), str(path), "picture 3", str(path), "picture 5", "picture 6"]
+    assert rows[0].candidates == rows[1].candidates == rows[2].candidates
+
+
+def test_one_bad_picture_is_a_row_with_an_error_and_the_order_is_kept(store, encoders, folder):
+    (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0")
+    good = folder / "Corvus corax.png"
+    sources = [good, folder / "broken.jpg", folder / "none.jpg", good, folder]
+    rows = list(Recognizer(store, encoders, batch_size=2).identify(sources))
+    assert [row.status for row in rows] == ["ok", "error", "error", "ok", "error"]
+    assert [row.image for row in rows] == [str(source) for source in sources]
+    assert "does not exist" in rows[2].error
+    assert rows[1].answer is None
+    assert rows[1].candidates == ()
+
+
+def test_bad_pictures_alone_give_error_rows_alone(store, encoders):
+    rows = list(Recognizer(store, encoders, batch_size=2).identify([b"x"] * 25))
+    assert [row.status for row in rows] == ["error"] * 25
+
+
+def test_what_is_no_source_at_all_is_an_error_row(store, encoders):
+    rows = list(Recognizer(store, encoders).identify([None, 7]))
+    assert [row.error for row in rows] == [
+        "expected a path, bytes or a picture, got NoneType",
+        "expected a path, bytes or a picture, got int",
+    ]
+
+
+def test_no_photos_give_no_rows(store, encoders):
+    assert list(Recognizer(store, encoders).identify([])) == []
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 32])
+def test_rows_do_not_depend_on_the_batches(store, encoders, batch_size):
+    colours = ["crimson", "gold", "teal", "black", "orange", "grey", "navy"]
+    rows = list(Recognizer(store, encoders, batch_size=batch_size).identify(bird(c) for c in colours))
+    alone = [next(Recognizer(store, encoders).identify([bird(c)])) for c in colours]
+    assert [row.candidates for row in rows] == [row.candidates for row in alone]
+
+
+class CountingEncoder:
+    """A visual encoder that notes the sizes of its batches."""
+
+    name, dim = "counting", 3
+    space = "counting/1"
+
+    def __init__(self):
+        self.batches = []
+
+    def encode_images(self, images):
+        self.batches.append(len(images))
+        rows = np.array([np.asarray(i.resize((1, 1)), dtype=np.float64)[0, 0] + 1 for i in images]).reshape(-1, 3)
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def counting(encoders, visual):
+    return Encoders(profile="plain", text_image=encoders.text_image, visual=visual, sentence=encoders.sentence)
+
+
+def test_batches_are_full_though_some_pictures_are_bad(encoders):
+    visual = CountingEncoder()
+    mine = counting(encoders, visual)
+    recognizer = Recognizer(MemoryStore({"A b": Sketch(pictures=[bird("red")])}, mine), mine, batch_size=4)
+    visual.batches.clear()
+    sources = [bird("red") if i % 3 else b"" for i in range(30)]
+    rows = list(recognizer.identify(sources))
+    assert visual.batches == [4, 4, 4, 4, 4]
+    assert sum(row.status == "ok" for row in rows) == 20
+
+
+def test_the_stream_is_read_a_few_batches_ahead_and_no_further(store, encoders):
+    taken = []
+
+    def endless():
+        while True:
+            taken.append(len(taken))
+            yield bird("red", size=32)
+
+    rows = Recognizer(store, encoders, batch_size=4).identify(endless())
+    for _ in range(3):
+        next(rows)
+    assert len(taken) <= 4 + 2 * 4 + 2 * 4 + 1  # the batch that is out, two that are encoded, two that are decoded
+    rows.close()
+
+
+def test_stopping_early_leaves_no_thread_behind(store, encoders):
+    before = threading.active_count()
+    rows = Recognizer(store, encoders, batch_size=2).identify(bird("red") for _ in range(50))
+    next(rows)
+    rows.close()
+    assert threading.active_count() == before
+
+
+def test_pictures_are_decoded_while_others_are_encoded(encoders):
+    encoding, opened_meanwhile = threading.Event(), threading.Event()
+
+    class Watched(bytes):
+        """A picture that is opened no sooner than others are being encoded."""
+
+        def __getitem__(self, key):
+            if encoding.wait(20):
+                opened_meanwhile.set()
+            return super().__getitem__(key)
+
+    class Waiting(CountingEncoder):
+        def encode_images(self, images):
+            if len(images) == 4:
+                encoding.set()
+                assert opened_meanwhile.wait(20), "nothing was decoded while the first batch was encoded"
+            return super().encode_images(images)
+
+    png = io.BytesIO()
+    bird("red").save(png, "PNG")
+    mine = counting(encoders, Waiting())
+    recognizer = Recognizer(MemoryStore({"A b": Sketch(pictures=[bird("red")])}, mine), mine, batch_size=4)
+    rows = recognizer.identify([*[png.getvalue()] * 7, Watched(png.getvalue())])
+    assert [row.status for row in rows] == ["ok"] * 8
+
+
+def test_an_encoder_that_serves_both_stages_is_asked_once(encoders):
+    class Both(CountingEncoder):
+        max_tokens = None
+
+        def count_tokens(self, text):
+            return len(text.split())
+
+        def encode_texts(self, texts):
+            return np.eye(3, dtype=np.float32)[[len(text) % 3 for text in texts]]
+
+    both = Both()
+    mine = Encoders(profile="plain", text_image=(both,), visual=both, sentence=encoders.sentence)
+    recognizer = Recognizer(MemoryStore({"A b": Sketch(texts=["red"], pictures=[bird("red")])}, mine), mine)
+    both.batches.clear()
+    next(recognizer.identify([bird("red")]))
+    assert both.batches == [1]
+
+
+def test_species_without_text_or_without_anchors_are_ranked_too(encoders):
+    store = MemoryStore(
+        {
+            "Rubra sola": Sketch(texts=["Plumage red."]),
+            "Caerulea sola": Sketch(pictures=[bird("blue")]),
+            "Nihil nihil": Sketch(),
+            "Flava flava": Sketch(texts=["Plumage yellow."], pictures=[bird("gold")]),
+        },
+        encoders,
+    )
+    row = next(Recognizer(store, encoders, k=10).identify([bird("blue")]))
+    assert row.answer.name == "Caerulea sola"
+    by_id = {candidate.taxon_id: candidate for candidate in row.candidates}
+    assert set(by_id) == {"rubra-sola", "caerulea-sola", "flava-flava"}
+    assert by_id["rubra-sola"].scores["visual"] is None
+    assert by_id["rubra-sola"].anchors == ()
+    assert by_id["caerulea-sola"].scores["text"] is None
+    assert by_id["caerulea-sola"].summary is None
+
+
+def test_an_empty_knowledge_base_is_an_error_at_once(encoders):
+    with pytest.raises(MissingKnowledgeBase, match="holds no species"):
+        Recognizer(MemoryStore({}, encoders), encoders)
+    with pytest.raises(MissingKnowledgeBase, match="neither texts nor anchors"):
+        Recognizer(MemoryStore({"A b": Sketch()}, encoders), encoders)
+
+
+def test_a_preset_that_cannot_work_on_the_knowledge_base_is_refused(encoders):
+    pictures = MemoryStore({"A b": Sketch(pictures=[bird("red")])}, encoders)
+    texts = MemoryStore({"A b": Sketch(texts=["red"])}, encoders)
+    with pytest.raises(UsageError, match="vr-rag-v1 starts from texts"):
+        Recognizer(pictures, encoders, preset="vr-rag-v1")
+    with pytest.raises(UsageError, match="anchors-only needs anchors"):
+        Recognizer(texts, encoders, preset="anchors-only")
+    for preset in ("default", "vr-rag-v2", "vr-rag-v1"):
+        assert next(Recognizer(texts, encoders, preset=preset).identify([bird("red")])).answer.name == "A b"
+
+
+def test_encoders_of_another_space_are_refused(store, encoders):
+    with pytest.raises(SpaceMismatch, match="counting/1"):
+        Recognizer(store, counting(encoders, CountingEncoder()))
+
+
+def test_unknown_presets_and_settings_are_refused(store, encoders):
+    with pytest.raises(ConfigError, match="'vr-rag-v3'") as caught:
+        Recognizer(store, encoders, preset="vr-rag-v3")
+    assert "vr-rag-v1, vr-rag-v2" in caught.value.hint
+    with pytest.raises(UsageError, match=r"anchor_pooling of the preset vr-rag-v2 \(none\), got max"):
+        Recognizer(store, encoders, preset="vr-rag-v2", anchor_pooling="max")
+    with pytest.raises(UsageError, match=r"vr-rag-v1 \(mean, max\), got centre"):
+        Recognizer(store, encoders, preset="vr-rag-v1", anchor_pooling="centre")
+    with pytest.raises(UsageError, match="vr-rag-v1 has no weights"):
+        Recognizer(store, encoders, preset="vr-rag-v1", weights=FusionWeights(text=1, visual=1))
+    other = replace(encoders, profile="elsewhere")
+    with pytest.raises(ConfigError, match="fit the profile 'elsewhere'"):
+        Recognizer(store, other)
+    assert Recognizer(store, other, weights=FusionWeights(text=1, visual=1)).preset == "default"
+    with pytest.raises(UsageError, match="k, n_chunks, batch_size and n_decoders of at least 1"):
+        Recognizer(store, encoders, k=0)
+    with pytest.raises(UsageError, match="m >= 1"):
+        Recognizer(store, encoders, m=0)
+
+
+def test_place_and_date_of_the_photo_are_carried_along(store, encoders):
+    photo = Photo(image=bird("red"), place=(47.5, -122.25), date="2024-05-03T07:12:09")
+    row = next(Recognizer(store, encoders).identify([photo]))
+    assert (row.place, row.date) == ((47.5, -122.25), "2024-05-03T07:12:09")
+
+
+def test_a_caller_is_told_after_each_row_how_far_it_is(store, encoders, folder):
+    good = folder / "Corvus corax.png"
+    told = []
+    rows = Recognizer(store, encoders, batch_size=2).identify([good, folder / "none.jpg", good], on_photo=told.append)
+    assert told == []
+    next(rows)
+    assert told == [], "the caller has the row, and is not done with it"
+    assert len(list(rows)) == 2
+    assert [(each.done, each.failed, each.total) for each in told] == [(1, 0, 3), (2, 1, 3), (3, 1, 3)]
+    assert told[-1].left_s == 0
+    assert 0 <= told[0].seconds <= told[-1].seconds
+
+
+def test_how_many_photos_a_stream_holds_is_not_known(store, encoders, folder):
+    told = []
+    stream = (path for path in [folder / "Corvus corax.png"])
+    list(Recognizer(store, encoders).identify(stream, on_photo=told.append))
+    assert (told[0].done, told[0].total, told[0].left_s) == (1, None, None)

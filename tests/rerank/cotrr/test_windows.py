@@ -1,0 +1,52 @@
+"""Overlapping windows: they cover the list, and move what is good from its end to its front."""
+
+import asyncio
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rerank.cotrr.windows import rank_in_windows, windows
+
+sizes = st.tuples(st.integers(0, 60), st.integers(2, 15)).flatmap(
+    lambda pair: st.tuples(st.just(pair[0]), st.just(pair[1]), st.integers(1, pair[1] - 1))
+)
+
+
+@given(sizes)
+def test_windows_cover_the_list_overlap_and_end_at_its_front(given):
+    n, size, step = given
+    found = windows(n, size, step)
+    assert {i for start, end in found for i in range(start, end)} == set(range(n))
+    assert all(end - start == min(n, size) for start, end in found)
+    assert all(after[1] > before[0] for before, after in itertools.pairwise(found))
+    assert not found or found[-1][0] == 0
+
+
+@given(sizes, st.randoms(use_true_random=False))
+def test_the_best_size_minus_step_end_up_in_front_whatever_the_order(given, random):
+    n, size, step = given
+    items = list(range(n))  # the lower, the better
+    random.shuffle(items)
+
+    async def rank(shown):
+        return sorted(shown)
+
+    ranked = asyncio.run(rank_in_windows(items, size=size, step=step, rank=rank))
+    assert sorted(ranked) == list(range(n))
+    assert ranked[: size - step] == list(range(min(n, size - step)))
+
+
+def test_what_a_ranking_leaves_out_keeps_its_order_behind():
+    async def rank(shown):
+        return shown[-1:]
+
+    ranked = asyncio.run(rank_in_windows([3, 1, 2], size=5, step=2, rank=rank))
+    assert ranked == [2, 3, 1]
+
+
+@pytest.mark.parametrize(("size", "step"), [(4, 4), (4, 0), (1, 1)])
+def test_a_step_that_lets_nothing_pass_is_refused(size, step):
+    with pytest.raises(ValueError, match="1 <= step < size"):
+        windows(10, size, step)

@@ -1,0 +1,315 @@
+"""Algorithm 1 and the four modes of Figure 3, with a judge that is a table and writes down what it is asked."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from PIL import Image
+
+from data.contracts import SeenImage
+from data.errors import SourceUnavailable
+from data.records import ChatMessage, ChatRequest, Context, Job, JobImage, Judgement
+from rerank import DecomposeReranker, FairChat, KeptResults, settings_of
+from rerank.decompose.questions import QuestionWriter
+from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
+
+NAMES = ("a", "b", "c", "d")
+PASSAGE = "Amplexus is a grip."
+
+
+class TableJudge:
+    """Answers by image and question number out of a table."""
+
+    name = "table"
+
+    def __init__(self, table, *, failing=()):
+        self.table, self.failing = table, failing
+        self.asked = []
+
+    def look(self, path):
+        return SeenImage(jpeg=path.stem.encode())
+
+    async def judge(self, image, question, *, query, context, earlier):
+        image_id = image.jpeg.decode()
+        if image_id in self.failing:
+            raise SourceUnavailable("down")
+        self.asked.append((image_id, question.question, context, tuple((e.question, e.answer) for e in earlier)))
+        numbers = {text: i for i, text in enumerate(QUESTIONS)}
+        probability = self.table[image_id][numbers.get(question.question, 0)]
+        if probability is None:
+            return Judgement(probability=None, answer=None, obtained_by="unclear", note="mumbled", cost_usd=0.5)
+        answer = "yes" if probability > 0.5 else "no"
+        return Judgement(probability=probability, answer=answer, obtained_by="table", cost_usd=0.5)
+
+
+@pytest.fixture
+def job(tmp_path):
+    for i, name in enumerate(NAMES):
+        Image.new("RGB", (32, 32), (i * 40, 0, 0)).save(tmp_path / f"{name}.png")
+    candidates = tuple(
+        JobImage(image_id=name, path=str(tmp_path / f"{name}.png"), score=1.0 - i / 10) for i, name in enumerate(NAMES)
+    )
+    return Job(query_id="q", text="frogs in amplexus", candidates=candidates)
+
+
+def run(job, judge, settings, *, chat=None, passage=PASSAGE, **more):
+    def context(query):
+        return Context(query=query, passage=passage, found=True)
+
+    writer = QuestionWriter(chat or ScriptedChat(lambda _: questions_reply()))
+    reranker = DecomposeReranker(judge, settings=settings, context=context, writer=writer, **more)
+    return asyncio.run(reranker.rank(job)), reranker
+
+
+TABLE = {"a": (0.2, 0.1, 0.3), "b": (0.9, 0.8, 1.0), "c": (0.9, 0.1, 0.2), "d": (0.9, 0.8, 1.0)}
+
+
+def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job):
+    ranked, _ = run(job, TableJudge(TABLE), settings_of("paper"))
+    assert [(row.image_id, row.score) for row in ranked] == [("b", 90.0), ("d", 90.0), ("c", 40.0), ("a", 20.0)]
+    assert [row.probability for row in ranked[0].questions] == [0.9, 0.8, 1.0]
+    # Three answers of half a dollar, and a quarter of what the questions cost.
+    assert ranked[0].cost_usd == pytest.approx(1.5 + 0.01 / 4)
+
+
+@pytest.mark.parametrize(
+    ("mode", "questions", "passage", "is_chained"),
+    [
+        ("direct", ["Does this image show frogs in amplexus?"], "", False),
+        ("questions", QUESTIONS, "", False),
+        ("context", ["Does this image show frogs in amplexus?"], PASSAGE, False),
+        ("full", QUESTIONS, PASSAGE, True),
+    ],
+)
+def test_a_mode_asks_what_figure_3_says(job, mode, questions, passage, is_chained):
+    judge = TableJudge(TABLE)
+    chat = ScriptedChat(lambda _: questions_reply())
+    run(job, judge, settings_of("paper", mode), chat=chat)
+    of_b = [entry for entry in judge.asked if entry[0] == "b"]
+    assert [question for _, question, _, _ in of_b] == list(questions)
+    assert {given for _, _, given, _ in of_b} == {passage}
+    before = [earlier for _, _, _, earlier in of_b]
+    chained = [tuple((q, "yes") for q in questions[:i]) for i in range(len(questions))]
+    assert before == (chained if is_chained else [()] * len(questions))
+    # Questions are written with the context where there is one, and not at all for the direct query.
+    prompts = [request.messages[0].text for request in chat.requests]
+    assert len(prompts) == (1 if len(questions) > 1 else 0)
+    assert all((PASSAGE in prompt) == bool(passage) for prompt in prompts)
+
+
+def test_chaining_is_a_switch_of_its_own(job):
+    judge = TableJudge(TABLE)
+    run(job, judge, replace(settings_of("paper"), is_chained=False))
+    assert {earlier for _, _, _, earlier in judge.asked} == {()}
+
+
+def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job):
+    table = TABLE | {"a": (0.01, 1.0, 1.0), "c": (0.9, 0.04, 1.0)}
+    judge = TableJudge(table)
+    ranked, reranker = run(job, judge, replace(settings_of("paper"), stop_below=0.05))
+    scores = {row.image_id: row.score for row in ranked}
+    assert scores["a"] == pytest.approx(1 / 3) and scores["c"] == pytest.approx(94 / 3, abs=1e-6)
+    assert sum(image == "a" for image, *_ in judge.asked) == 1
+    assert sum(image == "c" for image, *_ in judge.asked) == 2
+    assert reranker.tally.n_not_asked == 3
+
+
+@pytest.mark.parametrize("stop_below", [None, 0.0])
+def test_without_a_limit_even_a_certain_no_stops_nothing(job, stop_below):
+    judge = TableJudge(TABLE | {"a": (0.0, 0.0, 0.9)})
+    ranked, _ = run(job, judge, replace(settings_of("paper"), stop_below=stop_below))
+    assert sum(image == "a" for image, *_ in judge.asked) == 3
+    assert {row.image_id: row.score for row in ranked}["a"] == pytest.approx(30)
+
+
+def test_a_probability_at_the_limit_stops_nothing(job):
+    judge = TableJudge(TABLE | {"a": (0.05, 0.05, 0.9)})
+    run(job, judge, replace(settings_of("paper"), stop_below=0.05))
+    assert sum(image == "a" for image, *_ in judge.asked) == 3
+
+
+def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean_of_the_others(job):
+    table = TABLE | {"c": (0.9, None, 0.2)}
+    for preset in ("paper", "default"):
+        ranked, _ = run(job, TableJudge(table), settings_of(preset))
+        scores = {row.image_id: row.score for row in ranked}
+        assert scores["c"] == pytest.approx(100 * 1.1 / 3, abs=1e-6)
+    ours, reranker = run(job, TableJudge(table), replace(settings_of("paper"), unscored="mean"))
+    mean = (0.1 + 0.8 + 0.8) / 3
+    assert {row.image_id: row.score for row in ours}["c"] == pytest.approx(100 * (1.1 + mean) / 3, abs=1e-6)
+    assert reranker.tally.n_unscored == 1
+    unclear = next(row for row in ours if row.image_id == "c").questions[1]
+    assert (unclear.answer, unclear.probability, unclear.obtained_by) == (None, None, "unclear")
+    assert [row.evaluation for row in ours if row.image_id in "ac"] == ["2. mumbled", None]
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_order(job, preset):
+    table = TABLE | {"b": (None, None, None)}
+    ranked, reranker = run(job, TableJudge(table), settings_of(preset))
+    assert {row.status for row in ranked} == {"error"}
+    assert "could not tell for 3 of 12 answers" in ranked[0].error
+    assert len(reranker.tally.failures) == 1
+
+
+def test_a_judge_that_answers_all_at_once_and_mumbles_is_not_asked_about_every_photo(job, monkeypatch):
+    monkeypatch.setattr("rerank.decompose.reranker.N_PHOTOS", 1)
+
+    class Mumbler(TableJudge):
+        async def judge_together(self, image, questions, *, query, context):
+            self.asked.append(image.jpeg)
+            return [Judgement(probability=None, answer=None, obtained_by="unclear") for _ in questions]
+
+    judge = Mumbler(TABLE)
+    ranked, _ = run(job, judge, settings_of("default"))
+    assert {row.status for row in ranked} == {"error"} and len(judge.asked) == 1
+
+
+def test_missing_answers_that_happen_to_come_first_fail_no_query(job, tmp_path):
+    """Eight of the first eight are missing, and 8 of 60 in all."""
+    candidates = []
+    for i in range(20):
+        Image.new("RGB", (32, 32), (i * 10, 9, 0)).save(tmp_path / f"{i}.png")
+        candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.png"), score=1.0 - i / 100))
+    table = {str(i): (None, None, 0.5) if i < 4 else (0.9, 0.9, 0.9) for i in range(20)}
+    ranked, reranker = run(replace(job, candidates=tuple(candidates)), TableJudge(table), settings_of("paper"))
+    assert {row.status for row in ranked} == {"ok"}
+    assert (reranker.tally.n_unscored, reranker.tally.n_answers) == (8, 60)
+
+
+def test_no_more_photos_of_a_query_are_in_memory_than_may_be(job, tmp_path, monkeypatch):
+    monkeypatch.setattr("rerank.decompose.reranker.N_PHOTOS", 3)
+    candidates = []
+    for i in range(12):
+        Image.new("RGB", (32, 32), (i * 10, 9, 0)).save(tmp_path / f"{i}.png")
+        candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.png"), score=1.0))
+
+    class SlowJudge(TableJudge):
+        n_seen = n_done = most = 0
+
+        def look(self, path):
+            self.n_seen += 1
+            self.most = max(self.most, self.n_seen - self.n_done)
+            return super().look(path)
+
+        async def judge(self, image, question, **more):
+            await asyncio.sleep(0.002)
+            judgement = await super().judge(image, question, **more)
+            self.n_done += question.question == QUESTIONS[-1]
+            return judgement
+
+    judge = SlowJudge({str(i): (0.9, 0.9, 0.9) for i in range(12)})
+    ranked, _ = run(replace(job, candidates=tuple(candidates)), judge, settings_of("paper"))
+    assert len(ranked) == 12 and judge.n_seen == 12
+    assert judge.most <= 3
+
+
+def test_an_image_whose_provider_fails_is_an_error_row_behind_the_others(job):
+    ranked, _ = run(job, TableJudge(TABLE, failing=("b",)), settings_of("paper"))
+    assert [(row.image_id, row.status) for row in ranked][-1] == ("b", "error")
+    assert ranked[-1].error == "down" and ranked[-1].questions == ()
+
+
+def test_answers_are_kept_and_not_asked_for_again(job, tmp_path):
+    first = TableJudge(TABLE, failing=("c",))
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        run(job, first, settings_of("paper"), kept=kept)
+    second = TableJudge(TABLE)
+    chat = ScriptedChat(lambda _: pytest.fail("the questions were written before"))
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        ranked, reranker = run(job, second, settings_of("paper"), kept=kept, chat=chat)
+    assert {image for image, *_ in second.asked} == {"c"}
+    assert reranker.tally.n_kept == 3
+    assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
+
+
+@pytest.mark.parametrize("change", ["photo", "query", "passage", "chain", "stop", "together"])
+def test_answers_are_asked_for_again_where_anything_changed(job, tmp_path, change):
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        run(job, TableJudge(TABLE), settings_of("paper"), kept=kept)
+        judge = TableJudge(TABLE)
+        settings, passage = settings_of("paper"), PASSAGE
+        if change == "photo":
+            Image.new("RGB", (32, 32), "white").save(tmp_path / "b.png")
+        elif change == "query":
+            job = replace(job, text="toads in amplexus")
+        elif change == "passage":
+            passage = "Amplexus is an embrace."
+        else:
+            changed = {"chain": {"is_chained": False}, "stop": {"stop_below": 0.05}, "together": {"is_together": True}}
+            settings = replace(settings, **changed[change])
+        run(job, judge, settings, kept=kept, passage=passage)
+    assert {image for image, *_ in judge.asked} == ({"b"} if change == "photo" else set(NAMES))
+
+
+def test_questions_are_written_anew_where_the_context_is_another(job, tmp_path):
+    chat = ScriptedChat(lambda _: questions_reply())
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        for passage in (PASSAGE, PASSAGE, "Amplexus is an embrace.", PASSAGE):
+            run(job, TableJudge(TABLE), settings_of("paper"), kept=kept, chat=chat, passage=passage)
+    assert ["is a grip" in request.messages[0].text for request in chat.requests] == [True, False]
+
+
+def test_a_photo_of_which_something_could_not_be_told_is_asked_about_again(job, tmp_path):
+    with KeptResults(tmp_path / "kept.sqlite") as kept:
+        run(job, TableJudge(TABLE | {"c": (0.9, None, 0.2)}), settings_of("paper"), kept=kept)
+        judge = TableJudge(TABLE)
+        _, reranker = run(job, judge, settings_of("paper"), kept=kept)
+    assert {image for image, *_ in judge.asked} == {"c"}
+    assert (reranker.tally.n_kept, reranker.tally.n_unscored) == (3, 0)
+
+
+@pytest.mark.parametrize("finishes_first", [True, False])
+def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job, finishes_first):
+    all_read = asyncio.Event()
+
+    class HeldChat(ScriptedChat):
+        async def reply(self, request):
+            await all_read.wait()  # so that it is no matter which photo is read first
+            return await super().reply(request)
+
+    chat = FairChat(HeldChat(lambda _: "ok"), n_in_flight=1, finishes_first=finishes_first)
+
+    class Caller(TableJudge):
+        n_come = 0
+
+        async def judge(self, image, question, **more):
+            self.n_come += 1
+            if self.n_come == len(NAMES):
+                all_read.set()
+            await chat.reply(ChatRequest(messages=(ChatMessage(role="user", text=question.question),)))
+            return await super().judge(image, question, **more)
+
+    judge = Caller(TABLE)
+    run(job, judge, settings_of("paper"))
+    order = [(image, QUESTIONS.index(question)) for image, question, *_ in judge.asked]
+    first, last = order[0][0], [image for image, number in order if number == 0][-1]
+    assert (order.index((first, 2)) < order.index((last, 0))) is finishes_first
+
+
+def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job):
+    judge = TableJudge(TABLE)
+    _, reranker = run(job, judge, settings_of("paper"), chat=ScriptedChat(lambda _: "Sure! Here you go."))
+    plan = reranker.tally.plans["q"]
+    assert plan.source == "fallback" and "expected JSON" in plan.note
+    assert {question for _, question, _, _ in judge.asked} == {"Does this image show frogs in amplexus?"}
+
+
+def test_a_provider_that_fails_at_the_questions_makes_all_rows_errors(job):
+    def down(_):
+        raise SourceUnavailable("503")
+
+    ranked, _ = run(job, TableJudge(TABLE), settings_of("paper"), chat=ScriptedChat(down))
+    assert [(row.image_id, row.status) for row in ranked] == [(name, "error") for name in NAMES]
+
+
+def test_routing_asks_queries_about_appearance_as_they_are_with_context(job):
+    judge = TableJudge(TABLE)
+    settings = replace(settings_of("paper"), is_routed=True)
+    run(replace(job, text="an albino robin"), judge, settings)
+    assert {(question, given) for _, question, given, _ in judge.asked} == {
+        ("Does this image show an albino robin?", PASSAGE)
+    }
+    judge = TableJudge(TABLE)
+    run(replace(job, text="a robin feeding its young"), judge, settings)
+    assert {question for _, question, _, _ in judge.asked} == set(QUESTIONS)

@@ -1,0 +1,143 @@
+"""The figures of a list equal those of trec_eval's code, of scikit-learn, and of INQUIRE's definitions, to 1e-9."""
+
+import os
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, ndcg_score
+
+from data.metrics.ranked import DEFINITIONS
+from rerank.evaluation.figures import TIE_POLICIES, RankedList, figures_of
+
+CUTOFFS = (1, 3, 10, 50, 100)
+EXACT = {"abs": 1e-9, "rel": 0}
+
+
+def random_list(rng, kind):
+    """A list with ties of one of several kinds, what is relevant, and the scores and relevance in first-stage order."""
+    n = int(rng.integers(1, 60))
+    ids = [f"i{number:03d}" for number in rng.permutation(500)[:n]]
+    # Multiples of 1/8 are the same number in single precision, in which trec_eval keeps scores.
+    levels = {"ties": 4, "constant": 1, "none": 10_000}[kind.split()[0]]
+    scores = (rng.integers(0, levels, size=n) / 8).tolist()
+    if "all" in kind:
+        relevant = frozenset(ids)
+    elif "empty" in kind:
+        relevant = frozenset()
+    else:
+        found = [image_id for image_id in ids if rng.random() < 0.3]
+        # Now and then more was missed than is in the list.
+        relevant = frozenset(
+            [*found, *(f"missed{m}" for m in range(int(rng.integers(0, 3)) * int(rng.choice([1, 30]))))]
+        )
+    order = sorted(range(n), key=lambda i: -scores[i])
+    ranked = RankedList(image_ids=tuple(ids[i] for i in order), scores=tuple(scores[i] for i in order))
+    return ranked, relevant
+
+
+KINDS = ("ties", "ties all", "ties empty", "none", "none all", "constant", "constant all", "constant empty")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_trecs_rule_for_ties_every_figure_is_trec_evals(kind):
+    if not os.environ.get("CI"):
+        pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
+    import ir_measures
+    from ir_measures import AP, RR, P, R, Success, nDCG
+
+    rng = np.random.default_rng(len(kind))
+    lists = {f"q{number}": random_list(rng, kind) for number in range(60)}
+    judged = {
+        query: {image: int(image in relevant) for image in (*ranked.image_ids, *relevant)}
+        for query, (ranked, relevant) in lists.items()
+    }
+    run = {q: dict(zip(ranked.image_ids, ranked.scores, strict=True)) for q, (ranked, _) in lists.items()}
+    names = {AP: "AP", nDCG: "nDCG", RR: "MRR"}
+    for k in CUTOFFS:
+        names |= {AP @ k: f"AP@{k}", nDCG @ k: f"nDCG@{k}", P @ k: f"P@{k}", R @ k: f"R@{k}", Success @ k: f"hit@{k}"}
+    ours = {q: figures_of(ranked, relevant, cutoffs=CUTOFFS, ties="trec") for q, (ranked, relevant) in lists.items()}
+    compared = 0
+    for found in ir_measures.iter_calc(list(names), judged, run):
+        name = names[found.measure]
+        assert ours[found.query_id][name] == pytest.approx(found.value, **EXACT), (found.query_id, name)
+        compared += 1
+    assert compared == len(names) * len(lists)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_inquires_rule_for_ties_the_figures_are_those_of_its_definitions(kind):
+    """INQUIRE: scikit-learn's AP times hits / min(relevant, k), its nDCG with the missed ones last, ties flipped."""
+    rng = np.random.default_rng(7 + len(kind))
+    for _ in range(60):
+        ranked, relevant = random_list(rng, kind)
+        found = figures_of(ranked, relevant, cutoffs=CUTOFFS, ties="inquire")
+        y_true = np.array(ranked.relevance(relevant), dtype=int)
+        y_pred, n = np.array(ranked.scores), len(relevant)
+        k = len(y_true)
+        hits = int(y_true.sum())
+        ap = average_precision_score(y_true, y_pred) * hits / min(n, k) if hits else 0.0
+        assert found["AP (INQUIRE)"] == pytest.approx(ap, **EXACT)
+        for cutoff in CUTOFFS:
+            if 1 < cutoff < k:
+                top, of_top = y_true[:cutoff], int(y_true[:cutoff].sum())
+                ap = average_precision_score(top, y_pred[:cutoff]) * of_top / min(n, cutoff) if of_top else 0.0
+                assert found[f"AP@{cutoff} (INQUIRE)"] == pytest.approx(ap, **EXACT)
+        n_missed = n - hits
+        whole_true, whole_pred = [*y_true, *([1] * n_missed)], [*y_pred, *([-100.0] * n_missed)]
+        if n and len(whole_true) > 1:
+            for cutoff in (*CUTOFFS, k):
+                expected = ndcg_score([whole_true], [whole_pred], k=cutoff)
+                name = f"nDCG@{cutoff}" if cutoff in CUTOFFS else "nDCG"
+                # Beyond the list scikit-learn goes on into the missed ones, which no list can rank.
+                if cutoff <= k:
+                    assert found[name] == pytest.approx(expected, **EXACT)
+        flipped = y_true[np.argsort(y_pred, kind="stable")[::-1]].tolist()
+        assert found["MRR"] == (1 / (flipped.index(1) + 1) if hits else 0.0)
+
+
+def test_a_constant_scorer_has_the_figures_of_the_first_stage_by_default_and_not_mrr_1():
+    ranked = RankedList(image_ids=tuple(f"i{n}" for n in range(100)), scores=(0.0,) * 100)
+    last = frozenset(["i99"])
+    figures = {ties: figures_of(ranked, last, cutoffs=(10,), ties=ties)["MRR"] for ties in TIE_POLICIES}
+    assert figures["first-stage"] == figures["worst"] == 1 / 100
+    assert figures["best"] == figures["inquire"] == figures["trec"] == 1.0
+    assert figures["expected"] == pytest.approx(sum(1 / rank for rank in range(1, 101)) / 100)
+
+
+@pytest.mark.parametrize("ties", ["trec", "first-stage", "expected", "best", "worst"])
+def test_the_ideal_of_ndcg_is_made_of_all_that_is_relevant_be_the_list_shorter(ties):
+    ranked = RankedList(image_ids=("a",), scores=(1.0,))
+    found = figures_of(ranked, frozenset(["a", "missed", "missed too"]), cutoffs=(10,), ties=ties)
+    ideal = 1 + 1 / np.log2(3) + 1 / 2
+    assert found["nDCG"] == found["nDCG@10"] == pytest.approx(1 / ideal, **EXACT)
+
+
+def test_without_ties_all_rules_agree():
+    rng = np.random.default_rng(1)
+    ids = tuple(f"i{n}" for n in range(30))
+    ranked = RankedList(image_ids=ids, scores=tuple(sorted(rng.random(30), reverse=True)))
+    relevant = frozenset(ids[::4])
+    first = figures_of(ranked, relevant, cutoffs=CUTOFFS)
+    for ties in TIE_POLICIES:
+        assert figures_of(ranked, relevant, cutoffs=CUTOFFS, ties=ties) == pytest.approx(first, **EXACT)
+
+
+def test_the_two_normalisations_differ_where_more_is_relevant_than_fits():
+    ranked = RankedList(image_ids=("a", "b", "c"), scores=(3.0, 2.0, 1.0))
+    found = figures_of(ranked, frozenset("abc"), cutoffs=(2,))
+    assert (found["AP@2"], found["AP@2 (INQUIRE)"]) == (2 / 3, 1.0)
+
+
+@pytest.mark.parametrize("ties", TIE_POLICIES)
+def test_a_query_that_is_not_ranked_or_has_nothing_relevant_counts_0(ties):
+    ranked = RankedList(image_ids=("a", "b"), scores=(0.5, 0.5))
+    assert set(figures_of(RankedList(), frozenset("a"), cutoffs=(1, 5), ties=ties).values()) == {0.0}
+    assert set(figures_of(ranked, frozenset(), cutoffs=(1, 5), ties=ties).values()) == {0.0}
+
+
+def test_every_measure_is_defined_in_words():
+    names = figures_of(RankedList(), frozenset(), cutoffs=(5,))
+    # What has no k is the same measure over the whole list.
+    general = {name.replace("@5", "@k") if "@" in name else name.replace(" ", "@k ", 1) for name in names}
+    defined = {*DEFINITIONS, "AP", "nDCG", "MRR"}
+    assert general - defined == set()

@@ -1,0 +1,264 @@
+"""The figures of runs, by hand."""
+
+import math
+import statistics
+
+import pytest
+
+from data.codec import dumps
+from data.errors import BadInput
+from data.records import Job, JobImage, RankedImage
+from rerank import evaluate, first_stage
+from rerank.evaluation.report import evaluate_runs
+from rerank.evaluation.runs import Run, Truth, first_stage_run, ranked_list, read_run, truth_of_jobs
+
+
+def job(query_id, ids, relevant):
+    n = len(ids)
+    candidates = tuple(JobImage(image_id=i, path=i, score=1 - rank / n) for rank, i in enumerate(ids))
+    return Job(query_id=query_id, text="x", candidates=candidates, relevant=relevant)
+
+
+def test_the_figures_of_two_queries():
+    jobs = [job("q1", "abcd", ("a", "c")), job("q2", "abcd", ("d", "not retrieved"))]
+    report = evaluate([first_stage(j) for j in jobs], jobs, cutoffs=(2,))
+    assert (report.n, report.n_without_relevant, report.n_errors) == (2, 0, 0)
+    assert report["MRR"].micro == pytest.approx((1 + 1 / 4) / 2)
+    assert report["AP"].micro == pytest.approx(((1 + 2 / 3) / 2 + (1 / 4) / 2) / 2)
+    assert report["P@2"].micro == pytest.approx((1 / 2 + 0) / 2)
+    assert report["R@2"].micro == pytest.approx((1 / 2 + 0) / 2)
+    assert report["hit@2"].micro == pytest.approx(1 / 2)
+    ideal = 1 + 1 / math.log2(3)
+    assert report["nDCG"].micro == pytest.approx(((1 + 1 / 2) / ideal + (1 / math.log2(5)) / ideal) / 2)
+
+
+def test_the_order_is_that_of_the_ranks_not_of_the_list():
+    one = job("q", "ab", ("b",))
+    run = first_stage(one)[::-1]
+    assert evaluate([run], [one])["MRR"].micro == 0.5
+
+
+def test_queries_without_known_relevance_are_left_out_and_counted():
+    jobs = [job("q1", "ab", ("a",)), job("q2", "ab", None), job("q3", "ab", ())]
+    report = evaluate([first_stage(j) for j in jobs], jobs)
+    assert (report.n, report.n_without_relevant) == (1, 2)
+
+
+def test_error_rows_are_counted():
+    one = job("q", "a", ("a",))
+    run = [RankedImage(query_id="q", image_id="a", rank=1, score=-1, first_stage_rank=1, status="error", error="x")]
+    assert evaluate([run], [one]).n_errors == 1
+
+
+def test_a_run_that_lost_an_image_is_refused():
+    one = job("q", "ab", ("a",))
+    with pytest.raises(BadInput, match="not a permutation"):
+        evaluate([first_stage(one)[:1]], [one])
+
+
+def test_a_run_of_an_unknown_query_and_a_job_without_run_are_refused():
+    one, other = job("q", "ab", ("a",)), job("p", "ab", ("a",))
+    with pytest.raises(BadInput, match="no such job"):
+        evaluate([first_stage(one), first_stage(other)], [one])
+    with pytest.raises(BadInput, match="'p' is not a permutation"):
+        evaluate([first_stage(one)], [one, other])
+
+
+def test_nothing_to_measure_is_an_error():
+    one = job("q", "ab", None)
+    with pytest.raises(ValueError, match="at least one job"):
+        evaluate([first_stage(one)], [one])
+
+
+# --- several runs ------------------------------------------------------------------------------------------------
+
+
+def run_of(name, lists):
+    """A run of `query -> [(image, score)]`."""
+    images = {
+        query: tuple(
+            RankedImage(query_id=query, image_id=image, rank=rank, score=score, first_stage_rank=rank)
+            for rank, (image, score) in enumerate(found, start=1)
+        )
+        for query, found in lists.items()
+    }
+    return Run(name=name, images=images)
+
+
+def truth(n, strata=None):
+    return Truth(relevant={f"q{i}": frozenset(["b"]) for i in range(n)}, strata=strata or {})
+
+
+AB, BA = [("a", 0.9), ("b", 0.8)], [("b", 0.9), ("a", 0.8)]
+
+
+def test_runs_are_compared_query_by_query():
+    runs = [
+        run_of("base", {f"q{i}": AB for i in range(8)}),
+        run_of("better", {f"q{i}": BA for i in range(8)}),
+        run_of("half", {f"q{i}": BA if i < 4 else AB for i in range(8)}),
+    ]
+    found = evaluate_runs(runs, truth(8), baseline="base", tested=("AP",))
+    better, half = found.comparisons
+    assert (better.run, better.test.difference, better.test.n_better, better.test.n_worse) == ("better", 0.5, 8, 0)
+    assert better.test.p_value == 2 / 2**8
+    assert better.p_corrected == 2 * better.test.p_value  # the smaller of two
+    assert (half.test.difference, half.test.n_better) == (0.25, 4)
+    assert half.p_corrected == half.test.p_value == 2 / 2**4
+
+
+def test_figures_are_split_by_each_axis_and_by_both():
+    strata = {
+        "q0": {"supercategory": "Context", "lingo": "lingo"},
+        "q1": {"supercategory": "Context", "lingo": "non-lingo"},
+        "q2": {"supercategory": "Behavior", "lingo": "lingo"},
+    }
+    run = run_of("a", {"q0": BA, "q1": AB, "q2": AB, "q3": BA})
+    by = [["supercategory"], ["lingo"], ["supercategory", "lingo"]]
+    (found,) = evaluate_runs([run], truth(4, strata), by=by).runs
+    figures = {tuple(stratum.labels.values()): (stratum.n, stratum["AP"].macro) for stratum in found.strata}
+    assert figures == {
+        (): (4, 0.75),  # the query without labels counts here alone
+        ("Behavior",): (1, 0.5),
+        ("Context",): (2, 0.75),
+        ("lingo",): (2, 0.75),
+        ("non-lingo",): (1, 0.5),
+        ("Behavior", "lingo"): (1, 0.5),
+        ("Context", "lingo"): (1, 1.0),
+        ("Context", "non-lingo"): (1, 0.5),
+    }
+
+
+def test_the_standard_error_is_that_over_queries():
+    run = run_of("a", {"q0": BA, "q1": AB, "q2": AB})
+    (found,) = evaluate_runs([run], truth(3)).runs
+    assert found.overall["AP"].macro_error == pytest.approx(statistics.stdev([1, 0.5, 0.5]) / math.sqrt(3))
+
+
+def test_what_a_run_leaves_out_counts_as_not_found_and_is_counted():
+    jobs = [job("q0", "ab", ("b",)), job("q1", "ab", ("b",))]
+    run = run_of("a", {"q0": [("a", 1.0)]})
+    (found,) = evaluate_runs([run], truth_of_jobs(jobs)).runs
+    assert (found.n_missing_queries, found.n_missing_images) == (1, 1)
+    assert found.overall["AP"].macro == 0.0
+
+
+def test_a_query_that_failed_as_a_whole_is_counted():
+    rows = tuple(
+        RankedImage(query_id="q0", image_id=i, rank=n, score=-1.0, first_stage_rank=n, status="error", error="down")
+        for n, i in enumerate("ab", start=1)
+    )
+    (found,) = evaluate_runs([Run(name="a", images={"q0": rows})], truth(1)).runs
+    assert (found.n_errors, found.n_failed_queries) == (2, 1)
+
+
+def test_ties_are_measured_and_bounded():
+    run = run_of("a", {"q0": [("a", 0.5), ("b", 0.5)], "q1": BA})
+    (found,) = evaluate_runs([run], truth(2)).runs
+    assert (found.tied_items, found.open_pairs) == (0.5, 0.5)
+    assert found.bounds["MRR"] == (0.75, 0.875, 1.0)
+    assert found.overall["MRR"].macro == 0.75  # as the first stage had it
+
+
+def test_equal_scores_stand_in_the_first_stage_order_of_the_job_whatever_the_file_says():
+    one = job("q0", "ab", ("b",))
+    run = run_of("a", {"q0": [("b", 0.5), ("a", 0.5)]})
+    (found,) = evaluate_runs([run], truth_of_jobs([one])).runs
+    assert found.overall["MRR"].macro == 0.5
+
+
+def test_ranks_that_contradict_scores_are_counted_and_the_score_counts():
+    images = tuple(
+        RankedImage(query_id="q0", image_id=i, rank=rank, score=score, first_stage_rank=rank)
+        for i, rank, score in (("a", 1, 0.1), ("b", 2, 0.9))
+    )
+    (found,) = evaluate_runs([Run(name="a", images={"q0": images})], truth(1)).runs
+    assert found.n_out_of_order == 1
+    assert found.overall["MRR"].macro == 1.0
+
+
+def test_an_image_of_nobodys_and_one_named_twice_are_refused():
+    with pytest.raises(BadInput, match="'z', which is no candidate of the query 'q0'"):
+        evaluate_runs([run_of("a", {"q0": [("z", 1.0)]})], truth_of_jobs([job("q0", "ab", ("b",))]))
+    with pytest.raises(BadInput, match="'a' twice"):
+        evaluate_runs([run_of("a", {"q0": [("a", 1.0), ("a", 0.5)]})], truth(1))
+
+
+def test_runs_of_one_name_an_unknown_baseline_and_no_relevance_are_refused():
+    run = run_of("a", {"q0": AB})
+    with pytest.raises(ValueError, match="different names"):
+        evaluate_runs([run, run], truth(1))
+    with pytest.raises(ValueError, match="baseline among"):
+        evaluate_runs([run], truth(1), baseline="b")
+    with pytest.raises(BadInput, match="no query has relevant images"):
+        evaluate_runs([run], Truth(relevant={}))
+
+
+def test_both_doors_give_the_same_figures():
+    jobs = [job("q1", "abcd", ("a", "c")), job("q2", "abcd", ("d", "not retrieved"))]
+    strict = evaluate([first_stage(j) for j in jobs], jobs, cutoffs=(2,))
+    (found,) = evaluate_runs([first_stage_run(jobs)], truth_of_jobs(jobs), cutoffs=(2,)).runs
+    assert {m.name: m.macro for m in found.overall.measures} == {m.name: m.macro for m in strict.measures}
+
+
+def test_runs_are_read_from_trec_files_and_json_lines(tmp_path):
+    rows = [
+        RankedImage(query_id="q", image_id="b", rank=1, score=0.5, first_stage_rank=2, cost_usd=0.25),
+        RankedImage(query_id="q", image_id="a", rank=2, score=0.5, first_stage_rank=1, status="error", error="x"),
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(dumps(row) + "\n" for row in rows))
+    (tmp_path / "b.run").write_text("q Q0 b 1 0.5 t\nq Q0 a 2 0.5 t\n")
+    evidence, trec = read_run(tmp_path / "a.jsonl"), read_run(tmp_path / "b.run", name="both")
+    assert (evidence.name, evidence.n_errors, evidence.cost_usd) == ("a", 1, 0.25)
+    assert (trec.name, trec.n_errors) == ("both", 0)
+    # Equal scores: what could not be judged stands behind; a TREC file knows its ranks alone.
+    assert ranked_list(evidence.images["q"]).image_ids == ("b", "a")
+    assert ranked_list(trec.images["q"]).image_ids == ("b", "a")
+    assert ranked_list(trec.images["q"], candidates={"a": 1, "b": 2}).image_ids == ("a", "b")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", '{"query_id": "q"}\n', "not a run at all\n"])
+def test_a_file_that_is_no_run_is_refused(tmp_path, content):
+    (tmp_path / "x.run").write_text(content)
+    with pytest.raises(BadInput, match=r"x\.run"):
+        read_run(tmp_path / "x.run")
+
+
+def test_a_file_of_bytes_is_refused(tmp_path):
+    (tmp_path / "x.run").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadInput, match="no text file"):
+        read_run(tmp_path / "x.run")
+
+
+def test_a_run_with_a_byte_order_mark_and_windows_line_ends_is_the_same_run(tmp_path):
+    (tmp_path / "a.run").write_bytes(b"\xef\xbb\xbfq Q0 b 1 0.5 t\r\nq Q0 a 2 0.4 t\r\n")
+    assert [image.image_id for image in read_run(tmp_path / "a.run").images["q"]] == ["b", "a"]
+
+
+def test_evidence_may_hold_any_line_separator_in_its_texts(tmp_path):
+    row = RankedImage(query_id="q", image_id="a", rank=1, score=0.5, first_stage_rank=1, evaluation="one\u2028two\x85")
+    (tmp_path / "a.jsonl").write_text(dumps(row) + "\n", encoding="utf-8")
+    assert read_run(tmp_path / "a.jsonl").images["q"] == (row,)
+
+
+@pytest.mark.parametrize(
+    ("scores", "why"), [(("NaN",), "score nan cannot be ordered"), (("0.5", "0.4"), "line 2: the image a stands twice")]
+)
+def test_json_lines_are_held_to_what_trec_files_are(tmp_path, scores, why):
+    row = '{"query_id": "q", "image_id": "a", "rank": 1, "first_stage_rank": 1, "score": SCORE}\n'
+    (tmp_path / "a.jsonl").write_text("".join(row.replace("SCORE", score) for score in scores))
+    with pytest.raises(BadInput, match=why):
+        read_run(tmp_path / "a.jsonl")
+
+
+def test_a_job_whose_scores_cannot_be_ordered_is_refused():
+    candidates = tuple(JobImage(image_id=i, path=i, score=s) for i, s in (("a", 0.5), ("b", math.nan)))
+    with pytest.raises(BadInput, match="gives the image 'b' the score nan"):
+        first_stage(Job(query_id="q", text="x", candidates=candidates))
+
+
+def test_queries_that_nobody_asked_are_counted():
+    run = run_of("a", {"q0": AB, "q1": AB, "z": AB})
+    jobs = [job("q0", "ab", ("b",)), job("q1", "ab", ())]  # nothing is relevant to q1, but it was asked
+    (found,) = evaluate_runs([run], truth_of_jobs(jobs)).runs
+    assert found.n_unknown_queries == 1

@@ -1,0 +1,56 @@
+"""What an endpoint is found to be able to do, by a chat model that is a function."""
+
+import asyncio
+import math
+
+import pytest
+
+from data.records import ChatReply, TokenLogprobs
+from rerank.judges.probe import picture_of, probe
+from tests.rerank.scripted import ScriptedChat
+
+
+def reply(text, *, is_scored=True, finish="stop"):
+    other = "No" if text == "Yes" else "Yes"
+    top = ((text, math.log(0.9)), (other, math.log(0.1)))
+    tokens = (TokenLogprobs(token=text, logprob=top[0][1], top=top),) if is_scored else None
+    return ChatReply(text=text, model="m", logprobs=tokens, finish=finish)
+
+
+def found(red, blue):
+    chat = ScriptedChat(lambda request: red if request.messages[0].images == (picture_of("red"),) else blue)
+    abilities = asyncio.run(probe(chat))
+    return (abilities.gives_logprobs, abilities.is_thinking, abilities.tells_colours), len(chat.requests)
+
+
+YES, NO = reply("Yes"), reply("No")
+
+
+@pytest.mark.parametrize(
+    ("red", "blue", "abilities"),
+    [
+        (YES, NO, (True, False, True)),
+        (YES, YES, (True, False, False)),
+        (NO, NO, (True, False, False)),
+        (NO, YES, (True, False, False)),
+        (reply("Yes", is_scored=False), reply("No", is_scored=False), (False, False, True)),
+        # A server that gives them now and then cannot be relied upon.
+        (YES, reply("No", is_scored=False), (False, False, True)),
+        (reply("I see a square.", is_scored=False), NO, (False, False, False)),
+    ],
+)
+def test_two_pictures_tell_what_a_server_gives(red, blue, abilities):
+    assert found(red, blue) == (abilities, 2)
+
+
+def test_a_model_that_thinks_is_asked_again_with_room_and_stays_known_as_one():
+    def react(request):
+        if request.max_tokens < 100:
+            return reply("<think>Hm", is_scored=False, finish="length")
+        return reply("Yes" if request.messages[0].images == (picture_of("red"),) else "No")
+
+    chat = ScriptedChat(react)
+    abilities = asyncio.run(probe(chat))
+    # The thoughts of the second reply came apart from it: the first one alone told of them.
+    assert (abilities.gives_logprobs, abilities.is_thinking, abilities.tells_colours) == (True, True, True)
+    assert [request.max_tokens > 100 for request in chat.requests] == [False, False, True, True]

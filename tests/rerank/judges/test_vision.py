@@ -1,0 +1,467 @@
+"""The vision judge against a real HTTP server: what it sends, what it reads, and what it does when servers fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from PIL import Image
+
+from data.errors import SourceUnavailable
+from data.records import Job, JobImage, Question, QuestionAnswer
+from kb.endpoints import ChatPatience, Connection, Endpoint, ReplyCache
+from rerank import DecomposeReranker, FairChat, KeptResults, VisionJudge, VisionSettings, settings_of
+from rerank.decompose.questions import QuestionWriter
+from rerank.judges.probe import picture_of
+from tests.rerank.scripted import QUESTIONS, questions_reply
+from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status
+
+QUICK = ChatPatience(tries=4, first_wait_s=0.01)
+CREST = Question(question="Does the bird have a crest?", statement="a crested bird", negation="a bird without a crest")
+
+
+def scored(text, **masses):
+    """A reply of one token with alternatives; `_` stands for a blank."""
+    top = tuple((name.replace("_", " "), math.log(mass)) for name, mass in masses.items())
+    return Answer(text=text, logprobs=((text, top[0][1], top),), input_tokens=400, output_tokens=1)
+
+
+YES, NO = scored("Yes", Yes=0.9, No=0.1), scored("No", No=0.8, Yes=0.2)
+
+
+def is_probe(call):
+    return "Is this picture red?" in call.text
+
+
+def is_red(call):
+    return call.images[0] == picture_of("red")
+
+
+def script(answer):
+    """Answers the probe truly, and everything else as `answer` says."""
+
+    def react(call):
+        if is_probe(call):
+            return YES if is_red(call) else NO
+        return answer(call) if callable(answer) else answer
+
+    return react
+
+
+@contextmanager
+def judge_of(server, settings=None, *, cache=None, finishes_first=False, **more):
+    endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1, max_concurrent=8)
+    with Connection(endpoint, cache=cache, patience=QUICK, **more) as connection:
+        yield VisionJudge(FairChat(connection, n_in_flight=4, finishes_first=finishes_first), settings=settings)
+
+
+@pytest.fixture
+def photo(tmp_path):
+    Image.new("RGB", (64, 48), "green").save(tmp_path / "bird.jpg")
+    return tmp_path / "bird.jpg"
+
+
+def judged(judge, photo, question=CREST, **more):
+    given = {"query": "a crested bird in snow", "context": "", "earlier": ()} | more
+    return asyncio.run(judge.judge(judge.look(photo), question, **given))
+
+
+def test_a_question_goes_out_with_photo_context_and_what_was_found_before(photo):
+    earlier = (QuestionAnswer(question="Is there a bird?", answer="yes", probability=1.0, obtained_by="logprobs"),)
+    with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
+        found = judged(judge, photo, context="A crest is a tuft.", earlier=earlier)
+    call = server.calls[-1]
+    assert found.probability == pytest.approx(0.9) and found.obtained_by == "logprobs"
+    assert found.cost_usd == pytest.approx(401 / 1e6)
+    for text in ("A crest is a tuft.", "a crested bird in snow", CREST.question, "- Is there a bird? Yes"):
+        assert text in call.text
+    assert call.images == [judge.look(photo).jpeg]
+    payload = call.payload
+    assert (payload["temperature"], payload["logprobs"], payload["top_logprobs"]) == (0.0, True, 20)
+
+
+def test_the_direct_question_is_the_papers(photo):
+    from rerank.decompose.plain_questions import direct_question
+
+    with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
+        judged(judge, photo, direct_question("a red frog"), query="a red frog")
+    assert server.calls[-1].text == "Does this image show a red frog? Answer with yes or no."
+
+
+def test_spellings_count_together_by_default_and_apart_in_the_paper(photo):
+    reply = scored("Yes", Yes=0.4, _no=0.4, NO=0.1)
+    with OpenAIServer(script(reply)) as server:
+        with judge_of(server) as judge:
+            assert judged(judge, photo).probability == pytest.approx(0.4 / 0.9)
+        with judge_of(server, VisionSettings(spelling="exact")) as judge:
+            assert judged(judge, photo).probability == 1.0
+
+
+def test_neither_word_among_the_alternatives_cannot_be_told_and_is_no_zero(photo):
+    reply = scored("Perhaps", Perhaps=0.9, It=0.1)
+    with OpenAIServer(script(reply)) as server:
+        for spelling in ("merged", "exact"):
+            with judge_of(server, VisionSettings(spelling=spelling)) as judge:
+                found = judged(judge, photo)
+            assert (found.probability, found.answer, found.obtained_by) == (None, None, "unclear")
+
+
+def test_words_that_hardly_could_have_been_yes_or_no_tell_nothing_but_by_the_papers_count(photo):
+    with OpenAIServer(script(scored("Hm", Hm=0.99, Yes=0.004))) as server:
+        with judge_of(server) as judge:
+            assert judged(judge, photo).probability is None
+        with judge_of(server, VisionSettings(spelling="exact")) as judge:
+            assert judged(judge, photo).probability == 1.0  # only Yes is among the alternatives
+    with OpenAIServer(script(scored("Hm", Hm=0.9, Yes=0.06, No=0.02))) as server, judge_of(server) as judge:
+        found = judged(judge, photo)
+    assert found.probability == pytest.approx(0.75)
+    assert (found.answer, found.obtained_by) == ("yes", "logprobs; yes and no have 8% of the mass")
+
+
+def test_reasons_that_end_without_an_answer_tell_nothing_whatever_word_they_begin_with(photo):
+    reasons = "No crest is to be seen from here, for the head is turned away."
+    reply = Answer(text=reasons, logprobs=(("No", -0.1, (("No", -0.1), ("Yes", -3.0))), (reasons[2:], -0.1, ())))
+    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(is_reasoned=True)) as judge:
+        found = judged(judge, photo)
+    assert (found.probability, found.obtained_by) == (None, "unclear")
+
+
+def test_reasoning_comes_before_the_answer_whose_token_is_read(photo):
+    tokens = [("No", -0.1, (("No", -0.1),)), (" crest", -0.1, ()), (".\nAnswer", -0.1, ()), (":", 0.0, ())]
+    tokens.append((" Yes", math.log(0.7), ((" Yes", math.log(0.7)), (" No", math.log(0.3)))))
+    reply = Answer(text="".join(t for t, _, _ in tokens), logprobs=tuple(tokens))
+    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(is_reasoned=True)) as judge:
+        found = judged(judge, photo)
+    assert (found.answer, found.note) == ("yes", "No crest.")
+    assert found.probability == pytest.approx(0.7)
+    assert "Answer: Yes" in server.calls[-1].text and server.calls[-1].payload["max_tokens"] >= 200
+
+
+def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo):
+    tokens = (
+        ("<think>", 0.0, (("<think>", 0.0),)),
+        ("Yes?", 0.0, (("Yes", -0.1), ("No", -3.0))),
+        ("</think>", 0.0, ()),
+        ("No", math.log(0.75), (("No", math.log(0.75)), ("Yes", math.log(0.25)))),
+    )
+
+    def think(call):
+        # Without room it is cut off within its thoughts, which a naive reader would score as zero.
+        if call.payload["max_tokens"] < 100:
+            return Answer(text="<think>Yes?", logprobs=tokens[:2], finish="length")
+        return Answer(text="<think>Yes?</think>No", logprobs=tokens)
+
+    with OpenAIServer(think) as server, judge_of(server) as judge:
+        found = judged(judge, photo)
+        assert asyncio.run(judge.abilities()).is_thinking
+    assert found.answer == "no" and found.probability == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("begins", ["<think>It is", "It is"])
+def test_thoughts_are_found_out_by_their_end_where_a_template_hides_their_beginning(photo, begins):
+    def think(call):
+        if call.payload["max_tokens"] < 100:
+            return Answer(text=begins, logprobs=tuple((t, 0.0, ((t, 0.0),)) for t in (begins,)), finish="length")
+        word = ("Yes" if is_red(call) else "No") if is_probe(call) else "Yes"
+        other = "No" if word == "Yes" else "Yes"
+        tokens = ((f"{begins} no wren.", 0.0, ()), ("</think>\n\n", 0.0, ()))
+        tokens += ((word, math.log(0.7), ((word, math.log(0.7)), (other, math.log(0.3)))),)
+        return Answer(text="".join(t for t, _, _ in tokens), logprobs=tokens)
+
+    with OpenAIServer(think) as server, judge_of(server) as judge:
+        abilities = asyncio.run(judge.abilities())
+        assert (abilities.gives_logprobs, abilities.is_thinking, abilities.tells_colours) == (True, True, True)
+        assert server.n_calls == 4
+        found = judged(judge, photo)
+    assert (found.answer, found.obtained_by) == ("yes", "logprobs") and found.probability == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    ("way", "reply", "expected"),
+    [
+        ("stated", '{"probability": 85}', (0.85, "yes", "stated")),
+        ("stated", "Probability: 20", (0.2, "no", "stated")),
+        ("stated", '{"probability": 850}', (None, None, "unclear")),
+        ("stated", "between 20 and 40", (None, None, "unclear")),
+        ("text", "No.", (0.0, "no", "text")),
+        ("text", "I see a bird.", (None, None, "unclear")),
+    ],
+)
+def test_a_server_that_drops_log_probabilities_is_found_out_and_asked_otherwise(photo, way, reply, expected):
+    settings = VisionSettings(without_logprobs=way)
+    with OpenAIServer(script(reply), gives_logprobs=False) as server, judge_of(server, settings) as judge:
+        found = judged(judge, photo)
+    assert (found.probability, found.answer, found.obtained_by) == expected
+
+
+def test_a_server_that_refuses_log_probabilities_is_asked_without(photo):
+    def react(call):
+        if "logprobs" in call.payload:
+            return Status(status=400, error={"message": "Logprobs is not supported", "param": "logprobs"})
+        return "Yes" if is_probe(call) else '{"probability": 70}'
+
+    with OpenAIServer(react) as server, judge_of(server) as judge:
+        assert judged(judge, photo).obtained_by == "stated"
+
+
+def test_sampled_votes_are_a_share_and_say_so(photo):
+    with OpenAIServer(
+        script(lambda call: "Yes" if call.payload["seed"] < 4 else "No"), gives_logprobs=False
+    ) as server, judge_of(server, VisionSettings(without_logprobs="votes")) as judge:  # fmt: skip
+        found = judged(judge, photo)
+    assert (found.probability, found.answer, found.obtained_by) == (0.8, "yes", "votes 4/5")
+    votes = [call for call in server.calls if not is_probe(call)]
+    assert {call.payload["temperature"] for call in votes} == {1.0}
+
+
+def test_three_votes_give_the_majoritys_answer_and_the_mean_probability(photo):
+    replies = [YES, NO, scored("Yes", Yes=0.6, No=0.4)]
+    with OpenAIServer(script(lambda call: replies[call.payload["seed"]])) as server, judge_of(
+        server, VisionSettings(n_votes=3)
+    ) as judge:  # fmt: skip
+        found = judged(judge, photo)
+    assert found.answer == "yes" and found.obtained_by == "logprobs; votes 2/3"
+    assert found.probability == pytest.approx((0.9 + 0.2 + 0.6) / 3)
+
+
+def test_all_questions_in_one_call_are_read_line_by_line_and_a_missing_line_is_asked_again(photo):
+    def together(call):
+        if "3. " in call.text:
+            tokens = [
+                ("1", 0.0, ()),
+                (". ", 0.0, ()),
+                ("Yes", math.log(0.9), (("Yes", math.log(0.9)), ("No", math.log(0.1)))),
+            ]
+            tokens += [("\n3. ", 0.0, ()), ("no", math.log(0.8), (("no", math.log(0.8)), ("yes", math.log(0.2))))]
+            return Answer(text="1. Yes\n3. no", logprobs=tuple(tokens), input_tokens=500, output_tokens=9)
+        return scored("Yes", Yes=0.6, No=0.4)
+
+    questions = [Question(question=text, statement=text, negation="no") for text in QUESTIONS]
+    with OpenAIServer(script(together)) as server, judge_of(server) as judge:
+        found = asyncio.run(judge.judge_together(judge.look(photo), questions, query="frogs", context=""))
+    assert [one.probability for one in found] == pytest.approx([0.9, 0.6, 0.2])
+    assert [one.obtained_by for one in found] == ["logprobs; asked together", "logprobs", "logprobs; asked together"]
+    again = server.calls[-1].text
+    assert QUESTIONS[1] in again and f"- {QUESTIONS[0]} Yes" in again
+    assert sum(one.cost_usd for one in found) == pytest.approx((509 + 401) / 1e6)
+
+
+@pytest.mark.parametrize("thinks", [True, False])
+def test_all_questions_in_one_call_leave_a_thinking_model_room_and_others_a_line_each(photo, thinks):
+    def react(call):
+        is_short = call.payload["max_tokens"] < 100
+        if is_probe(call):
+            return Answer(text="<think>Is it", finish="length") if thinks and is_short else script(YES)(call)
+        return YES
+
+    questions = [Question(question=text, statement=text, negation="no") for text in QUESTIONS]
+    with OpenAIServer(react) as server, judge_of(server) as judge:
+        asyncio.run(judge.judge_together(judge.look(photo), questions, query="frogs", context=""))
+    (together,) = (call for call in server.calls if "3. " in call.text)
+    assert (together.payload["max_tokens"] > 1_000) is thinks
+
+
+def test_a_refusal_could_not_be_told_and_is_no_error(photo):
+    with OpenAIServer(script(Answer(text=None, refusal="I cannot look at this."))) as server, judge_of(server) as judge:
+        found = judged(judge, photo)
+    assert (found.probability, found.obtained_by) == (None, "refused")
+    assert "cannot look" in found.note
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Status(status=429, headers={"retry-after": "0.05"}, error={"message": "slow down"}),
+        Status(status=500, error="oops"),
+        Status(status=503, error={"message": "busy"}),
+        Cut(after_bytes=20),
+        Cut(after_bytes=0),
+        Raw(body=b"<html>a proxy</html>"),
+    ],
+    ids=["429", "500", "503", "cut", "cut at once", "html"],
+)
+def test_a_passing_fault_is_asked_again_and_costs_no_answer(photo, fault):
+    def react(call):
+        mine = [other for other in server.calls if not is_probe(other)]
+        return fault if len(mine) <= 2 else NO
+
+    with OpenAIServer(script(react)) as server, judge_of(server) as judge:
+        found = judged(judge, photo)
+    assert found.answer == "no" and found.probability == pytest.approx(0.2)
+
+
+# --- whole jobs --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def job(tmp_path):
+    candidates = []
+    for i in range(10):
+        Image.new("RGB", (48, 48), (i * 20, 90, 90)).save(tmp_path / f"{i}.jpg")
+        candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.jpg"), score=1 - i / 100))
+    return Job(query_id="q", text="frogs in amplexus", candidates=tuple(candidates))
+
+
+def rank(server, job, *, settings=None, cache=None, kept=None, vision=None, **more):
+    async def main():
+        with judge_of(server, vision, cache=cache, **more) as judge:
+            chat = judge._chat
+            reranker = DecomposeReranker(
+                judge, settings=settings or settings_of("paper"), writer=QuestionWriter(chat), kept=kept
+            )
+            try:
+                return await reranker.rank(job), reranker.tally, chat.usage
+            finally:
+                reranker.close()
+
+    return asyncio.run(main())
+
+
+def with_questions(answer):
+    return script(lambda call: answer(call) if call.images else questions_reply())
+
+
+def test_nonsense_instead_of_questions_is_asked_for_once_more(job):
+    written = iter(["{'questions': ...", questions_reply()])
+    with OpenAIServer(script(lambda call: YES if call.images else next(written))) as server:
+        _, tally, _ = rank(server, job)
+    assert tally.plans["q"].source == "model"
+    assert [question.question for question in tally.plans["q"].questions] == list(QUESTIONS)
+
+
+def test_an_unreadable_photo_is_a_row_with_an_error_and_costs_no_call(job, tmp_path):
+    (tmp_path / "3.jpg").write_bytes((tmp_path / "3.jpg").read_bytes()[:200])
+    with OpenAIServer(with_questions(lambda _: YES)) as server:
+        ranked, _, usage = rank(server, job)
+    assert [(row.image_id, row.status) for row in ranked if row.status == "error"] == [("3", "error")]
+    assert ranked[-1].image_id == "3" and usage.n_calls == 2 + 1 + 9 * 3
+
+
+def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job):
+    with OpenAIServer(with_questions(lambda _: scored("Hm", Hm=1.0))) as server:
+        ranked, tally, usage = rank(server, job, settings=replace(settings_of("default"), is_together=False))
+    assert {row.status for row in ranked} == {"error"} and "could not tell" in ranked[0].error
+    assert isinstance(tally.failures[0].exit_code, int) and usage.n_calls <= 3 + 20 + 4
+
+
+@pytest.mark.parametrize("vision", [VisionSettings(n_votes=3), VisionSettings(is_reasoned=True)])
+def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job, vision):
+    no = Answer(text="Answer: No", logprobs=(("Answer: ", 0.0, ()), ("No", -0.001, (("No", -0.001), ("Yes", -7.0)))))
+    with OpenAIServer(with_questions(lambda _: no)) as server:
+        ranked, tally, usage = rank(server, job, settings=settings_of("default"), vision=vision)
+    assert {len(row.questions) for row in ranked} == {1} and tally.n_not_asked == 20
+    assert dict(tally.obtained_by) == {"logprobs; votes" if vision.n_votes > 1 else "logprobs": 10}
+    assert usage.n_calls == 2 + 1 + 10 * vision.n_votes
+
+
+def test_reasons_are_shown_with_the_answers_and_kept(job, tmp_path):
+    word = ("Yes", math.log(0.8), (("Yes", math.log(0.8)), ("No", math.log(0.2))))
+    reasoned = Answer(text="A green back.\nAnswer: Yes", logprobs=(("A green back.\nAnswer: ", 0.0, ()), word))
+    with OpenAIServer(with_questions(lambda _: reasoned)) as server, KeptResults(tmp_path / "kept.sqlite") as kept:
+        vision = VisionSettings(is_reasoned=True)
+        ranked, _, _ = rank(server, job, kept=kept, vision=vision)
+        assert {row.evaluation for row in ranked} == {"1. A green back.\n2. A green back.\n3. A green back."}
+        again, tally, _ = rank(server, job, kept=kept, vision=vision)
+    assert tally.n_kept == 10 and [row.evaluation for row in again] == [row.evaluation for row in ranked]
+
+
+def test_a_server_that_is_down_is_not_knocked_at_for_every_question(job):
+    def react(call):
+        return Status(status=404, error={"message": "no such model"}) if call.images else questions_reply()
+
+    with OpenAIServer(script(react)) as server:
+        ranked, tally, _ = rank(server, job)
+    assert {row.status for row in ranked} == {"error"}
+    assert len([call for call in server.calls if not is_probe(call)]) <= 13
+    assert all("no such model" in str(error) or isinstance(error, SourceUnavailable) for error in tally.failures)
+
+
+def test_the_same_run_again_asks_nothing_and_offline_replays_it(job, tmp_path):
+    def cache():
+        return ReplyCache(tmp_path / "replies.sqlite")
+
+    with OpenAIServer(with_questions(lambda call: YES if len(call.images[0]) % 2 else NO)) as server:
+        first, _, usage = rank(server, job, cache=cache())
+        assert usage.n_calls == 2 + 1 + 30
+        again, _, usage = rank(server, job, cache=cache())
+        assert usage.n_calls == 0 and usage.n_cached == 33
+    # The server is gone; what was paid for still answers. Kept replies are free, so only the cost differs.
+    replayed, _, _ = rank(server, job, cache=cache(), offline=True)
+    assert [replace(row, cost_usd=0.0) for row in first] == replayed == again
+
+
+def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job, tmp_path):
+    from kb.endpoints import Budget
+
+    with OpenAIServer(with_questions(lambda _: YES)) as server, KeptResults(tmp_path / "kept.sqlite") as kept:
+        # Each call reserves 2,000 tokens for its photo, and uses 400: room for some of them.
+        ranked, _, usage = rank(server, job, kept=kept, budget=Budget(0.012), finishes_first=True)
+        n_errors = sum(row.status == "error" for row in ranked)
+        assert 0 < n_errors < 10 and usage.cost_usd <= 0.012
+        assert "limit" in ranked[-1].error
+        spent = usage.n_calls
+        ranked, tally, usage = rank(server, job, kept=kept, budget=Budget(10))
+        assert {row.status for row in ranked} == {"ok"}
+        assert tally.n_kept == 10 - n_errors and usage.n_calls < spent + 30
+
+
+def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_path):
+    """Two queries at once: the small one does not wait until the large one is through.
+
+    No photo is answered before all photos of both have been read, so that it is no matter how quick reading is.
+    """
+    small = replace(job, query_id="small", text="a toad", candidates=job.candidates[:2])
+    all_read = threading.Event()
+
+    class Watched(VisionJudge):
+        n_read = 0
+
+        def look(self, path):
+            found = super().look(path)
+            self.n_read += 1
+            if self.n_read == 12:
+                all_read.set()
+            return found
+
+    def held(_):
+        assert all_read.wait(60)
+        return YES
+
+    async def main(server):
+        endpoint = Endpoint(model="m", base_url=server.base_url, max_concurrent=8)
+        with Connection(endpoint, patience=QUICK) as connection:
+            chat = FairChat(connection, n_in_flight=4)
+            judge = Watched(chat)
+            await judge.abilities()
+            reranker = DecomposeReranker(judge, settings=settings_of("paper"), writer=QuestionWriter(chat))
+            ended = []
+
+            async def one(job):
+                await reranker.rank(job)
+                ended.append(job.query_id)
+
+            large = asyncio.create_task(one(job))
+            await asyncio.sleep(0)
+            await asyncio.gather(large, asyncio.create_task(one(small)))
+            reranker.close()
+            return ended, chat.usage
+
+    with OpenAIServer(with_questions(held)) as server:
+        ended, usage = asyncio.run(main(server))
+    assert ended == ["small", "q"]
+    assert usage.most_in_flight == 4 and server.most_at_once <= 4
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="odd number of votes"):
+        VisionSettings(n_votes=2)
+    with pytest.raises(ValueError, match="stop_below"):
+        replace(settings_of("paper"), stop_below=2)
+    with pytest.raises(ValueError, match="one of default, paper"):
+        settings_of("cheap")
+    assert json.loads(questions_reply())["questions"][0]["question"] == QUESTIONS[0]

@@ -1,0 +1,54 @@
+"""What a model thinks aloud is told from what it says, in every reader of replies."""
+
+import pytest
+
+from data.errors import MalformedAnswer
+from data.records import ChatReply
+from rerank.cotrr.listwise import parse_ranking
+from rerank.decompose.questions import parse_questions
+from rerank.judges.answers import reason_of
+from rerank.judges.judgements import stated
+from rerank.reasoning import is_thought, spoken
+from tests.rerank.scripted import QUESTIONS, questions_reply
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("No.", "No."),
+        ("<think>Yes?</think>No.", "No."),
+        ("<THINKING>\nYes?\n</Thinking>\nNo.", "\nNo."),
+        ("Yes? Yes. </think>No.", "No."),  # a template began the thought
+        ("<think>one</think>Hm.<think>two</think>No.", "No."),
+        ("<think>Yes? It has a", ""),  # cut off while thinking
+        ("<think>one</think>No.<think>or", ""),
+        ("", ""),
+    ],
+)
+def test_what_is_said_comes_after_all_thoughts(text, said):
+    assert spoken(text) == said
+
+
+def test_marks_of_either_end_tell_a_thought():
+    assert [is_thought(text) for text in ("<think>", "x</reasoning>", "<b>thinking</b>", "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("thought", ["<think>7 of 9 say 2.</think>", "7 of 9 say 2.</think>"])
+def test_every_reader_passes_thoughts_over(thought):
+    reply = ChatReply(text=f'{thought}{{"probability": 30}}', model="m")
+    assert stated(reply).probability == 0.3
+    ranking = parse_ranking(f'{thought}{{"ranking": [2, 1]}}', 2)
+    assert (ranking.positions, ranking.repairs.n_faults) == ((1, 0), 0)
+    assert [question.question for question in parse_questions(thought + questions_reply())] == list(QUESTIONS)
+    assert reason_of(f"{thought}It has a crest.\nAnswer: Yes") == "It has a crest."
+
+
+def test_a_draft_in_thoughts_that_were_cut_off_is_no_reply():
+    with pytest.raises(MalformedAnswer, match="expected a ranking"):
+        parse_ranking('<think>Perhaps {"ranking": [2, 1]}, or', 2)
+    assert stated(ChatReply(text="<think>Say 30", model="m")).probability is None

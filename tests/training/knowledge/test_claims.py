@@ -1,0 +1,65 @@
+"""What sentences claim of parts, colours and shapes."""
+
+from __future__ import annotations
+
+import pytest
+
+from training.knowledge.claims import read_claims
+
+
+def said(*sentences: str) -> set[tuple[str, ...]]:
+    return {
+        (claim.part, *((claim.sex,) if claim.sex != "both" else ()), claim.values[0])
+        for claim in read_claims(sentences)
+        if claim.aspect != "shade"
+    }
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claims"),
+    [
+        ("Bird with a bright yellow chest and belly.", {("breast", "yellow"), ("belly", "yellow")}),
+        ("Bird with a black head, wings, and tail.", {("head", "black"), ("wings", "black"), ("tail", "black")}),
+        ("Bird with a black head and white underparts.", {("head", "black"), ("underparts", "white")}),
+        ("Its legs are pinkish and its bill is short.", {("legs", "pink"), ("bill", "short")}),
+        ("Bird with two white wing bars.", {("wingbars", "white")}),
+        ("Bird with dark streaks on the flanks and back.", {("flanks", "streaked"), ("back", "streaked")}),
+        ("Female bird with an olive-green upper body.", {("upperparts", "female", "olive-green")}),
+        ("The male has a red crown, the female a grey belly.", {("crown", "male", "red"), ("belly", "female", "grey")}),
+        ("Bird with a yellow tail band.", {("tailband", "yellow")}),
+        ("A small, stocky bird.", {("bird", "small"), ("body", "stocky")}),
+    ],
+)  # fmt: skip
+def test_a_sentence_claims_what_it_says(sentence: str, claims: set[tuple[str, ...]]) -> None:
+    assert said(sentence) == claims
+
+
+@pytest.mark.parametrize(
+    ("line", "claims"),
+    [
+        ("back: olive-brown with faint streaks", {("back", "olive-brown"), ("back", "streaked")}),
+        ("beak: short, black, and pointed", {("bill", "short"), ("bill", "black"), ("bill", "pointed")}),
+        ("forehead: black, transitioning to green", {("forehead", "black")}),
+        ("throat: white, contrasting with the darker breast", {("throat", "white"), }),
+        ("eyes: dark brown, surrounded by a white eye-ring", {("eyes", "brown"), ("eyering", "white")}),
+        ("tail: short, green with black tips", {("tail", "short"), ("tail", "green"), ("tailtip", "black")}),
+        ("wings: contrasting white outer feathers", set()),
+    ],
+)  # fmt: skip
+def test_a_line_claims_what_it_says_of_its_part(line: str, claims: set[tuple[str, ...]]) -> None:
+    assert said(line) == claims
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Juveniles have a brown head.",
+        "It lacks the white rump of its relatives.",
+        "It has a longer black bill than the other species.",
+        "In winter the head is white.",
+        "Bird that is often found in green forests with white sand.",
+        "",
+    ],
+)
+def test_nothing_is_claimed_of_the_young_of_winter_or_of_others(sentence: str) -> None:
+    assert said(sentence) == set()

@@ -1,0 +1,121 @@
+"""The command that makes the bundled knowledge: on a folder of its own, and what it made of the shared one."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+import recognize
+from cli.common.starter import anchor_spaces
+from data.codec import loads
+from data.files import sha256_hex
+from data.starter.knowledge import StarterSpecies, read_species
+from data.starter.vectors import read_vectors
+from recognize.evaluation.protocol import read_collection
+from recognize.starter.encoders import load_starter
+from training.knowledge.make import make_starter
+from training.knowledge.vectors import anchor_photos, described
+
+SHIPPED = read_vectors()
+needs_vectors = pytest.mark.skipif(not SHIPPED.spaces, reason="vectors.npz is not made yet")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two species: one that two sources agree on and that has photos, and one with a name of old and nothing else."""
+    data = tmp_path / "birds"
+    (data / "photos").mkdir(parents=True)
+    wren = "Troglodytes troglodytes"
+    rows = [
+        {"scientific_name": wren, "source": "a-x", "sentences": ["Bird with a brown back.", "Bird with a thin bill."]},
+        {"scientific_name": wren, "source": "a-y", "sentences": ["Bird with a white throat."]},
+        {"scientific_name": wren, "source": "b", "sentences": ["back: brown", "tail: short", "throat: white"]},
+        {"scientific_name": wren, "source": "c", "sentences": ["It has a short tail and a brown back."]},
+        {"scientific_name": "Parus caeruleus", "source": "b", "sentences": ["back: green"]},
+        {"scientific_name": "Nemo nullus", "source": "b", "sentences": ["back: green"]},
+    ]
+    (data / "descriptions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    (data / "articles.jsonl").write_text("", encoding="utf-8")
+    with (data / "photos.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["path", "scientific_name", "common_name", "ebird_code", "source"])
+        for i in range(4):
+            colour = tuple(np.random.default_rng(i).integers(0, 255, 3).tolist())
+            Image.new("RGB", (90, 60), colour).save(data / "photos" / f"{i}.jpg")
+            table.writerow([f"photos/{i}.jpg", wren, "Wren", "", "vbet"])
+    return data
+
+
+def test_it_writes_facts_sentences_and_vectors(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    result = CliRunner().invoke(make_starter, ["--data", str(folder), "--out", str(out)], catch_exceptions=False)
+    assert result.exit_code == 0
+    made = [loads(StarterSpecies, line) for line in (out / "species.jsonl").read_text(encoding="utf-8").splitlines()]
+    by_hand = [species for species in read_species() if species.by_hand]
+    assert [species for species in made if species.by_hand] == by_hand
+    wren = next(species for species in made if species.taxon.common_name == "Eurasian Wren")
+    assert {(fact.part, fact.colours, fact.shape) for fact in wren.facts} == {
+        ("back", ("brown",), ""),
+        ("throat", ("white",), ""),
+        ("tail", (), "short"),
+    }
+    assert " ".join(wren.text).count("brown") == 1
+    # The blue tit is one of those written by hand, and Nemo nullus is no bird.
+    assert len(made) == len(by_hand) + 1
+    anchors = read_vectors(out / "vectors.npz")
+    assert anchors.spaces == anchor_spaces(recognize.load_encoders("starter"))
+    first = anchors.of("troglodytes-troglodytes")[0]
+    assert first.anchor.anchor_id == sha256_hex((folder / "photos" / "0.jpg").read_bytes())
+    assert (first.anchor.credit, first.content) == (None, None)
+    assert len(anchors.of("troglodytes-troglodytes")) == 3
+
+
+def test_run_again_it_writes_the_same(folder: Path, tmp_path: Path) -> None:
+    contents = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        arguments = ["--data", str(folder), "--out", str(tmp_path / name), "--no-vectors"]
+        assert CliRunner().invoke(make_starter, arguments, catch_exceptions=False).exit_code == 0
+        contents.append((tmp_path / name / "species.jsonl").read_bytes())
+    assert contents[0] == contents[1]
+
+
+def test_no_anchor_is_a_photo_that_figures_are_measured_with(shared: Path) -> None:
+    collection = read_collection(shared / "birds")
+    chosen = {path for _, path in anchor_photos(shared / "birds")}
+    three = {collection.photos[int(row)].path for row in collection.anchors("three")}
+    asked = {collection.photos[int(row)].path for row in collection.left_over}
+    assert len(chosen) > 1500
+    assert chosen <= three
+    assert not chosen & asked
+
+
+@needs_vectors
+def test_the_shipped_vectors_are_of_these_photos_and_in_the_spaces_of_the_shipped_encoders(shared: Path) -> None:
+    photos = anchor_photos(shared / "birds")
+    expected = [sha256_hex((shared / "birds" / path).read_bytes()) for _, path in photos]
+    assert list(SHIPPED.anchor_ids) == expected
+    assert [taxon.taxon_id for taxon, _ in photos] == [key for key, rows in SHIPPED.rows.items() for _ in rows]
+    assert SHIPPED.spaces == anchor_spaces(load_starter())
+    assert set(SHIPPED.text_rows) == set(described(shared / "birds"))
+
+
+@needs_vectors
+def test_the_shipped_vectors_are_unit_rows_of_species_that_ship() -> None:
+    known = {species.taxon.taxon_id for species in read_species()}
+    assert set(SHIPPED.rows) <= known
+    for matrix in SHIPPED.matrices:
+        np.testing.assert_allclose(np.linalg.norm(matrix, axis=1), 1, atol=2e-3)
+
+
+@needs_vectors
+def test_twelve_hundred_species_can_be_found_by_a_photo_or_by_words() -> None:
+    told = {species.taxon.taxon_id for species in read_species() if species.text}
+    assert len(told | set(SHIPPED.rows)) >= 1200

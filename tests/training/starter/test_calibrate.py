@@ -1,0 +1,137 @@
+"""Fitting the chances, and the file that ships."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.linear_model import LogisticRegression
+
+from data.starter.knowledge import read_species
+from recognize.confidence.calibration import RANKS, read_calibration
+from recognize.scoring.fusion import WEIGHTS
+from recognize.starter.encoders import load_starter
+from training.starter.calibrate import fit_logistic, fit_temperature
+from training.starter.cases import Lineages
+from training.starter.charts import Line, Panel, draw
+from training.starter.fitting import calibration_error, softmax
+
+SHIPPED = Path(str(files("data"))) / "starter" / "calibration.json"
+
+
+def made(n, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([np.ones((n, 1)), rng.normal(size=(n, 2)) * [3.0, 0.5] + [1.0, 4.0]], axis=1)
+    chances = 1 / (1 + np.exp(-(rows @ [-3.0, 0.8, 0.6])))
+    return rows, rng.random(n) < chances
+
+
+def test_the_fit_finds_the_coefficients_that_made_the_answers():
+    rows, truth = made(20_000)
+    found = fit_logistic(rows, truth, np.full(20_000, 1 / 20_000))
+    assert found[1:] == pytest.approx([0.8, 0.6], abs=0.1)
+    assert (1 / (1 + np.exp(-(rows @ found)))).mean() == pytest.approx(truth.mean(), abs=1e-6)
+
+
+def test_the_fit_is_scikit_learn_s_with_as_little_ridge():
+    rows, truth = made(3_000, seed=1)
+    mean, deviation = rows[:, 1:].mean(axis=0), rows[:, 1:].std(axis=0)
+    other = LogisticRegression(C=1 / (1e-3 * 3_000), tol=1e-10).fit((rows[:, 1:] - mean) / deviation, truth)
+    found = fit_logistic(rows, truth, np.full(3_000, 1 / 3_000))
+    assert found[1:] * deviation == pytest.approx(other.coef_[0], abs=1e-4)
+
+
+def test_a_feature_that_never_changes_gets_no_weight():
+    rows, truth = made(500)
+    found = fit_logistic(np.concatenate([rows, np.full((500, 1), 7.0)], axis=1), truth, np.full(500, 1 / 500))
+    assert found[3] == 0
+    assert np.isfinite(found).all()
+
+
+def test_what_all_answers_agree_on_stays_finite():
+    """With a ridge there is a maximum even where the classes part cleanly."""
+    rows, _ = made(200)
+    assert np.isfinite(fit_logistic(rows, rows[:, 1] > 1, np.full(200, 1 / 200))).all()
+
+
+class Scored:
+    """A case with scores alone."""
+
+    def __init__(self, scores, at):
+        self._found = scores, at
+
+    def scores(self):
+        return self._found
+
+
+def test_the_temperature_that_scores_were_made_with_is_found():
+    rng = np.random.default_rng(2)
+    scores = np.sort(rng.normal(size=(4_000, 8)) * 3, axis=1)[:, ::-1]
+    cases = [Scored(row, rng.choice(8, p=softmax(row / 1.7))) for row in scores]
+    assert fit_temperature([cases]) == pytest.approx(1.7, rel=0.05)
+    assert fit_temperature([[*cases, Scored(scores[0], None)]]) == pytest.approx(1.7, rel=0.05)
+
+
+def test_the_calibration_error_is_that_of_scikit_learn_s_equal_count_bins():
+    rng = np.random.default_rng(3)
+    sure = rng.random(1_000)
+    right = rng.random(1_000) < sure**2
+    share_right, mean_sure = calibration_curve(right, sure, n_bins=10, strategy="quantile")
+    assert calibration_error(sure, right) == pytest.approx(np.abs(share_right - mean_sure).mean(), abs=1e-3)
+
+
+def test_the_calibration_error_of_a_hand_worked_table():
+    """Two bins of two: sure .1 and .3, none right; sure .6 and 1.0, one right: (.2 + .3) / 2."""
+    sure, right = np.array([0.6, 0.1, 1.0, 0.3]), np.array([True, False, False, False])
+    assert calibration_error(sure, right, n_bins=2) == pytest.approx(0.25)
+
+
+def test_species_of_one_genus_are_the_same_at_its_rank_and_names_that_are_not_known_only_as_themselves():
+    names = ["Setophaga pinus", "Setophaga petechia", "Cardellina pusilla", "Nobody knows", "Noone knows"]
+    lineages = Lineages(names)
+    firsts, others = np.array([0, 0, 0, 3, 3]), np.array([0, 1, 2, 3, 4])
+    assert lineages.same(firsts, others, "species").tolist() == [True, False, False, True, False]
+    assert lineages.same(firsts, others, "genus").tolist() == [True, True, False, True, False]
+    assert lineages.same(firsts, others, "family").tolist() == [True, True, True, True, False]
+
+
+# --- what ships --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return read_calibration(SHIPPED)
+
+
+@pytest.mark.parametrize("mode", ["several", "single"])
+def test_the_shipped_file_fits_the_starter_knowledge_as_it_is(shipped, mode):
+    """Another space, another vocabulary or other weights would mean: make it anew."""
+    encoders = load_starter()
+    taxon_ids = [species.taxon.taxon_id for species in read_species()]
+    assert shipped.fits(
+        profile="starter", preset="default", spaces=encoders.spaces, taxon_ids=taxon_ids, mode=mode,
+        weights=WEIGHTS["starter"][mode],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["several", "single"])
+def test_in_the_shipped_models_more_mass_is_more_confidence(shipped, mode):
+    fitted = shipped.parameters[mode]
+    assert all(getattr(fitted, rank)["mass"] > 0 for rank in RANKS)
+    assert fitted.absent["mass"] < 0
+    assert 0.5 < fitted.temperature < 2
+
+
+# --- the charts --------------------------------------------------------------------------------------------------
+
+
+def test_a_chart_has_a_line_and_a_legend_for_each_name_and_ticks_that_say_what_they_stand_at():
+    lines = [Line(name="seen", points=[(0.0, 0.0), (1.0, 0.3)]), Line(name="a < b", points=[(0.5, 0.6)])]
+    svg = draw([Panel(title="three", lines=lines)], x="across", y="up", top=0.6)
+    assert svg.count("<circle") == 3
+    assert "a &lt; b" in svg
+    assert [f">{tick}</text>" in svg for tick in ("0.0", "0.2", "0.4", "0.6")] == [True] * 4
+    assert svg.count(">0.8</text>") == 1  # of the horizontal axis alone
+    # The point (1, 0.3) of a 260 pixels square with a top of 0.6 is at its right edge, half way up.
+    assert 'cx="322.0" cy="170.0"' in svg

@@ -1,0 +1,62 @@
+"""Fitted weights, and the stage scores that they are fitted on."""
+
+import numpy as np
+import pytest
+
+from data.arrays import as_unit_rows
+from data.contracts import VectorTable
+from recognize.scoring.fusion import default
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.stages import Queries
+from training.starter.fitting import Sample, as_fusion_weights, fit_weights, softmax, stage_scores
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Forty species: some without text, some without anchors, every third one known from training."""
+    rng = np.random.default_rng(5)
+
+    def rows(n):
+        return as_unit_rows(rng.normal(size=(n, 16)))
+
+    owners = np.sort(rng.choice(np.arange(2, 40), 60))
+    told = np.setdiff1d(np.arange(40), [5, 7])
+    known = np.arange(0, 40, 3)
+    knowledge = Knowledge(
+        n_species=40,
+        names=("a", "b"),
+        chunks=tuple(
+            VectorTable(ids=tuple(f"c{i}" for i in told), owners=told, vectors=rows(len(told))) for _ in range(2)
+        ),
+        anchors=VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=rows(60)),
+        images=tuple(VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=rows(60)) for _ in range(2)),
+        known=known,
+        prototypes=rows(len(known)),
+    )
+    return knowledge, Queries(text_image=(rows(12), rows(12)), visual=rows(12))
+
+
+def test_the_stage_scores_times_the_weights_are_the_default_preset_s_scores(world):
+    """What is fitted is what is used: the same score for every species."""
+    knowledge, queries = world
+    weights = np.array([0.4, 0.6, 1.5, 1.1, 2.2, 0.7])
+    expected = stage_scores(knowledge, queries) @ weights
+    rankings = default(knowledge, queries, weights=as_fusion_weights(weights), m=1000, anchor_pooling="centre")
+    for row, ranking in zip(expected, rankings, strict=True):
+        assert len(ranking.species) > 35  # all of which anything is known
+        assert ranking.scores == pytest.approx(row[ranking.species], abs=1e-4)
+
+
+def test_the_fit_finds_the_weights_that_made_the_answers():
+    rng = np.random.default_rng(0)
+    made_with = np.array([0.5, 1.0, 1.5, 0.8, 2.0, -0.5])
+    stages = rng.normal(size=(4000, 12, 6)).astype(np.float32)
+    truth = np.array([rng.choice(12, p=row) for row in softmax(stages.astype(np.float64) @ made_with)])
+    assert fit_weights([Sample(stages=stages, truth=truth, share=1.0)]) == pytest.approx(made_with, abs=0.15)
+
+
+def test_a_stage_that_is_always_empty_gets_no_weight():
+    rng = np.random.default_rng(0)
+    stages = rng.normal(size=(200, 5, 6)).astype(np.float32)
+    stages[..., 3] = 0
+    assert fit_weights([Sample(stages=stages, truth=np.zeros(200, dtype=np.intp), share=1.0)])[3] == 0

@@ -1,0 +1,1 @@
+"""Measurement of the extractive distiller on hand-labelled sentences."""

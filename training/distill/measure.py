@@ -1,0 +1,204 @@
+"""Precision of the extractive distiller: `python -m training.distill.measure --data ../shared/birds`.
+
+Precision and recall over sentences labelled by hand, on the half that word lists and weights were tuned on and on the
+half held out. A labelled sentence is *kept* at three points of the way into a summary:
+
+- `classifier`: judged alone, with the kind of section it stands in, it counts as visual;
+- `offered`: it supports a sentence that a summary is chosen from, as if the length had no limit (so in a section
+  that is read, and not a sentence that only makes sense beside another);
+- `summary`: it supports a statement of the summary. What misses here beyond `offered` is owed to the length.
+
+Sentences were drawn by strata, so each counts for the sentences of its stratum (and half) that it stands for.
+Intervals are 95 % bootstrap intervals over articles, since sentences of one article are alike.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from data.errors import FieldmarkError
+from data.records import Span
+from kb.distill.extractive import ExtractiveDistiller, visual_part
+from kb.distill.sections import SectionKind, section_kinds
+from kb.distill.sentences import split_sentences
+from kb.distill.trimming import NameHider
+from training.distill.labelled import Half, LabelledArticle, Page, Stratum, read_fitting
+
+Point = Literal["classifier", "offered", "summary"]
+POINTS: tuple[Point, ...] = get_args(Point)
+N_RESAMPLES = 2000
+SEED = 0
+_STRATA: dict[SectionKind, Stratum] = {
+    SectionKind.LOOKS: "looks",
+    SectionKind.LEAD: "lead",
+    SectionKind.NEUTRAL: "other",
+    SectionKind.OTHER: "other",
+    SectionKind.NEVER: "never",
+}
+FloatTable = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A share with its 95 % interval; None where there is nothing to divide by."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        if self.value is None or self.low is None or self.high is None:
+            return "-"
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Precision and recall of visual sentences at one point, on one half."""
+
+    half: Half
+    point: Point
+    n_articles: int
+    n_sentences: int
+    n_visual: int
+    n_kept: int
+    precision: Share
+    recall: Share
+
+
+def measure(
+    labels: Sequence[LabelledArticle], pages: Mapping[str, Page], *, halves: Sequence[Half] = get_args(Half)
+) -> list[Measured]:
+    """Return precision and recall for each half and point, weighted by the sizes of the strata."""
+    found = []
+    for half in halves:
+        articles = [article for article in labels if article.half == half]
+        drawn = Counter(sentence.stratum for article in articles for sentence in article.sentences)
+        sizes = _sizes([pages[article.title] for article in articles])
+        weights = {stratum: sizes[stratum] / n for stratum, n in drawn.items()}
+        kept = [_kept(article, pages[article.title]) for article in articles]
+        found += [_measured(half, point, articles, [row[point] for row in kept], weights) for point in POINTS]
+    return found
+
+
+def _sizes(pages: Sequence[Page]) -> Counter[Stratum]:
+    """Return how many sentences of the articles stand in each stratum."""
+    sizes: Counter[Stratum] = Counter()
+    for page in pages:
+        for section, kind in zip(page.article.sections, section_kinds(page.article), strict=True):
+            sizes[_STRATA[kind]] += len(split_sentences(page.article.text, section.start, section.end))
+    return sizes
+
+
+def _kept(labelled: LabelledArticle, page: Page) -> dict[Point, list[bool]]:
+    """Return for each point whether each labelled sentence is kept there."""
+    article, taxon = page.article, page.taxon
+    distiller = ExtractiveDistiller()
+    hider = NameHider(taxon, article.source.title)
+    kinds = list(zip(article.sections, section_kinds(article), strict=True))
+    summary = distiller.distil(article, taxon)
+    statements = summary.statements if summary else ()
+    offered = distiller.visual_spans(article, taxon)
+    told = [span for statement in statements for span in statement.evidence]
+    rows: dict[Point, list[bool]] = {point: [] for point in POINTS}
+    for sentence in labelled.sentences:
+        kind = next(kind for section, kind in kinds if section.start <= sentence.start < section.end)
+        text = article.text[sentence.start : sentence.end]
+        rows["classifier"].append(visual_part(text, kind, hider) is not None)
+        rows["offered"].append(_overlaps(sentence.span, offered))
+        rows["summary"].append(_overlaps(sentence.span, told))
+    return rows
+
+
+def _overlaps(span: Span, others: Sequence[Span]) -> bool:
+    return any(span.start < other.end and other.start < span.end for other in others)
+
+
+def _measured(
+    half: Half,
+    point: Point,
+    articles: Sequence[LabelledArticle],
+    kept: Sequence[Sequence[bool]],
+    weights: Mapping[Stratum, float],
+) -> Measured:
+    # (n_articles, 3): the weight of sentences that are kept and visual, kept, visual
+    sums = np.zeros((len(articles), 3))
+    for row, article in enumerate(articles):
+        for sentence, is_kept in zip(article.sentences, kept[row], strict=True):
+            weight = weights[sentence.stratum]
+            sums[row] += weight * np.array([is_kept and sentence.is_visual, is_kept, sentence.is_visual])
+    draws = np.random.default_rng(SEED).integers(len(articles), size=(N_RESAMPLES, len(articles)))
+    samples = sums[draws].sum(axis=1)  # (N_RESAMPLES, 3)
+    total = sums.sum(axis=0, keepdims=True)
+    return Measured(
+        half=half,
+        point=point,
+        n_articles=len(articles),
+        n_sentences=sum(len(article.sentences) for article in articles),
+        n_visual=sum(sentence.is_visual for article in articles for sentence in article.sentences),
+        n_kept=sum(sum(row) for row in kept),
+        precision=_share(total, samples, 1),
+        recall=_share(total, samples, 2),
+    )
+
+
+def _share(total: FloatTable, samples: FloatTable, of: int) -> Share:
+    if not total[0, of]:
+        return Share(value=None)
+    shares = samples[samples[:, of] > 0]
+    low, high = np.quantile(shares[:, 0] / shares[:, of], (0.025, 0.975))
+    return Share(value=float(total[0, 0] / total[0, of]), low=float(low), high=float(high))
+
+
+def as_text(rows: Sequence[Measured]) -> str:
+    """Return the figures as a Markdown table."""
+    lines = ["| half | kept at | sentences (visual) | kept | precision | recall |", "|---|---|---|---|---|---|"]
+    lines += [
+        f"| {row.half} | {row.point} | {row.n_sentences} ({row.n_visual}) | {row.n_kept} "
+        f"| {row.precision} | {row.recall} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def mistakes(labels: Sequence[LabelledArticle], pages: Mapping[str, Page], point: Point) -> list[str]:
+    """Return the mistakes on the tuning half, as lines of text; the other half is not for reading."""
+    lines = []
+    for article in labels:
+        if article.half != "tuning":
+            continue
+        text = pages[article.title].article.text
+        for sentence, is_kept in zip(article.sentences, _kept(article, pages[article.title])[point], strict=True):
+            if is_kept != sentence.is_visual:
+                what = "kept" if is_kept else "missed"
+                lines.append(f"{what} ({sentence.class_}) {article.title}: {text[sentence.start : sentence.end]}")
+    return lines
+
+
+@click.command()
+@click.option(
+    "--data", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of articles."
+)
+@click.option("--half", type=click.Choice(get_args(Half)), multiple=True, help="Only this half; again for both.")
+@click.option("--mistakes", "at", type=click.Choice(POINTS), help="List the mistakes on the tuning half at this point.")
+def main(data: Path, half: tuple[Half, ...], at: Point | None) -> None:
+    """Check that the labels fit the articles, then report precision and recall of visual sentences as a table."""
+    try:
+        labels, pages = read_fitting(data)
+    except FieldmarkError as error:
+        raise click.ClickException(str(error)) from error
+    lines = mistakes(labels, pages, at) if at else [as_text(measure(labels, pages, halves=half or get_args(Half)))]
+    click.echo("\n".join(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

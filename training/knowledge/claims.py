@@ -1,0 +1,316 @@
+"""Claims out of sentences: what a text says of the colour, pattern or shape of a part, of one sex or both.
+
+Rules, no model: runs of colour, shade, pattern and shape words before a part ("a thin black bill") or said of it ("the
+legs are pink", "back: olive-brown"). What is denied, compared, or said of the young, of winter or of races is passed
+over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from training.knowledge.fillers import BIRDS, FILLERS, PATTERN_NOUNS
+from training.knowledge.parts import BAR_PARTS, NOT_THE_PART, PARTS, PHRASES
+from training.knowledge.vocabulary import (
+    COLOURS,
+    DARK_WORDS,
+    PALE_WORDS,
+    PATTERNS,
+    SHADES,
+    SHAPES,
+    SIZES,
+    admitted,
+)
+
+Sex = Literal["both", "male", "female"]
+Aspect = Literal["colour", "shade", "pattern", "shape", "size"]
+
+
+NO_SHADE = "neither"
+"""The shade of what is neither dark nor pale; it speaks against either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One thing that a text says of one part."""
+
+    part: str
+    sex: Sex
+    aspect: Aspect
+    values: tuple[str, ...]
+    """The words that may be said for it, the most telling first."""
+    shade: str = ""
+    """`dark`, `pale` or `bright`, of a colour."""
+    n_colours: int = 1
+    """How many colours the same words give the part."""
+
+
+_SKIP = re.compile(
+    r"\b(?:juvenile|juveniles|juvenal|immature|immatures|young|chicks?|fledglings?|non-?breeding|winter|morphs?|race|races|"
+    r"subspecies|unlike|lacks?|lacking|no|not|without|except|than|resembl\w+|similar|first-year|eclipse|sometimes|may|"
+    r"might|can|could|some (?:individuals|birds|males|females|adults|populations|have|are|show)|"
+    r"occasionally|variable|varies|confused|instead|nests?|eggs?|faded|hints?|tinged?|tinges|"
+    r"nestlings?|depending|rarely|either|hybrids?|photo|worn|formerly|nuptial|downy|down|phase|variation)\b"
+)
+_FEMALE = re.compile(r"\b(?:females?|hens?)\b")
+_MALE = re.compile(r"\b(?:males?|drakes?|cocks?)\b")
+_BOTH = re.compile(r"\b(?:both sexes|sexes|males? and (?:the )?females?|females? and (?:the )?males?)\b")
+_SEGMENT = re.compile(
+    r";|\.|\bwhile\b|\bwhereas\b|\bbut\b|,(?= (?:the |in )?(?:fe)?males?\b)|,(?= with the (?:fe)?male)|"
+    r"(?<=\w) and (?=(?:the )?females? )"
+)
+_TOKEN = re.compile(r"[a-z]+(?:-[a-z]+)*|[,;:()]")
+
+_JOINS = frozenset((",", "and", "or", "to", "with-and"))
+_SHAPE_WORDS = frozenset(word for words in SHAPES.values() for word in words)
+_COPULAS = frozenset(("is", "are", "being", "appears", "appear"))
+_BREAKS = frozenset(("outer", "central", "inner", "tipped", "edged", "bordered"))
+_ON = frozenset(("on", "across", "along", "down", "over", "through", "throughout"))
+
+
+@dataclass(slots=True)
+class _Run:
+    """Adjectives in a row, with the joining words between them."""
+
+    items: list[str] = field(default_factory=list)
+
+    def without_last_group(self) -> _Run:
+        """Return the run up to its last comma: what stands behind it speaks of something else."""
+        cut = max((i for i, item in enumerate(self.items) if item == ","), default=0)
+        return _Run(self.items[:cut])
+
+
+def read_claims(sentences: Sequence[str]) -> list[Claim]:
+    """Return what these sentences claim, in their order; a line `part: words` says the words of the part.
+
+    Example:
+        >>> [(c.part, c.values[0]) for c in read_claims(["Bird with a thin black bill and a streaked breast."])]
+        [('bill', 'black'), ('bill', 'dark'), ('bill', 'thin'), ('breast', 'streaked')]
+        >>> read_claims(["breast: rusty brown in males"])[0].values
+        ('rufous', 'brown')
+    """
+    return [claim for sentence in sentences for claim in _sentence_claims(sentence)]
+
+
+def plain_words(text: str) -> str:
+    """Return the text in lower case and British spelling, each name of a part as one word."""
+    text = text.lower().replace("gray", "grey").replace("-and-", " and ").replace("’", "'")
+    text = re.sub(r"\([^)]*\)", " ", text)
+    text = re.sub(r"[- ]?colou?red\b", "", text)
+    text = re.sub(r"\bwing feathers\b", "wings", text)
+    text = re.sub(r"\bback of (?:the|its) head\b", "nape", text)
+    for pattern, part in PHRASES:
+        text = pattern.sub(part, text)
+    return text
+
+
+def _sentence_claims(sentence: str) -> Iterator[Claim]:
+    text = plain_words(sentence)
+    topic, colon, rest = text.partition(":")
+    if colon and topic.strip() in PARTS:
+        yield from _of_topic(topic.strip(), rest)
+        return
+    sex: Sex = "both"
+    for segment in _SEGMENT.split(text):
+        sex = _sex_of(segment, sex)
+        if not _SKIP.search(segment):
+            yield from _scan(_tokens(segment), sex, None)
+
+
+def _of_topic(topic: str, text: str) -> Iterator[Claim]:
+    for i, segment in enumerate(re.split(r"[;.]|,(?= [^,]*\bin (?:fe)?males?\b)", text)):
+        if _SKIP.search(segment):
+            continue
+        sex = _sex_of(segment, "both")
+        tokens = _tokens(segment)
+        run, rest = _predicate(tokens, 0)
+        if i == 0 or sex != "both":
+            yield from _said_of([topic], run, sex)
+        yield from _scan(tokens[rest:], sex, topic)
+
+
+def _sex_of(segment: str, before: Sex) -> Sex:
+    if _BOTH.search(segment):
+        return "both"
+    if _FEMALE.search(segment):
+        return "female"
+    if _MALE.search(segment):
+        return "male"
+    return before
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text)
+
+
+def _is_adjective(token: str) -> bool:
+    return (
+        token in SHADES
+        or token in _SHAPE_WORDS
+        or token in SIZES
+        or (token in PATTERNS and token not in PATTERN_NOUNS)
+        or _colour_pieces(token) is not None
+    )
+
+
+def _colour_pieces(token: str) -> tuple[str, ...] | None:
+    """Return the colour and shade words that a token is made of: `dark`, `grey` and `brown` in dark-grey-brown."""
+    pieces = tuple(token.split("-"))
+    if any(piece in COLOURS for piece in pieces) and all(piece in COLOURS or piece in SHADES for piece in pieces):
+        return pieces
+    return None
+
+
+def _predicate(tokens: Sequence[str], start: int) -> tuple[_Run, int]:
+    """Return the adjectives that begin at `start`, and where they end."""
+    run = _Run()
+    i = start
+    while i < len(tokens):
+        token = tokens[i]
+        if _is_adjective(token) or (token in _JOINS and run.items):
+            run.items.append(token)
+        elif token not in FILLERS:
+            break
+        i += 1
+    following = [token for token in tokens[i : i + 2] if token not in FILLERS]
+    if following and following[0] in PARTS:  # "pink and its bill": what stands behind "and" is of the bill
+        cut = max((j for j, item in enumerate(run.items) if item in _JOINS), default=0)
+        end = max((j - start for j in range(start, i) if tokens[j] in _JOINS), default=0)
+        return _Run(run.items[:cut]), start + end
+    if following and (following[0] in NOT_THE_PART or following[0] in PATTERN_NOUNS or following[0] in _BREAKS):
+        return run.without_last_group(), start + _last_comma(tokens, start, i)
+    return run, i
+
+
+def _last_comma(tokens: Sequence[str], start: int, end: int) -> int:
+    return max((i - start for i in range(start, end) if tokens[i] == ","), default=0)
+
+
+def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]:
+    """Yield the claims of a segment; `topic` is the part that it speaks of until it names another."""
+    run = _Run()
+    last = topic
+    i = 0
+    while i < len(tokens):
+        token = tokens[i]
+        i += 1
+        if token in PATTERN_NOUNS:
+            parts, i = _after_on(tokens, i)
+            for part in parts or ([last] if last else []):
+                yield from _patterned(part, PATTERNS[token], sex)
+            run = _Run()
+        elif _is_adjective(token) or (token in _JOINS and run.items):
+            run.items.append(token)
+        elif token in ("tips", "tip") and last in ("tail", "wings") and run.items:
+            yield from _said_of([f"{last.rstrip('s')}tip" + ("s" if last == "wings" else "")], run, sex)
+            run = _Run()
+        elif token in PARTS:
+            parts, i = _coordinated(tokens, i - 1)
+            if i < len(tokens) and tokens[i] in (NOT_THE_PART | PATTERN_NOUNS):
+                if tokens[i] in PATTERN_NOUNS:
+                    yield from _patterned(parts[-1], PATTERNS[tokens[i]], sex)
+                run, i = _Run(), i + 1
+                continue
+            yield from _said_of(parts, run, sex)
+            run, last = _Run(), parts[-1]
+            j = i + 1 if i < len(tokens) and tokens[i] in ("that", "which") else i
+            if j < len(tokens) and tokens[j] in _COPULAS:
+                run, i = _predicate(tokens, j + 1)
+                yield from _said_of(parts, run, sex)
+                run = _Run()
+        elif token == "size" or token in BIRDS:
+            yield from _said_of(["bird"], run, sex)
+            run = _Run()
+        elif token not in FILLERS:
+            run = _Run()
+
+
+def _coordinated(tokens: Sequence[str], i: int) -> tuple[list[str], int]:
+    """Return the parts in a row ("head, wings and tail") that begins at `i`, and where it ends."""
+    parts = [tokens[i]]
+    i += 1
+    while True:
+        j = i
+        while j < len(tokens) and tokens[j] in (",", "and", "or"):
+            j += 1
+        while j < len(tokens) and tokens[j] in ("the", "its", "their"):
+            j += 1
+        if j == i or j >= len(tokens) or tokens[j] not in PARTS:
+            return parts, i
+        if j + 1 < len(tokens) and tokens[j + 1] in (NOT_THE_PART | PATTERN_NOUNS | _COPULAS):
+            return parts, i
+        parts.append(tokens[j])
+        i = j + 1
+
+
+def _after_on(tokens: Sequence[str], i: int) -> tuple[list[str], int]:
+    """Return the parts of "on the breast and flanks" at `i`, if that stands there."""
+    if i < len(tokens) and tokens[i] in _ON:
+        j = i + 1
+        while j < len(tokens) and tokens[j] in FILLERS:
+            j += 1
+        if j < len(tokens) and tokens[j] in PARTS:
+            return _coordinated(tokens, j)
+    return [], i
+
+
+def _patterned(part: str, pattern: str, sex: Sex) -> Iterator[Claim]:
+    if pattern == "barred" and part not in BAR_PARTS:
+        return
+    if pattern == "striped" and part not in ("head", "crown", "face", "back", "body"):
+        return
+    yield Claim(part=part, sex=sex, aspect="pattern", values=(pattern,))
+
+
+def _said_of(parts: Sequence[str], run: _Run, sex: Sex) -> Iterator[Claim]:
+    """Yield what a run of adjectives says of parts."""
+    colours, shade = _colours(run.items)
+    for part in parts:
+        target = "body" if part == "bird" else part
+        for values, of_colour in colours:
+            yield Claim(part=target, sex=sex, aspect="colour", values=values, shade=of_colour, n_colours=len(colours))
+        if shade or colours:
+            yield Claim(part=target, sex=sex, aspect="shade", values=(shade or NO_SHADE,))
+        for item in run.items:
+            if item in PATTERNS:
+                yield from _patterned(target, PATTERNS[item], sex)
+            shapes = SHAPES.get(target, {})
+            if item in shapes:
+                yield Claim(part=target, sex=sex, aspect="shape", values=(shapes[item],))
+            if item in SIZES and part in ("bird", "body"):
+                yield Claim(part="bird", sex=sex, aspect="size", values=(SIZES[item],))
+
+
+def _colours(items: Sequence[str]) -> tuple[list[tuple[tuple[str, ...], str]], str]:
+    """Return the colours of a run, each with its shade, and the tone of the whole: `dark` or `pale`, if it has one."""
+    found: list[tuple[tuple[str, ...], str]] = []
+    words: list[str] = []
+    shade, tones = "", []
+    for item in [*items, ","]:
+        pieces = _colour_pieces(item)
+        if item in SHADES:
+            shade = SHADES[item]
+            if shade != "bright":
+                tones.append(shade)
+            continue
+        if pieces is not None:
+            for piece in pieces:
+                if piece in SHADES:
+                    shade = SHADES[piece]
+                else:
+                    words.append(piece)
+            continue
+        if words and (item in _JOINS or not _is_adjective(item) or item in _SHAPE_WORDS or item in PATTERNS):
+            found.append((admitted(tuple(words)), shade))
+            if shade == "dark" or words[-1] in DARK_WORDS:
+                tones.append("dark")
+            elif shade == "pale" or words[-1] in PALE_WORDS:
+                tones.append("pale")
+            else:
+                tones.append("")
+            words, shade = [], ""
+    tone = tones[0] if tones and all(item == tones[0] for item in tones) else ""
+    return found, tone

@@ -1,0 +1,342 @@
+"""Sentences of our own out of facts: one to four of them, in the order of a field guide.
+
+Build and size come first, then the upperparts, the head, the underparts, then bill, legs and eyes, then the sexes where
+they differ. Parts of one look share a phrase. Which of several forms a species gets hangs on its id alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from data.records import Taxon
+from data.starter.knowledge import Fact
+from training.knowledge.families import noun_of
+from training.knowledge.parts import word_set
+from training.knowledge.wording import (
+    PLURAL,
+    listed,
+    look_of,
+    name_of,
+    noun_phrase,
+    patterns_of,
+    said_look_of,
+    sentence,
+    shapes_of,
+    with_article,
+)
+
+UPPER = ("upperparts", "back", "shoulder", "wings", "wingpatch", "wingbars", "speculum", "flightfeathers", "wingtips")
+REAR = ("rump", "uppertail", "tail", "outertail", "tailband", "tailtip")
+HEAD = (
+    *("head", "hood", "cap", "crown", "crownstripe", "forehead", "crest", "face", "facialdisc", "mask", "eyebrow"),
+    *("eyestripe", "lores", "cheek", "eyering", "moustache", "eartufts", "nape"),
+)
+UNDER = (
+    "chin",
+    "throat",
+    "bib",
+    "collar",
+    "neck",
+    "breast",
+    "breastband",
+    "belly",
+    "flanks",
+    "underparts",
+    "undertail",
+)
+BARE = (
+    "bill",
+    "uppermandible",
+    "lowermandible",
+    "billtip",
+    "billbase",
+    "cere",
+    "casque",
+    "shield",
+    "wattle",
+    "legs",
+    "eyes",
+)
+MARKS = word_set(
+    "wingbars wingpatch speculum wingtips tailband tailtip crownstripe crest mask eyebrow eyestripe eyering moustache "
+    "eartufts collar breastband facialdisc cap bib shoulder"
+)
+"""What is a mark of its own and does not share its words with an area."""
+# What a part makes needless to say, if it looks the same.
+COVERED: Mapping[str, tuple[str, ...]] = {
+    "body": (*UPPER[:4], "rump", "tail", "head", "crown", "nape", "throat", "breast", "belly", "flanks", "underparts"),
+    "upperparts": ("back", "nape", "rump", "wings"),
+    "underparts": ("breast", "belly", "flanks", "throat", "chin", "undertail"),
+    "head": ("crown", "cap", "nape", "forehead", "face", "cheek", "hood"),
+    "hood": ("head", "crown", "nape"),
+    "cap": ("crown", "forehead"),
+    "throat": ("chin", "bib"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Picks forms by the species' id, a new byte for each question."""
+
+    seed: bytes
+    variant: int = 0
+
+    def of(self, n: int, question: int) -> int:
+        return self.seed[question] % n
+
+
+def compose(taxon: Taxon, facts: Sequence[Fact], *, variant: int = 0) -> tuple[str, ...]:
+    """Return the sentences that say these facts; they do not name the species.
+
+    Args:
+        taxon: whose id chooses among the forms.
+        facts: what to say.
+        variant: another number may give other forms, for where a form will not do.
+
+    Example:
+        >>> family = {"family": "Troglodytidae"}
+        >>> wren = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", lineage=family)
+        >>> crown, bill = Fact(part="crown", colours=("rufous",)), Fact(part="bill", colours=("black",), shape="thin")
+        >>> compose(wren, [crown, bill])
+        ('This wren has a rufous crown and a thin black bill.',)
+    """
+    seed = f"{taxon.taxon_id} {variant}" if variant else taxon.taxon_id
+    choice = _Choice(hashlib.sha256(seed.encode()).digest(), variant)
+    sentences = _composed(facts, noun_of(taxon), choice)
+    text = " ".join(sentences).lower()
+    if any(name.lower() in text for name in taxon.common_names):  # a brown pelican is one by name
+        sentences = _composed(facts, "bird", choice)
+    return tuple(sentences)
+
+
+def _composed(facts: Sequence[Fact], noun: str, choice: _Choice) -> list[str]:
+    shared = {fact.part: fact for fact in facts if fact.sex == "both"}
+    plumage = _needed(shared)
+    sentences = _opening(shared, plumage, noun, choice)
+    plain, clauses = _plumage(plumage, noun, choice, is_first=not sentences)
+    sentences += plain
+    bare = [*_lone_shapes(shared), *_bare_parts(shared)]
+    subject = "it" if sentences else f"this {noun}"
+    sentences += _told([*clauses, *bare], len(clauses), subject, choice)
+    return sentences + _sexes([fact for fact in facts if fact.sex != "both"])
+
+
+def _needed(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return the facts on plumage that must be said: not what another one covers already."""
+    seen = {part: fact for part, fact in facts.items() if part not in BARE and part != "bird" and look_of(fact)}
+    dropped: set[str] = set()
+    for whole, parts in COVERED.items():
+        if whole not in seen or whole in dropped:
+            continue
+        same = {part for part in parts if part in seen and _is_covered(seen[part], seen[whole])}
+        other = {part for part in parts if part in seen} - same
+        if whole == "body" and other:
+            dropped.add(whole)  # the parts say it better
+            continue
+        dropped |= same
+        for part in other:
+            if seen[part].colours and set(seen[part].colours) <= set(seen[whole].colours):
+                seen[part] = replace(seen[part], colours=(), shade="")  # the pattern alone is new
+    return {part: fact for part, fact in seen.items() if part not in dropped}
+
+
+def _is_covered(fact: Fact, whole: Fact) -> bool:
+    if not set(patterns_of(fact)) <= set(patterns_of(whole)):
+        return False
+    if fact.colours:
+        return set(fact.colours) <= set(whole.colours)
+    return bool(patterns_of(fact)) or fact.shade == whole.shade or (not whole.shade and bool(whole.colours))
+
+
+# --- the first sentence ------------------------------------------------------------------------------------------
+
+
+def _opening(shared: dict[str, Fact], plumage: dict[str, Fact], noun: str, choice: _Choice) -> list[str]:
+    """Return the sentence on size and build; what it tells is taken out of `shared` and `plumage`."""
+    adjectives = [word for part in ("bird", "body") if part in shared for word in shapes_of(shared[part])]
+    shaped = [p for p in ("head", "neck", "bill", "wings", "tail", "legs") if p in shared and shapes_of(shared[p])]
+    is_plain = choice.variant % 3 == 2
+    if not adjectives and (len(shaped) < 2 or is_plain):
+        return []
+    if is_plain:
+        return [sentence(f"this {noun} is {listed(adjectives)}")]
+    look = look_of(plumage.pop("body")) if "body" in plumage and adjectives else ""
+    if not shaped and not look and len(adjectives) < 2:
+        return [sentence(f"this {noun} is {listed(adjectives)}")]
+    head = with_article(" ".join(word for word in (", ".join(adjectives), look, noun) if word))
+    traits = [trait for part in shaped for trait in _traits(part, shared.pop(part), plumage)]
+    return [sentence(f"{head} with {listed(traits)}" if traits else head)]
+
+
+def _traits(part: str, fact: Fact, plumage: dict[str, Fact]) -> list[str]:
+    """Return what the first sentence says of a part: its shape, and its colour where that is soon said."""
+    words = shapes_of(fact)
+    traits = []
+    if part == "legs" and "webbed" in words:
+        traits.append("webbed feet")
+        words = [word for word in words if word != "webbed"]
+    look = "" if part in plumage and part in ("head", "neck", "wings") else look_of(fact)
+    if look:
+        plumage.pop(part, None)
+    phrase = " ".join(word for word in (", ".join(words), look, name_of(part)) if word)
+    if words or look:
+        traits.insert(0, phrase if part in PLURAL else with_article(phrase))
+    return traits
+
+
+# --- plumage -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """Parts that share a look: `said` follows "is", `before` stands before the noun (none where only "is" will do)."""
+
+    parts: tuple[str, ...]
+    said: str
+    before: str
+    name: str = ""
+    """What stands for the parts, where it is not their own names."""
+
+    @property
+    def as_is(self) -> str:
+        verb = "are" if len(self.parts) > 1 or self.parts[0] in PLURAL else "is"
+        return f"the {self.name or listed([name_of(part) for part in self.parts])} {verb} {self.said}"
+
+    @property
+    def as_has(self) -> str:
+        return noun_phrase(self.before, self.parts)
+
+
+def _groups(plumage: Mapping[str, Fact], order: Sequence[str]) -> list[list[str]]:
+    """Return the parts of one look together, in the order of the parts; marks stay alone."""
+    groups: dict[str, list[str]] = {}
+    for part in order:
+        if part in plumage:
+            look = part if part in MARKS else said_look_of(plumage[part])
+            groups.setdefault(look, []).append(part)
+    return list(groups.values())
+
+
+def _plumage(
+    plumage: dict[str, Fact], noun: str, choice: _Choice, *, is_first: bool
+) -> tuple[list[str], list[_Clause]]:
+    """Return sentences on the whole bird, and clauses for its parts."""
+    sentences: list[str] = []
+    subject = f"this {noun}" if is_first else "it"
+    if "body" in plumage:
+        look = said_look_of(plumage.pop("body"))
+        forms = (f"{subject} is mostly {look}", f"the plumage is mainly {look}", f"most of the plumage is {look}")
+        sentences.append(sentence(forms[choice.of(3, 0)]))
+        subject = "it"
+    if {"upperparts", "underparts"} <= set(plumage) and choice.of(3, 1):
+        above, below = (said_look_of(plumage.pop(part)) for part in ("upperparts", "underparts"))
+        ways = (f"{subject} is {above} above and {below} below", f"above it is {above}, below {below}")
+        form = 0 if is_first and not sentences else choice.of(2, 2)
+        sentences.append(sentence(ways[form] if above != below else f"{subject} is {above} above and below"))
+    groups = [group for region in ((*UPPER, *REAR), HEAD, UNDER) for group in _groups(plumage, region)]
+    merged: list[list[str]] = []
+    for group in groups:
+        look = said_look_of(plumage[group[0]])
+        home = next((other for other in merged if said_look_of(plumage[other[0]]) == look), None)
+        if home is not None and not {*home, *group} & MARKS and len(home) + len(group) <= 4:
+            home.extend(group)
+        else:
+            merged.append(list(group))
+    return sentences, [
+        _Clause(tuple(group), said_look_of(plumage[group[0]]), look_of(plumage[group[0]])) for group in merged
+    ]
+
+
+def _told(clauses: Sequence[_Clause], n_plumage: int, subject: str, choice: _Choice) -> list[str]:
+    """Return the clauses in one to three sentences, "the back is ..." and "it has a ..." in turn."""
+    if not clauses:
+        return []
+    if len(clauses) <= 4:
+        rows = [list(clauses)]
+    else:
+        rows = [list(clauses[:n_plumage]), list(clauses[n_plumage:])]
+        if n_plumage > 4:
+            middle = (n_plumage + 1) // 2
+            rows = [list(clauses[:middle]), list(clauses[middle:n_plumage]), rows[1]]
+    sentences = []
+    form = choice.of(2, 3)
+    for row in filter(None, rows):
+        is_bare = row[0] in clauses[n_plumage:]
+        told = _in_one(row, subject, form if not is_bare or len(row) == 1 else 0)
+        sentences.append(told)
+        subject, form = "it", 1 - form
+    return sentences
+
+
+def _in_one(clauses: Sequence[_Clause], subject: str, form: int) -> str:
+    if form == 0 or not all(clause.before for clause in clauses):
+        said = [clause.as_is for clause in clauses]
+        many = len(said) > 2 or any(" and " in clause for clause in said)
+        return sentence(f"{', '.join(said[:-1])}, and {said[-1]}" if many and len(said) > 1 else listed(said))
+    phrases = [clause.as_has for clause in clauses]
+    if _needs_commas(phrases):
+        return sentence(f"{subject} has {', '.join(phrases[:-1])}, and {phrases[-1]}")
+    return sentence(f"{subject} has {listed(phrases)}")
+
+
+# --- bare parts and sexes ----------------------------------------------------------------------------------------
+
+
+def _lone_shapes(shared: Mapping[str, Fact]) -> list[_Clause]:
+    """Return clauses on the shape of parts that no first sentence told."""
+    parts = [part for part in ("head", "neck", "wings", "tail", "crest") if part in shared and shapes_of(shared[part])]
+    return [_Clause((part,), listed(shapes_of(shared[part])), ", ".join(shapes_of(shared[part]))) for part in parts]
+
+
+def _bare_parts(shared: Mapping[str, Fact]) -> list[_Clause]:
+    clauses: list[_Clause] = []
+    for part in BARE:
+        fact = shared.get(part)
+        if fact is None:
+            continue
+        colours, shapes = said_look_of(fact), shapes_of(fact)
+        if part == "legs" and "webbed" in shapes:
+            shapes.remove("webbed")
+            clauses.append(_Clause(("legs",), "webbed", "", "feet"))
+        if not colours and not shapes:
+            continue
+        same = next((c for c in clauses if c.said == colours and not shapes and not c.name), None)
+        if same is not None:
+            clauses[clauses.index(same)] = _Clause((*same.parts, part), same.said, same.before)
+            continue
+        before = " ".join(word for word in (", ".join(shapes), look_of(fact)) if word)
+        if colours and shapes:
+            clauses.append(_Clause((part,), colours, before, f"{', '.join(shapes)} {name_of(part)}"))
+        else:
+            clauses.append(_Clause((part,), colours or listed(shapes), before))
+    return clauses
+
+
+def _sexes(facts: Sequence[Fact]) -> list[str]:
+    told = {}
+    for sex in ("male", "female"):
+        own = {fact.part: fact for fact in facts if fact.sex == sex and look_of(fact)}
+        needed = {**_needed(own), **{part: fact for part, fact in own.items() if part in BARE}}
+        phrases = []
+        for look, parts in _by_look(needed):
+            areas = [part for part in parts if part != "body"]
+            phrases += [f"{look} plumage"] if "body" in parts else []
+            phrases += [noun_phrase(look, areas)] if areas else []
+        told[sex] = f"{', '.join(phrases[:-1])}, and {phrases[-1]}" if _needs_commas(phrases) else listed(phrases)
+    if told["male"] and told["female"]:
+        return [sentence(f"the male has {told['male']}; the female has {told['female']}")]
+    return [sentence(f"the {sex} has {phrase}") for sex, phrase in told.items() if phrase]
+
+
+def _by_look(facts: Mapping[str, Fact]) -> list[tuple[str, list[str]]]:
+    looks: dict[str, list[str]] = {}
+    for part in ("body", *UPPER, *REAR, *HEAD, *UNDER, *BARE):
+        if part in facts:
+            looks.setdefault(look_of(facts[part]), []).append(part)
+    return list(looks.items())
+
+
+def _needs_commas(phrases: Sequence[str]) -> bool:
+    return len(phrases) > 1 and any(" and " in phrase for phrase in phrases)

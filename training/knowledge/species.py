@@ -1,0 +1,116 @@
+"""The species that ship: descriptions and articles in, names, agreed facts and sentences of our own out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+from data.contracts import TaxonSource
+from data.records import Taxon
+from data.starter.knowledge import Fact, StarterSpecies
+from training.knowledge.agreement import ARTICLE, AgreedFact, agree, as_records, source_of
+from training.knowledge.articles import read_articles
+from training.knowledge.claims import read_claims
+from training.knowledge.compose import compose
+
+MIN_FACTS = 1
+"""A text is made of at least so many facts. Three make a summary; a line is still something to show for a vector."""
+RUN = 8
+"""So many words in a row that a source has too are never ours."""
+N_VARIANTS = 24
+WRONG = frozenset(("contradicted", "false"))
+LABELS_FILE = "labels.jsonl"
+
+
+def make_species(folder: Path, checklist: TaxonSource, by_hand: Sequence[StarterSpecies] = ()) -> list[StarterSpecies]:
+    """Return all species of the descriptions in `folder` that the checklist has, sorted by id.
+
+    Args:
+        folder: holds `descriptions.jsonl` and `articles.jsonl`.
+        checklist: gives names and taxonomy; a name that it holds for a synonym leads to the species of today.
+        by_hand: species that are kept as they are.
+    """
+    texts = texts_of_species(folder, checklist)
+    taken = word_runs(_all_texts(folder))
+    verdicts = read_labels()
+    done = {species.taxon.taxon_id: species for species in by_hand}
+    for taxon, sources in texts:
+        if taxon.taxon_id in done:
+            continue
+        facts = [fact for fact in agreed_facts(sources) if verdicts.get(label_id(taxon, fact)) not in WRONG]
+        records = as_records(facts)
+        done[taxon.taxon_id] = StarterSpecies(
+            taxon=taxon,
+            facts=tuple(records),
+            text=_text_of_our_own(taxon, records, taken) if len(facts) >= MIN_FACTS else (),
+        )
+    return sorted(done.values(), key=lambda species: species.taxon.taxon_id)
+
+
+def _text_of_our_own(taxon: Taxon, records: Sequence[Fact], taken: frozenset[str]) -> tuple[str, ...]:
+    """Return the facts in the first form that shares no run of words with a source."""
+    for variant in range(N_VARIANTS):
+        text = compose(taxon, records, variant=variant)
+        if not word_runs([" ".join(text)]) & taken:
+            return text
+    return ()
+
+
+def _all_texts(folder: Path) -> Iterator[str]:
+    """Yield every text that nothing may be copied from: all descriptions, and the articles whole."""
+    with (folder / "descriptions.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            yield from json.loads(line)["sentences"]
+    with (folder / "articles.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            yield re.sub(r"<[^>]+>", " ", json.loads(line)["html"])
+
+
+def word_runs(texts: Iterable[str]) -> frozenset[str]:
+    """Return every run of `RUN` words in each of the texts."""
+    runs: set[str] = set()
+    for text in texts:
+        words = re.findall(r"[a-z]+", text.lower())
+        runs.update(" ".join(words[i : i + RUN]) for i in range(len(words) - RUN + 1))
+    return frozenset(runs)
+
+
+def texts_of_species(folder: Path, checklist: TaxonSource) -> list[tuple[Taxon, dict[str, list[str]]]]:
+    """Return each species with the sentences of each source on it, sorted by id."""
+    taxa: dict[str, Taxon] = {}
+    texts: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    with (folder / "descriptions.jsonl").open(encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            taxon = checklist.find(row["scientific_name"])
+            if taxon is not None and taxon.rank == "species":
+                taxa[taxon.taxon_id] = taxon
+                texts[taxon.taxon_id][source_of(row["source"])] += row["sentences"]
+    for name, sentences in read_articles(folder / "articles.jsonl").items():
+        taxon = checklist.find(name)
+        if taxon is not None and taxon.taxon_id in taxa:
+            texts[taxon.taxon_id][ARTICLE] += sentences
+    return [(taxa[key], dict(texts[key])) for key in sorted(taxa)]
+
+
+def agreed_facts(sources: Mapping[str, Sequence[str]]) -> list[AgreedFact]:
+    """Return what at least two of the sources agree on."""
+    return agree({source: read_claims(sentences) for source, sentences in sources.items()})
+
+
+def label_id(taxon: Taxon, fact: AgreedFact) -> str:
+    """Return the id under which a person's verdict on a fact is kept: no words of a source, only ours."""
+    return "/".join((taxon.taxon_id, fact.part, fact.sex, fact.aspect, fact.value))
+
+
+def read_labels(sample: str | None = None) -> dict[str, str]:
+    """Return fact id -> a reader's verdict, of one sample or of all.
+
+    `supported` and `contradicted`: by the article. `true` and `false`: where it is silent or there is none.
+    """
+    file = resources.files("data") / "starter" / LABELS_FILE
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    return {row["fact"]: row["verdict"] for row in rows if sample in (None, row["sample"])}

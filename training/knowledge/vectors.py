@@ -1,0 +1,109 @@
+"""What ships as numbers: anchors, up to three photos of each species, and descriptions of its looks at length.
+
+The photos are those of the protocol's anchors `three`, so none that figures are measured with is among them. Neither a
+photo nor a sentence can be had back from the numbers.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from data.arrays import FloatArray
+from data.files import sha256_hex
+from data.images.decode import read_image
+from data.records import Taxon
+
+if TYPE_CHECKING:
+    from data.contracts import Encoders, ImageEncoder
+
+PER_SPECIES = 3
+BATCH = 64
+MIN_SAME = 0.999
+"""Half precision is enough where so many anchors keep their nearest neighbour of another species' anchors."""
+
+
+def make_vectors(folder: Path, encoders: Encoders) -> tuple[bytes, str]:
+    """Return the file of vectors in the encoders' spaces, and what is in it in a line."""
+    by_space: dict[str, ImageEncoder] = {encoder.space: encoder for encoder in encoders.text_image}
+    by_space[encoders.visual.space] = encoders.visual
+    anchors = anchor_photos(folder)
+    paths = [folder / path for _, path in anchors]
+    arrays: dict[str, object] = {
+        "spaces": np.array(list(by_space)),
+        "taxon_ids": np.array([taxon.taxon_id for taxon, _ in anchors]),
+        "anchor_ids": np.array([sha256_hex(path.read_bytes()) for path in paths]),
+    }
+    report = []
+    for i, (space, encoder) in enumerate(by_space.items()):
+        vectors = _encoded(paths, encoder)
+        arrays[f"vectors_{i}"] = stored = _stored(vectors)
+        report.append(f"{space}: {stored.shape[1]} x {stored.dtype}")
+    texts = described(folder)
+    arrays["text_spaces"] = np.array([encoder.space for encoder in encoders.text_image])
+    arrays["text_taxon_ids"] = np.array(list(texts))
+    for i, reader in enumerate(encoders.text_image):
+        vectors = reader.encode_texts(list(texts.values())).astype(np.float32)
+        arrays[f"text_vectors_{i}"] = stored = _stored(vectors)
+        report.append(f"{len(texts)} texts: {stored.shape[1]} x {stored.dtype}")
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
+    n_bytes = len(content.getvalue())
+    n_species = len({taxon.taxon_id for taxon, _ in anchors})
+    line = f"{len(anchors)} anchors of {n_species} species, {n_bytes / 1e6:.1f} MB; {'; '.join(report)}"
+    return content.getvalue(), line
+
+
+def anchor_photos(folder: Path) -> list[tuple[Taxon, str]]:
+    """Return (species, path below `folder`) of the protocol's anchors `three`, sorted by species, in its order."""
+    from kb.checklist.avilist import load_checklist
+    from recognize.evaluation.protocol import read_collection
+
+    collection, checklist = read_collection(folder), load_checklist()
+    found: dict[str, list[tuple[Taxon, str]]] = {}
+    for row in collection.anchors("three"):
+        photo = collection.photos[int(row)]
+        taxon = checklist.find(photo.species)
+        if taxon is not None and taxon.rank == "species":
+            found.setdefault(taxon.taxon_id, []).append((taxon, photo.path))
+    # Two names of the descriptions may be one species of the checklist.
+    return [pair for key in sorted(found) for pair in found[key][:PER_SPECIES]]
+
+
+def described(folder: Path) -> dict[str, str]:
+    """Return taxon_id -> all sentences on its looks, a line each, sorted by id."""
+    from kb.checklist.avilist import load_checklist
+    from recognize.evaluation.protocol import read_collection
+
+    checklist = load_checklist()
+    said: dict[str, list[str]] = {}
+    for description in read_collection(folder).descriptions:
+        taxon = checklist.find(description.species)
+        if taxon is not None and taxon.rank == "species":
+            said.setdefault(taxon.taxon_id, []).extend(description.sentences)
+    return {key: "\n".join(said[key]) for key in sorted(said)}
+
+
+def _encoded(paths: Sequence[Path], encoder: ImageEncoder) -> FloatArray:
+    rows = [
+        encoder.encode_images([read_image(path) for path in paths[start : start + BATCH]])
+        for start in range(0, len(paths), BATCH)
+    ]
+    return np.concatenate(rows).astype(np.float32)
+
+
+def _stored(vectors: FloatArray) -> FloatArray | np.ndarray[tuple[int, ...], np.dtype[np.float16]]:
+    """Return the vectors in half precision if that leaves the ranking as it is."""
+    half = vectors.astype(np.float16)
+    same = _nearest(vectors) == _nearest(half.astype(np.float32))
+    return half if same.mean() >= MIN_SAME else vectors
+
+
+def _nearest(vectors: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    similarities = vectors @ vectors.T
+    np.fill_diagonal(similarities, -np.inf)
+    return np.asarray(similarities.argmax(axis=1), dtype=np.intp)

