@@ -37,6 +37,17 @@ def skip_or_fail(reason: str) -> None:
     pytest.skip(reason)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--dead-options", action="store_true", help="Find options of kb that no test misses.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--dead-options"):
+        from tests.dead_options import DeadOptions
+
+        config.pluginmanager.register(DeadOptions())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What uses the shared data is an integration test, marked or not, so that CI runs it for certain."""
     for item in items:

@@ -1,0 +1,198 @@
+"""A search for dead options, switched on by `pytest --dead-options tests/cli`.
+
+The tests run as usual while it notes which options each of them gives to `kb` on a run that is not refused. Then every
+option is cut off from its command, by putting its default in its place, and the tests that give it run again, the
+quickest first, until one fails. An option that no test gives, or that no test misses, fails the run. Settings
+(`--set name=value`) are searched in the same way.
+
+A run that ends in a usage error does not count: a test that only sees a combination refused does not show that the
+option does anything.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+import pytest
+from _pytest.runner import runtestprotocol
+
+USAGE = 2  # exit code of `kb`
+
+Option = tuple[str, str]  # words of the command, name of the parameter
+
+
+@dataclass(slots=True)
+class Run:
+    """A run of `kb` within a test: its place among the test's runs, and the options given."""
+
+    place: int
+    given: set[Option]
+
+
+@dataclass(slots=True)
+class Tried:
+    """A test that passed: its runs of `kb` that were not refused, and how long it took."""
+
+    item: pytest.Item
+    seconds: float
+    runs: list[Run] = field(default_factory=list)
+
+
+def all_options() -> list[Option]:
+    """Return every option of every command."""
+    from cli.main import commands
+
+    def walk(command: click.Command, words: tuple[str, ...]) -> Iterator[Option]:
+        if isinstance(command, click.Group):
+            with click.Context(command) as context:
+                for name in command.list_commands(context):
+                    inner = command.get_command(context, name)
+                    assert inner is not None
+                    yield from walk(inner, (*words, name))
+            return
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and parameter.name:
+                yield option_of(" ".join(words), parameter)
+
+    return list(dict.fromkeys(walk(commands, ())))
+
+
+def option_of(words: str, parameter: click.Option) -> Option:
+    """Return what an option is counted as: those that all commands share, once."""
+    return words if parameter.expose_value else "", str(parameter.name)
+
+
+def spelling(option: Option) -> str:
+    """Return the command and the option as a user types them: `rerank --top`."""
+    from cli.main import commands
+
+    words, name = option
+    if not words:
+        return f"--{name}"
+    command: click.Command = commands
+    for word in words.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    [parameter] = [each for each in command.params if each.name == name]
+    return f"{words} {max(parameter.opts, key=len)}"
+
+
+class DeadOptions:
+    """The plugin: notes the options that tests give, cuts each off, and reports those that nobody misses."""
+
+    def __init__(self) -> None:
+        self.tried: list[Tried] = []
+        self.current: list[Run] = []
+        self.place = 0
+        self.cut: Option | None = None
+        self.cut_at: set[int] = set()
+        self.dead: list[str] = []
+        self.never_given: list[str] = []
+
+    def pytest_configure(self) -> None:
+        whole = click.Command.invoke
+
+        def invoke(command: click.Command, context: click.Context) -> Any:  # noqa: ANN401  # click's own signature
+            if isinstance(command, click.Group):
+                return whole(command, context)
+            return self.invoked(whole, command, context)
+
+        click.Command.invoke = invoke  # type: ignore[method-assign]
+
+    def invoked(self, whole: Any, command: click.Command, context: click.Context) -> Any:  # noqa: ANN401
+        """Run a command of `kb`; note its options, or cut one off."""
+        place, self.place = self.place, self.place + 1
+        words = context.command_path.removeprefix("kb ")
+        options = {option.name: option for option in command.params if isinstance(option, click.Option) and option.name}
+        given = {
+            option_of(words, option)
+            for name, option in options.items()
+            if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+        }
+        if self.cut in given and place in self.cut_at:
+            cut_off(context, options[self.cut[1]])
+        if not given:
+            return whole(command, context)
+        try:
+            result = whole(command, context)
+        except click.UsageError:
+            raise
+        except Exception as error:
+            if getattr(error, "exit_code", None) != USAGE:
+                self.current.append(Run(place, given))
+            raise
+        self.current.append(Run(place, given))
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run all tests, then those that give an option with that option cut off."""
+        for item in session.items:
+            self.note(item, session)
+        by_option: dict[Option, list[Tried]] = defaultdict(list)
+        for tried in sorted(self.tried, key=lambda each: each.seconds):
+            for option in {option for run in tried.runs for option in run.given}:
+                by_option[option].append(tried)
+        for option in all_options():
+            if option not in by_option:
+                self.never_given.append(spelling(option))
+            elif not any(self.missed(option, tried, session) for tried in by_option[option]):
+                self.dead.append(spelling(option))
+        session.testsfailed += len(self.dead) + len(self.never_given)
+        session._setupstate.teardown_exact(None)
+        return True
+
+    def note(self, item: pytest.Item, session: pytest.Session) -> None:
+        """Run a test as usual and note the options that it gives."""
+        self.current, self.place, self.cut, began = [], 0, None, time.perf_counter()
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        reports = runtestprotocol(item, log=True, nextitem=Stay(session))  # type: ignore[arg-type]
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        if self.current and all(report.passed for report in reports):
+            self.tried.append(Tried(item, time.perf_counter() - began, self.current))
+
+    def missed(self, option: Option, tried: Tried, session: pytest.Session) -> bool:
+        """Run a test with an option cut off and return whether the test fails."""
+        self.current, self.place, self.cut = [], 0, option
+        self.cut_at = {run.place for run in tried.runs if option in run.given}
+        reports = runtestprotocol(tried.item, log=False, nextitem=Stay(session))  # type: ignore[arg-type]
+        self.cut = None
+        return any(report.failed for report in reports)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Name the options that no test gives and those that no test misses."""
+        for title, names in (("given by no test", self.never_given), ("missed by no test", self.dead)):
+            terminalreporter.section(f"options {title}: {len(names)}")
+            for name in names:
+                terminalreporter.line(name)
+
+
+class Stay:
+    """Stands for the next test, of which only the session is known: what belongs to modules is torn down."""
+
+    def __init__(self, session: pytest.Session) -> None:
+        self.session = session
+
+    def listchain(self) -> list[pytest.Session]:
+        """Return what the next test needs set up."""
+        return [self.session]
+
+
+def cut_off(context: click.Context, option: click.Option) -> None:
+    """Put an option's default in place of what was given."""
+    assert option.name
+    default = option.type_cast_value(context, option.get_default(context))
+    context.set_parameter_source(option.name, click.core.ParameterSource.DEFAULT)
+    if option.expose_value:
+        context.params[option.name] = default
+    else:  # kept for all commands by a callback
+        from cli.common.config import Invocation
+
+        setattr(context.ensure_object(Invocation), option.name, getattr(Invocation(), option.name))

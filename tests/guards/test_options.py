@@ -1,0 +1,69 @@
+"""Every option of every command is given by a test of that command.
+
+Whether a test would miss the option is found by `pytest --dead-options tests/cli`, which CI runs.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.dead_options import Option, all_options, spelling
+
+TESTS = Path(__file__).resolve().parents[1]
+UNTESTED = {  # to be emptied while the verbs are redone
+    "build --terms",
+    "build --chroma",
+    "build --contact",
+    "build --language",
+    "update --contact",
+    "add --url",
+    "add --as-is",
+    "add --order",
+    "add --genus",
+    "export --vectors",
+    "context --wiki",
+    "context --contact",
+    "context --store",
+    "rerank --context",
+    "rerank --chain",
+    "rerank --together",
+    "rerank --route",
+    "rerank --unscored",
+    "rerank --reasoning",
+    "rerank --without-logprobs",
+    "rerank --questions-by",
+    "rerank --max-unscored",
+    "rerank --prompts",
+    "eval rerank --measure",
+    "eval rerank --ties",
+    "eval rerank --seed",
+    "eval species --seed",
+}
+
+
+@cache
+def strings() -> tuple[frozenset[str], ...]:
+    """Return the strings of each file of tests."""
+    return tuple(
+        frozenset(
+            node.value
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        )
+        for file in sorted(TESTS.rglob("test_*.py"))
+    )
+
+
+@pytest.mark.parametrize("option", all_options(), ids=spelling)
+def test_an_option_is_given_by_a_test(option: Option) -> None:
+    if spelling(option) in UNTESTED:
+        pytest.skip("not yet")
+    *words, name = spelling(option).split()
+    assert any(
+        set(words) <= found and any(text == name or text.startswith(f"{name}=") for text in found)
+        for found in strings()
+    ), f"no test gives {spelling(option)}"
