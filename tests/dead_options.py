@@ -99,14 +99,14 @@ class DeadOptions:
     def pytest_configure(self) -> None:
         whole = click.Command.invoke
 
-        def invoke(command: click.Command, context: click.Context) -> Any:  # noqa: ANN401  # click's own signature
+        def invoke(command: click.Command, context: click.Context) -> Any:  # click's own signature
             if isinstance(command, click.Group):
                 return whole(command, context)
             return self.invoked(whole, command, context)
 
         click.Command.invoke = invoke  # type: ignore[method-assign]
 
-    def invoked(self, whole: Any, command: click.Command, context: click.Context) -> Any:  # noqa: ANN401
+    def invoked(self, whole: Any, command: click.Command, context: click.Context) -> Any:
         """Run a command of `kb`; note its options, or cut one off."""
         place, self.place = self.place, self.place + 1
         words = context.command_path.removeprefix("kb ")
