@@ -10,6 +10,7 @@ from typing import Literal
 
 from data.errors import BadInput
 from data.images.decode import SUFFIXES
+from data.records import Box
 
 Split = Literal["train", "test"]
 
@@ -22,8 +23,8 @@ class LabelledPhoto:
     label: str
     split: Split | None = None
     """None where the dataset has no split."""
-    box: tuple[float, float, float, float] | None = None
-    """The bird as (left, top, width, height) in pixels, where the dataset says it."""
+    box: Box | None = None
+    """The bird, where the dataset gives its box."""
     place: tuple[float, float] | None = None
     """Latitude and longitude in degrees."""
     date: str | None = None
@@ -71,13 +72,13 @@ def read_cub(folder: Path | str) -> list[LabelledPhoto]:
     for number, (name,) in images.items():
         if number not in class_of or class_of[number] not in classes or number not in in_training:
             raise BadInput(f"{root}: image {number} ({name}) has no class or no split")
-        left, top, width, height = boxes.get(number, ("nan",) * 4)
+        left, top, width, height = map(float, boxes.get(number, ("nan",) * 4))
         found.append(
             LabelledPhoto(
                 path=root / "images" / name,
                 label=classes[class_of[number]],
                 split="train" if in_training[number] else "test",
-                box=(float(left), float(top), float(width), float(height)) if number in boxes else None,
+                box=Box(left, top, left + width, top + height) if number in boxes else None,
             )
         )
     return found

@@ -6,6 +6,7 @@ import pytest
 
 from data.benchmarks.species import read_class_folders, read_cub, read_inaturalist
 from data.errors import BadInput
+from data.records import Box
 
 
 def write(path, text=""):
@@ -25,12 +26,13 @@ def cub(tmp_path):
 
 
 def test_cub_gives_class_split_and_box_of_each_photo_in_its_order(cub):
+    """CUB writes `60 27 325 304`: left, top, width and height."""
     albatross, blackbird = read_cub(cub)
     assert albatross.path == cub / "images" / "001.Black_footed_Albatross" / "A_0001.jpg"
     assert (albatross.label, albatross.split, albatross.box) == (
         "001.Black_footed_Albatross",
         "test",
-        (60.0, 27.0, 325.0, 304.0),
+        Box(left=60.0, top=27.0, right=385.0, bottom=331.0),
     )
     assert (blackbird.label, blackbird.split) == ("009.Brewer_Blackbird", "train")
 

@@ -1,0 +1,57 @@
+"""Contracts between the packages: Protocols, batch first.
+
+An implementation is any object with these methods; nothing is inherited. Laws that hold for every implementation are
+tested in `tests/laws`.
+"""
+
+from data.contracts.chat import ChatModel, WebSearch
+from data.contracts.detector import Detector
+from data.contracts.encoders import (
+    Encoder,
+    Encoders,
+    ImageEncoder,
+    TextEncoder,
+    TextImageEncoder,
+    TrainedOnPhotos,
+    TrainedOnSpecies,
+)
+from data.contracts.judges import Judge, JudgesTogether, QueryReranker, Reranker, SeenImage
+from data.contracts.sources import (
+    AnchorBatch,
+    ArticleSource,
+    ChoosesPhotos,
+    CountsRequests,
+    GivesTextVectors,
+    HasOrigin,
+    TaxonSource,
+    TellsChanges,
+)
+from data.contracts.store import KnowledgeStore, VectorTable
+
+__all__ = [
+    "AnchorBatch",
+    "ArticleSource",
+    "ChatModel",
+    "ChoosesPhotos",
+    "CountsRequests",
+    "Detector",
+    "Encoder",
+    "Encoders",
+    "GivesTextVectors",
+    "HasOrigin",
+    "ImageEncoder",
+    "Judge",
+    "JudgesTogether",
+    "KnowledgeStore",
+    "QueryReranker",
+    "Reranker",
+    "SeenImage",
+    "TaxonSource",
+    "TellsChanges",
+    "TextEncoder",
+    "TextImageEncoder",
+    "TrainedOnPhotos",
+    "TrainedOnSpecies",
+    "VectorTable",
+    "WebSearch",
+]

@@ -1,0 +1,85 @@
+"""Articles, their parts and their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of an article: `start:end` are offsets into `Article.text`; the lead has level 1 and no title."""
+
+    title: str
+    level: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A picture that an article shows. `file` is the title of its file page without namespace (`Owl.jpg`)."""
+
+    file: str
+    caption: str = ""
+    role: Literal["lead", "gallery", "body"] = "body"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Infobox:
+    """A taxobox: `names` is its heading, `binomial` and `classification` what it says of the taxon."""
+
+    name: str = ""
+    binomial: str | None = None
+    classification: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a text comes from: enough to credit it and to find the very revision again."""
+
+    title: str
+    url: str | None = None
+    revision: int | None = None
+    licence: str | None = None
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Article:
+    """A page, parsed. `text` is its normalised plain text, into which all spans of evidence point."""
+
+    source: Source
+    text: str
+    sections: tuple[Section, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    infobox: Infobox | None = None
+    categories: tuple[str, ...] = ()
+    is_disambiguation: bool = False
+
+    def section_text(self, section: Section) -> str:
+        """The plain text of one section, without its heading."""
+        return self.text[section.start : section.end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRef:
+    """A page that stands for a subject. `revision` is the newest one known when it was looked up."""
+
+    subject_id: str
+    title: str
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedPage:
+    """A page body as it came: what `articles/` keeps by the hash of `body`."""
+
+    page: PageRef
+    body: str
+    media_type: Literal["text/html", "text/plain", "application/json"]
+    source: Source
+    categories: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)

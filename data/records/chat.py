@@ -1,0 +1,68 @@
+"""Requests to chat models, replies and web passages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from data.records.articles import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMessage:
+    """One message to a chat model; `images` are JPEG or PNG files, shown after the text."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+    images: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """All that decides a reply: the whole of it, with the model's name, is the key under which the reply is cached."""
+
+    messages: tuple[ChatMessage, ...]
+    json_schema: Mapping[str, object] | None = None
+    """The JSON schema that the reply must follow; None for free text."""
+    max_tokens: int | None = None
+    temperature: float = 0.0
+    top_logprobs: int | None = None
+    """How many alternatives a token of the reply comes with; None asks for no log-probabilities."""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLogprobs:
+    """A token of a reply with its natural log-probability, and those of the `top` alternatives (itself among them)."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatReply:
+    """What a chat model answered, and what it cost; a reply from the cache costs nothing and is so marked."""
+
+    text: str
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    """None where the price of the model is not known."""
+    logprobs: tuple[TokenLogprobs, ...] | None = None
+    """None where the server gave none."""
+    finish: Literal["stop", "length"] = "stop"
+    cached: bool = False
+    citations: tuple[WebPassage, ...] = ()
+    """What a model that searches the web names as its sources, in the order of its marks [1], [2], ...; texts may be
+    empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebPassage:
+    """A text that a web search found, and where it stands."""
+
+    text: str
+    source: Source

@@ -1,0 +1,122 @@
+"""Summaries, reference photos and terms of a knowledge base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from data.records.articles import Source
+from data.records.taxa import Taxon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A half-open range of characters of `Article.text`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One sentence of a summary and the spans of the article that support it (none for facts without an article)."""
+
+    text: str
+    evidence: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What an article says of the looks of a species."""
+
+    statements: tuple[Statement, ...]
+    stage: Literal["summary", "refined"] = "refined"
+    scope: Literal["description", "article", "facts"] = "description"
+    """From an article with a section on looks, from one without (what looks it tells of by the way), or bare facts."""
+    distiller: str = ""
+    """Name and version of what made it; with a model, also its name."""
+    prompt_hash: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The sentences in one line; offsets of chunks point into it."""
+        return " ".join(statement.text for statement in self.statements)
+
+    @property
+    def words(self) -> int:
+        """The number of words in `text`."""
+        return len(self.text.split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A run of whole sentences of one summary, short enough for every encoder: `start:end` into `Summary.text`."""
+
+    chunk_id: str
+    subject_id: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """A picture that shows what a species looks like, with all that its credit needs.
+
+    `anchor_id` is the sha256 of the image; an anchor that is a vector alone has an id of its own and no `sha256`.
+    """
+
+    anchor_id: str
+    subject_id: str
+    sha256: str | None = None
+    file: str = ""
+    page_url: str | None = None
+    author: str | None = None
+    licence: str | None = None
+    licence_url: str | None = None
+    caption: str = ""
+    media_type: str = "image/jpeg"
+
+    @property
+    def credit(self) -> str | None:
+        """Author, licence and file page in one line, or None for an anchor without an image."""
+        if self.sha256 is None:
+            return None
+        parts = [self.author or "unknown author", self.licence or "unknown licence"]
+        return ", ".join(parts) + (f" ({self.page_url})" if self.page_url else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorImage:
+    """An anchor on its way from a source into a store: the bytes of its picture, or its vectors where there is none."""
+
+    anchor: Anchor
+    content: bytes | None = None
+    vectors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Space -> vector, for an anchor that ships as numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """A word of the trade: what it means and what to look for in a picture."""
+
+    term_id: str
+    name: str
+    definition: str
+    look_for: str = ""
+    aliases: tuple[str, ...] = ()
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeciesEntry:
+    """All that a knowledge base holds of one species."""
+
+    taxon: Taxon
+    source: Source | None = None
+    summary: Summary | None = None
+    chunks: tuple[Chunk, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
+    marks: tuple[str, ...] = ()
+    """What a reader must know of it: `whole-article`, `no-anchors`, `no-summary`."""

@@ -1,0 +1,93 @@
+"""Queries for photos, questions, judgements and rankings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobImage:
+    """An image to be ranked, with its score in the first stage."""
+
+    image_id: str
+    path: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A query and the images that a first stage found for it: one line of a rerank job."""
+
+    query_id: str
+    text: str
+    candidates: tuple[JobImage, ...]
+    reference_image: str | None = None
+    modification: str | None = None
+    dialogue: tuple[str, ...] | None = None
+    relevant: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a picture: chat models answer the question, encoders weigh statement against negation."""
+
+    question: str
+    statement: str
+    negation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryPart:
+    """A name inside a query that a knowledge base explains; `looks` says what to look for in a picture, if it knows."""
+
+    kind: Literal["species", "group", "term"]
+    text: str
+    """As the query spells it."""
+    name: str
+    """As the knowledge base spells it."""
+    looks: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a judge says to one question on one image.
+
+    `probability` is that of yes, in [0, 1]; None where the judge could not tell, and `note` then says why.
+    """
+
+    probability: float | None
+    answer: Literal["yes", "no"] | None
+    obtained_by: str
+    """`logprobs`, `votes 2/3`, `stated`, `text`, `cosines`; after `;` what else must be known of it."""
+    note: str = ""
+    """The reasoning that a model wrote down before its answer, or why there is no answer."""
+    cost_usd: float | None = 0.0
+    """None where the price is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswer:
+    """A question put to a judge of an image, the answer, and how its probability was obtained."""
+
+    question: str
+    answer: str | None
+    probability: float | None
+    obtained_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedImage:
+    """An image at its new rank (1 is best), with the evidence for it."""
+
+    query_id: str
+    image_id: str
+    rank: int
+    score: float
+    first_stage_rank: int
+    status: Literal["ok", "error"] = "ok"
+    error: str | None = None
+    questions: tuple[QuestionAnswer, ...] = ()
+    evaluation: str | None = None
+    cost_usd: float | None = 0.0
+    """What its answers cost when they were given; None where the price is not known."""

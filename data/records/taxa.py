@@ -1,0 +1,32 @@
+"""Taxa of a checklist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+SubjectKind = Literal["taxon", "term"]
+Rank = Literal["class", "order", "family", "genus", "species"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taxon:
+    """A taxon as a checklist has it. `taxon_id` is the scientific name as a slug: `cardinalis-cardinalis`."""
+
+    taxon_id: str
+    scientific_name: str
+    rank: str
+    common_names: tuple[str, ...] = ()
+    """The preferred English name first."""
+    lineage: Mapping[str, str] = field(default_factory=dict)
+    """Rank -> scientific name, from the class down to the taxon's parent."""
+    ids: Mapping[str, str] = field(default_factory=dict)
+    """Checklist -> identifier, both strings: `avibase`, `ebird`, `gbif`, `col`, `inat`, `wikidata`."""
+    synonyms: tuple[str, ...] = ()
+    """Other scientific names of the same taxon."""
+
+    @property
+    def common_name(self) -> str:
+        """The preferred English name, else the scientific name."""
+        return self.common_names[0] if self.common_names else self.scientific_name
