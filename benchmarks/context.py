@@ -109,7 +109,7 @@ def main() -> None:
             rows.append(Row(query=query, supercategory=supercategory, found=found, n_learnt=len(learnt)))
         if options.list:
             sys.stdout.writelines(f"{line(row)}\n" for row in rows)
-        asked = "" if source is None else f", {source.requests_made} requests to the wiki"
+        asked = "" if source is None else f", {source.n_requests} requests to the wiki"
         sys.stdout.write(f"{len(rows)} queries, {len(store.taxon_ids)} species, {len(store.terms())} terms{asked}\n")
         sys.stdout.write(table(rows) + "\n")
 

@@ -19,7 +19,7 @@ from tests.pages import PageSource
 
 
 class EditedPages(PageSource):
-    """A `PageSource` of which pages have revisions, titles and photos of their own; implements `TellsChanges`.
+    """A `PageSource` of which pages have revisions, titles and photos of their own.
 
     Args:
         revisions: subject id -> revision, of pages that were edited.

@@ -7,7 +7,7 @@ from io import BytesIO
 
 from PIL import Image, ImageDraw
 
-from data.contracts import AnchorBatch
+from data.contracts import AnchorBatch, ArticleSource
 from data.files import sha256_hex
 from data.records import (
     Anchor,
@@ -62,8 +62,8 @@ def picture_of(subject_id: str, place: int) -> bytes:
     return out.getvalue()
 
 
-class PageSource:
-    """Implements `ArticleSource` over made-up pages; counts what it is asked for.
+class PageSource(ArticleSource):
+    """A source of made-up pages that counts what it is asked for.
 
     Args:
         missing: ids of taxa without a page.

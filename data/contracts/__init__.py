@@ -19,12 +19,7 @@ from data.contracts.judges import Judge, JudgesTogether, QueryReranker, Reranker
 from data.contracts.sources import (
     AnchorBatch,
     ArticleSource,
-    ChoosesPhotos,
-    CountsRequests,
-    GivesTextVectors,
-    HasOrigin,
     TaxonSource,
-    TellsChanges,
 )
 from data.contracts.store import KnowledgeStore, VectorTable
 
@@ -32,13 +27,9 @@ __all__ = [
     "AnchorBatch",
     "ArticleSource",
     "ChatModel",
-    "ChoosesPhotos",
-    "CountsRequests",
     "Detector",
     "Encoder",
     "Encoders",
-    "GivesTextVectors",
-    "HasOrigin",
     "ImageEncoder",
     "Judge",
     "JudgesTogether",
@@ -47,7 +38,6 @@ __all__ = [
     "Reranker",
     "SeenImage",
     "TaxonSource",
-    "TellsChanges",
     "TextEncoder",
     "TextImageEncoder",
     "TrainedOnPhotos",

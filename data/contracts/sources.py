@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from data.arrays import FloatArray
 from data.records import Anchor, AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
@@ -27,99 +28,118 @@ class TaxonSource(Protocol):
         """Return up to `n` names of the checklist that look like `name`, nearest first."""
 
 
-class ArticleSource(Protocol):
-    """Where articles and photos come from. All methods stream, so that each result is safe before the next is there."""
+class ArticleSource(ABC):
+    """A source of articles and photos: a wiki, a folder, the shipped knowledge, a user's own additions.
+
+    A source has a name, a parser, and the five methods that find, fetch and read its pages; the other members have
+    defaults that fit a source on the local disk. All iterators stream, so that each result is stored before the next
+    one is there.
+    """
+
+    # --- identity ----------------------------------------------------------------------------------------------------
 
     @property
+    @abstractmethod
     def name(self) -> str:
-        """What it is and where, without secrets; part of every fingerprint."""
+        """Kind and place of the source, without secrets; part of every fingerprint."""
 
     @property
+    @abstractmethod
     def parser(self) -> str:
-        """Name and version of what `parse` does; another one makes summaries anew, without fetching again."""
-
-    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield for each taxon its page or why it has none; bodies are not fetched."""
-
-    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield for each `(term, page title or None)` its page or why it has none; `subject_id` is `term:SLUG`."""
-
-    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
-        """Yield each page's body as it arrives, in any order.
-
-        A page that turns out not to be about its subject is left out; one that cannot be had is a `Failure`.
-        """
-
-    def parse(self, fetched: FetchedPage) -> Article:
-        """Return the article in a body; pure: the same body gives the same article."""
-
-    def fetch_anchors(
-        self, articles: Sequence[tuple[str, Article]], *, limit: int
-    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield for each `(subject_id, article)` up to `limit` free photos, in the article's order."""
-
-
-@runtime_checkable
-class GivesTextVectors(Protocol):
-    """What a source may be besides: one with vectors of texts that may not be shown; its short texts stand for them."""
-
-    def text_vector(self, subject_id: str, space: str) -> FloatArray | None:
-        """Return the `(dim,)` float32 unit vector of all that is said of a subject in a text-image space, or None."""
-
-
-@runtime_checkable
-class HasOrigin(Protocol):
-    """What a source may be besides: one that can be opened again by what is noted of it."""
+        """Name and version of `parse`; a new version makes new summaries without fetching again."""
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """`kind` (wikipedia, folder, starter) and the settings that make it this source; never a secret."""
-
-
-@runtime_checkable
-class CountsRequests(Protocol):
-    """What a source may be besides: one that says how often it has asked somebody else."""
-
-    @property
-    def requests_made(self) -> int:
-        """API requests so far, tries included, photos apart."""
-
-    @property
-    def photos_asked(self) -> int:
-        """Photos asked for so far, tries included."""
-
-
-@runtime_checkable
-class ChoosesPhotos(Protocol):
-    """What a source may be besides: one whose photos depend on more than the page that shows them."""
+        """`kind` (wikipedia, folder, starter) and settings that open the source again; empty if it cannot be."""
+        return {}
 
     @property
     def photo_rules(self) -> str:
-        """Which photos it takes and how large; other rules make anchors anew, without fetching pages again."""
+        """Which photos are taken, and how large; new rules make new anchors without fetching pages again."""
+        return ""
 
+    # --- pages -------------------------------------------------------------------------------------------------------
 
-@runtime_checkable
-class TellsChanges(Protocol):
-    """What a source may be besides: one that says what is new without sending bodies and photos again."""
+    @abstractmethod
+    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
+        """Yield the page of each taxon, or why it has none; bodies are not fetched."""
 
-    def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
-        """Yield for each taxon or term and the page that it had, in this order, the page that it has now.
+    @abstractmethod
+    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
+        """Yield the page of each `(term, page title or None)`, or why it has none; `subject_id` is `term:SLUG`."""
 
-        A page that did not change comes back as it was; a subject that has none any more is left out.
+    @abstractmethod
+    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
+        """Yield the body of each page as it arrives, in any order.
+
+        A page that turns out to be about another subject is left out; one that does not arrive is a `Failure`.
         """
 
+    @abstractmethod
+    def parse(self, fetched: FetchedPage) -> Article:
+        """Return the article in a body; pure: the same body gives the same article."""
+
+    # --- photos and vectors ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def fetch_anchors(
+        self, articles: Sequence[tuple[str, Article]], *, limit: int
+    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
+        """Yield up to `limit` free photos for each `(subject_id, article)`, in the article's order."""
+
+    def text_vector(self, subject_id: str, space: str) -> FloatArray | None:
+        """Return the `(dim,)` float32 unit vector of a subject in a text-image space; None: encode its text.
+
+        A source gives vectors where it may not show the full text that they were made of.
+        """
+        del subject_id, space
+        return None
+
+    # --- updates -----------------------------------------------------------------------------------------------------
+
+    def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+        """Yield the present page of each `(taxon or term, its page so far)`, in this order.
+
+        An unchanged page comes back as it was; a subject without a page is left out. By default all are located again.
+        """
+        taxa = [subject for subject, _ in held if isinstance(subject, Taxon)]
+        places = {taxon.taxon_id: place for taxon, place in self.locate(taxa)}
+        for subject, page in held:
+            if isinstance(subject, Taxon):
+                yield subject, places[subject.taxon_id]
+            else:
+                yield from self.locate_terms([(subject, page.title)])
+
     def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
-        """Return file -> a text that changes when the photo, its author or its licence does; empty for no such file."""
+        """Return file -> a text that changes with the photo, its author or its licence; empty for a missing file.
+
+        By default {}: the revision of a page counts its photos in.
+        """
+        del files
+        return {}
 
     def reuse_photos(self, held: Mapping[str, Anchor]) -> None:
-        """Take these anchors, by the version of their photo, for what `fetch_anchors` would download once more."""
+        """Let `fetch_anchors` take these anchors, by version of the photo, instead of downloading them again."""
+        del held
+
+    # --- cost --------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_requests(self) -> int:
+        """API requests so far, retries included, photos excluded."""
+        return 0
+
+    @property
+    def n_photo_requests(self) -> int:
+        """Photo downloads so far, retries included."""
+        return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorBatch:
-    """The photos of one article: those taken, and why the others were not (`LeftOut.name` is the file)."""
+    """The photos of one article: those taken, and why others were skipped (`LeftOut.name` is the file)."""
 
     images: tuple[AnchorImage, ...]
     skipped: tuple[LeftOut, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
-    """File -> version (as `TellsChanges.photo_versions` has it) of the photos that were looked at."""
+    """File -> version, as in `ArticleSource.photo_versions`, of all photos that were considered."""

@@ -21,8 +21,9 @@ from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id
 from kb.pipeline.builder import begin, run_over_contents, run_stages
 from kb.sources.mediawiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
+from kb.sources.own import OwnSource
 from kb.sources.plain_text import parse_text
-from kb.store.additions import STAGE, AddedText, Addition, OwnSource, additions, with_own_names
+from kb.store.additions import STAGE, AddedText, Addition, additions, with_own_names
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step, fingerprint
 from kb.store.rows import subject_of

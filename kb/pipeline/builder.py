@@ -30,7 +30,7 @@ from kb.pipeline.stages.finish import finished
 from kb.pipeline.stages.index import index
 from kb.pipeline.stages.resolve import Located, located_pages, resolve_taxa, resolve_terms
 from kb.pipeline.stages.run import BuildRun
-from kb.store.additions import OwnSource
+from kb.sources.own import OwnSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
 from kb.store.ledger import Ledger, fingerprint

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from data.codec import loads
-from data.contracts import ArticleSource, ChatModel, CountsRequests, Encoders, TellsChanges
+from data.contracts import ArticleSource, ChatModel, Encoders
 from data.errors import UsageError
 from data.files import writer_lock
 from data.records import Change, LeftOut, PageRef, Progress, Stage, Taxon, Update
@@ -146,7 +146,7 @@ def _ask(run: BuildRun) -> Findings:
     tracker = run.track("resolve", len(held))
     changes: dict[str, Change] = {}
     pages: list[tuple[Subject, PageRef, PageRef | LeftOut]] = []
-    for (subject, before), now in zip(held, _newest(run.source, held), strict=True):
+    for (subject, before), (_, now) in zip(held, run.source.newest(held), strict=True):
         tracker.add()
         if now != before:
             pages.append((subject, before, now))
@@ -160,21 +160,6 @@ def _ask(run: BuildRun) -> Findings:
     )
 
 
-def _newest(source: ArticleSource, held: Sequence[tuple[Subject, PageRef]]) -> Iterator[PageRef | LeftOut]:
-    """Yield the page that each subject has now; a source that cannot say what is new is asked where they are."""
-    if isinstance(source, TellsChanges):
-        yield from (place for _, place in source.newest(held))
-        return
-    taxa = [subject for subject, _ in held if isinstance(subject, Taxon)]
-    places = {taxon.taxon_id: place for taxon, place in source.locate(taxa)}
-    for subject, page in held:
-        if isinstance(subject, Taxon):
-            yield places[subject.taxon_id]
-        else:
-            [(_, place)] = source.locate_terms([(subject, page.title.rpartition("/")[2])])
-            yield place
-
-
 def _change(subject: Subject, before: PageRef, now: PageRef | LeftOut) -> Change:
     name = subject.scientific_name if isinstance(subject, Taxon) else subject
     if isinstance(now, LeftOut):
@@ -186,18 +171,15 @@ def _change(subject: Subject, before: PageRef, now: PageRef | LeftOut) -> Change
 
 def _stale_photos(run: BuildRun, subject_ids: set[str]) -> Iterator[str]:
     """Yield those of the subjects of which a photo that was looked at is another now, or owed to somebody else."""
-    if not isinstance(run.source, TellsChanges):
-        return  # such a source's revisions count the photos in
     looked_at = {
-        key: (anchors_of(step).versions, step)
+        key: anchors_of(step).versions
         for key, step in run.ledger.steps("anchor").items()
         if key in subject_ids and step.status == "done"
     }
-    files = sorted({file for versions, _ in looked_at.values() for file in versions})
+    files = sorted({file for versions in looked_at.values() for file in versions})
     now = run.source.photo_versions(files) if files else {}
-    for key, (versions, step) in looked_at.items():
-        was_noted = versions or not anchors_of(step).anchors  # knowledge bases of the first version did not
-        if not was_noted or any(now.get(file) != version for file, version in versions.items()):
+    for key, versions in looked_at.items():
+        if any(now.get(file) != version for file, version in versions.items()):
             yield key
 
 
@@ -232,4 +214,4 @@ def _marks(ledger: Ledger, stage: str) -> dict[str, str]:
 
 def _asked(source: ArticleSource) -> tuple[int, int]:
     """Return the API requests and the photos that a source has asked for so far."""
-    return (source.requests_made, source.photos_asked) if isinstance(source, CountsRequests) else (0, 0)
+    return source.n_requests, source.n_photo_requests

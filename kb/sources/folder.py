@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.contracts import AnchorBatch
+from data.contracts import AnchorBatch, ArticleSource
 from data.errors import BadImage, BadInput
 from data.files import sha256_hex
 from data.images.decode import read_image
@@ -63,8 +63,8 @@ class Credit:
     url: str | None = None
 
 
-class FolderSource:
-    """A folder with a folder for each species; implements `ArticleSource`.
+class FolderSource(ArticleSource):
+    """A folder with one folder for each species.
 
     Raises:
         BadInput: if there is no such folder, or none in it.
@@ -119,7 +119,7 @@ class FolderSource:
         inside = next((p for p in _subfolders(self.folder) if p.name.lower() == TERMS_FOLDER), None)
         by_name = _folders_by_name(inside) if inside else {}
         for name, title in terms:
-            path = by_name.get(fold(title or name))
+            path = by_name.get(fold((title or name).rpartition("/")[2]))
             if inside is None or path is None or not _may_have_text(path):
                 yield name, LeftOut(name=name, reason=reasons.NO_PAGE)
             else:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from data.arrays import FloatArray
 from data.codec import dumps, loads
-from data.contracts import AnchorBatch
+from data.contracts import AnchorBatch, ArticleSource
 from data.files import sha256_hex
 from data.records import (
     Anchor,
@@ -45,8 +45,8 @@ from kb.reasons import NO_PAGE
 AUTHOR = "Fieldmark"
 
 
-class StarterSource:
-    """The bundled species, terms and anchors; implements `ArticleSource`.
+class StarterSource(ArticleSource):
+    """The shipped species, terms and anchors.
 
     Example:
         >>> source = StarterSource()

@@ -6,13 +6,11 @@ photos come first: the paper's preset reads three anchors a species, and these w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from data.codec import loads
-from data.contracts import AnchorBatch
-from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Span, Summary, Taxon, Term
-from kb import reasons
+from data.records import Anchor, Source, Span, Summary, Taxon, Term
 from kb.store.ledger import Ledger
 
 STAGE = "add"
@@ -82,37 +80,3 @@ def with_own_names(taxon: Taxon, addition: Addition | None) -> Taxon:
 
 def _moved(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
     return tuple(Span(start=span.start + by, end=span.end + by) for span in spans)
-
-
-class OwnSource:
-    """The source of what a user gives by hand: it has no pages, so nobody asks it for any; implements `ArticleSource`.
-
-    Example:
-        >>> OwnSource().name
-        'own additions'
-    """
-
-    name = "own additions"
-    parser = "plain-text/1"
-
-    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield for each taxon that there is no page."""
-        return ((taxon, LeftOut(name=taxon.scientific_name, reason=reasons.NO_PAGE)) for taxon in taxa)
-
-    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield for each term that there is no page."""
-        return ((name, LeftOut(name=name, reason=reasons.NO_PAGE)) for name, _ in terms)
-
-    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
-        """Yield for each page that it is not there."""
-        return ((page, LeftOut(name=page.title, reason=reasons.NO_PAGE)) for page in pages)
-
-    def parse(self, fetched: FetchedPage) -> Article:
-        """Return the article in a body."""
-        return Article(source=fetched.source, text=fetched.body)
-
-    def fetch_anchors(
-        self, articles: Sequence[tuple[str, Article]], *, limit: int
-    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield for each article that it has no photo."""
-        return ((key, AnchorBatch(images=())) for key, _ in articles)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from data.contracts import ArticleSource, HasOrigin
+from data.contracts import ArticleSource
 from kb.store.ledger import Ledger
 
 PREFIX = "source:"
@@ -13,7 +13,7 @@ PREFIX = "source:"
 
 def note_origin(ledger: Ledger, source: ArticleSource) -> None:
     """Keep in the ledger how a source is opened again, under the name that all its pages are noted with."""
-    if isinstance(source, HasOrigin):
+    if source.origin:
         ledger.set_fact(PREFIX + source.name, json.dumps(dict(source.origin), sort_keys=True))
 
 

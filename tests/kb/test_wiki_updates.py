@@ -59,7 +59,7 @@ def test_edited_pages_alone_are_fetched_and_the_end_is_that_of_a_fresh_build(
     built(tmp_path / "a.kb", wiki, encoders)
     assert kb.update(tmp_path / "a.kb", [source], encoders).changes == ()
     # revisions with the site's own description, and photos
-    assert (source.requests_made, source.photos_asked) == (2, 0)
+    assert (source.n_requests, source.n_photo_requests) == (2, 0)
     for name, *rest in BIRDS[:3]:
         wiki.edit(name, page_text(name, *rest, more="The tail is long and barred with buff."))
     found = kb.update(tmp_path / "a.kb", [source], encoders)

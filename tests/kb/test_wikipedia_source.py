@@ -83,7 +83,7 @@ def test_one_species_costs_one_look_up_and_one_page(wiki: FaultyWiki, source: Wi
     assert page == PageRef(subject_id="falco-columbarius", title="Merlin", revision=3)
     ((_, body),) = source.fetch([page])
     assert isinstance(body, FetchedPage)
-    assert source.requests_made == 2
+    assert source.n_requests == 2
     assert body.source == Source(
         title="Merlin",
         url=f"{wiki.origin}/wiki/Merlin",
@@ -101,7 +101,7 @@ def test_a_large_wiki_is_asked_fifty_titles_at_a_time(wiki: FaultyWiki, source: 
     assert titles_of(list(source.locate(owls))) == {"Cardinalis cardinalis": "Northern cardinal"}
     asked = sum(len(request.get("titles", "").split("|")) for request in wiki.requests)
     searches = 2 * 5
-    assert source.requests_made <= asked / 50 + 3 + searches + 1
+    assert source.n_requests <= asked / 50 + 3 + searches + 1
     assert not any(request.get("generator") for request in wiki.requests)
 
 
@@ -115,7 +115,7 @@ def test_a_small_wiki_is_listed_and_not_asked_for_every_bird_of_the_world(
     }  # fmt: skip
     assert reasons_of(found) == {"no page": 11128}
     assert [taxon for taxon, _ in found] == birds()
-    assert source.requests_made == 4  # siteinfo, two listings, one look-up
+    assert source.n_requests == 4  # siteinfo, two listings, one look-up
 
 
 def test_a_bird_under_an_unexpected_title_is_found_on_a_small_wiki(wiki: FaultyWiki, source: WikipediaSource) -> None:
@@ -287,7 +287,7 @@ def test_a_list_page_gives_its_species_and_says_what_the_rest_is(odd_wiki: str) 
         "Falcon": "no page", "Kea": "disambiguation", "Common ostrich": "duplicate page", "Common toad": "not a bird",
         "Dodo of nowhere": "no page", "Bird & Co. 50% (brand)": "not a bird",
     }  # fmt: skip
-    assert source.requests_made == 3
+    assert source.n_requests == 3
 
 
 def test_a_category_is_read_with_those_below_it(odd_wiki: str) -> None:
@@ -347,7 +347,7 @@ def test_all_184_birds_come_with_text_and_credits_at_a_fair_cost(wiki_api_url: s
         "licence not free", "licence unknown",
     }  # fmt: skip
     assert all(image.anchor.author and image.anchor.licence for batch in batches for image in batch.images)
-    assert source.requests_made <= 1.3 * 184 + 191 / 50
+    assert source.n_requests <= 1.3 * 184 + 191 / 50
 
 
 @pytest.mark.integration
@@ -362,4 +362,4 @@ def test_the_list_page_and_the_category_lead_to_the_same_birds(wiki_api_url: str
         "Plain stub bird": "not in the taxonomy", "Bird without a box": "not in the taxonomy",
         "Binoculars": "not a bird", "Robin": "disambiguation", "Bird that nobody wrote about": "no page",
     }  # fmt: skip
-    assert source.requests_made <= 20
+    assert source.n_requests <= 20

@@ -116,7 +116,7 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
             status = store.status()
     if not status.species and order.only is None and stopped is None:
         raise _nothing(order, choice.source.name, status)
-    return Built(path=path, status=status, n_requests=_requests(choice.source), model=model, stopped=stopped)
+    return Built(path=path, status=status, n_requests=choice.source.n_requests or None, model=model, stopped=stopped)
 
 
 def _nothing(order: BuildOrder, source: str, status: Status) -> FieldmarkError:
@@ -153,7 +153,7 @@ def planned(order: BuildOrder, settings: Settings, path: Path) -> Plan:
         n_taxa=n_taxa,
         n_pages=n_pages,
         left_out=dict(reasons),
-        n_requests=_requests(choice.source),
+        n_requests=choice.source.n_requests or None,
         model=model,
     )
 
@@ -270,9 +270,3 @@ def _matched(
             yield title, match
         elif below is None or match[0].taxon_id in below:
             yield match
-
-
-def _requests(source: ArticleSource) -> int | None:
-    """Return the requests that a source has made, if it makes any."""
-    made = getattr(source, "requests_made", None)
-    return made if isinstance(made, int) else None

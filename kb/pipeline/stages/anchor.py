@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from data.codec import dumps
-from data.contracts import AnchorBatch, ChoosesPhotos, TellsChanges
+from data.contracts import AnchorBatch
 from data.errors import StoreError
 from data.records import Anchor, AnchorImage, Failure
 from kb.pipeline.stages.fetch import fetched_pages, restore
@@ -24,7 +24,7 @@ def anchor(run: BuildRun) -> None:
     taxa = run.ledger.subjects("taxon")
     pages = {key: page for key, page in fetched_pages(run).items() if key in taxa}
     done = run.ledger.steps("anchor")
-    rules = [run.source.photo_rules] if isinstance(run.source, ChoosesPhotos) else []
+    rules = [run.source.photo_rules] if run.source.photo_rules else []
     marks = {
         key: fingerprint(
             page.sha256, page.source.revision, run.source.name, run.source.parser, run.anchors_per_species, *rules
@@ -36,8 +36,7 @@ def anchor(run: BuildRun) -> None:
         for key, mark in marks.items()
         if key not in done or done[key].fingerprint != mark or done[key].status == "failed"
     ]
-    if isinstance(run.source, TellsChanges):
-        run.source.reuse_photos(_kept_photos(run, [done[key] for key in todo if key in done]))
+    run.source.reuse_photos(_kept_photos(run, [done[key] for key in todo if key in done]))
     tracker = run.track("anchor", len(todo))
     for group in grouped(todo, GROUP):
         articles = []

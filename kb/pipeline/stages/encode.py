@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from data.arrays import FloatArray, check_vectors
-from data.contracts import Encoders, GivesTextVectors, ImageEncoder, TextEncoder
+from data.contracts import Encoders, ImageEncoder, TextEncoder
 from data.errors import BadImage, StoreError
 from data.images.decode import read_image
 from data.records import Anchor
@@ -141,7 +141,7 @@ def _encode_texts(
 
 def _given(run: BuildRun, kind: CollectionKind, space: str, keys: Sequence[str]) -> dict[int, FloatArray]:
     """Return position -> vector of those subjects whose text vectors the source has itself."""
-    if kind != "chunks" or not isinstance(run.source, GivesTextVectors):
+    if kind != "chunks":
         return {}
     found = {row: run.source.text_vector(key, space) for row, key in enumerate(keys)}
     return {row: vector for row, vector in found.items() if vector is not None}

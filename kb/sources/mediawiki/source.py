@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from functools import cache
 
-from data.contracts import AnchorBatch, TaxonSource
+from data.contracts import AnchorBatch, ArticleSource, TaxonSource
 from data.errors import BadInput, MissingContact, PageNotFound, SourceError
 from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
@@ -28,8 +28,8 @@ CATEGORY_DEPTH = 3
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
-class WikipediaSource:
-    """Wikipedia or any other MediaWiki; implements `ArticleSource`.
+class WikipediaSource(ArticleSource):
+    """Wikipedia or any other MediaWiki as a source of articles and photos.
 
     Args:
         api_url: the address of its `api.php`; Wikipedia's in `language` if None.
@@ -77,14 +77,14 @@ class WikipediaSource:
         return PARSER
 
     @property
-    def requests_made(self) -> int:
+    def n_requests(self) -> int:
         """API requests so far, photos apart."""
-        return self.client.requests_made
+        return self.client.n_requests
 
     @property
-    def photos_asked(self) -> int:
+    def n_photo_requests(self) -> int:
         """Photos asked for so far, tries included."""
-        return self.client.photos_asked
+        return self.client.n_photo_requests
 
     @property
     def origin(self) -> Mapping[str, str]:

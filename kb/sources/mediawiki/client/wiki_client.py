@@ -59,7 +59,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         patience: how often and how long to try again.
 
     Attributes:
-        requests_made: API requests sent so far, tries included; photos are counted in `photos_asked`.
+        n_requests: API requests sent so far, tries included; photos are counted in `n_photo_requests`.
 
     Raises:
         MissingContact: for a Wikimedia host without a contact.
@@ -87,8 +87,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         self._slots = threading.BoundedSemaphore(N_CONCURRENT)
         self._count_lock = threading.Lock()
         self._trier = Trier(patience or Patience())
-        self.requests_made = 0
-        self.photos_asked = 0
+        self.n_requests = 0
+        self.n_photo_requests = 0
         super().__init__(
             user_agent=user_agent(contact),
             language=language,
@@ -185,7 +185,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     def _ask(self, fields: Mapping[str, str]) -> Json:
         self._trier.pause()  # what is not sent is not counted
         with self._count_lock:
-            self.requests_made += 1
+            self.n_requests += 1
         encoded = urlencode(fields)
         if len(encoded) <= LONGEST_GET:
             response, body = self._send("GET", f"{self.api_url}{'&' if '?' in self.api_url else '?'}{encoded}")
@@ -196,7 +196,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     def _download(self, url: str) -> bytes:
         self._trier.pause()  # what is not sent is not counted
         with self._count_lock:
-            self.photos_asked += 1
+            self.n_photo_requests += 1
         response, body = self._send("GET", url, limit=MAX_PHOTO_BYTES)
         kind = response.headers.get("Content-Type", "").split(";")[0].strip().lower()
         if kind.startswith("text/"):

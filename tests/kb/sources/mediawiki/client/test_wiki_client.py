@@ -74,7 +74,7 @@ def test_the_librarys_own_methods_go_through_the_same_door(wiki_api_url: str) ->
     page = client.page("Baikal teal")
     assert page.exists()
     assert "duck" in page.summary
-    assert client.requests_made == 2
+    assert client.n_requests == 2
     client.close()
 
 
@@ -96,14 +96,14 @@ def test_a_passing_failure_is_tried_again(wiki: FaultyWiki, client: WikiClient, 
     client.parse_page("Red bird")
     wiki.faults = [fault]
     assert client.parse_page("Red bird")["text"] == "<p>It is red.</p>"
-    assert client.requests_made == 3
+    assert client.n_requests == 3
 
 
 def test_an_answer_that_does_not_come_is_asked_for_again(wiki: FaultyWiki, hasty: WikiClient) -> None:
     hasty.parse_page("Red bird")
     wiki.faults = [Fault(stall_s=60)]
     assert hasty.parse_page("Red bird")["text"] == "<p>It is red.</p>"
-    assert hasty.requests_made == 3
+    assert hasty.n_requests == 3
 
 
 def test_retry_after_is_obeyed_by_all_threads(wiki: FaultyWiki, client: WikiClient) -> None:
@@ -134,7 +134,7 @@ def test_a_wish_to_come_back_much_later_ends_the_trying_at_once(wiki: FaultyWiki
         client.parse_page("Red bird")
     assert caught.value.retry_after_s == 3600
     assert time.monotonic() - started < 60  # not 3600; at once, but for a busy machine
-    assert client.requests_made == 1
+    assert client.n_requests == 1
 
 
 def test_nobody_asks_again_before_the_time_that_ended_the_trying(wiki: FaultyWiki, client: WikiClient) -> None:
@@ -143,7 +143,7 @@ def test_nobody_asks_again_before_the_time_that_ended_the_trying(wiki: FaultyWik
     for _ in range(3):
         with pytest.raises(RateLimited) as caught:
             client.parse_page("Red bird")
-    assert client.requests_made == len(wiki.requests) == 1
+    assert client.n_requests == len(wiki.requests) == 1
     assert "run the same command again in" in (caught.value.hint or "")
 
 
@@ -173,7 +173,7 @@ def test_a_wiki_that_dies_later_costs_its_patience_once(wiki: FaultyWiki, client
     for _ in range(5):
         with pytest.raises(SourceUnavailable, match="answered 500"):
             client.parse_page("Red bird")
-    assert client.requests_made == 1 + QUICK.tries + 4
+    assert client.n_requests == 1 + QUICK.tries + 4
     wiki.always = None
     assert client.parse_page("Red bird")["revid"] == 1
     wiki.faults = [Fault(status=500, body=b"oops")]
@@ -185,7 +185,7 @@ def test_a_page_of_html_is_not_an_api(wiki: FaultyWiki, client: WikiClient) -> N
     with pytest.raises(MalformedAnswer, match=r"expected JSON from http://127.*/w/api.php, got text/html") as caught:
         client.parse_page("Red bird")
     assert "api.php" in str(caught.value.hint)
-    assert client.requests_made == 3
+    assert client.n_requests == 3
 
 
 def test_an_address_without_an_api_says_so(wiki: FaultyWiki, client: WikiClient) -> None:
@@ -193,20 +193,20 @@ def test_an_address_without_an_api_says_so(wiki: FaultyWiki, client: WikiClient)
     with pytest.raises(MalformedAnswer, match="answered 404") as caught:
         client.parse_page("Red bird")
     assert "api.php" in str(caught.value.hint)
-    assert client.requests_made == 1
+    assert client.n_requests == 1
 
 
 def test_endless_slowness_has_an_end(wiki: FaultyWiki, hasty: WikiClient) -> None:
     wiki.always = Fault(stall_s=600)
     with pytest.raises(SourceUnavailable, match="too slow"):
         hasty.parse_page("Red bird")
-    assert hasty.requests_made == QUICK.tries_at_first
+    assert hasty.n_requests == QUICK.tries_at_first
 
 
 def test_a_missing_page_is_no_failure_of_the_wiki(client: WikiClient) -> None:
     with pytest.raises(PageNotFound, match="doesn't exist"):
         client.parse_page("No such bird")
-    assert client.requests_made == 1
+    assert client.n_requests == 1
 
 
 def test_an_answer_without_end_is_cut(wiki: FaultyWiki, client: WikiClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +226,7 @@ def test_never_more_than_three_requests_at_once(wiki: FaultyWiki, client: WikiCl
     for thread in threads:
         thread.join()
     assert wiki.most_at_once <= 3
-    assert client.requests_made == 12
+    assert client.n_requests == 12
 
 
 def test_a_long_query_is_posted(wiki: FaultyWiki, client: WikiClient) -> None:
@@ -315,10 +315,10 @@ def test_a_photo_must_be_a_picture_of_a_bearable_size(
     monkeypatch.setattr("kb.sources.mediawiki.client.wiki_client.MAX_PHOTO_BYTES", 100)
     with pytest.raises(MalformedAnswer, match="more than the 100 bytes"):
         client.fetch_photo(url)
-    assert client.requests_made == 0
+    assert client.n_requests == 0
 
 
 def test_a_wiki_that_answers_gets_its_tries_from_the_first_request_on(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.faults = [busy(status=503), Fault(status=500, body=b"starting"), busy()]
     assert client.parse_page("Red bird")["revid"] == 1
-    assert client.requests_made == 4
+    assert client.n_requests == 4
