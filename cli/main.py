@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
+from cli.common import options
 from cli.common.config import Invocation
 from data.errors import FieldmarkError
 
@@ -58,7 +59,9 @@ class CommandGroup(click.Group):
         command = _command_of(cmd_name)
         for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
             known = {parameter.name for parameter in each.params}
-            each.params.extend(option for option in _common_options() if option.name not in known)
+            each.params.extend(
+                option for option in (*_settings_options(), *_common_options()) if option.name not in known
+            )
         return command
 
     def resolve_command(
@@ -69,7 +72,7 @@ class CommandGroup(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], VERBS, n=1)
-            ctx.fail(f"no such verb: {args[0]}." + (f" Did you mean {near[0]}?" if near else ""))
+            ctx.fail(f'Unknown command "{args[0]}".' + (f' Did you mean "{near[0]}"?' if near else ""))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own signature
@@ -157,17 +160,26 @@ def _keep(field: str) -> Callable[[click.Context, click.Parameter, object], None
 
 
 def _common_options() -> list[click.Option]:
-    file = click.Path(exists=True, dir_okay=False, path_type=Path)
     return [
-        click.Option(
-            ["--config"], type=file, expose_value=False, callback=_keep("config"), metavar="FILE",
-            help="Settings; without it fieldmark.toml of the working folder or of the nearest one above.",
-        ),
         click.Option(
             ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_keep("quiet"), help="No progress on stderr."
         ),
         click.Option(
             ["--debug"], is_flag=True, expose_value=False, callback=_keep("debug"), help="Show where an error arose."
+        ),
+    ]
+
+
+def _settings_options() -> list[click.Option]:
+    file = click.Path(exists=True, dir_okay=False, path_type=Path)
+    return [
+        options.SetOption(
+            ["--set"], multiple=True, expose_value=False, callback=options.read_set, metavar="KEY=VALUE",
+            help="Change a setting for this run; may be repeated.",
+        ),
+        click.Option(
+            ["--settings"], type=file, expose_value=False, callback=_keep("settings"), metavar="FILE",
+            help="Settings of this run, a TOML file; wins over fieldmark.toml and the environment.",
         ),
     ]  # fmt: skip
 
@@ -191,7 +203,7 @@ commands = CommandGroup(
     name="kb",
     help="Builds a knowledge base of species out of Wikipedia, and names the species in a photo by it.",
     epilog="Exit codes: 0 done, 1 findings, 2 usage, 3 something needed is missing, 5 bad input, 6 a provider failed, "
-    "7 done in part. Settings: flag > FIELDMARK_* > fieldmark.toml > default.",
+    "7 done in part. Settings: flag > --set > --settings FILE > FIELDMARK_* > fieldmark.toml > default.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     params=[
         click.Option(

@@ -33,7 +33,7 @@ The number is the exit code of the command line; `*` marks what is worth another
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -203,3 +203,12 @@ class CostStop(FieldmarkError):
 
 class StoreError(FieldmarkError):
     """Ledger, Chroma, files and cache of a knowledge base do not agree."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a hint with the known name nearest to a word, else with all of them."""
+    from difflib import get_close_matches
+
+    known = list(known)
+    near = get_close_matches(word, known, n=1)
+    return f'Did you mean "{near[0]}"?' if near else f"Known: {', '.join(known) or 'none'}."

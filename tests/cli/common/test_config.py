@@ -36,16 +36,16 @@ def test_a_path_of_a_flag_is_relative_to_the_working_folder(folder: Path) -> Non
 
 def test_an_unknown_key_of_the_file_fails_with_the_nearest_known_one(tmp_path: Path) -> None:
     (tmp_path / "fieldmark.toml").write_text('contcat = "x"\n')
-    with pytest.raises(ConfigError, match=r"unknown setting contcat in .*fieldmark\.toml") as error:
+    with pytest.raises(ConfigError, match=r'Unknown setting "contcat" in .*fieldmark\.toml') as error:
         resolve({}, environment={}, folder=tmp_path)
-    assert error.value.hint == "did you mean contact?"
+    assert error.value.hint == 'Did you mean "contact"?'
     assert error.value.exit_code == 2
 
 
 def test_an_unknown_variable_fails_in_its_own_spelling(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="unknown setting FIELDMARK_CONTCAT") as error:
+    with pytest.raises(ConfigError, match='Unknown setting "FIELDMARK_CONTCAT"') as error:
         resolve({}, environment={"FIELDMARK_CONTCAT": "x"}, folder=tmp_path)
-    assert error.value.hint == "did you mean FIELDMARK_CONTACT?"
+    assert error.value.hint == 'Did you mean "FIELDMARK_CONTACT"?'
 
 
 def test_variables_of_the_tests_and_empty_ones_are_no_settings(tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ def test_variables_of_the_tests_and_empty_ones_are_no_settings(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("profile = 3", "profile in .* expected a text, got 3"),
-        ('licences = "all"', "licences in .* expected one of free, any, got 'all'"),
-        ('profile = "grand"', "profile in .* expected one of starter, plain, paper, best, got 'grand'"),
+        ("profile = 3", '"profile" in .* expected text, got 3'),
+        ('licences = "all"', '"licences" in .* expected one of free, any, got "all"'),
+        ('profile = "grand"', '"profile" in .* expected one of starter, plain, paper, best, got "grand"'),
         ("profile = ", "is not TOML"),
     ],
 )

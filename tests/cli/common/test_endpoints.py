@@ -59,18 +59,18 @@ def test_the_environment_beats_the_file_key_by_key_and_is_enough_by_itself(tmp_p
 @pytest.mark.parametrize(
     ("text", "complaint", "hint"),
     [
-        ("[llm.txt]\nmodel = 'm'", r"unknown table \[llm\.txt\] in .*fieldmark\.toml", "did you mean text?"),
-        ("[llm.text]\nmodle = 'm'", r"unknown key modle of \[llm\.text\] in", "did you mean model?"),
-        ("[llm.text]\napi_key = 'sk-1'", r"keys do not belong into settings", "api_key_env names"),
-        ("[llm.text]\nbase_url = 'http://x/v1'", r"\[llm\.text\]: model is missing", ""),
-        ("[llm.text]\nmodel = 3", r"model of \[llm\.text\] in .*: expected a text", ""),
-        ("[llm.text]\nmodel = 'm'\nprice_in = 'much'", r"price_in of .*: expected a number", ""),
-        ("[llm.text]\nmodel = 'm'\nmax_concurrent = 1.5", r"max_concurrent of .*: expected a whole number", ""),
-        ("[llm.text]\nmodel = 'm'\nprice_in = true", r"price_in of .*: expected a number", ""),
+        ("[llm.txt]\nmodel = 'm'", r"Unknown table \[llm\.txt\] in .*fieldmark\.toml", 'Did you mean "text"?'),
+        ("[llm.text]\nmodle = 'm'", r'Unknown key "modle" in \[llm\.text\] in', 'Did you mean "model"?'),
+        ("[llm.text]\napi_key = 'sk-1'", r"API keys are not stored in settings", "api_key_env"),
+        ("[llm.text]\nbase_url = 'http://x/v1'", r"The table \[llm\.text\] has no model", ""),
+        ("[llm.text]\nmodel = 3", r'"model" in \[llm\.text\] in .*: expected text', ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = 'much'", r'"price_in" in .*: expected a number', ""),
+        ("[llm.text]\nmodel = 'm'\nmax_concurrent = 1.5", r'"max_concurrent" in .*: expected a whole number', ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = true", r'"price_in" in .*: expected a number', ""),
         ("[llm.text]\nmodel = 'm'\nprice_in = -1", r"\[llm\.text\]: price_in: expected US dollars", ""),
         ("[llm.text]\nmodel = 'm'\nbase_url = 'https://k:sk-1@x/v1'", r"\[llm\.text\]: base_url: expected", "api_key"),
-        ("[llm.text]\nmodel = 'm'\njson = 'yes'", r"json of .*: expected one of schema, object, text", ""),
-        ("llm = 'gpt'", r"llm in .*: expected tables like \[llm\.text\]", ""),
+        ("[llm.text]\nmodel = 'm'\njson = 'yes'", r'"json" in .*: expected one of schema, object, text', ""),
+        ("llm = 'gpt'", r"llm in .*: expected tables such as \[llm\.text\]", ""),
     ],
 )
 def test_what_is_wrong_in_a_table_fails_and_is_not_repeated(
@@ -83,21 +83,21 @@ def test_what_is_wrong_in_a_table_fails_and_is_not_repeated(
 
 
 def test_an_unknown_variable_fails_with_the_nearest_one(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="unknown setting FIELDMARK_LLM_TXT_MODEL") as caught:
+    with pytest.raises(ConfigError, match='Unknown setting "FIELDMARK_LLM_TXT_MODEL"') as caught:
         settings_of(tmp_path, "", FIELDMARK_LLM_TXT_MODEL="x")
-    assert caught.value.hint == "did you mean FIELDMARK_LLM_TEXT_MODEL?"
+    assert caught.value.hint == 'Did you mean "FIELDMARK_LLM_TEXT_MODEL"?'
 
 
 def test_the_key_comes_from_the_variable_that_is_named() -> None:
     named = Endpoint(model="m", api_key_env="MY_KEY")
     assert key_of(named, {"MY_KEY": " sk-1 "}, kind="text") == "sk-1"
     assert key_of(Endpoint(model="m"), {"OPENAI_API_KEY": "sk-1"}, kind="text") == ""
-    with pytest.raises(MissingRequirement, match=r"\[llm\.text\] takes its key from MY_KEY, which is not set"):
+    with pytest.raises(MissingRequirement, match=r"\[llm\.text\] is read from MY_KEY, which is not set"):
         key_of(named, {}, kind="text")
 
 
 @pytest.mark.parametrize("key", ["“sk-secret”", "sk-sec ret", "sk-secret…", "sk-\nsecret"])
 def test_a_key_that_was_copied_badly_is_refused_before_it_is_sent(key: str) -> None:
-    with pytest.raises(MissingRequirement, match=r"MY_KEY of \[llm\.text\] holds blanks or signs") as caught:
+    with pytest.raises(MissingRequirement, match=r"MY_KEY of \[llm\.text\] contains spaces or characters") as caught:
         key_of(Endpoint(model="m", api_key_env="MY_KEY"), {"MY_KEY": key}, kind="text")
     assert "sec" not in f"{caught.value} {caught.value.hint}"
