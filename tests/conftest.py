@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,9 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 MEDIAWIKI = Path("/usr/share/mediawiki")
 # Read before `isolated_environment` takes them away; they say where the tests find things, not how the product behaves.
 SHARED = Path(os.environ.get("FIELDMARK_SHARED") or ROOT.parent / "shared")
+BIRDS_SHA256 = (
+    "b54c550df9a67d00a80e895e8b687ec167ad41763ace590746e420d4c1c966c2"  # of photos.csv and descriptions.jsonl
+)
 TEST_WIKI = os.environ.get("FIELDMARK_TEST_WIKI")
 
 
@@ -39,13 +43,26 @@ def skip_or_fail(reason: str) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--dead-options", action="store_true", help="Find options of kb that no test misses.")
+    parser.addoption("--no-skips", action="store_true", help="Fail if a test is skipped for want of anything.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--dead-options"):
+        if config.getoption("numprocesses"):
+            raise pytest.UsageError("--dead-options needs one process: add -n 0")
         from tests.dead_options import DeadOptions
 
         config.pluginmanager.register(DeadOptions())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """With `--no-skips`, fail for what was skipped; "is installed" is said by tests of what happens without it."""
+    if session.config.getoption("--no-skips") and exitstatus == pytest.ExitCode.OK:
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        skipped = reporter.stats.get("skipped", []) if reporter is not None else []
+        if any(not report.longrepr[2].endswith("is installed") for report in skipped):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -73,6 +90,16 @@ def shared() -> Path:
     if not SHARED.is_dir():
         skip_or_fail(f"needs the shared data at {SHARED} (set FIELDMARK_SHARED)")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def birds(shared: Path) -> Path:
+    """The folder of shared photos, articles and descriptions, in the state that the tests' counts are of."""
+    folder = shared / "birds"
+    digest = sha256(b"".join((folder / name).read_bytes() for name in ("photos.csv", "descriptions.jsonl")))
+    if digest.hexdigest() != BIRDS_SHA256:
+        skip_or_fail(f"other data: {folder} is not in its second state (5,604 photos), which the counts are of")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -397,16 +397,16 @@ def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
     assert "hint: --keep-leaks measures these too" in none_left.stderr
 
 
-def test_the_shared_collection_is_split_as_its_protocol_says(shared: Path) -> None:
-    """The counts of docs/results.md; no test photo is an anchor, and no anchor's species lacks a label."""
+def test_the_shared_collection_is_split_as_its_protocol_says(birds: Path) -> None:
+    """No test photo is an anchor, and no anchor's species lacks a label."""
     from cli.verbs.eval.species.datasets import read_dataset
 
-    dataset = read_dataset(shared / "birds", split=None, photos=None, train=None, anchors=("train", "wiki"))
-    assert (dataset.kind, len(dataset.photos)) == ("collection, test", 800)
+    dataset = read_dataset(birds, split=None, photos=None, train=None, anchors=("train", "wiki"))
+    assert (dataset.kind, len(dataset.photos)) == ("collection, test", 902)
     asked = {photo.path for photo in dataset.photos}
     species = {name: {photo.label for photo in photos} for name, photos in dataset.anchors.items()}
-    assert (len(species["train"]), len(species["wiki"])) == (951, 746)
-    assert len(dataset.anchors["wiki"]) == 746  # one each
+    assert (len(species["train"]), len(species["wiki"])) == (976, 758)
+    assert len(dataset.anchors["wiki"]) == 758  # one each
     assert all(asked.isdisjoint(photo.path for photo in photos) for photos in dataset.anchors.values())
     assert {photo.label for photo in dataset.photos} <= species["train"]
     assert set(dataset.covered) == species["train"] | species["wiki"]
