@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
-
-from PIL.Image import Image
 
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
-from data.records import Answer, Candidate, Identification
+from data.records import Answer, Candidate, Identification, PhotoProgress
 from recognize.candidates import CandidateMaker
 from recognize.confidence.answers import ABSENT_SHARE, MIN_CONFIDENCE, answer_of
 from recognize.confidence.calibration import N_JUDGED, Calibration, Chances, Parameters, chances_of, find_evidence
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
-from recognize.encoded import encode_pictures
-from recognize.photos import Decoded, ImageSource, decode_in_batches
-from recognize.progress import OnPhoto, reported
+from recognize.encode import encode_in_batches
+from recognize.photos import Decoded, ImageSource
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import read_knowledge
 from recognize.scoring.presets import STARTS_FROM_TEXTS, Settings, find_preset
 from recognize.scoring.stages import AnchorPooling, Queries, Ranking
+
+OnPhoto = Callable[[PhotoProgress], None]
+"""Called after each row that the caller takes, in the caller's own thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +173,7 @@ class Recognizer:
         rows = self._identified(images)
         if on_photo is None:
             return rows
-        return reported(rows, len(images) if isinstance(images, Sized) else None, on_photo)
+        return _with_progress(rows, len(images) if isinstance(images, Sized) else None, on_photo)
 
     def _identified(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
         for batch, rankings, queries, seconds in self._ranked(images):
@@ -213,33 +211,12 @@ class Recognizer:
 
     def _ranked(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
         """Yield batches with a ranking for each readable photo, and the seconds that a photo took after decoding."""
-        for batch, queries, seconds in self._encoded(images):
+        encoded = encode_in_batches(self._encoders, images, batch_size=self._batch_size, n_decoders=self._n_decoders)
+        for batch, queries, seconds in encoded:
             start = time.perf_counter()
             rankings = self._score(self._knowledge, queries, self._settings) if len(queries) else []
             seconds += time.perf_counter() - start
             yield batch, rankings, queries, seconds / max(1, len(queries))
-
-    def _encoded(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], Queries, float]]:
-        """Yield batches with their vectors and the seconds that these took; the next two are encoded meanwhile."""
-        batches = decode_in_batches(images, batch_size=self._batch_size, n_threads=self._n_decoders)
-        waiting: deque[tuple[list[Decoded], Future[tuple[Queries, float]]]] = deque()
-        # Two at a time: at the end of a batch there are fewer pictures left than cores.
-        with ThreadPoolExecutor(2, thread_name_prefix="encode") as pool:
-            for batch, _ in batches:
-                pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
-                waiting.append((batch, pool.submit(self._encode, pictures)))
-                if len(waiting) > 2:
-                    done, coming = waiting.popleft()
-                    yield done, *coming.result()
-            while waiting:
-                done, coming = waiting.popleft()
-                yield done, *coming.result()
-
-    def _encode(self, pictures: Sequence[Image]) -> tuple[Queries, float]:
-        """Return the vectors of some pictures, and the seconds that they took."""
-        start = time.perf_counter()
-        queries = encode_pictures(self._encoders, pictures)
-        return queries, time.perf_counter() - start
 
     def _n_candidates(self, ranking: Ranking) -> int:
         if self.n_chunks is None or not len(ranking.chunks):
@@ -330,3 +307,13 @@ class Recognizer:
             seconds=round(decoded.seconds, 4),
             species_list=self._list_id,
         )
+
+
+def _with_progress(rows: Iterable[Identification], total: int | None, on_photo: OnPhoto) -> Iterator[Identification]:
+    """Yield the rows and report after each how many of `total` were taken; an error in `on_photo` ends the stream."""
+    start = time.monotonic()  # the generator starts with the first row that is asked for
+    n_failed = 0
+    for done, row in enumerate(rows, 1):
+        yield row
+        n_failed += row.status == "error"
+        on_photo(PhotoProgress(done=done, failed=n_failed, total=total, seconds=time.monotonic() - start))

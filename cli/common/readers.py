@@ -14,7 +14,7 @@ from data.records import Identification
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize.evaluation.readers import Asking
+    from recognize.evaluation.reader_comparison import Asking
     from recognize.reader.candidate_context import EarlierTexts
 
 
@@ -57,7 +57,7 @@ def reading(
     from data.prompts import Prompts
     from recognize.reader.candidate_context import Told, context_of
     from recognize.reader.reader import PLACEHOLDERS, Reader
-    from recognize.reader.reading import read_over
+    from recognize.reader.stream import read_over
 
     told = Told(store, context_of(context), earlier_texts(store))
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
@@ -94,8 +94,8 @@ def asking(
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
     from kb.checklist.reconcile import load_reconciler
-    from recognize.evaluation.readers import Asking
-    from recognize.reader.naming import Namer
+    from recognize.evaluation.reader_comparison import Asking
+    from recognize.reader.namer import Namer
     from recognize.reader.reader import PLACEHOLDERS, Reader
 
     reconciler = load_reconciler()

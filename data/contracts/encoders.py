@@ -52,7 +52,7 @@ class TrainedOnPhotos(Protocol):
     """What an image encoder may offer besides: by what to tell the photos it was trained on, which measure nothing."""
 
     def photo_hashes(self) -> NDArray[np.uint64]:
-        """Return the perceptual hash of each of these photos, as `recognize.leaks.picture_hash` makes it."""
+        """Return the perceptual hash of each training photo (`recognize.evaluation.picture_hash`)."""
 
 
 @runtime_checkable

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from data.arrays import IntArray
-from recognize.leaks import near_duplicates, picture_hash
+from recognize.evaluation.picture_hash import near_duplicates, picture_hash
 
 N_FOLDS = 5
 MAX_ANCHORS = 3

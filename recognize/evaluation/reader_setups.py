@@ -9,8 +9,8 @@ from typing import Final
 
 from data.contracts import Encoders, KnowledgeStore
 from data.records import Candidate
-from recognize.encoded import EncodedPhotos
-from recognize.evaluation.compare import Setup, rank_setup
+from recognize.evaluation.encoded_photos import EncodedPhotos
+from recognize.evaluation.setups import Setup, rank_setup
 from recognize.reader.candidate_context import Context, Told
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking

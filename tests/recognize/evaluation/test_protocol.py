@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from recognize.evaluation.picture_hash import near_duplicates
 from recognize.evaluation.protocol import fold_of, perceptual_hash, read_collection
-from recognize.leaks import near_duplicates
 
 SPECIES = ["Corvus corax", "Pica pica", "Turdus merula"]
 

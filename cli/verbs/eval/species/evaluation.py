@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from data.benchmarks.species import LabelledPhoto
     from kb.checklist.reconcile import UnmatchedName
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize.encoded import EncodedPhotos
-    from recognize.evaluation.compare import Setup, SpeciesEvaluation
-    from recognize.evaluation.readers import Asking, ReaderEvaluation
+    from recognize.evaluation.comparison import SpeciesEvaluation
+    from recognize.evaluation.encoded_photos import EncodedPhotos
+    from recognize.evaluation.reader_comparison import Asking, ReaderEvaluation
+    from recognize.evaluation.setups import Setup
 
 N_NAMED = 10  # of what did not match, in tables and warnings
 NAMES_HINT = "labels are to be scientific or English names of species; `kb taxa --file FILE` shows what names stand for"
@@ -177,8 +178,10 @@ def evaluated(
         NothingReadable: if there are no such photos.
         CostStop: if the reader could cost more than it may; its replies are kept.
     """
-    from recognize.encoded import encode_photos, find_leaks, find_leaks_among, find_trained
-    from recognize.evaluation.compare import AnchorSet, compare_setups
+    from recognize.evaluation.comparison import compare_setups
+    from recognize.evaluation.encoded_photos import encode_photos
+    from recognize.evaluation.leaks import find_leaks, find_leaks_among, find_trained
+    from recognize.evaluation.setups import AnchorSet
 
     encoders = wiring.load_encoders(store.info.profile)
     store.check_space(encoders.spaces)
@@ -225,7 +228,7 @@ def evaluated(
     )
     readers = None
     if asking is not None:
-        from recognize.evaluation.readers import compare_readers
+        from recognize.evaluation.reader_comparison import compare_readers
 
         # Readers are asked in one vocabulary: a model costs, and the paper's is open.
         vocabulary = "bounded" if order.vocabulary == "bounded" else "open"
@@ -305,7 +308,7 @@ def _left_out(
 
 
 def _setups(order: Order, n_encoders: int) -> list[Setup]:
-    from recognize.evaluation.compare import Setup, Texts, Vocabulary, ablation
+    from recognize.evaluation.setups import Setup, Texts, Vocabulary, ablation
 
     vocabularies: tuple[Vocabulary, ...] = ("open", "bounded")
     texts: tuple[Texts, ...] = ("descriptions", "names")

@@ -13,9 +13,9 @@ from data.errors import MissingRequirement, UsageError
 if TYPE_CHECKING:
     from data.metrics.ranked import Measured
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize.evaluation.compare import Setup
+    from recognize.evaluation.reader_comparison import Asking, ReaderEvaluation, WayFigures
     from recognize.evaluation.reader_setups import Way
-    from recognize.evaluation.readers import Asking, ReaderEvaluation, WayFigures
+    from recognize.evaluation.setups import Setup
 
 # recognize.reader.candidate_context.CONTEXTS, which loads late; a test compares them.
 CONTEXTS = ("refined", "summary", "chunks", "article", "names")

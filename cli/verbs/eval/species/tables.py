@@ -15,8 +15,9 @@ from cli.verbs.eval.species.readers import WITHOUT_ANCHORS, p_text
 if TYPE_CHECKING:
     from cli.verbs.eval.species.evaluation import Report
     from data.metrics.ranked import Measured
-    from recognize.evaluation.compare import Setup, SetupFigures, SpeciesEvaluation
-    from recognize.evaluation.readers import ReaderEvaluation
+    from recognize.evaluation.comparison import SetupFigures, SpeciesEvaluation
+    from recognize.evaluation.reader_comparison import ReaderEvaluation
+    from recognize.evaluation.setups import Setup
 
 SHOWN = ("top-1", "top-5", "hit@30", "MRR@1", "MRR@5", "MRR@10", "genus")
 CSV_COLUMNS = (
@@ -111,11 +112,11 @@ def as_text(report: Report) -> str:
 
 
 def _definitions(report: Report) -> dict[str, str]:
-    from recognize.evaluation.compare import DEFINITIONS
+    from recognize.evaluation.comparison import DEFINITIONS
 
     if report.readers is None:
         return dict(DEFINITIONS)
-    from recognize.evaluation.readers import READER_DEFINITIONS
+    from recognize.evaluation.reader_comparison import READER_DEFINITIONS
 
     return {**DEFINITIONS, **READER_DEFINITIONS}
 

@@ -9,8 +9,9 @@ from PIL import Image, ImageEnhance, ImageOps
 from data.arrays import as_unit_rows
 from data.files import sha256_hex
 from recognize import load_encoders
-from recognize.encoded import EncodedPhotos, encode_photos, find_leaks, find_trained
-from recognize.leaks import HASH_BITS, NEAR_COSINE, Leaks, near_duplicates, near_vectors, picture_hash
+from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos
+from recognize.evaluation.leaks import NEAR_COSINE, Leaks, find_leaks, find_trained, near_vectors
+from recognize.evaluation.picture_hash import HASH_BITS, near_duplicates, picture_hash
 from recognize.scoring.stages import Queries
 
 

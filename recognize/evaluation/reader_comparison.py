@@ -19,14 +19,15 @@ from data.errors import SourceError, UsageError
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import holm, paired_test
 from data.records import Reading
-from recognize.encoded import EncodedPhotos
-from recognize.evaluation.compare import AnchorSet, Variants, by_species, genera
+from recognize.evaluation.comparison import by_species, genera
+from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.reader_setups import Question, Way, questions_of
+from recognize.evaluation.setups import AnchorSet, Variants
 from recognize.reader.candidate_context import EarlierTexts, Told
-from recognize.reader.naming import Namer
+from recognize.reader.namer import Namer
 from recognize.reader.reader import Reader
-from recognize.reader.reading import read_ahead
 from recognize.reader.replies import ReadCounts
+from recognize.reader.stream import read_ahead
 
 READER_DEFINITIONS: Final[Mapping[str, str]] = {
     "accuracy": "share of photos for which the reader chose (or named) the right species; none of these, what cannot "

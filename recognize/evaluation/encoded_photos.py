@@ -1,4 +1,4 @@
-"""Photos encoded once, to be ranked in many ways; a photo that cannot be read is noted and left out."""
+"""Photos encoded once and ranked several times; unreadable photos are noted and left out."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import numpy as np
 from PIL.Image import Image
 
 from data.arrays import FloatArray, IntArray
-from data.contracts import Encoders, TrainedOnPhotos
+from data.contracts import Encoders
 from data.files import sha256_hex
-from recognize.leaks import Flags, Hashes, Leaks, hash_pictures, near_duplicates, near_vectors, picture_hash
+from recognize.encode import encode_pictures
+from recognize.evaluation.picture_hash import Hashes, picture_hash
 from recognize.photos import Decoded, decode_in_batches
 from recognize.scoring.stages import Queries
 
@@ -24,22 +25,22 @@ _DECODERS: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedPhotos:
-    """The photos that could be read: row i of each array is the photo that stood at `positions[i]`."""
+    """The readable photos of a list: row i of each array is the photo at `positions[i]` of that list."""
 
     positions: IntArray
     queries: Queries
     hashes: Hashes
-    """Their perceptual hashes."""
+    """Perceptual hashes."""
     digests: tuple[str, ...]
-    """The SHA-256 of their files."""
+    """SHA-256 of the files."""
     errors: dict[int, str]
-    """Where the others stood, and what is wrong with them."""
+    """Position of an unreadable photo -> what is wrong with it."""
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def only(self, kept: Sequence[bool] | np.ndarray) -> EncodedPhotos:
-        """Return those of the photos that are true in `kept`."""
+        """Return the photos where `kept` is true."""
         rows = np.flatnonzero(kept)
         return EncodedPhotos(
             positions=self.positions[rows],
@@ -53,31 +54,19 @@ class EncodedPhotos:
         )
 
 
-def encode_pictures(encoders: Encoders, pictures: Sequence[Image]) -> Queries:
-    """Return the vectors of some pictures in all spaces; an encoder that stands there twice is asked once."""
-    by_space: dict[str, FloatArray] = {}
-    for encoder in (*encoders.text_image, encoders.visual):
-        if encoder.space not in by_space:  # the visual encoder may be one of the others
-            by_space[encoder.space] = encoder.encode_images(pictures)
-    return Queries(
-        text_image=tuple(by_space[encoder.space] for encoder in encoders.text_image),
-        visual=by_space[encoders.visual.space],
-    )
-
-
 def encode_photos(
     encoders: Encoders, paths: Iterable[Path], *, on_progress: Callable[[int], None] = lambda _: None
 ) -> EncodedPhotos:
-    """Return the photos as vectors and fingerprints; pictures are decoded while others are encoded.
+    """Return the vectors and hashes of photos; decoding and encoding overlap.
 
     Args:
-        encoders: those of the knowledge base that they will be compared with.
+        encoders: the encoders of the knowledge base that the photos are compared with.
         paths: the files.
-        on_progress: is told how many are through.
+        on_progress: called with the number of photos done so far.
     """
     files: list[Path] = []
 
-    def noted() -> Iterable[Path]:
+    def listed() -> Iterable[Path]:
         for path in paths:
             files.append(path)
             yield path
@@ -90,7 +79,7 @@ def encode_photos(
     waiting: Future[Queries] | None = None
     n = 0
     with ThreadPoolExecutor(1, thread_name_prefix="encode") as pool:
-        for batch, _ in decode_in_batches(noted(), batch_size=_BATCH, n_threads=_DECODERS):
+        for batch, _ in decode_in_batches(listed(), batch_size=_BATCH, n_threads=_DECODERS):
             pictures = _pictures(batch)
             coming = pool.submit(encode_pictures, encoders, pictures) if pictures else None
             for at, decoded in enumerate(batch, start=n):
@@ -114,45 +103,6 @@ def encode_photos(
         digests=tuple(digests),
         errors=errors,
     )
-
-
-def find_leaks(
-    photos: EncodedPhotos, anchors: FloatArray, *, digests: Iterable[str] = (), pictures: Iterable[Path] = ()
-) -> Leaks:
-    """Return which photos are anchors of a knowledge base, or nearly.
-
-    Args:
-        photos: those to be measured.
-        anchors: the vectors of all anchors in the visual space.
-        digests: the SHA-256 of the anchors' files.
-        pictures: the anchors' files, for anchors that have one.
-    """
-    known = frozenset(digests)
-    return Leaks(
-        same_file=np.array([digest in known for digest in photos.digests], dtype=np.bool_),
-        near_hash=near_duplicates(photos.hashes, hash_pictures(pictures)),
-        near_vector=near_vectors(photos.queries.visual, anchors),
-    )
-
-
-def find_leaks_among(photos: EncodedPhotos, anchors: EncodedPhotos) -> Leaks:
-    """Return which photos are among some others that serve as anchors, or nearly."""
-    known = frozenset(anchors.digests)
-    return Leaks(
-        same_file=np.array([digest in known for digest in photos.digests], dtype=np.bool_),
-        near_hash=near_duplicates(photos.hashes, anchors.hashes),
-        near_vector=near_vectors(photos.queries.visual, anchors.queries.visual),
-    )
-
-
-def find_trained(photos: EncodedPhotos, encoders: Encoders) -> Flags:
-    """Return which photos the encoders were trained on, or nearly, where these can tell."""
-    known = [
-        encoder.photo_hashes()
-        for encoder in (*encoders.text_image, encoders.visual)
-        if isinstance(encoder, TrainedOnPhotos)
-    ]
-    return near_duplicates(photos.hashes, np.concatenate([np.empty(0, dtype=np.uint64), *known]))
 
 
 def _pictures(batch: Sequence[Decoded]) -> list[Image]:

@@ -10,7 +10,7 @@ from data.errors import CostStop
 from data.records import Answer, Candidate, Identification
 from kb.endpoints import Endpoint, OpenAIChat
 from recognize.reader.reader import Reader
-from recognize.reader.reading import AHEAD, read_over
+from recognize.reader.stream import AHEAD, read_over
 from tests.servers.openai_server import Answer as Says
 from tests.servers.openai_server import OpenAIServer
 

@@ -13,13 +13,13 @@ from sklearn.metrics import accuracy_score
 
 from data.errors import CostStop, MissingRequirement, Refused, UsageError
 from kb.endpoints import Budget, Connection, Endpoint
-from recognize.evaluation.compare import Setup
+from recognize.evaluation.reader_comparison import Asking, compare_readers
 from recognize.evaluation.reader_setups import Way, comparisons
-from recognize.evaluation.readers import Asking, compare_readers
+from recognize.evaluation.setups import Setup
 from recognize.reader.candidate_context import EarlierTexts
-from recognize.reader.naming import Namer
+from recognize.reader.namer import Namer
 from recognize.reader.reader import Reader
-from tests.recognize.evaluation import test_compare as hashed
+from tests.recognize.evaluation import test_comparison as hashed
 from tests.servers.openai_server import Answer, OpenAIServer
 
 STORE, ENCODERS = hashed.STORE, hashed.ENCODERS

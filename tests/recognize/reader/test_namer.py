@@ -3,7 +3,7 @@
 import pytest
 
 from data.records import ChatReply
-from recognize.reader.naming import read_name
+from recognize.reader.namer import read_name
 
 KNOWN = {"Cardinalis cardinalis": "cardinalis-cardinalis", "Northern Cardinal": "cardinalis-cardinalis"}
 

@@ -1,0 +1,55 @@
+"""Perceptual hashes of photos: near-duplicates by what a picture looks like, not by its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from data.errors import BadImage
+from data.images.decode import read_image
+
+HASH_BITS: Final = 4
+"""Two photos whose 64-bit perceptual hashes differ in at most this many bits count as the same picture."""
+
+_SHORTER_SIDE: Final = 128  # pixels to decode; the hash itself reads 32
+_THREADS: Final = 2
+
+Hashes = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
+
+def picture_hash(image: Image.Image) -> int:
+    """Return 64 bits that survive scaling and compression: which low cosine coefficients are above the median.
+
+    They do not survive mirroring, nor cropping by more than a percent or two.
+    """
+    grey = np.asarray(image.convert("L").resize((32, 32), Image.Resampling.BICUBIC), dtype=np.float64)
+    cosines = np.cos(np.pi / 32 * (np.arange(32)[None, :] + 0.5) * np.arange(8)[:, None])
+    coefficients = cosines @ grey @ cosines.T
+    bits = (coefficients > np.median(coefficients.ravel()[1:])).ravel()
+    return int(np.packbits(bits).view(">u8")[0])
+
+
+def near_duplicates(hashes: Hashes, others: Hashes) -> Flags:
+    """Return for each of `hashes` whether one of `others` is within `HASH_BITS` bits."""
+    return np.array([(np.bitwise_count(others ^ value) <= HASH_BITS).any() for value in hashes], dtype=np.bool_)
+
+
+def hash_pictures(paths: Iterable[Path]) -> Hashes:
+    """Return the perceptual hash of each picture that can be read."""
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="hash") as pool:
+        found = [value for value in pool.map(_hash_or_none, paths) if value is not None]
+    return np.array(found, dtype=np.uint64)
+
+
+def _hash_or_none(path: Path) -> int | None:
+    try:
+        return picture_hash(read_image(path, min_side=_SHORTER_SIDE))
+    except BadImage:  # its vector is compared all the same
+        return None
