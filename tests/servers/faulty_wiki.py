@@ -75,10 +75,15 @@ class FaultyWiki(LoopbackServer):
         self.photo_faults: list[Fault] = []
         self.always: Fault | None = None
         self.requests: list[dict[str, str]] = []
+        self.times: list[float] = []
+        """When each of `requests` came, by `time.monotonic`."""
         self.headers: list[dict[str, str]] = []
         self.photos_asked: list[str] = []
         self.most_at_once = 0
         self.delay_s = 0.0
+        self.categories: dict[str, list[str]] = {}
+        """Title of a category -> titles of its pages and of the categories below it."""
+        self.language = "en"
         self.licence = {"text": "Creative Commons Attribution-Share Alike 4.0", "url": ""}
         self.n_pages: int | None = None
         self.page_limit = 500
@@ -117,6 +122,7 @@ class FaultyWiki(LoopbackServer):
         fields = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
         with self._lock:
             self.requests.append(fields)
+            self.times.append(time.monotonic())
             self.headers.append(dict(handler.headers.items()))
             fault = self.always or (self.faults.pop(0) if self.faults else None)
         action: Callable[[dict[str, str]], Any] = self._parse if fields.get("action") == "parse" else self._query
@@ -153,7 +159,7 @@ class FaultyWiki(LoopbackServer):
         found: dict[str, Any] = {"query": answer}
         if fields.get("meta") == "siteinfo":
             answer["general"] = {
-                "sitename": "Faulty", "lang": "en", "server": self.origin, "articlepath": "/wiki/$1",
+                "sitename": "Faulty", "lang": self.language, "server": self.origin, "articlepath": "/wiki/$1",
             }  # fmt: skip
             answer["rightsinfo"] = self.licence
             answer["statistics"] = {"pages": len(self.pages) if self.n_pages is None else self.n_pages}
@@ -173,6 +179,13 @@ class FaultyWiki(LoopbackServer):
             answer["pages"] = [self._page(t) for t in articles[start : start + self.page_limit]]
             if start + self.page_limit < len(articles):
                 found["continue"] = {"gapcontinue": str(start + self.page_limit), "continue": "-||"}
+        if fields.get("list") == "categorymembers":
+            answer["categorymembers"] = [
+                {"ns": 14, "title": title, "type": "subcat"}
+                if title.startswith("Category:")
+                else {"ns": 0, "title": title, "type": "page"}
+                for title in self.categories.get(fields["cmtitle"], [])
+            ]
         return found
 
     def _target(self, title: str) -> str:

@@ -45,6 +45,22 @@ def test_without_a_taxobox_the_lead_tells() -> None:
 
 
 @pytest.mark.parametrize(
+    ("in_italics", "expected"),
+    [
+        ("Falco columbarius", ("Falco columbarius",)),
+        ("Falco columbarius suckleyi", ("Falco columbarius",)),
+        ("Falco columbarius flies south", ()),
+        ("Falco", ()),
+    ],
+)
+def test_a_binomial_of_the_lead_stands_by_itself_or_with_a_subspecies(
+    in_italics: str, expected: tuple[str, ...]
+) -> None:
+    """A book's title or a sentence in italics that begins with two such words names no species."""
+    assert clues_from_wikitext(f"The merlin, ''{in_italics}'', is small.").lead_binomials == expected
+
+
+@pytest.mark.parametrize(
     ("wikitext", "titles", "match"),
     [
         ("{{Speciesbox|taxon=Aesalon columbarius}}", ("X",), Match.SYNONYM),

@@ -21,7 +21,7 @@ from kb.checklist.avilist import load_checklist
 from kb.sources.mediawiki.client.retry import Patience
 from kb.sources.mediawiki.source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
-from tests.kb.odd_pages import PAGES
+from tests.kb.sources.mediawiki.odd_pages import PAGES
 from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page
 
 CHECKLIST = load_checklist()
@@ -93,6 +93,15 @@ def test_one_species_costs_one_look_up_and_one_page(wiki: FaultyWiki, source: Wi
     )
     assert "rendered" not in body.body
     assert source.parse(body).text == "The Merlin (Falco columbarius) is a bird."
+
+
+def test_an_article_is_in_the_language_that_the_wiki_names(wiki: FaultyWiki) -> None:
+    """Not in the one that the source was asked for: that one stands only where the wiki names none."""
+    wiki.language = "sv"
+    source = WikipediaSource(wiki.api_url, contact=None, patience=QUICK, language="fr")
+    ((_, body),) = source.fetch([PageRef(subject_id="falco-columbarius", title="Merlin")])
+    assert isinstance(body, FetchedPage)
+    assert body.source.language == "sv"
 
 
 def test_a_large_wiki_is_asked_fifty_titles_at_a_time(wiki: FaultyWiki, source: WikipediaSource) -> None:

@@ -1,6 +1,6 @@
-"""Counts what a build of a whole wiki asks for, and tries it under faults: `count_requests.py API_URL [--seeds N]`.
+"""Requests of a build of a whole wiki, counted by a proxy, and the same build under seeded faults.
 
-PYTHONPATH=. python tests/kb/count_requests.py http://127.0.0.1:8099/api.php --seeds 8
+python -m benchmarks.wiki_requests http://127.0.0.1:8099/api.php --seeds 8
 """
 
 from __future__ import annotations
