@@ -28,6 +28,7 @@ from data.records import (
     Taxon,
     Term,
 )
+from data.starter.drawings import drawings_of, index_digest, read_drawings
 from data.starter.knowledge import (
     LICENCE,
     SPECIES_FILE,
@@ -37,7 +38,6 @@ from data.starter.knowledge import (
     read_species,
     read_terms,
 )
-from data.starter.plates import DRAWINGS
 from data.starter.vectors import FILE, ShippedVectors, read_vectors
 from kb.checklist.avilist import fold
 from kb.reasons import NO_PAGE
@@ -74,7 +74,7 @@ class StarterSource(ArticleSource):
     @cached_property
     def name(self) -> str:
         """`starter` and a digest of all that it knows, so that other facts, drawings or vectors are another source."""
-        files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), DRAWINGS.encode()]
+        files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), index_digest().encode()]
         if self._with_vectors:
             files.append(self._vectors_file.read_bytes() if self._vectors_file else read_bytes(FILE))
         digest = sha256_hex("\n".join(sha256_hex(content) for content in files if content))
@@ -111,9 +111,7 @@ class StarterSource(ArticleSource):
 
     def drawn_taxa(self) -> list[Taxon]:
         """Return the species that there are drawings of, sorted by id."""
-        from data.starter.plates.catalogue import PLATES
-
-        drawn = {plate.taxon_id for plate in PLATES}
+        drawn = {drawing.taxon_id for drawing in read_drawings()}
         return [taxon for taxon in self.taxa() if taxon.taxon_id in drawn]
 
     def terms(self) -> list[Term]:
@@ -190,24 +188,19 @@ class StarterSource(ArticleSource):
         return self._vectors.text_vector(subject_id, space)
 
     def _drawings(self, taxon_id: str, n: int) -> Iterator[AnchorImage]:
-        from data.starter.plates.catalogue import plates_of  # Pillow and all designs: only who draws pays for them
-
-        plates = plates_of(taxon_id)
-        for i in range(n if plates else 0):
-            plate = plates[i % len(plates)]
-            content = plate.png("anchor", i // len(plates))
-            sex = "" if plate.sex == "both" else f"{plate.sex} "
+        for drawing in drawings_of(taxon_id, "anchor")[:n]:
+            sex = "" if drawing.sex == "both" else f"{drawing.sex} "
             anchor = Anchor(
-                anchor_id=sha256_hex(content),
+                anchor_id=drawing.sha256,
                 subject_id=taxon_id,
-                sha256=sha256_hex(content),
-                file=f"{plate.name}-{i // len(plates) + 1}.png",
+                sha256=drawing.sha256,
+                file=drawing.file,
                 author=AUTHOR,
                 licence=LICENCE,
                 caption=f"Drawing of a {sex}{self._species[taxon_id].taxon.common_name}, made by code",
                 media_type="image/png",
             )
-            yield AnchorImage(anchor=anchor, content=content)
+            yield AnchorImage(anchor=anchor, content=drawing.png())
 
 
 def _infobox(taxon: Taxon) -> Infobox:

@@ -14,8 +14,8 @@ def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The drawn birds of the starter knowledge as a knowledge base; tests must not write to it."""
     import kb
     import recognize
-    from data.starter.plates.catalogue import PLATES
     from kb.sources.starter import StarterSource
+    from training.plates.catalogue import PLATES
 
     path = tmp_path_factory.mktemp("built") / "drawn.kb"
     source = StarterSource(with_vectors=False)
@@ -45,7 +45,7 @@ def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 @pytest.fixture
 def drawings(tmp_path: Path) -> Path:
     """A folder with drawings of four species, which are not among the anchors."""
-    from data.starter.plates.catalogue import plates_of
+    from training.plates.catalogue import plates_of
 
     folder = tmp_path / "drawings"
     folder.mkdir()

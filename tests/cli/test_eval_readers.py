@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from cli.verbs.eval.species.readers import CONTEXTS
-from data.starter.plates.catalogue import plates_of
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
+from training.plates.catalogue import plates_of
 
 BIRDS = {
     "Cardinalis cardinalis": "It is red, with a black mask and a tall crest. The bill is orange.",

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from data.starter.plates.catalogue import plates_of
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.scripted_reader import read
+from training.plates.catalogue import plates_of
 
 N_ANSWERED = 7  # before the kill; in the middle of a photo's passes
 N_IN_FLIGHT = 2

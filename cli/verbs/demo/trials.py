@@ -88,15 +88,16 @@ def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Sequence[t
 
 
 def write_drawings(folder: Path) -> list[tuple[Path, str]]:
-    """Draw every plate anew, other than its anchors, into a folder; return each file and the taxon_id it shows."""
-    from data.starter.plates.catalogue import PLATES
+    """Write the drawings that are no anchors into a folder; return each file and the taxon_id it shows."""
+    from data.starter.drawings import read_drawings
 
     folder.mkdir(parents=True, exist_ok=True)
     drawings = []
-    for plate in PLATES:
-        path = folder / f"{plate.name}.png"
-        path.write_bytes(plate.png("query"))
-        drawings.append((path, plate.taxon_id))
+    for drawing in read_drawings():
+        if drawing.purpose == "query":
+            path = folder / f"{drawing.plate}.png"
+            path.write_bytes(drawing.png())
+            drawings.append((path, drawing.taxon_id))
     return drawings
 
 

@@ -19,9 +19,9 @@ from data.arrays import FloatArray
 from data.contracts import TextEncoder
 from data.errors import MissingRequirement
 from data.records import Source, Term
-from data.starter.plates.catalogue import plates_of
 from kb.lookup.word_index import add_terms
 from tests.servers.faulty_wiki import FaultyWiki
+from training.plates.catalogue import plates_of
 
 ZORB = "<p>A <b>zorblin</b> is a gland of frogs that swells in spring.</p><h2>Description</h2><p>It is a red knob.</p>"
 

@@ -14,9 +14,9 @@ from cli.verbs.demo.command import run_demo
 from cli.verbs.demo.trials import DESCRIPTIONS, Trial, ask_with_drawings, line_of, total, trial_of, write_drawings
 from data.errors import KnowledgeBaseLocked, UsageError
 from data.files import writer_lock
-from data.starter.plates.catalogue import PLATES
 from kb.sources.starter import StarterSource
 from recognize import load_encoders
+from training.plates.catalogue import PLATES
 
 LINE = re.compile(r"^   rank +(\d+) of (\d+) +-?[\d.]+  (\S.*?)  +(\S.*?)(?:  \(first: (.+)\))?$")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from data.starter.plates.catalogue import plates_of
+from training.plates.catalogue import plates_of
 
 CARDINAL, JAY, OWL = "cardinalis-cardinalis", "cyanocitta-cristata", "bubo-scandiacus"
 FAST = ("--resamples", "100", "-q")

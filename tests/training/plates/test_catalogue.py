@@ -1,0 +1,100 @@
+"""The drawings: the same every time, different from each other, and in the colours that the facts say."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageChops, ImageStat
+
+from data.starter.knowledge import read_species
+from tests.training.plates.colour_words import colour_shares, wrong_colours
+from training.plates.catalogue import PLATES, Plate, plates_of
+from training.plates.contact import contact_sheet
+from training.plates.variants import Purpose, variant_for
+
+ROOT = Path(__file__).resolve().parents[3]
+SHEET = ROOT / "docs" / "pictures" / "plates.png"
+SPECIES = {species.taxon.taxon_id: species for species in read_species()}
+SIZE_PX = 180
+
+per_plate = pytest.mark.parametrize("plate", PLATES, ids=lambda plate: plate.name)
+
+
+def difference(one: Image.Image, other: Image.Image) -> float:
+    """The mean difference of two pictures in levels of 255."""
+    return sum(ImageStat.Stat(ImageChops.difference(one, other)).mean) / 3
+
+
+def test_at_least_twelve_species_with_facts_are_drawn() -> None:
+    drawn = {plate.taxon_id for plate in PLATES}
+    assert len(drawn) >= 12
+    assert drawn <= SPECIES.keys()
+    assert len({plate.name for plate in PLATES}) == len(PLATES)
+
+
+def test_cardinal_and_mallard_are_drawn_in_both_plumages() -> None:
+    for taxon_id in ("cardinalis-cardinalis", "anas-platyrhynchos"):
+        assert [plate.sex for plate in plates_of(taxon_id)] == ["male", "female"]
+
+
+@per_plate
+def test_a_drawing_is_the_same_bytes_every_time(plate: Plate) -> None:
+    assert plate.png("anchor", 1, size=90) == plate.png("anchor", 1, size=90)
+
+
+def test_a_drawing_is_the_same_bytes_in_another_process() -> None:
+    plate = PLATES[0]
+    code = (
+        "import sys; from training.plates.catalogue import PLATES; "
+        "sys.stdout.buffer.write(PLATES[0].png('query', 0, size=90))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
+    assert done.stdout == plate.png("query", 0, size=90)
+
+
+@per_plate
+def test_anchors_and_queries_are_different_drawings(plate: Plate) -> None:
+    purposes: list[tuple[Purpose, int]] = [("plate", 0), ("anchor", 0), ("anchor", 1), ("anchor", 2), ("query", 0)]
+    drawings = [plate.draw(purpose, number, size=90) for purpose, number in purposes]
+    for i, one in enumerate(drawings):
+        for other in drawings[i + 1 :]:
+            assert difference(one, other) > 4
+
+
+@per_plate
+def test_no_two_drawings_share_a_variant(plate: Plate) -> None:
+    purposes: tuple[Purpose, ...] = ("anchor", "query")
+    variants = [variant_for(plate.name, purpose, number) for purpose in purposes for number in range(8)]
+    assert len({variant.seed for variant in variants}) == len(variants)
+    assert {variant.mirrored for variant in variants} == {True, False}
+
+
+@per_plate
+@pytest.mark.parametrize(("purpose", "number"), [("plate", 0), ("anchor", 0), ("query", 0)])
+def test_a_drawing_shows_the_colours_that_the_facts_say(plate: Plate, purpose: Purpose, number: int) -> None:
+    assert wrong_colours(plate.draw(purpose, number, size=SIZE_PX), SPECIES[plate.taxon_id], plate.sex) == []
+
+
+def test_a_drawing_without_a_colour_would_be_noticed() -> None:
+    """The check above can fail: nothing green is on the cardinal, nothing red on the mallard."""
+    cardinal = next(plate for plate in PLATES if plate.name == "cardinalis-cardinalis-male")
+    mallard = next(plate for plate in PLATES if plate.name == "anas-platyrhynchos-male")
+    assert colour_shares(cardinal.draw("plate", size=SIZE_PX)).get("green", 0.0) < 0.01
+    assert colour_shares(mallard.draw("plate", size=SIZE_PX)).get("red", 0.0) < 0.01
+
+
+def test_a_picture_file_is_a_png_of_the_asked_size() -> None:
+    picture = Image.open(io.BytesIO(PLATES[0].png("plate", size=120)))
+    assert (picture.format, picture.mode, picture.size) == ("PNG", "RGB", (120, 120))
+
+
+def test_the_committed_contact_sheet_shows_the_drawings_of_today() -> None:
+    assert SHEET.stat().st_size < 400_000
+    committed = Image.open(SHEET).convert("RGB")
+    today = contact_sheet()
+    assert committed.size == today.size
+    assert difference(committed, today) < 2  # its levels are rounded

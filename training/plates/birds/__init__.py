@@ -1,0 +1,1 @@
+"""Designs of birds, by group."""

@@ -1,0 +1,34 @@
+"""The hand that draws: it knows the sheet and where the bird stands on it, and trembles a little."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+
+from training.plates.drawing.canvas import Sheet
+from training.plates.drawing.shapes import Disc, Frame, Knot, Point, smooth
+
+
+class Hand:
+    """Puts the shapes of one bird on a sheet; `wobble` is how far (in units) it may miss a knot."""
+
+    def __init__(self, sheet: Sheet, frame: Frame, *, rng: random.Random, wobble: float) -> None:
+        self.sheet = sheet
+        self.frame = frame
+        self.rng = rng
+        self.wobble = wobble
+        self.unit = frame.scale
+        """Pixels in a hundredth of the sheet."""
+
+    def curve(self, frame: Frame, knots: Sequence[Knot]) -> list[Point]:
+        """Return the smooth outline through the knots of a frame in pixels, each knot moved a little."""
+        reach = self.wobble * self.unit / frame.scale
+        jitter = self.rng.uniform
+        moved: list[Knot] = [
+            (k[0] + jitter(-reach, reach), k[1] + jitter(-reach, reach), k[2] if len(k) == 3 else 1.0) for k in knots
+        ]
+        return frame.points(smooth(moved))
+
+    def discs(self, discs: Iterable[Disc]) -> list[Disc]:
+        """Return discs, given in units, in pixels."""
+        return [(*self.frame.point(x, y), r * self.unit) for x, y, r in discs]
