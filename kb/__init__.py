@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kb.lookup.context import context as context
     from kb.lookup.context import search as search
     from kb.pipeline.builder import build as build
-    from kb.pipeline.profiles import add_profile as add_profile
     from kb.pipeline.updater import update as update
     from kb.store.knowledge_base import KnowledgeBase as KnowledgeBase
     from kb.store.knowledge_base import open_store as open
@@ -31,7 +30,6 @@ _HOMES = {
     "OwnPhoto": ("kb.curate.add", "OwnPhoto"),
     "OwnText": ("kb.curate.add", "OwnText"),
     "add": ("kb.curate.add", "add"),
-    "add_profile": ("kb.pipeline.profiles", "add_profile"),
     "build": ("kb.pipeline.builder", "build"),
     "collect_credits": ("kb.curate.credits", "collect_credits"),
     "context": ("kb.lookup.context", "context"),
@@ -50,7 +48,6 @@ __all__ = [  # noqa: A001, RUF100  # kb.open is the API
     "OwnPhoto",
     "OwnText",
     "add",
-    "add_profile",
     "build",
     "collect_credits",
     "context",

@@ -21,6 +21,7 @@ NO_ANCHORS: Final = "no-anchors"
 # Photos that are not taken as anchors.
 NOT_A_PHOTO: Final = "not a photo"
 A_MAP_OR_SIGN: Final = "a map or sign"
+NO_PICTURE: Final = "no picture"
 NO_FILE: Final = "no such file"
 LICENCE_NOT_FREE: Final = "licence not free"
 LICENCE_UNKNOWN: Final = "licence unknown"

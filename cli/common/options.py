@@ -23,12 +23,6 @@ def kb_option(text: str = "The knowledge base; without it FIELDMARK_KB.") -> Cal
     return click.option("--kb", type=click.Path(path_type=Path), metavar="DIR", help=text)
 
 
-def profile_option() -> Callable[[CommandT], CommandT]:
-    """Return the option `--profile NAME` of verbs that ask a knowledge base."""
-    text = "Which of its profiles to ask, of several that it has.  [default: the one it was built with]"
-    return click.option("--profile", metavar="NAME", help=text)
-
-
 def format_option(*choices: str, default: str | None = None) -> Callable[[CommandT], CommandT]:
     """Return the option `--format` with the first choice as its default."""
     default = default or choices[0]

@@ -34,15 +34,9 @@ def _counts(status: Status) -> dict[str, object]:
         "left out": by_reason(status.left_out),
         "photos passed over": by_reason(status.skipped_photos),
         "failures": len(status.failures) or None,
-        **_spaces(status),
+        "profile": status.profile,
+        "spaces": ", ".join(status.spaces),
     }
-
-
-def _spaces(status: Status) -> dict[str, object]:
-    if len(status.profiles) < 2:
-        return {"spaces": ", ".join(status.spaces)}
-    behind = {name: f" ({n:,} species and terms without)" for name, n in status.behind.items() if n}
-    return {f"profile {name}": ", ".join(spaces) + behind.get(name, "") for name, spaces in status.profiles.items()}
 
 
 def by_reason(counts: Mapping[str, int]) -> str:

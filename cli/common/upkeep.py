@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from cli.common import wiring
 from cli.common.config import Settings
 from cli.common.models import chosen_distiller, usage_fields
-from cli.common.wiring import bring_up_to_date
-from data.errors import BadInput, CostStop, SourceError, UsageError
+from data.errors import BadInput, UsageError
 from data.records import Added, Exported, Imported, Progress, Removed, Taxon, Update
 
 if TYPE_CHECKING:
@@ -62,12 +61,7 @@ def updated(
     with ExitStack() as stack:
         distilling = stack.enter_context(chosen_distiller(own, path, max_cost=order.max_cost, offline=order.is_offline))
         sources = [_opened_again(origin, settings, order.api_url, encoders.spaces, stack) for origin in chosen]
-        try:
-            found = kb.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
-        except (CostStop, SourceError):  # what was done until then is for all profiles too
-            bring_up_to_date(path, progress)
-            raise
-        bring_up_to_date(path, progress)
+        found = kb.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
         return found, usage_fields(distilling)
 
 
@@ -126,9 +120,7 @@ def added(settings: Settings, addendum: Addendum) -> Added:
     texts = [kb.OwnText(text=_read(file), title=file.name, **credit) for file in addendum.texts]
     photos = [kb.OwnPhoto(path=file, author=addendum.author, **credit) for file in addendum.photos]
     subject = addendum.term if addendum.term is not None else _taxon(addendum)
-    added = kb.add(path, subject, _encoders(path, settings), texts=texts, photos=photos, as_is=addendum.as_is)
-    bring_up_to_date(path)
-    return added
+    return kb.add(path, subject, _encoders(path, settings), texts=texts, photos=photos, as_is=addendum.as_is)
 
 
 def removed(settings: Settings, names: Sequence[str]) -> Removed:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common.config import Settings
-from cli.common.output import logged_warnings, note, plural, warn
+from cli.common.output import logged_warnings, note
 from cli.common.starter import calibration_file, starter_knowledge
-from data.errors import ConfigError, FieldmarkError, MissingRequirement, UnknownTaxon
-from data.records import Context, Identification, Progress, QueryPart, Taxon, TaxonMatch, Verification
+from data.errors import MissingRequirement, UnknownTaxon
+from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, Verification
 
 if TYPE_CHECKING:
-    from data.contracts import ChatModel, Encoders, TextEncoder, WebSearch
+    from data.contracts import ChatModel, Encoders, WebSearch
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints import Budget
     from kb.lookup.context import Explainer
@@ -27,66 +27,20 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(settings: Settings, *, profile: str | None = None) -> Iterator[KnowledgeBase]:
-    """Open the knowledge base that the settings name, in one of its profiles, else in the one it was built with.
-
-    What look-ups learn in it is given to its other profiles in the end; to those that lack no more than that.
-
-    Raises:
-        MissingRequirement: if it has no vectors of that profile, or none yet; the hint makes them.
-    """
+def opened(settings: Settings) -> Iterator[KnowledgeBase]:
+    """Open the knowledge base that the settings name."""
     import kb
-    from kb.store.layout import encoding_command
 
-    store = kb.open(named(settings), profile=profile)
-    ended: BaseException | None = None
-    try:
-        if n := store.n_behind():
-            if not store.has_vectors():
-                what = f"the knowledge base has no vectors of the profile {store.info.profile} yet"
-                raise MissingRequirement(what, hint=f"{encoding_command(store.info.profile, store.path)} makes them")
-            warn(behind_text(n, store.info.profile, store.path))
+    with kb.open(named(settings)) as store:
         yield store
-    except BaseException as error:
-        ended = error
-        raise
-    finally:
-        n_learnt = _n_learnt(store) if len(store.profiles) > 1 else 0
-        store.close()
-        if n_learnt and not isinstance(ended, KeyboardInterrupt):
-            _share(store.path, n_learnt, is_all_well=ended is None)
-
-
-def _n_learnt(store: KnowledgeBase) -> int:
-    from kb.lookup.word_index import n_learnt
-
-    return n_learnt(store)
-
-
-def _share(path: Path, n_learnt: int, *, is_all_well: bool) -> None:
-    """Give what was learnt to the other profiles; where something failed before, that stays the error."""
-    try:
-        bring_up_to_date(path, at_most=n_learnt)
-    except (FieldmarkError, OSError) as error:
-        if is_all_well:
-            raise
-        warn(f"what was learnt is not in the other profiles yet: {error}")
-
-
-def behind_text(n: int, profile: str, path: Path, *, why: str = "") -> str:
-    """Return that a profile lacks vectors, why if that is known, and the command that makes them."""
-    from kb.store.layout import encoding_command
-
-    what = plural(n, "species or term has", "species and terms have")
-    return f"{what} no vectors of the profile {profile}{why}; {encoding_command(profile, path)} makes them"
 
 
 @contextmanager
-def opened_or_starter(settings: Settings, *, profile: str | None = None) -> Iterator[KnowledgeBase]:
+def opened_or_starter(settings: Settings) -> Iterator[KnowledgeBase]:
     """Open the knowledge base that the settings name, else the one that ships with Fieldmark."""
     if settings.kb is None:
         settings = replace(settings, kb=starter_knowledge(settings.home, load_encoders("starter")))
-    with opened(settings, profile=profile) as store:
+    with opened(settings) as store:
         yield store
 
 
@@ -205,18 +159,7 @@ def contexts_of(
         is_chat_a_must=helpers.is_chat_a_must,
         prompts=helpers.prompts,
         keep=keep,
-        keeper=_keeper(store) if keep else None,
     )
-
-
-def _keeper(store: KnowledgeBase) -> TextEncoder | None:
-    """Return the encoder that writes what was learnt, where the one that asks is of an added profile."""
-    if store.info.profile == store.profiles[0]:
-        return None
-    try:
-        return load_encoders(store.profiles[0]).sentence
-    except ConfigError:  # a profile of somebody's own; the look-up then says that nothing is kept
-        return None
 
 
 def search(store: KnowledgeBase, text: str, *, n: int) -> list[TaxonMatch]:
@@ -369,43 +312,3 @@ Reading = Callable[[Iterable[Identification]], Iterator[Identification]]
 def no_reading(identified: Iterable[Identification]) -> Iterator[Identification]:
     """Return the rows as they are: nobody reads them over."""
     return iter(identified)
-
-
-def profiles_of(path: Path) -> tuple[str, ...]:
-    """Return the profiles of a knowledge base, the one it was built with first; none where there is none yet."""
-    from kb.store.layout import Layout
-
-    layout = Layout(path)
-    return layout.require().profiles if layout.toml.exists() else ()
-
-
-def add_profile(path: Path, profile: str, progress: Callable[[Progress], None]) -> None:
-    """Give a knowledge base the vectors that it lacks of a profile."""
-    import kb
-
-    kb.add_profile(path, load_encoders(profile), progress=progress)
-
-
-def bring_up_to_date(
-    path: Path, progress: Callable[[Progress], None] = lambda _: None, *, at_most: int | None = None
-) -> None:
-    """Give a knowledge base the vectors that it lacks of its added profiles; one that cannot be had here is warned of.
-
-    Encoders of a profile that lacks nothing are not loaded. A profile that lacks more than `at_most` species and terms
-    is warned of too: that is the work of a build, not of a look-up.
-    """
-    import kb
-
-    with kb.open(path) as store:
-        behind = store.status().behind if len(store.profiles) > 1 else {}
-    for profile, n in behind.items():
-        if not n:
-            continue
-        if at_most is not None and n > at_most:
-            warn(behind_text(n, profile, path))
-            continue
-        try:
-            add_profile(path, profile, progress)
-        except (MissingRequirement, ConfigError) as error:
-            why = f": {error}; {error.hint or ''}".rstrip("; ")
-            warn(behind_text(n, profile, path, why=why))

@@ -12,17 +12,16 @@ from cli.common import options, output, reports, wiring
 @click.command()
 @options.words_argument("text")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
-@options.profile_option()
 @click.option("--top", "n", type=click.IntRange(min=1), default=10, show_default=True, help="How many species.")
 @options.format_option("table", "json")
-def search(text: str, kb: Path | None, profile: str | None, n: int, form: str) -> None:
+def search(text: str, kb: Path | None, n: int, form: str) -> None:
     """Find the species that TEXT describes, nearest first.
 
     Example: kb search "red crest, black mask, thick orange bill"
     """
     from data.codec import to_json
 
-    with wiring.opened_or_starter(options.settings(kb=kb), profile=profile) as store:
+    with wiring.opened_or_starter(options.settings(kb=kb)) as store:
         found = wiring.search(store, text, n=n)
     if form == "json":
         output.write(output.as_json([to_json(match) for match in found]))

@@ -48,16 +48,13 @@ class Status:
     chunks: int
     anchors: int
     terms: int
+    profile: str
     spaces: tuple[str, ...]
     failures: tuple[Failure, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     marks: Mapping[str, int] = field(default_factory=dict)
     skipped_photos: Mapping[str, int] = field(default_factory=dict)
     """Photos that were not taken as anchors, by reason (licence, size, format)."""
-    profiles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Profile -> its spaces; the knowledge base was built with the first one."""
-    behind: Mapping[str, int] = field(default_factory=dict)
-    """Profile -> how many species and terms it has no vectors of, of each that was added."""
 
 
 ChangeKind = Literal["new revision", "moved", "taken out", "photos"]

@@ -100,7 +100,7 @@ def card(
     texts = Counter((entry.source.licence if entry.source else None) or "no licence stated" for entry in species)
     highest = Counter(_highest(entry) for entry in species)
     of = ", ".join(f"{name} {n:,}" for name, n in highest.most_common(5) if name)
-    spaces = ", ".join(f"`{_plain(space)}`" for space in info.all_spaces)
+    spaces = ", ".join(f"`{_plain(space)}`" for space in info.spaces)
     return _CARD.substitute(
         title=f"Field marks of {len(species):,} species",
         languages="\n".join(f"- {language}" for language in info.languages),

@@ -38,12 +38,10 @@ from kb.store.calibrations import calibration_files
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger
 from kb.store.origins import read_origins
-from kb.store.rows import subject_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput
 from kb.store.verify import verify
-from kb.store.views import Views
 
-MADE_ANEW = ("cut", "encode", "index")  # stages that say nothing without the vectors
+MADE_ANEW = ("encode", "index")  # stages that say nothing without the vectors
 
 
 def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = True) -> Exported:
@@ -56,8 +54,7 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
     Args:
         path: the knowledge base.
         out: a folder that does not exist yet, or an empty one.
-        with_vectors: of all its profiles; without them whoever imports it must encode all texts and photos again, and
-            add profiles again.
+        with_vectors: without them whoever imports it must encode all texts and photos again.
 
     Raises:
         MissingKnowledgeBase: if there is none.
@@ -122,15 +119,13 @@ def _export(
     write_table(work / bundle.ARTICLES, _articles(layout, ledger), ARTICLES)
     write_table(work / bundle.SUBJECTS, ledger.rows("subjects", SUBJECTS), SUBJECTS)
     write_table(work / bundle.LEFT_OUT, ledger.rows("left_out", LEFT_OUT), LEFT_OUT)
-    unseen = _encoded_alone(info, ledger)
-    steps = (r for r in ledger.rows("steps", STEPS) if (r["subject_id"], r["space"]) not in unseen)
+    steps = ledger.rows("steps", STEPS)
     write_table(work / bundle.STEPS, (r for r in steps if with_vectors or r["stage"] not in MADE_ANEW), STEPS)
     if with_vectors:
         for name in collection_names(info):
             rows = (
                 {"subject_id": subject, "item_id": item, "vector": vector}
                 for subject, item, vector in ledger.all_vectors(name)
-                if (subject, name) not in unseen
             )
             write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, VECTORS)
     for file in calibration_files(layout):
@@ -150,7 +145,6 @@ def _export(
         visual=info.visual,
         sentence=info.sentence,
         has_vectors=with_vectors,
-        added=info.added if with_vectors else (),
         species=len(species),
         terms=len(terms),
         # The path of a folder on this machine is nobody else's business.
@@ -166,19 +160,6 @@ def _export(
         files=len(files) + 2,
         bytes=sum(note.bytes for note in files.values()),
     )
-
-
-def _encoded_alone(info: KnowledgeBaseInfo, ledger: Ledger) -> set[tuple[str, str]]:
-    """Return `(subject id, collection)` of what an added profile has encoded and, since it was stopped, not shown yet.
-
-    Whoever imports it would show it, and so have more than was exported; the profile stays behind there instead.
-    """
-    views = Views(info, ledger)
-    return {
-        (entry.subject_id, name)
-        for entry in ((*ledger.entries("taxon"), *ledger.entries("term")) if info.added else ())
-        for name in views.entry_of(subject_of(entry)).rows.keys() - entry.rows.keys()
-    }
 
 
 def _copied_images(layout: Layout, work: Path, species: Sequence[SpeciesEntry]) -> Iterator[Row]:

@@ -17,11 +17,12 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from data.arrays import FloatArray
-from data.codec import loads
+from data.codec import dumps, loads
 from data.contracts import Encoders
 from data.errors import BadInput, SpaceMismatch, StoreError, UsageError
 from data.files import writer_lock
-from data.records import Imported, PageRef, Progress, SpeciesEntry, Stage, SubjectKind, Taxon, Term
+from data.records import Imported, LeftOut, PageRef, Progress, SpeciesEntry, Stage, SubjectKind, Taxon, Term
+from kb import reasons
 from kb.bundle import manifest as bundle
 from kb.bundle.manifest import Manifest, read_manifest, read_rows
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
@@ -34,15 +35,13 @@ from kb.store.knowledge_base import warm_cache
 from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.origins import PREFIX
-from kb.store.rows import Subject
+from kb.store.rows import Subject, entry_of
 from kb.store.stage_outputs import AnchorOutput, DistilOutput, FetchOutput
 from kb.store.verify import mend_chroma, verify
-from kb.store.views import STAGE as CUT
-from kb.store.views import Cut, Views
 
 # What the output of a stage is; that of `encode` is a hash, `index` has none.
 OUTPUTS: Mapping[str, type[Any]] = {
-    "resolve": PageRef, "fetch": FetchOutput, "distil": DistilOutput, "anchor": AnchorOutput, STAGE: Addition, CUT: Cut,
+    "resolve": PageRef, "fetch": FetchOutput, "distil": DistilOutput, "anchor": AnchorOutput, STAGE: Addition,
 }  # fmt: skip
 MADE_ANEW: tuple[Stage, ...] = ("encode", "index")
 _HASH = re.compile(r"[0-9a-f]{32,64}")
@@ -68,10 +67,9 @@ def import_bundle(
     Args:
         folder: the bundle.
         path: where the knowledge base goes; a folder that is new or empty.
-        encoders: those to ask it with: of the profile that it was built with, or of one that was added to it. All its
-            profiles come along.
-        re_encode: take a bundle of other encoder spaces too, and encode its texts and photos with these; its own
-            profiles do not come along then.
+        encoders: those to query it with.
+        re_encode: take a bundle of other encoder spaces too, and encode its texts and photos with these; anchors that
+            are vectors without a picture are skipped.
         progress: called at every step where texts and photos are encoded.
 
     Raises:
@@ -84,7 +82,7 @@ def import_bundle(
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise UsageError(f"{target} is there already", hint="name a folder that is new or empty")
     manifest = read_manifest(source)
-    is_same = encoders.spaces in (manifest.spaces, *(added.spaces for added in manifest.added))
+    is_same = encoders.spaces == manifest.spaces
     if not is_same and not re_encode:
         hint = "--re-encode takes its texts and photos and encodes them with these; in Python re_encode=True"
         raise SpaceMismatch(expected=manifest.spaces, given=encoders.spaces, hint=hint)
@@ -121,7 +119,7 @@ def _import(
     progress: Callable[[Progress], None] | None,
 ) -> Imported:
     try:
-        info = _info_of(manifest, encoders, takes_vectors=takes_vectors)
+        info = _info_of(manifest, encoders)
         write_info(layout.toml, info)
         _copy_contents(source, manifest, layout)
         with closing(Ledger(layout.ledger)) as ledger:
@@ -131,7 +129,7 @@ def _import(
                 _copy_vectors(source, encoders, info, ledger)
                 collections = Collections(layout, info)
                 try:
-                    mend_chroma(info, ledger, collections)
+                    mend_chroma(ledger, collections)
                     warm_cache(layout, ledger, collections)
                 finally:
                     collections.close()
@@ -157,8 +155,8 @@ def _import(
     return Imported(digest=found.digest, species=held[0], terms=held[1], anchors=anchors, encoded=not takes_vectors)
 
 
-def _info_of(manifest: Manifest, encoders: Encoders, *, takes_vectors: bool) -> KnowledgeBaseInfo:
-    own = KnowledgeBaseInfo(
+def _info_of(manifest: Manifest, encoders: Encoders) -> KnowledgeBaseInfo:
+    return KnowledgeBaseInfo(
         id=new_id(),
         schema=SCHEMA_VERSION,
         profile=encoders.profile,
@@ -168,17 +166,6 @@ def _info_of(manifest: Manifest, encoders: Encoders, *, takes_vectors: bool) -> 
         visual=encoders.visual.space,
         sentence=encoders.sentence.space,
     )
-    if not takes_vectors:
-        return own
-    if own.spaces != manifest.spaces:  # the encoders are those of a profile that was added
-        own = replace(
-            own,
-            profile=manifest.profile,
-            text_image=manifest.text_image,
-            visual=manifest.visual,
-            sentence=manifest.sentence,
-        )
-    return replace(own, added=manifest.added)
 
 
 def _copy_contents(source: Path, manifest: Manifest, layout: Layout) -> None:
@@ -209,19 +196,17 @@ def _copy_ledger(
             ledger.set_left_out((str(row["name"]), str(row["reason"]), str(row["detail"])) for row in rows)
         collections = collection_names(info)
         for rows in grouped(read_rows(source, bundle.STEPS, tuple(STEPS)), N_AT_A_TIME):
-            steps = [_step(row) for row in rows if takes_vectors or row["stage"] not in (*MADE_ANEW, CUT)]
-            known = {CUT: set(info.profiles[1:])}
-            if strange := [
-                step for step in steps if step.space and step.space not in known.get(step.stage, collections)
-            ]:
+            steps = [_step(row) for row in rows if takes_vectors or row["stage"] not in MADE_ANEW]
+            if not takes_vectors:
+                steps = list(map(_with_pictures_alone, steps))
+            if strange := [step for step in steps if step.space and step.space not in collections]:
                 raise BadInput(f"{source}: a step of an unknown collection {strange[0].space!r}")
             ledger.record(steps)
         for name, origin in manifest.sources.items():
             if _is_public(origin):
                 ledger.set_fact(PREFIX + name, json.dumps(dict(origin), sort_keys=True))
         if takes_vectors:
-            views = Views(info, ledger)
-            ledger.put_entries([views.entry_of(subject) for subject in _subjects(source)])
+            ledger.put_entries([entry_of(subject, info) for subject in _subjects(source)])
         ledger.set_fact("generation", secrets.token_hex(8))
 
 
@@ -254,16 +239,27 @@ def _step(row: Mapping[str, Any]) -> Step:
     return Step(**values)
 
 
+def _with_pictures_alone(step: Step) -> Step:
+    """Return a step of the stage `anchor` without the anchors that nobody can encode again; any other as it is."""
+    if step.stage != "anchor" or step.output is None:
+        return step
+    output = loads(AnchorOutput, step.output)
+    lost = [anchor for anchor in output.anchors if anchor.sha256 is None]
+    if not lost:
+        return step
+    skipped = [LeftOut(name=anchor.file or anchor.anchor_id, reason=reasons.NO_PICTURE) for anchor in lost]
+    kept = tuple(anchor for anchor in output.anchors if anchor.sha256 is not None)
+    return replace(step, output=dumps(replace(output, anchors=kept, skipped=(*output.skipped, *skipped))))
+
+
 def _copy_vectors(source: Path, encoders: Encoders, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
-    # The encoders say how long a vector is; those of profiles that are not at hand must be of one length at least.
     dims = {e.space: e.dim for e in (*encoders.text_image, encoders.visual, encoders.sentence)}
     for name, (_, space) in collection_names(info).items():
         rows = read_rows(source, f"{bundle.VECTORS}{name}.parquet", ("subject_id", "item_id", "vector"))
         with ledger.transaction():
             for batch in grouped(rows, N_AT_A_TIME):
-                dim = dims.setdefault(space, len(batch[0]["vector"]))
                 ledger.put_vectors(
-                    name, [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dim)) for r in batch]
+                    name, [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dims[space])) for r in batch]
                 )
 
 

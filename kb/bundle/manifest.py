@@ -27,7 +27,6 @@ from typing import Any
 
 from data.codec import from_json
 from data.errors import BadInput, StoreError
-from kb.store.layout import AddedProfile
 
 FORMAT = "fieldmark-bundle/1"
 MANIFEST = "manifest.json"
@@ -74,15 +73,13 @@ class Manifest:
     has_vectors: bool
     species: int
     terms: int
-    added: tuple[AddedProfile, ...] = ()
-    """Profiles whose vectors lie beside those of `profile`."""
     sources: Mapping[str, Mapping[str, str]]
     """Where the pages came from: name -> how it is opened again."""
     files: Mapping[str, FileNote]
 
     @property
     def spaces(self) -> tuple[str, ...]:
-        """The encoder spaces of `profile`, each once: text-image, visual, sentence."""
+        """The encoder spaces, each once: text-image, visual, sentence."""
         return tuple(dict.fromkeys((*self.text_image, self.visual, self.sentence)))
 
 

@@ -101,7 +101,7 @@ def _collections(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *, men
     collections = open_or_rebuild(layout, info, ledger, notes)
     try:
         if notes or mend:
-            mend_chroma(info, ledger, collections)
+            mend_chroma(ledger, collections)
         yield collections
     finally:
         collections.close()

@@ -59,7 +59,6 @@ def context(
     is_chat_a_must: bool = False,
     prompts: Path | None = None,
     keep: bool = True,
-    keeper: TextEncoder | None = None,
 ) -> Context:
     """Return what is known of the words of a query, as a short passage with its sources.
 
@@ -73,7 +72,7 @@ def context(
     Args:
         store: an open knowledge base.
         query: free text, such as the query of a rerank job.
-        encoder: the sentence encoder of the profile that the knowledge base is open in.
+        encoder: the sentence encoder that the knowledge base was built with.
         wiki: what else explains words; without it the knowledge base alone answers.
         search: asked where nothing else was found.
         chat: writes the passage out of the texts found, and of nothing else; without it they are put together as they
@@ -82,8 +81,6 @@ def context(
         prompts: a folder whose `context.md` replaces our prompt for the model.
         keep: write what was learnt into the knowledge base. Where it is locked or cannot be written, the answer is
             given all the same, and a warning is logged.
-        keeper: the sentence encoder that the knowledge base was built with, where it is open in another profile: with
-            that one it is written. Profiles that were added lack what was learnt until `kb.add_profile` is called.
 
     Raises:
         ConfigError: for prompts that cannot be filled.
@@ -117,7 +114,6 @@ def context(
             is_chat_a_must=is_chat_a_must,
             prompts=prompts,
             keep=keep,
-            keeper=keeper,
         )
     )
 
@@ -133,7 +129,6 @@ def contexts(
     is_chat_a_must: bool = False,
     prompts: Path | None = None,
     keep: bool = True,
-    keeper: TextEncoder | None = None,
 ) -> Iterator[Context]:
     """Yield the context of each query in order, as `context` gives it; the model writes several passages at a time.
 
@@ -149,7 +144,7 @@ def contexts(
             for query in queries[start : start + AT_ONCE]:
                 found, learnt = gathered(store, query, encoder, wiki=wiki, search=search)
                 if learnt and keep:
-                    _keep(store, learnt, keeper or encoder)
+                    _keep(store, learnt, encoder)
                 answers.append((composed(store, query, found), found))
             if chat is None:
                 yield from (answer for answer, _ in answers)
@@ -219,7 +214,7 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
     Args:
         store: an open knowledge base.
         text: a name, a part of one, or a description such as "red crest and black face".
-        encoder: the sentence encoder of the profile that the knowledge base is open in.
+        encoder: the sentence encoder that the knowledge base was built with.
         n: how many at most.
 
     Example:

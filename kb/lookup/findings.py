@@ -52,7 +52,7 @@ def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
     Args:
         store: an open knowledge base.
         query: free text.
-        encoder: the sentence encoder of the profile that the knowledge base is open in.
+        encoder: the sentence encoder that the knowledge base was built with.
     """
     index = index_of(store)
     asked_before = index.questions.get(fold(query))

@@ -8,7 +8,7 @@ from contextlib import closing
 from data.arrays import check_vectors
 from data.codec import dumps
 from data.contracts import TextEncoder
-from data.errors import MissingRequirement, SpaceMismatch
+from data.errors import SpaceMismatch
 from data.files import writer_lock
 from data.records import Term, WebPassage
 from kb.distill.sentences import split_sentences
@@ -25,8 +25,7 @@ MAX_PASSAGE_WORDS = 90  # of one passage of a web search
 def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) -> None:
     """Write terms into an open knowledge base, ledger and Chroma, as a build with these terms would have.
 
-    A term of the same id is replaced. What is open keeps to the state in which it was opened. Whatever profile it is
-    open in, the first one is written; the others are behind until `kb.add_profile` brings them up to date.
+    A term of the same id is replaced. What is open keeps to the state in which it was opened.
 
     Args:
         store: an open knowledge base.
@@ -36,19 +35,17 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
     Raises:
         SpaceMismatch: if the encoder is not the one of its terms.
         KnowledgeBaseLocked: if a build is writing to it.
-        MissingRequirement: if the disk is full or cannot be written; if the encoder is the one of an added profile.
+        MissingRequirement: if the disk is full or cannot be written.
     """
     from kb.store.chroma import Collections
     from kb.store.layout import collection_name
 
     if not terms:
         return
-    first = store.layout.require().view(store.profiles[0])
-    if encoder.space != first.sentence:
-        if encoder.space == store.info.sentence:
-            raise MissingRequirement(f"it is open in the profile {store.info.profile}, and {first.profile} is written")
-        raise SpaceMismatch(expected=(first.sentence,), given=(encoder.space,))
-    name = collection_name("terms", first.sentence)
+    info = store.layout.require()
+    if encoder.space != info.sentence:
+        raise SpaceMismatch(expected=(info.sentence,), given=(encoder.space,))
+    name = collection_name("terms", info.sentence)
     texts = {term.term_id: str(text) for term in terms for _, text in items_of(term, "terms")}
     vectors = check_vectors(encoder.encode_texts(list(texts.values())), dim=encoder.dim)
     unique = {term.term_id: term for term in terms}
@@ -61,10 +58,10 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
                 ledger.put_vectors(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
                 ledger.record(step for term in unique.values() for step in _steps(term, name))
                 ledger.set_fact("indexing", "1")  # until Chroma has them: whoever finds it compares the two
-            with closing(Collections(store.layout, first)) as collections:
+            with closing(Collections(store.layout, info)) as collections:
                 for term in unique.values():
                     collections.upsert(name, rows_of(term, ledger, name, "terms"))
-            entries = [entry_of(term, first) for term in unique.values()]
+            entries = [entry_of(term, info) for term in unique.values()]
             with ledger.transaction():
                 ledger.put_entries(entries)
                 ledger.record(

@@ -99,11 +99,6 @@ def held_terms(store: LookupStore) -> list[Term]:
     return sorted(terms.values(), key=lambda term: term.name)
 
 
-def n_learnt(store: LookupStore) -> int:
-    """Return how many terms look-ups in a store learnt since it was opened."""
-    return len(_LEARNT.get(store, {}))
-
-
 def add_terms(store: LookupStore, terms: Iterable[Term]) -> None:
     """Let look-ups in an open store know these terms too; on disk it keeps to the state in which it was opened."""
     _LEARNT.setdefault(store, {}).update((term.term_id, term) for term in terms)

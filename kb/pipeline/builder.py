@@ -7,6 +7,7 @@ unless a language model is given; up to three anchors a species come from the ar
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 from data.contracts import ArticleSource, ChatModel, Encoders
-from data.errors import CostStop, SpaceMismatch
+from data.errors import CostStop, SpaceMismatch, UsageError
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
 from kb.distill.distillers import AnyDistiller, DistillerName, distiller_for
@@ -69,8 +70,7 @@ def build(
         path: the folder; made if need be.
         taxa: the species to look up in the source.
         source: where articles and photos come from.
-        encoders: what makes the vectors; a knowledge base keeps to those it was begun with. Profiles that were added to
-            it (`kb.add_profile`) keep what did not change, and are brought up to date by `kb.add_profile`.
+        encoders: what makes the vectors; a knowledge base keeps to those it was begun with.
         terms: words of the trade: whole `Term`s, or names with an optional page title to look up.
         located: the pages of the taxa where they are known already (a list page, a category); `taxa` is then not asked.
         selection: a name for `located`, since an iterable cannot say what is in it; a resumed build goes by it.
@@ -207,10 +207,39 @@ def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> Knowledg
         return info
     info = layout.require()
     if info.spaces != encoders.spaces:
-        raise SpaceMismatch(expected=info.spaces, given=encoders.spaces)
+        raise SpaceMismatch(
+            expected=info.spaces, given=encoders.spaces, hint=other_profile_hint(layout.root, encoders.profile)
+        )
     for folder in (layout.articles, layout.anchors):
         folder.remove_leftovers()
     return info
+
+
+def profile_to_build(path: Path, wanted: str | None) -> str | None:
+    """Return the profile that a build at `path` works with: that of the knowledge base there, else the one wanted.
+
+    Raises:
+        UsageError: if a knowledge base of another profile is there.
+    """
+    layout = Layout(path)
+    if not layout.toml.exists():
+        return wanted
+    own = layout.require().profile
+    if wanted not in (None, own):
+        raise UsageError(
+            f"{path} was built with the profile {own}, expected {wanted}", hint=other_profile_hint(path, wanted)
+        )
+    return own
+
+
+def other_profile_hint(path: Path, profile: str | None) -> str:
+    """Return the two ways to a knowledge base of another profile than the one at `path`."""
+    kb, new = shlex.quote(str(path)), shlex.quote(f"{path.stem}-{profile}.kb")
+    bundle = shlex.quote(f"{path.stem}-bundle")
+    return (
+        f"build another one (kb build --profile {profile} --kb {new} ...), or encode its texts and photos again: "
+        f"kb export {bundle} --kb {kb}, then kb import {bundle} --re-encode --profile {profile} --kb {new}"
+    )
 
 
 def run_over_contents(
@@ -220,17 +249,15 @@ def run_over_contents(
     encoders: Encoders,
     *,
     progress: Callable[[Progress], None] | None = None,
-    profile: str | None = None,
 ) -> BuildRun:
     """Return a run over what the knowledge base holds already: no source is asked, and no model.
 
     Args:
         layout: where it lies.
-        info: the knowledge base with all its profiles.
+        info: contents of its `kb.toml`.
         ledger: open for writing.
-        encoders: those that it was built with, or those of `profile`.
+        encoders: those that it was built with.
         progress: called at every step.
-        profile: the added profile that the run is for; None for the one that it was built with.
     """
     return BuildRun(
         layout=layout,
@@ -241,7 +268,6 @@ def run_over_contents(
         distiller=ExtractiveDistiller(),
         anchors_per_species=ANCHORS_PER_SPECIES,
         report=progress or (lambda _: None),
-        profile=profile,
     )
 
 
@@ -268,7 +294,7 @@ def write_manifest(layout: Layout, run: BuildRun, status: Status, *, seconds: fl
         "parser": run.source.parser,
         "distiller": run.distiller.name,
         "model": run.distiller.account() if isinstance(run.distiller, ModelDistiller) else None,
-        "profile": run.profile or run.info.profile,
+        "profile": run.info.profile,
         "spaces": list(run.encoders.spaces),
         "anchors_per_species": run.anchors_per_species,
         "counts": counts,

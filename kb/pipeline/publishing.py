@@ -13,7 +13,7 @@ from kb.store.verify import keep_info, mend_chroma, open_or_rebuild
 
 @contextmanager
 def publishing(run: BuildRun) -> Iterator[Collections]:
-    """Give the collections of a run to write to, of all profiles; for the holder of the lock."""
+    """Give the collections of a run to write to; for the holder of the lock."""
     mended: list[str] = []
     keep_info(run.ledger, run.info)
     collections = open_or_rebuild(run.layout, run.info, run.ledger, mended)
@@ -21,7 +21,7 @@ def publishing(run: BuildRun) -> Iterator[Collections]:
         # A ledger that was lost and begun anew knows nothing of the rows that are there.
         is_new = run.ledger.fact("generation") is None
         if mended or is_new or run.ledger.fact("indexing") is not None:
-            mend_chroma(run.info, run.ledger, collections)
+            mend_chroma(run.ledger, collections)
         yield collections
         warm_cache(run.layout, run.ledger, collections)
     finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from data.arrays import FloatArray
 from data.codec import dumps, loads
@@ -18,12 +18,10 @@ from data.records import PageRef, SpeciesEntry, SubjectKind, Taxon
 from kb.store.additions import STAGE as ADD
 from kb.store.additions import Addition
 from kb.store.chroma import Collections
-from kb.store.layout import CollectionKind, encoding_command
-from kb.store.ledger import Entry, Ledger, Step, fingerprint
+from kb.store.layout import CollectionKind
+from kb.store.ledger import Entry, Ledger, fingerprint
 from kb.store.rows import Subject, encode_mark, items_of, row_id, subject_id, subject_of, vectors_mark
 from kb.store.stage_outputs import AnchorOutput, DistilOutput, FetchOutput
-from kb.store.views import STAGE as CUT
-from kb.store.views import Cut, Views
 
 AGAIN = "run kb build again"
 KINDS: tuple[SubjectKind, ...] = ("taxon", "term")
@@ -131,35 +129,7 @@ def _missing_steps(ledger: Ledger) -> Iterator[str]:
                 yield f"{key}: the ledger lost the row of the stage {', '.join(lost)}; {AGAIN}"
 
 
-def audit_cuts(ledger: Ledger, views: Views, audit: Audit) -> None:
-    """Check how summaries are cut for added profiles; what does not fit its rows any more is no longer shown.
-
-    The profile is behind by such a species then, and is brought up to date as always.
-    """
-    for profile in views.added:
-        for key, step in ledger.steps(CUT, profile).items():
-            try:
-                if step.output is not None:
-                    loads(Cut, step.output)
-            except StoreError:
-                ledger.drop_steps([key], [CUT], space=profile)
-        collections = views.collections(profile)
-        chunks = [name for name, (kind, _) in collections.items() if kind == "chunks"]
-        for entry in ledger.entries("taxon"):
-            view = views.of_profile(profile, subject_of(entry))
-            items = [item for item, _ in items_of(view, "chunks")]
-            if all(entry.rows.get(name, items) == items for name in chunks):
-                continue
-            rest = replace(entry, rows={name: rows for name, rows in entry.rows.items() if name not in collections})
-            with ledger.transaction():
-                ledger.put_entries([rest])
-                mark = fingerprint(rest.record, rest.rows)
-                ledger.record([Step(subject_id=entry.subject_id, stage="index", fingerprint=mark)])
-                ledger.set_fact("generation", secrets.token_hex(8))
-            audit.problems.append(f"{entry.subject_id}: how its summary is cut for {profile} was lost")
-
-
-def audit_vectors(ledger: Ledger, collections: Collections, views: Views, audit: Audit) -> None:
+def audit_vectors(ledger: Ledger, collections: Collections, audit: Audit) -> None:
     """Check the ledger's vectors against the hash that was kept when they were made; take lost ones from Chroma.
 
     Chroma's are taken where they have that hash. Else the next build encodes again, and Chroma's rows stay till then.
@@ -173,7 +143,7 @@ def audit_vectors(ledger: Ledger, collections: Collections, views: Views, audit:
             if name not in entry.rows:
                 continue
             step = encoded.get(entry.subject_id)
-            subject = views.of(name, subject_of(entry))
+            subject = subject_of(entry)
             items = [item for item, _ in items_of(subject, kind)]
             held = _vectors(ledger, name, entry.subject_id)
             is_whole = all(item in held for item in items)
@@ -192,8 +162,7 @@ def audit_vectors(ledger: Ledger, collections: Collections, views: Views, audit:
         for entry in lost:
             audit.spared.add((name, entry.subject_id))
             _forget(ledger, name, kind, entry)
-            what = AGAIN if views.is_first(name) else f"run {encoding_command(views.owner(name))}"
-            audit.problems.append(f"{entry.subject_id}: the ledger lost its vectors of {name}; {what}")
+            audit.problems.append(f"{entry.subject_id}: the ledger lost its vectors of {name}; {AGAIN}")
 
 
 def _vectors(ledger: Ledger, name: str, key: str) -> dict[str, FloatArray]:

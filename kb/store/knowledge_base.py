@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -25,7 +24,6 @@ from data.vectors import read_table, write_tables
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
 from kb.store.ledger import Entry, Ledger
 from kb.store.snapshots import is_newest, nearest, table_of
-from kb.store.views import Views
 
 if TYPE_CHECKING:
     from kb.store.chroma import Collections  # imports chromadb when used; a warm cache needs none of it
@@ -38,19 +36,16 @@ class KnowledgeBase:
 
     Args:
         path: the folder.
-        profile: the one of its profiles whose vectors and chunks are read; without it the one that it was built with.
 
     Raises:
         MissingKnowledgeBase: if there is none at `path`.
-        MissingRequirement: if it has no vectors of that profile.
         StoreError: if its ledger cannot be read.
     """
 
-    def __init__(self, path: str | Path, *, profile: str | None = None) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.layout = Layout(Path(path))
-        self._whole: KnowledgeBaseInfo = self.layout.require()
-        self.info: KnowledgeBaseInfo = self._whole.view(profile or self._whole.profile)
-        """What `kb.toml` says, with the spaces of the profile that it was opened with."""
+        self.info: KnowledgeBaseInfo = self.layout.require()
+        """Contents of `kb.toml`."""
         if not self.layout.ledger.is_file():
             raise StoreError(f"{self.layout.ledger} is missing", hint="run the kb build that made it once more")
         self.ledger = Ledger(self.layout.ledger, read_only=True)
@@ -68,36 +63,13 @@ class KnowledgeBase:
 
     @property
     def spaces(self) -> tuple[str, ...]:
-        """The encoder spaces of the profile that it was opened with."""
+        """The encoder spaces, each once."""
         return self.info.spaces
-
-    @property
-    def profiles(self) -> tuple[str, ...]:
-        """The profiles that it has vectors of; the one that it was built with comes first."""
-        return self._whole.profiles
 
     def check_space(self, spaces: Sequence[str]) -> None:
         """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""
         if set(spaces) - set(self.spaces):
             raise SpaceMismatch(expected=self.spaces, given=tuple(spaces))
-
-    def n_behind(self) -> int:
-        """Return how many species and terms the profile that it was opened with has no vectors of."""
-        if self.info.profile == self._whole.profile:
-            return 0
-        return self._views.behind(self._entries())[self.info.profile]
-
-    def has_vectors(self) -> bool:
-        """Return whether the added profile that it was opened with has vectors of its own, of anything."""
-        names = self._views.collections(self.info.profile)
-        return any(name in entry.rows for entry in self._entries() for name in names)
-
-    @cached_property
-    def _views(self) -> Views:
-        return Views(self._whole, self.ledger)
-
-    def _entries(self) -> list[Entry]:
-        return [*self.ledger.entries("taxon"), *self.ledger.entries("term")]
 
     # --- what it knows -------------------------------------------------------------------------------------------
 
@@ -120,17 +92,12 @@ class KnowledgeBase:
         return [(taxon.taxon_id, taxon.scientific_name, taxon.common_names) for taxon in self.taxa()]
 
     def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
-        """Return the entries of these species, in this order, as the profile sees them.
+        """Return the entries of these species, in this order.
 
         Raises:
             KeyError: for an id that is not in the knowledge base.
         """
-        return [self._seen(loads(SpeciesEntry, entry.record)) for entry in self.ledger.entries("taxon", taxon_ids)]
-
-    def _seen(self, entry: SpeciesEntry) -> SpeciesEntry:
-        if self.info.profile == self._whole.profile:
-            return entry
-        return replace(entry, chunks=self._views.chunks(self.info.profile, entry))
+        return [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon", taxon_ids)]
 
     def terms(self) -> list[Term]:
         """Return all terms, sorted by name."""
@@ -149,7 +116,7 @@ class KnowledgeBase:
             found |= {row.id: row.document for row in page}
         if any(chunk_id not in found for chunk_id in chunk_ids):
             entries = (loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon"))
-            found |= {chunk.chunk_id: chunk.text for entry in entries for chunk in self._seen(entry).chunks}
+            found |= {chunk.chunk_id: chunk.text for entry in entries for chunk in entry.chunks}
         return [found[chunk_id] for chunk_id in chunk_ids]
 
     def article_text(self, taxon_id: str) -> str | None:
@@ -182,11 +149,11 @@ class KnowledgeBase:
         return self.layout.anchors.path_of(sha256)
 
     def status(self) -> Status:
-        """Return what it holds in all profiles, what failed and what was left out by reason."""
+        """Return what it holds, what failed and what was left out by reason."""
         entries = [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon")]
         left_out = Counter(reason for _, reason, _ in self.ledger.left_out())
         rows = [entry.rows for entry in self.ledger.entries("taxon")]
-        chunks = collection_name("chunks", self._whole.text_image[0])
+        chunks = collection_name("chunks", self.info.text_image[0])
         return Status(
             species=len(entries),
             articles=sum(entry.source is not None for entry in entries),
@@ -194,9 +161,8 @@ class KnowledgeBase:
             chunks=sum(len(row.get(chunks, ())) for row in rows),
             anchors=sum(len(entry.anchors) for entry in entries),
             terms=len(self.ledger.entry_columns("term")),
-            spaces=self._whole.all_spaces,
-            profiles={view.profile: view.spaces for view in self._whole.views()},
-            behind=self._views.behind(self._entries()) if self._whole.added else {},
+            profile=self.info.profile,
+            spaces=self.info.spaces,
             failures=tuple(self.ledger.failures()),
             left_out=dict(sorted(left_out.items())),
             marks=dict(sorted(Counter(mark for entry in entries for mark in entry.marks).items())),
@@ -216,7 +182,7 @@ class KnowledgeBase:
     def _collections(self) -> Collections:
         from kb.store.chroma import Collections
 
-        return Collections(self.layout, self._whole)
+        return Collections(self.layout, self.info)
 
     def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
@@ -231,8 +197,7 @@ class KnowledgeBase:
         if name not in self._tables:
             found = self._collections.query(name, vector, n)
             if is_newest(self.layout, self._generation):  # asked afterwards: a writer may have begun meanwhile
-                # A profile that is behind may have no row at all; then nothing is wrong with Chroma.
-                if not found and n > 0 and any(name in e.rows for e in self._entries_of(kind)):
+                if not found and n > 0 and self._entries_of(kind):
                     where = self.info.chroma or str(self.layout.chroma)
                     raise StoreError(f"{where} holds nothing of {self.path}", hint="kb verify writes it there")
                 return found
@@ -267,25 +232,8 @@ class KnowledgeBase:
                     table = read_table(self.layout.cache, self._generation, name)
             if table is None:  # a writer has gone on
                 table = self._held_table(name, kind)
-            if kind == "chunks":
-                table = self._shown(table)
             self._tables[name] = table
         return self._tables[name]
-
-    def _shown(self, table: VectorTable) -> VectorTable:
-        """Return the chunks of a text-image space without those of species that another of the profile's spaces lacks.
-
-        A space that two profiles share has rows of all that either of them is done with.
-        """
-        names = [collection_name("chunks", space) for space in self.info.text_image]
-        if len({self._views.owner(name) for name in names}) == 1:
-            return table
-        rows = [entry.rows for entry in self.ledger.entries("taxon")]
-        is_shown = np.array([all(name in row for name in names) for row in rows], dtype=np.bool_)
-        kept = np.flatnonzero(is_shown[table.owners])
-        return VectorTable(
-            ids=tuple(table.ids[row] for row in kept), owners=table.owners[kept], vectors=table.vectors[kept]
-        )
 
     def __enter__(self) -> Self:
         return self
@@ -340,16 +288,14 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
             write_tables(layout.cache, *tables_from_chroma(ledger, collections))
 
 
-def open_store(path: str | Path, *, profile: str | None = None) -> KnowledgeBase:
+def open_store(path: str | Path) -> KnowledgeBase:
     """Return the knowledge base at `path`, opened for reading; this is `kb.open`.
 
     Args:
         path: the folder.
-        profile: one of its profiles (`kb.add_profile`); without it the one that it was built with.
 
     Raises:
         MissingKnowledgeBase: if there is none.
-        MissingRequirement: if it has no vectors of that profile; the message names those that it has.
         StoreError: if its ledger cannot be read, or another version wrote it.
 
     Example:
@@ -364,4 +310,4 @@ def open_store(path: str | Path, *, profile: str | None = None) -> KnowledgeBase
         >>> entry.taxon.common_name, len(entry.anchors)
         ('Snowy Owl', 3)
     """
-    return KnowledgeBase(path, profile=profile)
+    return KnowledgeBase(path)

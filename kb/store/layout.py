@@ -5,49 +5,21 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import shlex
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
 from data.codec import from_json
-from data.errors import ConfigError, MissingKnowledgeBase, MissingRequirement, StoreError, UsageError
+from data.errors import ConfigError, MissingKnowledgeBase, StoreError, UsageError
 from data.files import ContentFolder, sha256_hex, write_atomic
 
 SCHEMA_VERSION = 1
-_PROFILE = re.compile(r"[\w][\w.+ -]{0,59}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddedProfile:
-    """A profile whose vectors were added to a knowledge base that was built with another one."""
-
-    profile: str
-    text_image: tuple[str, ...]
-    visual: str
-    sentence: str
-    cut: str
-    """The profile whose chunks its text-image encoders read: itself, unless one of them is there already."""
-
-    @property
-    def spaces(self) -> tuple[str, ...]:
-        """Its spaces, each once: text-image, visual, sentence."""
-        return tuple(dict.fromkeys((*self.text_image, self.visual, self.sentence)))
-
-
-def encoding_command(profile: str, root: Path | None = None) -> str:
-    """Return the command that gives the knowledge base at `root` the vectors that it lacks of a profile."""
-    return f"kb build --only encode --profile {profile} --kb {shlex.quote(str(root)) if root else 'DIR'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeBaseInfo:
-    """`kb.toml`: what a knowledge base is. `id` tells its collections from others on a shared Chroma server.
-
-    `profile` and the spaces beside it are those that it was built with; builds, updates and additions work with them.
-    """
+    """Contents of `kb.toml`. `id` tells the collections from others on a shared Chroma server."""
 
     id: str
     schema: int
@@ -60,62 +32,11 @@ class KnowledgeBaseInfo:
     sentence: str
     chroma: str = ""
     """Address of a Chroma server; empty for the one in the folder."""
-    added: tuple[AddedProfile, ...] = ()
-    """Profiles whose vectors lie beside, in the order in which they were added."""
-
-    def __post_init__(self) -> None:
-        for i, added in enumerate(self.added):
-            before = self.profiles[: i + 1]
-            if added.profile in before or not _PROFILE.fullmatch(added.profile):
-                raise StoreError(f"expected a name of its own for each profile, got {added.profile!r}")
-            if added.cut not in (*before, added.profile):
-                raise StoreError(f"{added.profile}: expected the chunks of an earlier profile, got {added.cut!r}")
 
     @property
     def spaces(self) -> tuple[str, ...]:
-        """The spaces of `profile`, each once: text-image, visual, sentence."""
+        """The encoder spaces, each once: text-image, visual, sentence."""
         return tuple(dict.fromkeys((*self.text_image, self.visual, self.sentence)))
-
-    @property
-    def all_spaces(self) -> tuple[str, ...]:
-        """The spaces of all profiles, each once."""
-        return tuple(dict.fromkeys(space for view in self.views() for space in view.spaces))
-
-    @property
-    def profiles(self) -> tuple[str, ...]:
-        """The names of all profiles that it has vectors of; the one it was built with comes first."""
-        return (self.profile, *(added.profile for added in self.added))
-
-    def views(self) -> Iterator[KnowledgeBaseInfo]:
-        """Yield it as each of its profiles sees it: with the spaces of that one alone."""
-        yield replace(self, added=())
-        for added in self.added:
-            yield replace(
-                self,
-                profile=added.profile,
-                text_image=added.text_image,
-                visual=added.visual,
-                sentence=added.sentence,
-                added=(),
-            )
-
-    def cut_of(self, profile: str) -> str:
-        """Return the profile whose chunks a profile reads."""
-        return next((added.cut for added in self.added if added.profile == profile), profile)
-
-    def view(self, profile: str) -> KnowledgeBaseInfo:
-        """Return it as one of its profiles sees it.
-
-        Raises:
-            MissingRequirement: if it has no vectors of that profile; the message names those that it has.
-        """
-        for view in self.views():
-            if view.profile == profile:
-                return view
-        raise MissingRequirement(
-            f"the knowledge base has no vectors of the profile {profile}; it has those of {', '.join(self.profiles)}",
-            hint=f"{encoding_command(profile)} adds them",
-        )
 
     @property
     def anchor_spaces(self) -> tuple[str, ...]:
@@ -149,27 +70,10 @@ def collection_name(kind: CollectionKind, space: str) -> str:
 
 def collection_names(info: KnowledgeBaseInfo) -> dict[str, tuple[CollectionKind, str]]:
     """Return collection name -> (kind, space) of all collections that a knowledge base has, sorted by name."""
-    pairs: set[tuple[CollectionKind, str]] = set()
-    for view in info.views():
-        pairs |= {("chunks", space) for space in view.text_image}
-        pairs |= {("anchors", space) for space in view.anchor_spaces}
-        pairs |= {("species", view.sentence), ("terms", view.sentence)}
+    pairs: set[tuple[CollectionKind, str]] = {("chunks", space) for space in info.text_image}
+    pairs |= {("anchors", space) for space in info.anchor_spaces}
+    pairs |= {("species", info.sentence), ("terms", info.sentence)}
     return {collection_name(kind, space): (kind, space) for kind, space in sorted(pairs)}
-
-
-def collection_owners(info: KnowledgeBaseInfo) -> dict[str, str]:
-    """Return collection name -> the profile that fills it: of several that share a space, the first one there."""
-    owners: dict[str, str] = {}
-    for view in info.views():
-        for name in collection_names(view):
-            owners.setdefault(name, view.profile)
-    return owners
-
-
-def owned_collections(info: KnowledgeBaseInfo, profile: str) -> dict[str, tuple[CollectionKind, str]]:
-    """Return collection name -> (kind, space) of the collections that one profile fills, sorted by name."""
-    owners = collection_owners(info)
-    return {name: found for name, found in collection_names(info).items() if owners[name] == profile}
 
 
 class Layout:
@@ -256,13 +160,8 @@ def write_info(path: Path, info: KnowledgeBaseInfo) -> None:
 def info_text(info: KnowledgeBaseInfo) -> str:
     """Return the text of `kb.toml`."""
     lines = ["# What this knowledge base is. Only `chroma` is meant to be changed by hand.", ""]
-    lines += _pairs(info, [field.name for field in fields(info) if field.name != "added"])
-    for added in info.added:
-        lines += ["", "[[added]]", *_pairs(added, [field.name for field in fields(added)])]
+    for field in fields(info):
+        value = getattr(info, field.name)
+        # JSON strings, integers and lists of strings are TOML as well.
+        lines.append(f"{field.name} = {json.dumps(list(value) if isinstance(value, tuple) else value)}")
     return "\n".join(lines) + "\n"
-
-
-def _pairs(record: KnowledgeBaseInfo | AddedProfile, names: list[str]) -> list[str]:
-    values = [(name, getattr(record, name)) for name in names]
-    # JSON strings, integers and lists of strings are TOML as well.
-    return [f"{name} = {json.dumps(list(value) if isinstance(value, tuple) else value)}" for name, value in values]

@@ -40,7 +40,7 @@ def move_collections(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *,
     if not to:  # what an earlier move left half done
         shutil.rmtree(layout.chroma, ignore_errors=True)
     with Collections(layout, moved, forget=not to) as target:
-        mend_chroma(moved, ledger, target)
+        mend_chroma(ledger, target)
     write_info(layout.toml, moved)
     keep_info(ledger, moved)
     if not info.chroma:

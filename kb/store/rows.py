@@ -12,7 +12,7 @@ from data.codec import dumps, loads
 from data.errors import StoreError
 from data.records import Anchor, Source, SpeciesEntry, Term
 from kb.store.chroma import Metadata, Row
-from kb.store.layout import CollectionKind, KnowledgeBaseInfo, owned_collections
+from kb.store.layout import CollectionKind, KnowledgeBaseInfo, collection_names
 from kb.store.ledger import Entry, Ledger, fingerprint
 
 Subject = SpeciesEntry | Term
@@ -52,10 +52,10 @@ def row_id(subject: Subject, kind: CollectionKind, item_id: str) -> str:
 
 
 def entry_of(subject: Subject, info: KnowledgeBaseInfo) -> Entry:
-    """Return the subject as readers get it, with its rows in the collections of the profile it was built with."""
+    """Return the subject as readers get it, with its rows in all collections."""
     rows = {
         name: [row_id(subject, kind, item) for item, _ in items]
-        for name, (kind, _) in owned_collections(info, info.profile).items()
+        for name, (kind, _) in collection_names(info).items()
         if (items := items_of(subject, kind))
     }
     if isinstance(subject, Term):

@@ -21,15 +21,14 @@ from data.records import SpeciesEntry, Verification
 from data.storage_errors import is_full, storage_error
 from data.vectors import read_table
 from kb.store.additions import additions
-from kb.store.audit import Audit, audit_cuts, audit_rows, audit_vectors
+from kb.store.audit import Audit, audit_rows, audit_vectors
 from kb.store.calibrations import mend_calibrations
 from kb.store.chroma import Collections, Row, damaged_index
 from kb.store.knowledge_base import matrix_names, tables_from_chroma, warm_cache
-from kb.store.layout import KnowledgeBaseInfo, Layout, encoding_command, info_text
+from kb.store.layout import KnowledgeBaseInfo, Layout, info_text
 from kb.store.ledger import Entry, Ledger
 from kb.store.rows import rows_of, subject_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput
-from kb.store.views import Views
 
 INFO = "kb.toml"
 """The fact of the ledger that holds the text of `kb.toml`."""
@@ -97,11 +96,8 @@ def _verify(layout: Layout, ledger: Ledger) -> Verification:
     was_indexing = ledger.fact("indexing") is not None
     collections = open_or_rebuild(layout, info, ledger, mended)
     try:
-        views = Views(info, ledger)
-        audit_cuts(ledger, views, audit)
-        audit_vectors(ledger, collections, views, audit)
-        problems += _behind(layout, info, ledger)
-        mended += mend_chroma(info, ledger, collections, spared=audit.spared)
+        audit_vectors(ledger, collections, audit)
+        mended += mend_chroma(ledger, collections, spared=audit.spared)
         if not was_indexing:
             ledger.drop_fact("indexing")
         mended += _mend_cache(layout, ledger, collections)
@@ -120,14 +116,6 @@ def _unfinished(ledger: Ledger) -> Iterator[str]:
         yield "the last update did not end; run it again"
     for failure in ledger.failures():
         yield f"{failure.taxon}: {failure.stage} failed: {failure.reason}"
-
-
-def _behind(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> Iterator[str]:
-    entries = [*ledger.entries("taxon"), *ledger.entries("term")] if info.added else []
-    for profile, n in Views(info, ledger).behind(entries).items():
-        if n:
-            what = "1 entry has" if n == 1 else f"{n:,} entries have"
-            yield f"{profile}: {what} no vectors of it; run {encoding_command(profile, layout.root)}"
 
 
 def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
@@ -198,7 +186,6 @@ def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, men
 
 
 def mend_chroma(
-    info: KnowledgeBaseInfo,
     ledger: Ledger,
     collections: Collections,
     *,
@@ -209,7 +196,6 @@ def mend_chroma(
     The rows of `spared` `(collection, subject id)` stay what they are.
     """
     entries = [*ledger.entries("taxon"), *ledger.entries("term")]
-    views = Views(info, ledger)
     notes = []
     for name, (kind, _) in collections.names.items():
         owners = {row: entry for entry in entries for row in entry.rows.get(name, ())}
@@ -223,7 +209,7 @@ def mend_chroma(
                 for entry in {
                     owners[r.id].subject_id: owners[r.id] for r in page if r.id in owners and r.id not in kept
                 }.values()
-                for row in rows_of(views.of(name, subject_of(entry)), ledger, name, kind)
+                for row in rows_of(subject_of(entry), ledger, name, kind)
             }
             seen |= {row.id for row in page}
             strangers += [row.id for row in page if row.id not in expected and row.id not in kept]
@@ -239,7 +225,7 @@ def mend_chroma(
         again = {**wrong, **lost}
         # Chroma would keep what metadata a row had and has no more.
         collections.delete(name, [row for entry in wrong.values() for row in entry.rows[name]])
-        subjects = [views.of(name, subject_of(entry)) for entry in again.values()]
+        subjects = [subject_of(entry) for entry in again.values()]
         collections.upsert(name, [row for subject in subjects for row in rows_of(subject, ledger, name, kind)])
         if lost:
             notes.append(f"{name}: rows of {len(lost)} entries were missing, written again")

@@ -90,10 +90,9 @@ PAYLOADS: dict[str, Any] = {
     "identify": [to_json(OK), to_json(FAILED)],
     "status": to_json(
         r.Status(
-            species=2, articles=2, summaries=1, chunks=3, anchors=4, terms=1, spaces=("starter/1", "plain/1"),
+            species=2, articles=2, summaries=1, chunks=3, anchors=4, terms=1, profile="starter", spaces=("starter/1",),
             failures=(r.Failure(taxon="Piranga rubra", stage="fetch", reason="503"),),
             left_out={"no page": 2}, marks={"no-anchors": 1}, skipped_photos={"licence unknown": 1},
-            profiles={"starter": ("starter/1",), "plain": ("plain/1",)}, behind={"plain": 1},
         )
     ),
     "verify": to_json(r.Verification(ok=False, digest="00ff", problems=("an article is missing",), mended=("cache",))),

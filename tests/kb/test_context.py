@@ -338,35 +338,3 @@ def test_a_knowledge_base_that_is_being_written_gives_its_answer_all_the_same(
     assert "not kept" in caplog.text
     with kb.open(on_disk) as opened:
         assert [term.name for term in opened.terms()] == ["cere"]
-
-
-@pytest.fixture
-def of_two(on_disk: Path) -> Path:
-    """The same with the profile `starter` added."""
-    kb.add_profile(on_disk, recognize.load_encoders("starter"))
-    return on_disk
-
-
-def test_in_an_added_profile_the_encoder_of_the_first_one_writes_what_was_learnt(of_two: Path) -> None:
-    first, other = recognize.load_encoders("plain"), recognize.load_encoders("starter")
-    with kb.open(of_two, profile="starter") as opened:
-        kb.context(opened, "a frog's zorblin", other.sentence, wiki=Glossary(ZORBLIN), keeper=first.sentence)
-    with kb.open(of_two) as opened:
-        assert opened.query_terms(first.sentence.encode_texts(["a frog"])[0], 5)[0][0] == "term:zorblin"
-        assert opened.status().behind == {"starter": 1}
-    command = f"kb build --only encode --profile starter --kb {of_two}"
-    assert kb.verify(of_two).problems == (f"starter: 1 entry has no vectors of it; run {command}",)
-    assert kb.add_profile(of_two, other).behind == {"starter": 0}
-    assert kb.verify(of_two).ok
-
-
-def test_in_an_added_profile_without_that_encoder_nothing_is_kept_and_that_is_said(
-    of_two: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    encoder = recognize.load_encoders("starter").sentence
-    with kb.open(of_two, profile="starter") as opened, caplog.at_level(logging.WARNING):
-        assert kb.context(opened, "a frog's zorblin", encoder, wiki=Glossary(ZORBLIN)).found
-    assert "not kept: it is open in the profile starter, and plain is written" in caplog.text
-    with kb.open(of_two) as opened:
-        assert [term.name for term in opened.terms()] == ["cere"]
-    assert kb.verify(of_two).ok

@@ -54,7 +54,7 @@ EXIT_PARTLY = 7
 @click.option(
     "--profile",
     type=click.Choice(PROFILES),
-    help="The models to build with; on a knowledge base of other ones, to add.  [default: its own, else starter]",
+    help="Encoders of a new knowledge base.  [default: starter]",
 )
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
 @click.option(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cli.common.config import Settings
 from cli.common.models import Distilling, chosen_distiller, estimate_fields, usage_fields
 from cli.common.starter import anchor_spaces
-from cli.common.wiring import add_profile, bring_up_to_date, load_encoders, profiles_of
+from cli.common.wiring import load_encoders
 from cli.verbs.build.order import BuildOrder
 from data.errors import BadInput, CostStop, FieldmarkError, SourceError
 from data.records import LeftOut, PageRef, Progress, Status, Taxon, Term
@@ -66,22 +66,17 @@ class Plan:
 def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[[Progress], None]) -> Built:
     """Build what was ordered, and return what is there now.
 
-    A knowledge base that is there is built on with the profile that it was begun with; another one that is asked for is
-    added to it, and those that were added before are brought up to date.
+    A knowledge base that is there keeps its profile.
 
     Raises:
         SourceError: if the wiki gave nothing at all.
+        UsageError: if the knowledge base is of another profile than the one asked for.
         BadInput: if the folder did.
     """
     import kb
+    from kb.pipeline.builder import profile_to_build
 
-    held = profiles_of(path)
-    is_added = bool(held) and settings.profile not in (None, held[0])
-    if is_added and order.only in ("encode", "index"):
-        add_profile(path, settings.profile or "", progress)
-        with kb.open(path) as store:
-            return Built(path=path, status=store.status())
-    encoders = load_encoders(held[0] if held else settings.profile)
+    encoders = load_encoders(profile_to_build(path, settings.profile))
     with ExitStack() as stack:
         distilling = stack.enter_context(
             chosen_distiller(settings, path, max_cost=order.max_cost, offline=order.is_offline)
@@ -108,12 +103,6 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
             with kb.open(path) as store:
                 status = store.status()
         model = usage_fields(distilling)
-    if order.only is None and (is_added or len(held) > 1):
-        if is_added:
-            add_profile(path, settings.profile or "", progress)
-        bring_up_to_date(path, progress)
-        with kb.open(path) as store:
-            status = store.status()
     if not status.species and order.only is None and stopped is None:
         raise _nothing(order, choice.source.name, status)
     return Built(path=path, status=status, n_requests=choice.source.n_requests or None, model=model, stopped=stopped)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("words", nargs=-1, metavar="[QUERY]")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
-@options.profile_option()
 @click.option(
     "--file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
 def context(
     words: tuple[str, ...],
     kb: Path | None,
-    profile: str | None,
     file: Path | None,
     wiki: bool | None,
     api_url: str | None,
@@ -87,7 +85,7 @@ def context(
     form = form or ("text" if file is None else "jsonl")
     settings = options.settings(kb=kb, api_url=api_url, contact=contact, prompts=prompts)
     with (
-        wiring.opened_or_starter(settings, profile=profile) as knowledge,
+        wiring.opened_or_starter(settings) as knowledge,
         wiring.helpers_of_context(
             settings, wiki=wiki, web=web, model=model, max_cost=max_cost, offline=offline
         ) as helpers,

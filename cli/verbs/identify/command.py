@@ -41,7 +41,6 @@ CALIBRATED = ("min_confidence", "absent_share")  # what only a calibration gives
 @click.command()
 @click.argument("photos", nargs=-1, required=True, metavar="PHOTO|FOLDER|GLOB|-...")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
-@options.profile_option()
 @click.option(
     "--preset", type=click.Choice(PRESETS), default="default", show_default=True, help="How photos are scored."
 )
@@ -130,7 +129,6 @@ def identify(
     ctx: click.Context,
     photos: tuple[str, ...],
     kb: Path | None,
-    profile: str | None,
     preset: str,
     n: int,
     min_confidence: float,
@@ -191,7 +189,7 @@ def identify(
     if explain and sink_form != "table":
         output.warn(f"--explain goes with the table; {sink_form} rows are the same without it")
     with ExitStack() as stack:
-        store = stack.enter_context(wiring.opened_or_starter(settings, profile=profile))
+        store = stack.enter_context(wiring.opened_or_starter(settings))
         expected = None
         if species_list is not None:
             expected = species_lists.expected(store, species_list, off_list_share, quiet=quiet)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cli.common import options
+from cli.common.config import PROFILES
 from cli.verbs.rerank.listwise import STAGES, ListwiseOrder
 from cli.verbs.rerank.order import JUDGES, METHODS, PRESETS, RerankOrder
 from cli.verbs.rerank.run import rerank_all
@@ -93,7 +94,9 @@ EXIT_PARTLY = 7
 @click.option("--split", type=click.Choice(("test", "validation")), help="Of INQUIRE-Rerank as published.")
 @click.option("--dry-run", is_flag=True, help="Say how many calls the run would make, and stop.")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
-@options.profile_option()
+@click.option(
+    "--profile", type=click.Choice(PROFILES), help="similarity: encoders to compare with.  [default: starter]"
+)
 @click.option(
     "--format", "form", type=click.Choice(("trec", "jsonl")), default="trec", show_default=True,
     help="What goes to stdout: the run, or each photo with its evidence.",

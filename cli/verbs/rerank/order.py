@@ -66,8 +66,8 @@ class RerankOrder:
             raise UsageError(
                 "an option belongs to decompose, but --method is cotrr", hint="kb rerank --help says what is whose"
             )
-        if self.method == "cotrr" and self.profile is not None:
-            raise UsageError("--profile says whose vectors are compared, and cotrr compares none")
+        if self.method != "similarity" and self.profile is not None:
+            raise UsageError(f"--profile belongs to --method similarity, but --method is {self.method}")
         if self.method != "cotrr" and self.listwise != ListwiseOrder():
             raise UsageError(
                 f"--stages, --one-call, --top, --window and --orders belong to cotrr, but --method is {self.method}"

@@ -72,7 +72,7 @@ def _decompose(settings: Settings, order: RerankOrder, stack: ExitStack) -> Made
     judge = order.judge or ("vision" if "vision" in settings.llm else "encoder")
     by_model = not order.direct and (order.questions_by or ("model" if judge == "vision" else "rule")) == "model"
     prompts = Prompts(order.prompts)
-    store = stack.enter_context(wiring.opened_or_starter(settings, profile=order.profile))
+    store = stack.enter_context(wiring.opened_or_starter(settings))
     helpers = stack.enter_context(_helpers(settings, order, judge))
     kept = stack.enter_context(KeptResults(None if order.again else settings.home / "rerank" / "kept.sqlite"))
     link = _Link(settings, order, helpers.budget or Budget(order.max_cost), stack)

@@ -39,8 +39,8 @@ def encode(run: BuildRun, work: Sequence[Subject]) -> None:
     """Encode what is new; a subject whose picture cannot be read fails alone.
 
     Args:
-        run: its encoders fill the collections of their own profile, and no others.
-        work: the subjects as that profile sees them.
+        run: the build.
+        work: the subjects that are distilled.
     """
     pending: dict[str, list[Subject]] = {}
     for collection, (kind, _) in run.collections.items():

@@ -9,18 +9,13 @@ from kb.pipeline.stages.run import BuildRun, grouped
 from kb.store.chroma import Collections
 from kb.store.layout import CollectionKind, collection_names
 from kb.store.ledger import Entry, Step, fingerprint
-from kb.store.rows import Subject, items_of, rows_of, subject_id, subject_of
-from kb.store.views import STAGE as CUT
-from kb.store.views import Views
+from kb.store.rows import Subject, entry_of, items_of, rows_of, subject_id
 
 GROUP = 256  # subjects a transaction
 
 
 def index(run: BuildRun, collections: Collections, work: Sequence[Subject]) -> None:
-    """Write what is new, and take out what no longer belongs.
-
-    What an added profile holds of a subject stays as long as it is of the texts and photos that the subject has now.
-    """
+    """Write what is new, and take out what no longer belongs."""
     encoded = {name: run.ledger.steps("encode", name) for name in run.collections}
     ready = [
         subject
@@ -37,11 +32,6 @@ def index(run: BuildRun, collections: Collections, work: Sequence[Subject]) -> N
     _write(run, collections, ready, [entry for entry in _entries(run) if entry.subject_id in left_out - kept])
 
 
-def index_added(run: BuildRun, collections: Collections) -> None:
-    """Write the rows of added profiles that are encoded; which subjects there are, and what is known of them, stays."""
-    _write(run, collections, [subject_of(entry) for entry in _entries(run)], [])
-
-
 def _entries(run: BuildRun) -> list[Entry]:
     return [*run.ledger.entries("taxon"), *run.ledger.entries("term")]
 
@@ -55,9 +45,8 @@ def _write(run: BuildRun, collections: Collections, subjects: Sequence[Subject],
     """
     done = run.ledger.steps("index")
     old = {entry.subject_id: entry for entry in _entries(run)}
-    views = Views(run.info, run.ledger)
     kinds = {name: kind for name, (kind, _) in collection_names(run.info).items()}
-    entries = {subject_id(subject): views.entry_of(subject) for subject in subjects}
+    entries = {subject_id(subject): entry_of(subject, run.info) for subject in subjects}
     marks = {key: fingerprint(entry.record, entry.rows) for key, entry in entries.items()}
     todo = [s for s in subjects if (key := subject_id(s)) not in done or done[key].fingerprint != marks[key]]
     tracker = run.track("index", len(todo) + len(gone))
@@ -73,7 +62,7 @@ def _write(run: BuildRun, collections: Collections, subjects: Sequence[Subject],
             for entry in group:
                 for name in kinds:
                     run.ledger.drop_vectors(name, entry.subject_id)
-            run.ledger.drop_steps([entry.subject_id for entry in group], ["encode", "index", CUT])
+            run.ledger.drop_steps([entry.subject_id for entry in group], ["encode", "index"])
             run.ledger.set_fact("generation", secrets.token_hex(8))
         tracker.add(len(group))
     for batch in grouped(todo, GROUP):
@@ -89,26 +78,22 @@ def _write(run: BuildRun, collections: Collections, subjects: Sequence[Subject],
             # Also those that come again: Chroma would keep what metadata they had and have no more.
             collections.delete(name, [row for key in changed if key in old for row in old[key].rows.get(name, ())])
             written = [s for s in batch if (key := subject_id(s)) in changed and name in fresh[key].rows]
-            collections.upsert(
-                name, [row for s in written for row in rows_of(views.of(name, s), run.ledger, name, kind)]
-            )
+            collections.upsert(name, [row for s in written for row in rows_of(s, run.ledger, name, kind)])
         with run.ledger.transaction():
             run.ledger.put_entries(fresh.values())
             for subject in batch:
                 for name, kind in kinds.items():
-                    _forget_old_vectors(run, views, name, kind, subject)
+                    _forget_old_vectors(run, name, kind, subject)
             run.ledger.record(Step(subject_id=key, stage="index", fingerprint=marks[key]) for key in fresh)
             run.ledger.set_fact("generation", secrets.token_hex(8))
         tracker.add(len(batch))
     run.ledger.drop_fact("indexing")
 
 
-def _forget_old_vectors(run: BuildRun, views: Views, name: str, kind: CollectionKind, subject: Subject) -> None:
+def _forget_old_vectors(run: BuildRun, name: str, kind: CollectionKind, subject: Subject) -> None:
     """Drop the vectors of what a collection no longer holds of a subject; until now an entry may have shown them."""
-    view, key = views.of(name, subject), subject_id(subject)
-    items = [item for item, _ in items_of(view, kind)]
-    if not views.is_first(name) and not views.is_encoded(name, kind, view):
-        items = []
+    key = subject_id(subject)
+    items = [item for item, _ in items_of(subject, kind)]
     run.ledger.drop_vectors(name, key, keep=items)
     if not items:  # they may come back: then their vectors must be made anew
         run.ledger.drop_steps([key], ["encode"], space=name)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from data.contracts import ArticleSource, Encoders
 from data.records import Progress, Stage
 from kb.distill.distillers import AnyDistiller
-from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, owned_collections
+from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger
 
 ItemT = TypeVar("ItemT")
@@ -22,20 +22,17 @@ class BuildRun:
 
     layout: Layout
     info: KnowledgeBaseInfo
-    """The knowledge base with all its profiles."""
     ledger: Ledger
     source: ArticleSource
     encoders: Encoders
     distiller: AnyDistiller
     anchors_per_species: int
     report: Callable[[Progress], None] = field(repr=False)
-    profile: str | None = None
-    """The added profile that `encoders` belong to; None for the one that the knowledge base was built with."""
 
     @property
     def collections(self) -> dict[str, tuple[CollectionKind, str]]:
-        """Collection name -> (kind, space) of the collections that this run's encoders fill."""
-        return owned_collections(self.info, self.profile or self.info.profile)
+        """Collection name -> (kind, space) of the collections that the encoders fill."""
+        return collection_names(self.info)
 
     def track(self, stage: Stage, total: int) -> Tracker:
         """Return a counter that reports the progress of a stage."""

@@ -1,4 +1,4 @@
-"""Encoders of open_clip and timm beside the starter's in one knowledge base: real architectures, random weights."""
+"""A knowledge base of open_clip and timm encoders: real architectures, random weights."""
 
 import pytest
 
@@ -19,7 +19,7 @@ N = 4
 
 
 @pytest.mark.filterwarnings("ignore")  # of transformers, about itself
-def test_a_profile_of_such_models_is_added_asked_and_told_from_one_of_other_weights(hub, tmp_path, capfd):
+def test_a_knowledge_base_of_such_models_is_built_queried_and_told_from_one_of_other_weights(hub, tmp_path, capfd):
     hub_cache.write_clip(hub, "tiny/clip")
     hub_cache.write_siglip(hub, "tiny/siglip")
     hub_cache.write_dino(hub, "tiny/dino", "vit_small_patch14_dinov2", side_px=70)
@@ -30,11 +30,10 @@ def test_a_profile_of_such_models_is_added_asked_and_told_from_one_of_other_weig
         sentence=load_encoders("plain").sentence,
     )
     path = tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(N), PageSource(), load_encoders("plain"))
-    status = kb.add_profile(path, tried)
-    assert (status.failures, status.behind) == ((), {"tried": 0})
+    status = kb.build(path, made_up_taxa(N), PageSource(), tried)
+    assert (status.failures, status.profile) == ((), "tried")
     assert kb.verify(path).problems == ()
-    with kb.open(path, profile="tried") as store:
+    with kb.open(path) as store:
         chunks = [chunk for entry in store.species(store.taxon_ids) for chunk in entry.chunks]
         assert max(tried.text_image[1].count_tokens(chunk.text) for chunk in chunks) <= 64  # letters: it cuts finely
         tables = [store.chunk_vectors(encoder.space) for encoder in tried.text_image]
@@ -53,4 +52,4 @@ def test_a_profile_of_such_models_is_added_asked_and_told_from_one_of_other_weig
         sentence=tried.sentence,
     )
     with pytest.raises(MissingRequirement, match="the encoders given speak open-clip/hf-hub:other/clip"):
-        kb.add_profile(path, other)
+        kb.build(path, made_up_taxa(N), PageSource(), other)

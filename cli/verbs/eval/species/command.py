@@ -24,7 +24,6 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
 @click.command()
 @click.argument("dataset", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|LIST.json")
 @options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
-@options.profile_option()
 @click.option("--preset", "presets", type=click.Choice(CHOICES), multiple=True,
     help="How photos are scored, more than one side by side; the others are tested against the first.  [default: all "
     "but direct-rag, the paper's retrieval by one encoder; with --reader vr-rag-v1]",
@@ -87,7 +86,6 @@ def species(
     ctx: click.Context,
     dataset: Path,
     kb: Path | None,
-    profile: str | None,
     presets: tuple[str, ...],
     ablation: bool,
     vocabulary: str,
@@ -155,7 +153,7 @@ def species(
     )
     evaluating.check(order, has_presets=bool(presets))
     with ExitStack() as stack:
-        store = stack.enter_context(wiring.opened_or_starter(settings, profile=profile))
+        store = stack.enter_context(wiring.opened_or_starter(settings))
         asked = evaluating.asked(order, store.taxon_ids)
         asking = None
         if order.readers.is_asked:

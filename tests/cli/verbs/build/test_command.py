@@ -39,6 +39,22 @@ def test_a_second_build_changes_nothing(cli: Any) -> None:
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == first
 
 
+def test_another_profile_is_refused_and_both_ways_to_it_work(cli: Any) -> None:
+    asked = ("build", "--source", "starter", "--taxon", "Tyto alba", "--profile")
+    cli.call(*asked, "starter", "--kb", "owls.kb", check=True)
+    before = cli.call("verify", "--kb", "owls.kb", check=True).stdout
+    refused = cli.call(*asked, "plain", "--kb", "owls.kb")
+    assert refused.exit_code == 2
+    assert "owls.kb was built with the profile starter, expected plain" in refused.stderr
+    assert "kb build --profile plain --kb owls-plain.kb" in refused.stderr
+    exported, imported = re.findall(r"kb ((?:export|import) [^,\n]+)", refused.stderr)
+    cli.call(*exported.split(), check=True)
+    cli.call(*imported.split(), check=True)
+    status = json.loads(cli.call("status", "--kb", "owls-plain.kb", "--format", "json", check=True).stdout)
+    assert (status["profile"], status["species"]) == ("plain", 1)
+    assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == before
+
+
 def test_limit_stops_at_so_many_species(cli: Any) -> None:
     outcome = cli.call("build", "--source", "starter", "--limit", "3", "--kb", "three.kb", check=True)
     assert fields(outcome.stdout)["species"] == "3"
