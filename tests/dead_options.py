@@ -2,8 +2,8 @@
 
 The tests run as usual while it notes which options each of them gives to `kb` on a run that is not refused. Then every
 option is cut off from its command, by putting its default in its place, and the tests that give it run again, the
-quickest first, until one fails. An option that no test gives, or that no test misses, fails the run. Settings
-(`--set name=value`) are searched in the same way.
+quickest first, until one fails. An option that no test gives, or that no test misses, fails the run. The settings of
+a command (`--set key=value`) are searched in the same way.
 
 A run that ends in a usage error does not count: a test that only sees a combination refused does not show that the
 option does anything.
@@ -21,9 +21,12 @@ import click
 import pytest
 from _pytest.runner import runtestprotocol
 
+from cli.common.config import Invocation
+
 USAGE = 2  # exit code of `kb`
 
-Option = tuple[str, str]  # words of the command, name of the parameter
+SET = "--set "
+Option = tuple[str, str]  # words of the command; name of the parameter, or `--set KEY`
 
 
 @dataclass(slots=True)
@@ -44,7 +47,8 @@ class Tried:
 
 
 def all_options() -> list[Option]:
-    """Return every option of every command."""
+    """Return every option and setting of every command."""
+    from cli.common.method_settings import keys_of
     from cli.main import commands
 
     def walk(command: click.Command, words: tuple[str, ...]) -> Iterator[Option]:
@@ -58,6 +62,8 @@ def all_options() -> list[Option]:
         for parameter in command.params:
             if isinstance(parameter, click.Option) and parameter.name:
                 yield option_of(" ".join(words), parameter)
+        for key in keys_of(".".join(words)):
+            yield " ".join(words), SET + key
 
     return list(dict.fromkeys(walk(commands, ())))
 
@@ -74,6 +80,8 @@ def spelling(option: Option) -> str:
     words, name = option
     if not words:
         return f"--{name}"
+    if name.startswith(SET):
+        return f"{words} {name}"
     command: click.Command = commands
     for word in words.split():
         assert isinstance(command, click.Group)
@@ -116,8 +124,13 @@ class DeadOptions:
             for name, option in options.items()
             if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
         }
+        invocation = context.ensure_object(Invocation)
+        given |= {(words, SET + key) for key in invocation.sets}
         if self.cut in given and place in self.cut_at:
-            cut_off(context, options[self.cut[1]])
+            if self.cut[1].startswith(SET):
+                del invocation.sets[self.cut[1].removeprefix(SET)]
+            else:
+                cut_off(context, options[self.cut[1]])
         if not given:
             return whole(command, context)
         try:
@@ -192,7 +205,6 @@ def cut_off(context: click.Context, option: click.Option) -> None:
     context.set_parameter_source(option.name, click.core.ParameterSource.DEFAULT)
     if option.expose_value:
         context.params[option.name] = default
-    else:  # kept for all commands by a callback
-        from cli.common.config import Invocation
-
-        setattr(context.ensure_object(Invocation), option.name, getattr(Invocation(), option.name))
+    else:  # kept in the invocation by a callback
+        field = {"set": "sets"}.get(option.name, option.name)
+        setattr(context.ensure_object(Invocation), field, getattr(Invocation(), field))
