@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import made_once
+
 
 @pytest.fixture(scope="session")
 def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -17,12 +19,14 @@ def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from kb.sources.starter import StarterSource
     from training.plates.catalogue import PLATES
 
-    path = tmp_path_factory.mktemp("built") / "drawn.kb"
     source = StarterSource(with_vectors=False)
     drawn = {plate.taxon_id for plate in PLATES}
     taxa = [taxon for taxon in source.taxa() if taxon.taxon_id in drawn]
-    kb.build(path, taxa, source, recognize.load_encoders("starter"), terms=source.terms())
-    return path
+
+    def build(path: Path) -> None:
+        kb.build(path, taxa, source, recognize.load_encoders("starter"), terms=source.terms())
+
+    return made_once(tmp_path_factory, "drawn.kb", build)
 
 
 @pytest.fixture(scope="session")

@@ -5,29 +5,53 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import CommandLine
+from tests.made_once import made_once
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="session")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the starter knowledge in it, unpacked by the first test that asks."""
-    return tmp_path_factory.mktemp("starter-home")
+    """A home with the starter knowledge: one process was killed while it unpacked, then two came at once."""
+
+    def unpack(home: Path) -> None:
+        home.mkdir()
+        cli = CommandLine(home)
+
+        def start() -> subprocess.Popen[str]:
+            return subprocess.Popen(
+                [*cli.command(), "show", "Snowy Owl", "--format", "json"],
+                env=cli.environment({"FIELDMARK_HOME": str(home)}),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+
+        killed = start()
+        while killed.poll() is None and not list(home.glob("starter/*.part/ledger.sqlite")):
+            time.sleep(0.01)
+        killed.kill()
+        killed.communicate()
+        left = [path.suffix for path in (home / "starter").iterdir() if path.is_dir()]
+        started = [start(), start()]
+        said = [process.communicate(timeout=280) for process in started]
+        (home / "said.json").write_text(json.dumps([left, [process.returncode for process in started], said]))
+
+    return made_once(tmp_path_factory, "starter-home", unpack)
 
 
-def test_two_processes_that_come_at_once_unpack_it_once(cli: Any, unpacked: Path) -> None:
-    command = [*cli.command(), "show", "Snowy Owl", "--format", "json"]
-    environment = cli.environment({"FIELDMARK_HOME": str(unpacked)})
-    started = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    ended = [process.communicate(timeout=280) for process in started]
-    assert [process.returncode for process in started] == [0, 0]
-    assert ended[0][0] == ended[1][0]
-    assert sum("unpacking the starter knowledge" in said for _, said in ended) == 1
+def test_after_one_that_was_killed_two_processes_unpack_it_once(unpacked: Path) -> None:
+    left, exit_codes, ((found, said), (found_too, said_too)) = json.loads((unpacked / "said.json").read_text())
+    assert left == [".part"]
+    assert exit_codes == [0, 0], said + said_too
+    assert found == found_too
+    assert [said, said_too].count("") == 1
+    assert "unpacking the starter knowledge" in said + said_too
     assert [path.suffix for path in (unpacked / "starter").iterdir() if path.is_dir()] == [".kb"]
 
 
@@ -35,7 +59,6 @@ def test_identify_answers_from_it_without_a_knowledge_base_of_ones_own(
     cli: Any, drawings: Path, unpacked: Path
 ) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
-    cli.run("show", "Snowy Owl", env=home, check=True)
     outcome = cli.run("identify", drawings, "--format", "jsonl", env=home, check=True)
     assert "unpacking" not in outcome.stderr
     rows = [json.loads(line) for line in outcome.stdout.splitlines()]
@@ -70,20 +93,7 @@ def test_what_a_calibration_of_another_preset_cannot_do_is_said(cli: Any, drawin
     assert "no calibration for the preset vr-rag-v2, only for default" in said
 
 
-def test_what_a_killed_unpacking_left_does_no_harm(cli: Any, unpacked: Path, isolated_environment: Path) -> None:
-    cli.run("show", "Snowy Owl", env={"FIELDMARK_HOME": str(unpacked)}, check=True)
-    (whole,) = (unpacked / "starter").glob("*.kb")
-    half = (isolated_environment / "starter" / whole.name).with_suffix(".part")
-    shutil.copytree(whole, half)
-    (half / "ledger.sqlite").write_bytes(b"half a ledger")
-    cli.run("show", "Snowy Owl", check=True)
-    assert half.with_suffix(".kb").is_dir()
-    assert not half.exists()
-
-
 def test_a_copy_keeps_its_confidence_until_its_species_change(cli: Any, drawings: Path, unpacked: Path) -> None:
-    home = {"FIELDMARK_HOME": str(unpacked)}
-    cli.run("show", "Snowy Owl", env=home, check=True)
     (whole,) = (unpacked / "starter").glob("*.kb")
     shutil.copytree(whole, "copy.kb")
 
