@@ -1,7 +1,7 @@
 """The facts that ship with Fieldmark: species and terms in our own words, in two JSONL files.
 
 Some species and all terms are written by hand; the other species are facts on which independent sources agree, with
-sentences composed of them by rule (`python -m training.knowledge.make`), or names alone where too little is agreed on.
+sentences composed of them by rule (`python -m training.knowledge`), or names alone where too little is agreed on.
 """
 
 from __future__ import annotations

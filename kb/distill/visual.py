@@ -9,7 +9,7 @@ from data.lexicon.word_groups import group_of, words_of
 
 # Points a word of the group gives, each group counted up to `_MOST`. Fitted by logistic regression on 312 sentences
 # labelled before any tuning (tests/kb/labels, half "development"), then rounded by hand; what is not a word group, and
-# the border, by hand on those and the tuning half of `kb/distilling/labels`.
+# the border, by hand on those and the tuning half of `training/distill/labels`.
 WEIGHTS = {
     "part": 0.9,
     "colour": 1.0,

@@ -1,6 +1,6 @@
-"""The starter pair: a small trained eye for birds, its training code and its measures.
+"""Starter models: small trained encoders of photos and texts of birds, which ship with Fieldmark.
 
-At run time onnxruntime and NumPy alone; `python -m training.starter.train` needs the extra `models`.
+They need onnxruntime and NumPy alone. `python -m training.starter.train` makes them.
 """
 
 __all__: list[str] = []

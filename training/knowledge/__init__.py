@@ -1,4 +1,4 @@
-"""The makers of the knowledge that ships with Fieldmark: claims out of texts, facts out of these, sentences.
+"""Makers of the shipped knowledge: claims from texts, facts from claims, sentences from facts, and vectors.
 
-Used by `python -m training.knowledge.make` alone; a knowledge base is never built through here.
+Used by `python -m training.knowledge` alone; no knowledge base is built through here.
 """

@@ -1,4 +1,4 @@
-"""The species that ship: descriptions and articles in, names, agreed facts and sentences of our own out."""
+"""Species that ship, made of descriptions and articles: names, agreed facts and sentences of our own."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 
 from data.contracts import TaxonSource
-from data.records import Taxon
+from data.records import Source, Taxon
 from data.starter.knowledge import Fact, StarterSpecies
+from kb.distill.sections import SectionKind, section_kinds
+from kb.distill.sentences import split_sentences
+from kb.sources.mediawiki.html.parse import parse_article
 from training.knowledge.agreement import ARTICLE, AgreedFact, agree, as_records, source_of
-from training.knowledge.articles import read_articles
 from training.knowledge.claims import read_claims
 from training.knowledge.compose import compose
 
@@ -23,7 +24,7 @@ RUN = 8
 """So many words in a row that a source has too are never ours."""
 N_VARIANTS = 24
 WRONG = frozenset(("contradicted", "false"))
-LABELS_FILE = "labels.jsonl"
+LABELS = Path(__file__).with_name("labels.jsonl")
 
 
 def make_species(folder: Path, checklist: TaxonSource, by_hand: Sequence[StarterSpecies] = ()) -> list[StarterSpecies]:
@@ -96,6 +97,23 @@ def texts_of_species(folder: Path, checklist: TaxonSource) -> list[tuple[Taxon, 
     return [(taxa[key], dict(texts[key])) for key in sorted(taxa)]
 
 
+def read_articles(path: Path) -> dict[str, list[str]]:
+    """Return scientific name -> the sentences on looks of its article, from JSON lines with `title` and `html`.
+
+    These are the sentences of the lead and of the sections on looks. They check claims and go no further.
+    """
+    found: dict[str, list[str]] = {}
+    with path.open(encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            article = parse_article(row["html"], source=Source(title=row["title"]))
+            found[row["scientific_name"]] = sentences = []
+            for section, kind in zip(article.sections, section_kinds(article), strict=True):
+                if kind in (SectionKind.LOOKS, SectionKind.LEAD):
+                    spans = split_sentences(article.text, section.start, section.end)
+                    sentences += [article.text[span.start : span.end] for span in spans]
+    return found
+
+
 def agreed_facts(sources: Mapping[str, Sequence[str]]) -> list[AgreedFact]:
     """Return what at least two of the sources agree on."""
     return agree({source: read_claims(sentences) for source, sentences in sources.items()})
@@ -111,6 +129,5 @@ def read_labels(sample: str | None = None) -> dict[str, str]:
 
     `supported` and `contradicted`: by the article. `true` and `false`: where it is silent or there is none.
     """
-    file = resources.files("data") / "starter" / LABELS_FILE
-    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    rows = map(json.loads, LABELS.read_text(encoding="utf-8").splitlines())
     return {row["fact"]: row["verdict"] for row in rows if sample in (None, row["sample"])}

@@ -1,4 +1,4 @@
-"""What ships as numbers: anchors, up to three photos of each species, and descriptions of its looks at length.
+"""Vectors that ship: up to three anchor photos of each species, and long descriptions of its looks.
 
 The photos are those of the protocol's anchors `three`, so none that figures are measured with is among them. Neither a
 photo nor a sentence can be had back from the numbers.
@@ -9,17 +9,16 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from data.arrays import FloatArray
+from data.contracts import Encoders, ImageEncoder
 from data.files import sha256_hex
 from data.images.decode import read_image
 from data.records import Taxon
-
-if TYPE_CHECKING:
-    from data.contracts import Encoders, ImageEncoder
+from kb.checklist.avilist import load_checklist
+from recognize.evaluation.protocol import read_collection
 
 PER_SPECIES = 3
 BATCH = 64
@@ -60,9 +59,6 @@ def make_vectors(folder: Path, encoders: Encoders) -> tuple[bytes, str]:
 
 def anchor_photos(folder: Path) -> list[tuple[Taxon, str]]:
     """Return (species, path below `folder`) of the protocol's anchors `three`, sorted by species, in its order."""
-    from kb.checklist.avilist import load_checklist
-    from recognize.evaluation.protocol import read_collection
-
     collection, checklist = read_collection(folder), load_checklist()
     found: dict[str, list[tuple[Taxon, str]]] = {}
     for row in collection.anchors("three"):
@@ -76,9 +72,6 @@ def anchor_photos(folder: Path) -> list[tuple[Taxon, str]]:
 
 def described(folder: Path) -> dict[str, str]:
     """Return taxon_id -> all sentences on its looks, a line each, sorted by id."""
-    from kb.checklist.avilist import load_checklist
-    from recognize.evaluation.protocol import read_collection
-
     checklist = load_checklist()
     said: dict[str, list[str]] = {}
     for description in read_collection(folder).descriptions:

@@ -1,4 +1,4 @@
-"""Trains the starter pair: `python -m training.starter.train --data DIR --work DIR`.
+"""Training of the starter pair: `python -m training.starter.train --data DIR --work DIR`.
 
 Six models: `seen`, which is shipped, and one for each fold, which only measuring needs. Each stage leaves a file in the
 work folder and is not done again while that is there. Needs the extra `models` and the packages
@@ -16,7 +16,7 @@ import torch
 
 from data.arrays import FloatArray, IntArray
 from recognize.evaluation.protocol import N_FOLDS, Collection, read_collection
-from recognize.starter.encoders import HEADS_FILE, PHOTOS_FILE, TOWER_FILE
+from recognize.starter.encoders import HEADS_FILE, PHOTOS_FILE, TOWER_FILE, Weights
 from recognize.starter.heads import write_heads
 from recognize.starter.tower import Tower
 from training.starter.backbone import load_backbone
@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 VARIANT = "lite2"
 LOOK_DIM = 384
 SEEN = "seen"
-WEIGHTS = Path(__file__).parent / "weights"
 
 
 def model_names() -> list[str]:
@@ -72,10 +71,11 @@ def train_model(
     arrays |= {"look_mean": look.mean, "look": look.matrix, "prototypes": look.prototypes}
     write_heads(work / f"{name}.heads.npz", arrays, words, look.species)
     if name == SEEN:
-        WEIGHTS.mkdir(exist_ok=True)
-        write_tower(backbone, WEIGHTS / TOWER_FILE)
-        (WEIGHTS / HEADS_FILE).write_bytes((work / f"{name}.heads.npz").read_bytes())
-        np.save(WEIGHTS / PHOTOS_FILE, np.sort(collection.hashes[photos]))
+        shipped = Weights().folder
+        shipped.mkdir(exist_ok=True)
+        write_tower(backbone, shipped / TOWER_FILE)
+        (shipped / HEADS_FILE).write_bytes((work / f"{name}.heads.npz").read_bytes())
+        np.save(shipped / PHOTOS_FILE, np.sort(collection.hashes[photos]))
     np.save(work / f"{name}.features.npy", features[0])
 
 

@@ -13,8 +13,15 @@ from data.records import Taxon
 from data.starter.knowledge import StarterSpecies, read_species
 from kb.checklist.avilist import load_checklist
 from training.knowledge.agreement import ARTICLE, AgreedFact, as_records
-from training.knowledge.articles import read_articles
-from training.knowledge.species import WRONG, agreed_facts, label_id, read_labels, texts_of_species, word_runs
+from training.knowledge.species import (
+    WRONG,
+    agreed_facts,
+    label_id,
+    read_articles,
+    read_labels,
+    texts_of_species,
+    word_runs,
+)
 
 # Our words met again in descriptions of other species, which came with the second state of the data.
 CAME_LATER = {"with a stout bill and a long tail", "with a small head and a long tail"}

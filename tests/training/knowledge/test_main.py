@@ -20,7 +20,7 @@ from data.starter.knowledge import StarterSpecies, read_species
 from data.starter.vectors import read_vectors
 from recognize.evaluation.protocol import read_collection
 from recognize.starter.encoders import load_starter
-from training.knowledge.make import make_starter
+from training.knowledge.__main__ import main
 from training.knowledge.vectors import anchor_photos, described
 
 SHIPPED = read_vectors()
@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 def test_it_writes_facts_sentences_and_vectors(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    result = CliRunner().invoke(make_starter, ["--data", str(folder), "--out", str(out)], catch_exceptions=False)
+    result = CliRunner().invoke(main, ["--data", str(folder), "--out", str(out)], catch_exceptions=False)
     assert result.exit_code == 0
     made = [loads(StarterSpecies, line) for line in (out / "species.jsonl").read_text(encoding="utf-8").splitlines()]
     by_hand = [species for species in read_species() if species.by_hand]
@@ -82,7 +82,7 @@ def test_run_again_it_writes_the_same(folder: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         arguments = ["--data", str(folder), "--out", str(tmp_path / name), "--no-vectors"]
-        assert CliRunner().invoke(make_starter, arguments, catch_exceptions=False).exit_code == 0
+        assert CliRunner().invoke(main, arguments, catch_exceptions=False).exit_code == 0
         contents.append((tmp_path / name / "species.jsonl").read_bytes())
     assert contents[0] == contents[1]
 

@@ -1,0 +1,63 @@
+"""Maker of the knowledge that ships with Fieldmark: `python -m training.knowledge --data ../shared/birds`.
+
+Reads descriptions, articles and photos that may not be shipped, and writes what may: names, facts on which independent
+sources agree, sentences of our own, and vectors. Run it again whenever the starter encoders change. Species written by
+hand and terms stay as they are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import data.starter
+import recognize
+from data.codec import dumps
+from data.starter.knowledge import SPECIES_FILE, StarterSpecies, read_species
+from data.starter.vectors import FILE
+from kb.checklist.avilist import load_checklist
+from training.knowledge.species import make_species
+from training.knowledge.vectors import make_vectors
+
+STARTER = Path(data.starter.__file__).parent
+
+
+@click.command()
+@click.option(
+    "--data",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Folder of descriptions, articles and photos.",
+)
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=STARTER, metavar="DIR", help="Output folder."
+)
+@click.option("--facts/--no-facts", default=True, help="Write species.jsonl.")
+@click.option("--vectors/--no-vectors", default=True, help="Write vectors.npz with the present starter encoders.")
+def main(folder: Path, out: Path, facts: bool, vectors: bool) -> None:
+    """Make the facts, sentences and vectors that ship with Fieldmark."""
+    if facts:
+        by_hand = [species for species in read_species() if species.by_hand]
+        species = make_species(folder, load_checklist(), by_hand)
+        (out / SPECIES_FILE).write_text("".join(f"{dumps(entry)}\n" for entry in species), encoding="utf-8")
+        click.echo(summary_of(species))
+    if vectors:
+        content, report = make_vectors(folder, recognize.load_encoders("starter"))
+        (out / FILE).write_bytes(content)
+        click.echo(report)
+
+
+def summary_of(species: list[StarterSpecies]) -> str:
+    """Return the number of species, of texts, and of texts with three facts or more, in a line."""
+    n_full = sum(entry.n_agreed >= 3 and bool(entry.text) for entry in species)
+    return (
+        f"{len(species)} species, {sum(bool(entry.text) for entry in species)} with a text, "
+        f"{n_full} of them of three facts or more, {sum(entry.by_hand for entry in species)} by hand"
+    )
+
+
+if __name__ == "__main__":
+    main()
