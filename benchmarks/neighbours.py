@@ -22,6 +22,7 @@ import numpy as np
 import kb.store.chroma
 import recognize
 from data.arrays import FloatArray
+from data.records import FetchedPage, PageRef
 from kb.sources.starter import StarterSource
 from kb.store.chroma import Collections, Row
 from kb.store.layout import KnowledgeBaseInfo, Layout
@@ -32,9 +33,10 @@ TOP = 30
 def texts_of(n: int) -> list[str]:
     """Return `n` different texts of the starter knowledge, of all species in turn."""
     source = StarterSource(with_vectors=False)
-    pages = [page for _, page in source.locate(source.taxa()) if hasattr(page, "title")]
+    pages = [page for _, page in source.locate(source.taxa()) if isinstance(page, PageRef)]
     of_species: list[list[str]] = []
     for _, fetched in source.fetch(pages):
+        assert isinstance(fetched, FetchedPage)
         sentences = [s.strip() for s in source.parse(fetched).text.split(". ") if s.strip()]
         of_species.append([*sentences, *(f"{a}. {b}" for a, b in combinations(sentences, 2))])
     texts = dict.fromkeys(text for row in zip_longest(*of_species) for text in row if text)

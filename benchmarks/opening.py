@@ -14,16 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 import kb
 from data.arrays import FloatArray, as_unit_rows
-from data.contracts import AnchorBatch, Encoders
+from data.contracts import AnchorBatch, ArticleSource, Encoders
 from data.files import sha256_hex
-from data.records import Anchor, AnchorImage, Article, FetchedPage, PageRef, Section, Source, Taxon
+from data.records import Anchor, AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Section, Source, Taxon
 
 COLOURS = ("red", "blue", "green", "yellow", "black", "white", "brown")
 
@@ -52,7 +52,7 @@ class RandomEncoder:
         return np.zeros((len(images), self.dim), dtype=np.float32)
 
 
-class ReadyPages:
+class ReadyPages(ArticleSource):
     """Pages that need no fetching, with three anchors a species as vectors."""
 
     name, parser = "ready", "ready/1"
@@ -60,14 +60,18 @@ class ReadyPages:
     def __init__(self, spaces: dict[str, int]) -> None:
         self._spaces = spaces
 
-    def locate(self, taxa: Sequence[Taxon]):  # noqa: ANN201, D102
+    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:  # noqa: D102
         for taxon in taxa:
             yield taxon, PageRef(subject_id=taxon.taxon_id, title=taxon.scientific_name, revision=1)
 
-    def locate_terms(self, terms: Sequence[object]):  # noqa: ANN201, D102
+    def locate_terms(  # noqa: D102
+        self, terms: Sequence[tuple[str, str | None]]
+    ) -> Iterator[tuple[str, PageRef | LeftOut]]:
         yield from ()
 
-    def fetch(self, pages: Sequence[PageRef]):  # noqa: ANN201, D102
+    def fetch(  # noqa: D102
+        self, pages: Sequence[PageRef]
+    ) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
         for page in pages:
             number = int(page.title.split()[1])
             colours = [COLOURS[(number // 7**i) % 7] for i in range(6)]
@@ -84,7 +88,9 @@ class ReadyPages:
         section = Section(title="Description", level=2, start=0, end=len(fetched.body))
         return Article(source=fetched.source, text=fetched.body, sections=(section,))
 
-    def fetch_anchors(self, articles: Sequence[tuple[str, Article]], *, limit: int):  # noqa: ANN201, D102
+    def fetch_anchors(  # noqa: D102
+        self, articles: Sequence[tuple[str, Article]], *, limit: int
+    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
         for key, _ in articles:
             images = []
             for place in range(limit):

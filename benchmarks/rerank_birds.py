@@ -58,14 +58,14 @@ def main() -> None:
     if given.write is not None:
         given.write.mkdir(parents=True, exist_ok=True)
         for kind, of_kind in jobs.items():
-            lines = "".join(f"{job_line(job)}\n" for job in of_kind)
-            (given.write / f"{kind}.jsonl").write_text(lines, encoding="utf-8")
+            text = "".join(f"{job_line(job)}\n" for job in of_kind)
+            (given.write / f"{kind}.jsonl").write_text(text, encoding="utf-8")
     starter = load_encoders("starter")
     judge, plain = EncoderJudge(starter.text_image), EncoderJudge(load_encoders("plain").text_image)
     with wiring.opened_or_starter(resolve()) as store:
         context = wiring.context_look_up(store, wiring.ContextHelpers())
         parts = wiring.query_parts(store)
-        lines = []
+        lines: list[str] = []
         for kind, of_kind in jobs.items():
             of_kind = [_with_first_stage(job, plain) for job in of_kind]
             n_photos = sum(len(job.candidates) for job in of_kind) / len(of_kind)

@@ -230,8 +230,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, body)
             call.is_answered = True
         elif isinstance(reaction, Status):
-            body = reaction.error if isinstance(reaction.error, str) else {"error": reaction.error}
-            self._send(reaction.status, body, reaction.headers)
+            error = reaction.error if isinstance(reaction.error, str) else {"error": reaction.error}
+            self._send(reaction.status, error, reaction.headers)
         elif isinstance(reaction, Raw):
             self._send_bytes(200, reaction.body, {"content-type": reaction.media_type})
         elif isinstance(reaction, Cut):
