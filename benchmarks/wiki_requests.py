@@ -16,7 +16,7 @@ import kb
 import recognize
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
-from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts
 from kb.sources.mediawiki.source import WikipediaSource
 from tests.servers.wiki_proxy import Rates, WikiProxy
@@ -28,8 +28,8 @@ def build(proxy: WikiProxy, path: Path, *, is_hurried: bool = False) -> tuple[st
     """Return the digest of a build of all birds, the species it has, and its seconds."""
     began = time.monotonic()
     waits = Timeouts(read_s=1.5, total_s=30) if is_hurried else None
-    patience = Patience(first_wait_s=0.02) if is_hurried else None
-    source = WikipediaSource(proxy.api_url, contact="you@example.org", timeouts=waits, patience=patience)
+    retry = RetryPolicy(first_wait_s=0.02) if is_hurried else None
+    source = WikipediaSource(proxy.api_url, contact="you@example.org", timeouts=waits, retry=retry)
     birds = select(load_checklist(), "Aves")
     status = kb.build(path, birds, source, recognize.load_encoders("plain"), terms=[("Amplexus", None)])
     source.close()

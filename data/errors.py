@@ -16,13 +16,13 @@
     │   └── NothingReadable           no item of a batch could be read
     ├── SourceError                6  a wiki or another provider failed
     │   ├── SourceUnavailable       * down, slow, 5xx
-    │   │   ├── NothingListens      * the connection was refused
+    │   │   ├── ConnectionRefused      * the connection was refused
     │   │   └── ReplyLost           * a model was asked, and no whole reply came
     │   ├── RateLimited             * 429, or a database lag that does not end
     │   ├── MalformedAnswer           something else than the promised format
     │   │   ├── TooLarge              longer than what is taken
     │   │   └── TooManyUnscored       a judge could not tell too often
-    │   ├── ParameterNotTaken         a server does not know a parameter
+    │   ├── UnsupportedParameter         a server does not know a parameter
     │   ├── PageNotFound
     │   └── Refused                   a model will not answer
     ├── CostStop                   7  going on could pass the limit of cost
@@ -145,7 +145,7 @@ class SourceUnavailable(SourceError):
     retryable = True
 
 
-class NothingListens(SourceUnavailable):
+class ConnectionRefused(SourceUnavailable):
     """The connection was refused: at the provider's address nothing runs, not yet or not any more."""
 
 
@@ -153,7 +153,7 @@ class ReplyLost(SourceUnavailable):
     """The request went out and no whole reply came back: the provider may have worked, and may charge for it."""
 
 
-class ParameterNotTaken(SourceError):
+class UnsupportedParameter(SourceError):
     """The server of a model does not know the parameter of this name."""
 
     def __init__(self, message: str, parameter: str) -> None:

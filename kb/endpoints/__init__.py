@@ -1,8 +1,8 @@
-"""Models behind OpenAI-compatible servers, and the wrappers that keep replies, ask again, and limit the cost.
+"""Chat models behind OpenAI-compatible servers, with a reply cache, retries and a cost limit.
 
-A stack is put together from the inside: `OpenAIChat` asks once, `BudgetedChat` keeps each try within a limit,
-`KeepingChat` keeps what came and never asks the same twice at once, `RetryingChat` asks again, `CachedChat` asks only
-what is not kept. `Connection` is all of them over one `Endpoint`.
+Wrappers stack from the inside out: `OpenAIChat` sends one request, `BudgetedChat` keeps it within the cost limit,
+`CacheWriter` stores the reply and joins equal requests, `RetryingChat` tries again, `CacheReader` answers from the
+cache first. `Connection` is the whole stack over one `Endpoint`.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import Budget as Budget
     from kb.endpoints.budget import BudgetedChat as BudgetedChat
     from kb.endpoints.budget import Meter as Meter
-    from kb.endpoints.cached_chat import CachedChat as CachedChat
-    from kb.endpoints.cached_chat import KeepingChat as KeepingChat
+    from kb.endpoints.cache import CacheReader as CacheReader
+    from kb.endpoints.cache import CacheWriter as CacheWriter
     from kb.endpoints.connection import Connection as Connection
     from kb.endpoints.endpoint import Endpoint as Endpoint
     from kb.endpoints.endpoint import Prices as Prices
     from kb.endpoints.openai_chat import OpenAIChat as OpenAIChat
     from kb.endpoints.reply_cache import ReplyCache as ReplyCache
-    from kb.endpoints.retrying import ChatPatience as ChatPatience
-    from kb.endpoints.retrying import RetryingChat as RetryingChat
+    from kb.endpoints.retry import RetryingChat as RetryingChat
+    from kb.endpoints.retry import RetryPolicy as RetryPolicy
 
 _HOMES = {
     "Budget": "budget",
     "BudgetedChat": "budget",
-    "CachedChat": "cached_chat",
-    "ChatPatience": "retrying",
+    "CacheReader": "cache",
+    "RetryPolicy": "retry",
     "Connection": "connection",
     "Endpoint": "endpoint",
-    "KeepingChat": "cached_chat",
+    "CacheWriter": "cache",
     "Meter": "budget",
     "OpenAIChat": "openai_chat",
     "Prices": "endpoint",
     "ReplyCache": "reply_cache",
-    "RetryingChat": "retrying",
+    "RetryingChat": "retry",
 }
 
 __all__ = [
     "Budget",
     "BudgetedChat",
-    "CachedChat",
-    "ChatPatience",
+    "CacheReader",
+    "CacheWriter",
     "Connection",
     "Endpoint",
-    "KeepingChat",
     "Meter",
     "OpenAIChat",
     "Prices",
     "ReplyCache",
+    "RetryPolicy",
     "RetryingChat",
 ]
 

@@ -1,4 +1,4 @@
-"""Limits of cost: what requests have cost, what those in flight may cost at most, and when to stop."""
+"""Cost limits: money spent, money reserved for requests in flight, and the point to stop."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from data.records import ChatReply, ChatRequest
 from kb.endpoints.endpoint import Prices
 from kb.endpoints.payload import most_input_tokens
 
-# Where a request sets no limit of its own, and cost is limited: without one, no cost is the highest possible.
+# For requests without a limit of their own while cost is limited: else their cost would have no upper bound.
 MAX_OUTPUT_TOKENS = 4096
 
 
 @dataclass(slots=True)
 class Meter:
-    """What a run has asked of models so far."""
+    """Calls, tokens and cost of a run so far."""
 
     calls: int = 0
-    """Replies that came from a provider."""
+    """Replies from a provider."""
     cached: int = 0
-    """Replies that came from the cache."""
+    """Replies from the cache."""
     input_tokens: int = 0
     output_tokens: int = 0
     spent_usd: float = 0.0
     unsure_usd: float = 0.0
-    """At most so much for requests without a reply that the provider may charge for; counts against the limit."""
+    """Upper bound for requests that got no reply but may be charged; counts against the limit."""
     unpriced: int = 0
-    """Replies of models whose price is not known."""
+    """Replies of models without a known price."""
 
 
 class Budget:
-    """A limit of cost that several models share; it is stopped before it would be passed, however many ask at once.
+    """A cost limit shared by several models, never exceeded, however many requests run at once.
 
-    Each request reserves the most that it can cost, and gives back what it did not. One that does not fit waits for
-    those in flight; if none is, the limit is reached.
+    Each request reserves its highest possible cost and returns the rest afterwards. A request that does not fit waits
+    for those in flight; with none in flight, the limit is reached.
 
     Args:
-        limit_usd: US dollars; None for no limit, but all is counted.
+        limit_usd: US dollars; None counts without a limit.
     """
 
     def __init__(self, limit_usd: float | None = None) -> None:
         if limit_usd is not None and not limit_usd >= 0:
-            raise UsageError(f"expected a limit of cost of 0 or more US dollars, got {limit_usd}")
+            raise UsageError(f"expected a cost limit of 0 US dollars or more, got {limit_usd}")
         self.limit_usd = limit_usd
         self.meter = Meter()
         self._reserved_usd = 0.0
@@ -56,21 +56,21 @@ class Budget:
 
     @property
     def counted_usd(self) -> float:
-        """What counts against the limit, without what is reserved."""
+        """Cost that counts against the limit, without reservations."""
         return self.meter.spent_usd + self.meter.unsure_usd
 
     async def reserve(self, most_usd: float) -> Reservation:
-        """Return a reservation of `most_usd`, once it fits; only called in the shared event loop.
+        """Return a reservation of `most_usd` as soon as it fits; only called in the shared event loop.
 
         Raises:
-            CostStop: if it cannot fit any more.
+            CostStop: if it can no longer fit.
         """
         while self.limit_usd is not None and self.counted_usd + self._reserved_usd + most_usd > self.limit_usd:
             if not self._in_flight:
                 raise CostStop(
-                    f"the next request could cost up to ${most_usd:.4f}, and ${self.counted_usd:.4f} of the limit of "
-                    f"${self.limit_usd:g} are spent",
-                    hint="what was paid for is kept; the same command with a higher --max-cost goes on from there",
+                    f"Cost limit reached: the next request could cost up to ${most_usd:.4f}, and "
+                    f"${self.counted_usd:.4f} of ${self.limit_usd:g} are spent",
+                    hint="all replies so far are cached; run the same command with a higher --max-cost to continue",
                 )
             settled = asyncio.Event()
             self._waiting.append(settled)
@@ -81,7 +81,7 @@ class Budget:
 
     def _settle(self, reserved_usd: float, spent_usd: float, unsure_usd: float) -> None:
         self._in_flight -= 1
-        # Exactly nothing once nobody is in flight: sums of fractions would leave a rest.
+        # Exactly zero with nothing in flight: rounding errors would add up.
         self._reserved_usd = self._reserved_usd - reserved_usd if self._in_flight else 0.0
         self.meter.spent_usd += spent_usd
         self.meter.unsure_usd += unsure_usd
@@ -92,16 +92,16 @@ class Budget:
 
 @dataclass(slots=True)
 class Reservation:
-    """A part of a budget that one request holds until it is known what it cost."""
+    """The part of a budget that one request holds until its cost is known."""
 
     most_usd: float
     _settle: Callable[[float, float, float], None]
 
     @contextmanager
     def settled(self) -> Iterator[list[float]]:
-        """Give a list for the cost of the request; what the block raises without one may have cost all of it.
+        """Yield a list for the cost of the request; a block that raises may have cost all that was reserved.
 
-        Only where the provider did not take the request it cost nothing.
+        It cost nothing only if the provider never accepted the request.
         """
         cost: list[float] = []
         try:
@@ -114,23 +114,23 @@ class Reservation:
 
 
 class BudgetedChat:
-    """Implements `ChatModel` within a budget: nothing is asked whose cost could pass the limit.
+    """A `ChatModel` within a budget: no request is sent that could exceed the limit.
 
     Args:
-        inner: the model that is asked, one try a reply, so that each try is reserved for.
+        inner: the model; one try per reply, so that each try is reserved.
         budget: shared by all models of a run.
-        prices: what the model costs; None if nobody knows.
-        image_tokens: at most so many tokens an image.
+        prices: prices of the model; None if unknown.
+        image_tokens: most tokens per image.
 
     Raises:
-        UsageError: for a model without prices in a budget with a limit.
+        UsageError: if the budget has a limit and the model no prices.
     """
 
     def __init__(self, inner: ChatModel, budget: Budget, *, prices: Prices | None, image_tokens: int) -> None:
         if budget.limit_usd is not None and prices is None:
             raise UsageError(
-                f"the price of {inner.name} is not known, so no limit of cost can be kept",
-                hint="set price_in and price_out (US dollars per million tokens; 0 for a server of your own)",
+                f"the price of {inner.name} is unknown, so a cost limit cannot be enforced",
+                hint="set price_in and price_out (US dollars per million tokens; 0 for your own server)",
             )
         self._inner = inner
         self._budget = budget
@@ -139,16 +139,16 @@ class BudgetedChat:
 
     @property
     def name(self) -> str:
-        """The name of the model that is asked."""
+        """Name of the inner model."""
         return self._inner.name
 
     async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the reply, once its cost is sure to stay within the limit.
+        """Return the reply, sent only if its cost is sure to stay within the limit.
 
         Raises:
-            CostStop: if it is not; nothing was asked.
+            CostStop: if it may not; nothing was sent.
         """
-        # In one event loop, whoever asks: then no two reservations are made at once.
+        # In the shared event loop, so that no two reservations are made at once.
         return await in_background(self._reply(request))
 
     async def _reply(self, request: ChatRequest) -> ChatReply:

@@ -1,4 +1,4 @@
-"""The whole stack over one endpoint: what is kept, else tried within the budget, kept, and tried again."""
+"""The complete chat model over one endpoint: cache, cost limit and retries."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from data.contracts import ChatModel
 from data.errors import UsageError
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.budget import Budget, BudgetedChat
-from kb.endpoints.cached_chat import CachedChat, KeepingChat
+from kb.endpoints.cache import CacheReader, CacheWriter
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.openai_chat import OpenAIChat
 from kb.endpoints.reply_cache import ReplyCache
-from kb.endpoints.retrying import ChatPatience, RetryingChat
+from kb.endpoints.retry import RetryingChat, RetryPolicy
 
 
 class Connection:
-    """Implements `ChatModel` over an endpoint with all that belongs to it; close it when done.
+    """A `ChatModel` over an endpoint with cache, cost limit and retries; a context manager, to be closed.
 
     Args:
-        endpoint: where the model is and what it costs.
-        key: the API key; empty for a server that wants none.
-        cache: where replies are kept; None keeps none.
-        budget: the limit of cost; by default none, but all is counted.
-        offline: whether the cache alone may answer.
-        patience: how often to try.
+        endpoint: address, model and prices.
+        key: the API key; empty for a server without one.
+        cache: the reply cache, which is closed with the connection; None stores nothing.
+        budget: the cost limit; by default none, but all cost is counted.
+        offline: only the cache may answer.
+        retry: number and spacing of tries.
 
     Raises:
         UsageError: if the budget has a limit and the endpoint no prices, or if it is offline without a cache.
@@ -38,10 +38,10 @@ class Connection:
         cache: ReplyCache | None = None,
         budget: Budget | None = None,
         offline: bool = False,
-        patience: ChatPatience | None = None,
+        retry: RetryPolicy | None = None,
     ) -> None:
         if offline and cache is None:
-            raise UsageError("offline, replies come from a cache, and none is given")
+            raise UsageError("offline needs a reply cache, and none is given")
         self.endpoint = endpoint
         self.budget = budget or Budget()
         self._bare = OpenAIChat(endpoint, key)
@@ -49,12 +49,12 @@ class Connection:
             self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens
         )
         if cache is not None:
-            tried = KeepingChat(tried, cache, n_at_risk=endpoint.max_concurrent, meter=self.budget.meter)
-        self._retrying = RetryingChat(tried, patience)
+            tried = CacheWriter(tried, cache, max_in_flight=endpoint.max_concurrent, meter=self.budget.meter)
+        self._retrying = RetryingChat(tried, retry)
         self._cache = cache
         self._model: ChatModel = self._retrying
         if cache is not None:
-            self._model = CachedChat(self._retrying, cache, offline=offline, meter=self.budget.meter)
+            self._model = CacheReader(self._retrying, cache, offline=offline, meter=self.budget.meter)
 
     @property
     def name(self) -> str:
@@ -63,23 +63,25 @@ class Connection:
 
     @property
     def n_retries(self) -> int:
-        """How many tries were made beyond the first ones."""
+        """Number of retries so far."""
         return self._retrying.n_retries
 
     @property
-    def not_taken(self) -> frozenset[str]:
-        """The parameters that the server was found not to take."""
-        return self._bare.not_taken
+    def unsupported(self) -> frozenset[str]:
+        """Parameters that the server has rejected."""
+        return self._bare.unsupported
 
     async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the reply to one request; see the parts for what they raise."""
+        """Return the reply to one request; errors are those of the wrapped models."""
         return await self._model.reply(request)
 
     def close(self) -> None:
-        """Close connections and cache."""
-        self._bare.close()
-        if self._cache is not None:
-            self._cache.close()
+        """Close the HTTP connections and the cache."""
+        try:
+            self._bare.close()
+        finally:
+            if self._cache is not None:
+                self._cache.close()
 
     def __enter__(self) -> Connection:
         return self

@@ -1,4 +1,4 @@
-"""What is set for one endpoint: where a model is, what it is called, what it costs."""
+"""Settings of one endpoint: address, model, prices and limits."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ JsonMode = Literal["schema", "object", "text"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """What a model costs in US dollars: per million tokens in and out, and for each request."""
+    """Prices of a model in US dollars: per million input and output tokens, and per request."""
 
     per_million_in: float
     per_million_out: float
     per_request: float = 0.0
 
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
-        """Return what one request costs.
+        """Return the cost of one request in US dollars.
 
         Example:
             >>> Prices(per_million_in=2.5, per_million_out=10).cost_usd(1_000_000, 100_000)
@@ -38,29 +38,29 @@ class Endpoint:
     model: str
     base_url: str = "https://api.openai.com/v1"
     api_key_env: str | None = None
-    """The name of the environment variable that holds the key; a key itself is never written into a file."""
+    """Environment variable that holds the API key; the key itself is never written to a file."""
     price_in: float | None = None
-    """US dollars per million tokens of input; 0 for a server of one's own."""
+    """US dollars per million input tokens; 0 for your own server."""
     price_out: float | None = None
     price_per_request: float = 0.0
     max_concurrent: int = 8
     timeout_s: float = 120.0
-    """For one try, from the request to the last byte of the reply."""
+    """Seconds for one try, from the request to the last byte of the reply."""
     json: JsonMode = "schema"
-    """How the server is asked for JSON: by schema, as `json_object`, or in words alone."""
+    """Request form for JSON: `schema`, `object` (`json_object`), or `text` (in words only)."""
     image_tokens: int = 2000
-    """At most so many tokens an image; only for staying under a limit of cost."""
+    """Most tokens per image; only used for the cost limit."""
     image_px: int = 1024
-    """The longest side of an image that the server takes; photos are scaled down to it. Read by the reader alone."""
+    """Longest side of an image in pixels; the reader scales photos down to it."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError("base_url: expected an address that begins with http:// or https://")
         if parts.username or parts.password or parts.query or parts.fragment:
-            # Addresses are logged, a key in one would be too.
+            # Addresses are logged, and so would be a key in one.
             raise ConfigError(
-                "base_url: expected an address without user, password and query", hint="a key goes by api_key_env"
+                "base_url: expected an address without user, password and query", hint="set api_key_env for a key"
             )
         if not self.model:
             raise ConfigError("model: expected the name of a model, got an empty text")
@@ -73,21 +73,21 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """Model and provider, without secrets: `gpt-4o@api.openai.com`; what replies and summaries are kept under.
+        """Model and provider, without secrets: `gpt-4o@api.openai.com`; part of the keys of replies and summaries.
 
-        On this machine it has no port: one's own server may listen on another one tomorrow, and is the same model.
+        A loopback address has no port here: the same local server may use another port tomorrow.
         """
         host = urlsplit(self.base_url).hostname or ""
         return f"{self.model}@{host}" if _is_loopback(host) else self.address
 
     @property
     def address(self) -> str:
-        """Model and provider with the port, for who looks for a fault: `llama@127.0.0.1:8000`."""
+        """Model and provider with the port, for error messages: `llama@127.0.0.1:8000`."""
         return f"{self.model}@{urlsplit(self.base_url).netloc}"
 
     @property
     def prices(self) -> Prices | None:
-        """What the model costs; None unless both prices are set."""
+        """Prices of the model; None unless both are set."""
         if self.price_in is None or self.price_out is None:
             return None
         return Prices(per_million_in=self.price_in, per_million_out=self.price_out, per_request=self.price_per_request)

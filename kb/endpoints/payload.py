@@ -1,4 +1,4 @@
-"""Chat requests as the JSON that goes over the wire, and the JSON that comes back as replies. Pure."""
+"""Chat requests as request JSON, and response JSON as chat replies; pure functions."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from data.records import ChatMessage, ChatReply, ChatRequest, Source, TokenLogpr
 from kb.endpoints.endpoint import JsonMode, Prices
 
 Payload = dict[str, Any]
-# What servers may lack, as they name it when they complain: it is left out or said in another way.
+# Parameters that servers may reject, by the name in their errors; they are left out or replaced.
 OPTIONAL = ("temperature", "seed", "max_tokens", "top_logprobs", "logprobs", "response_format")
 _MAGIC = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
-# A message costs a few tokens beside its text: role, separators.
-TOKENS_A_MESSAGE = 16
+# Tokens per message besides its text: role, separators.
+TOKENS_PER_MESSAGE = 16
 
 
 def payload_of(model: str, request: ChatRequest, *, json_mode: JsonMode, without: Collection[str] = ()) -> Payload:
     """Return the body of a chat request.
 
     Args:
-        model: the name that the server knows the model by.
-        request: what is asked.
-        json_mode: how a JSON schema is asked for.
-        without: parameters that the server does not take, out of `OPTIONAL`.
+        model: the server's name of the model.
+        request: the chat request.
+        json_mode: request form for a JSON schema.
+        without: parameters of `OPTIONAL` that the server rejects.
     """
     if "response_format" in without:
         json_mode = "text"
@@ -53,12 +53,12 @@ def payload_of(model: str, request: ChatRequest, *, json_mode: JsonMode, without
 
 
 def most_input_tokens(request: ChatRequest, *, image_tokens: int) -> int:
-    """Return more tokens than the input of a request can have: no tokenizer makes more of them than there are bytes."""
-    texts = sum(len(message.text.encode()) + TOKENS_A_MESSAGE for message in request.messages)
+    """Return an upper bound of the input tokens of a request: one per byte of text, plus images."""
+    texts = sum(len(message.text.encode()) + TOKENS_PER_MESSAGE for message in request.messages)
     images = image_tokens * sum(len(message.images) for message in request.messages)
     schema = request.json_schema
-    # Said in words, a schema takes a sentence more.
-    return texts + images + (len(_schema_in_words(schema).encode()) + TOKENS_A_MESSAGE if schema is not None else 0)
+    # In words, a schema takes one more sentence.
+    return texts + images + (len(_schema_in_words(schema).encode()) + TOKENS_PER_MESSAGE if schema is not None else 0)
 
 
 def reply_of(
@@ -66,11 +66,11 @@ def reply_of(
 ) -> ChatReply:
     """Return the reply in the parsed JSON of an answer.
 
-    Without a count of tokens in the answer, the cost is the highest that it can have been.
+    If the answer has no token counts, the cost is the highest possible.
 
     Raises:
-        Refused: if the model declined, or a filter of the provider did.
-        MalformedAnswer: if it is no chat completion.
+        Refused: if the model or the provider's filter declined.
+        MalformedAnswer: if it is not a chat completion.
     """
     choice = _first_choice(answer, where)
     message = choice.get("message")
@@ -80,7 +80,7 @@ def reply_of(
     if refusal := message.get("refusal"):
         raise Refused(f"{where} declined: {shortened(refusal)}")
     if finish == "content_filter":
-        raise Refused(f"{where}: the provider's filter held the reply back")
+        raise Refused(f"{where}: the provider's filter blocked the reply")
     text = _text(message.get("content"), where)
     logprobs = _logprobs(choice.get("logprobs"), where)
     if not text and not logprobs and finish != "length":
@@ -105,7 +105,7 @@ def reply_of(
 
 
 def shortened(value: object, limit: int = 200) -> str:
-    """Return a foreign text in one line of at most `limit` characters, fit for an error message."""
+    """Return an external text as one line of at most `limit` characters, for error messages."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(value)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
@@ -141,7 +141,7 @@ def _text(content: object, where: str) -> str:
         return ""
     if isinstance(content, str):
         return content
-    if isinstance(content, list):  # some servers answer in parts, as they are asked
+    if isinstance(content, list):  # some servers answer in parts
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     raise MalformedAnswer(f"{where}: expected a text, got {shortened(content)}")
 
@@ -160,7 +160,7 @@ def _logprobs(found: object, where: str) -> tuple[TokenLogprobs, ...] | None:
             for item in tokens
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise MalformedAnswer(f"{where}: log-probabilities in a form of their own: {shortened(tokens[0])}") from error
+        raise MalformedAnswer(f"{where}: log-probabilities in an unknown format: {shortened(tokens[0])}") from error
 
 
 def _citations(answer: object, message: Mapping[str, Any]) -> tuple[WebPassage, ...]:
@@ -174,7 +174,7 @@ def _citations(answer: object, message: Mapping[str, Any]) -> tuple[WebPassage, 
         passages = []
         for item in found:
             about = item if isinstance(item, Mapping) else {"url": item}
-            # One that is no address keeps its place, or the marks would point at others.
+            # An invalid address keeps its place, so that citation marks stay aligned.
             url = str(about.get("url") or "")
             url = url if url.startswith(("https://", "http://")) else ""
             text = about.get("snippet") or about.get("content") or ""

@@ -1,4 +1,4 @@
-"""Replies that were paid for, kept for good: the same request to the same model is never asked twice."""
+"""Cache of model replies in SQLite, so that the same request is never paid for twice."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from data.codec import dumps, loads
 from data.errors import Refused, StoreError
@@ -26,7 +28,7 @@ CREATE TABLE IF NOT EXISTS replies (
 
 
 def request_json(request: ChatRequest) -> str:
-    """Return all that decides a reply as one line of canonical JSON; images stand in it by their sha256."""
+    """Return a request as one line of canonical JSON, images by their sha256."""
     messages = [
         {"role": message.role, "text": message.text, "images": [_digest_of(image) for image in message.images]}
         for message in request.messages
@@ -43,39 +45,39 @@ def request_json(request: ChatRequest) -> str:
     return json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-@lru_cache(maxsize=64)  # a photo goes out with several questions, and each request is looked up before it is kept
+@lru_cache(maxsize=64)  # a photo is sent with several questions, each looked up and then stored
 def _digest_of(image: bytes) -> str:
     return sha256_hex(image)
 
 
 def request_key(model: str, request: ChatRequest) -> str:
-    """Return the key of a request to a model: 64 hex digits; no secret goes into it."""
+    """Return the key of a request to a model: 64 hex digits, without secrets."""
     return sha256_hex(f"{model}\n{request_json(request)}")
 
 
 class ReplyCache:
-    """Replies in one SQLite file, shared by many processes; what was put is there after a kill.
+    """Replies in one SQLite file, shared by many processes and safe against kills; a context manager, to be closed.
 
     Args:
-        path: the file; made when it is first written to.
+        path: the file; created on first use.
 
     Raises:
-        StoreError: from every method, if the file is none of ours or is damaged.
+        StoreError: from every method, if the file is not a reply cache or is damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Two connections: who reads does not wait for a writer that waits for the disk.
+        # Two connections: reads do not wait for a write that waits for the disk.
         self._reader, self._writer = _Side(), _Side()
         self._waiting: list[_Waiting] = []
         self._is_writing = False
         self._queue_lock = threading.Lock()
 
     def get(self, model: str, request: ChatRequest) -> ChatReply | None:
-        """Return the kept reply, marked as cached and free, or None.
+        """Return the cached reply, marked as cached and free, or None.
 
         Raises:
-            Refused: if what was kept is a refusal.
+            Refused: if a refusal is cached.
         """
         key = request_key(model, request)
         with self._reader.lock, storage_errors(self.path.parent):
@@ -88,23 +90,23 @@ class ReplyCache:
         return as_cached(loads(ChatReply, row[0]))
 
     def put(self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = "") -> None:
-        """Keep a reply, or a refusal; the first one that is kept for a request stays."""
+        """Store a reply or a refusal; the first one stored for a request stays."""
         self._write([_row_of(model, request, reply, refusal)])
 
-    async def keep(
+    async def store(
         self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = ""
     ) -> None:
-        """Keep a reply as `put` does, off the event loop; all that come meanwhile share the next wait for the disk."""
+        """Store a reply as `put` does, off the event loop; replies that arrive meanwhile share the next disk write."""
         loop = asyncio.get_running_loop()
-        is_kept: asyncio.Future[None] = loop.create_future()
-        waiting = _Waiting(_row_of(model, request, reply, refusal), loop, is_kept)
+        stored: asyncio.Future[None] = loop.create_future()
+        waiting = _Waiting(_row_of(model, request, reply, refusal), loop, stored)
         with self._queue_lock:
             self._waiting.append(waiting)
             is_first, self._is_writing = not self._is_writing, True
         if is_first:
-            # Not tied to this caller: if it is cancelled, the others' replies are written all the same.
+            # Independent of this caller: if it is cancelled, the others' replies are still written.
             loop.run_in_executor(None, self._write_waiting)
-        await is_kept
+        await stored
 
     def _write_waiting(self) -> None:
         while True:
@@ -116,7 +118,7 @@ class ReplyCache:
             failure: Exception | None = None
             try:
                 self._write([waiting.row for waiting in batch])
-            except Exception as error:  # handed to those who wait
+            except Exception as error:  # raised to the waiting callers
                 failure = error
             for waiting in batch:
                 waiting.tell(failure)
@@ -147,13 +149,21 @@ class ReplyCache:
                     side.db.close()
                     side.db = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def _open(self, side: _Side) -> sqlite3.Connection:
         if side.db is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             try:
                 db.execute("PRAGMA journal_mode=WAL")
-                # A reply is paid for: it must outlive a power cut too.
+                # A reply costs money: it must survive a power cut.
                 db.execute("PRAGMA synchronous=FULL")
                 db.execute(_SCHEMA)
             except sqlite3.OperationalError:
@@ -162,7 +172,7 @@ class ReplyCache:
             except sqlite3.DatabaseError as error:
                 db.close()
                 raise StoreError(
-                    f"{self.path} is no cache of replies: {error}", hint="move it away; replies in it are lost"
+                    f"{self.path} is not a reply cache: {error}", hint="move the file away; its replies are lost"
                 ) from error
             side.db = db
         return side.db
@@ -179,7 +189,7 @@ def _row_of(model: str, request: ChatRequest, reply: ChatReply | None, refusal: 
 
 @dataclass(slots=True)
 class _Side:
-    """A connection, once there is one, and whose turn it is to use it."""
+    """A connection, opened on first use, and its lock."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     db: sqlite3.Connection | None = None
@@ -187,27 +197,27 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A row that somebody waits to be written."""
+    """A row to be written, and the caller that waits for it."""
 
     row: _Row
     loop: asyncio.AbstractEventLoop
-    is_kept: asyncio.Future[None]
+    stored: asyncio.Future[None]
 
     def tell(self, failure: Exception | None) -> None:
-        """Say in the waiter's own loop that it is written, or why not."""
+        """Report the result in the event loop of the waiting caller."""
 
         def settle() -> None:
-            if self.is_kept.done():
-                return  # cancelled meanwhile
+            if self.stored.done():
+                return  # cancelled in the meantime
             if failure is None:
-                self.is_kept.set_result(None)
+                self.stored.set_result(None)
             else:
-                self.is_kept.set_exception(failure)
+                self.stored.set_exception(failure)
 
-        with suppress(RuntimeError):  # its loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: the caller is gone
             self.loop.call_soon_threadsafe(settle)
 
 
 def as_cached(reply: ChatReply) -> ChatReply:
-    """Return a reply marked as one that was paid for before."""
+    """Return a reply marked as cached and free."""
     return replace(reply, cost_usd=0.0, cached=True)

@@ -1,4 +1,4 @@
-"""The one door to the `openai` package: a POST to an endpoint, once, with every failure as an error of ours."""
+"""One POST to an endpoint through the `openai` package, with every failure as an error of `data.errors`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from data.errors import (
+    ConnectionRefused,
     FieldmarkError,
     MalformedAnswer,
-    NothingListens,
-    ParameterNotTaken,
     ReplyLost,
     SourceError,
     SourceUnavailable,
+    UnsupportedParameter,
 )
 from data.event_loop import in_background, wait_for
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.failures import error_in_answer, status_error, without_key
+from kb.endpoints.errors import error_in_answer, status_error, without_key
 from kb.endpoints.payload import OPTIONAL, Payload, shortened
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_CHARACTERS = 64 * 2**20
 SHORTEST_SECRET = 12  # characters of a key
-# By name, since the SDK hides which HTTP library it has: nothing had been sent when these were raised.
+# By name, since the SDK hides its HTTP library: with these, nothing was sent.
 _NOT_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
 
 
 class Transport:
-    """Posts to one endpoint, at most `max_concurrent` requests at a time, whoever asks; the SDK's retries are off.
+    """HTTP access to one endpoint, at most `max_concurrent` requests at a time; the SDK's own retries are off.
 
     Args:
-        endpoint: where.
-        key: the API key, or empty for a server that wants none.
+        endpoint: address and limits.
+        key: the API key; empty for a server without one.
     """
 
     def __init__(self, endpoint: Endpoint, key: str = "") -> None:
@@ -42,27 +42,27 @@ class Transport:
         self._key = key
         self._client: AsyncOpenAI | None = None
         self._slots: asyncio.Semaphore | None = None
-        self.not_taken: set[str] = set()
-        """Parameters that this server was found not to take."""
+        self.unsupported: set[str] = set()
+        """Parameters that this server has rejected."""
 
-    async def post(self, path: str, payload: Payload) -> Any:  # noqa: ANN401  # parsed JSON, checked by who asked
+    async def post(self, path: str, payload: Payload) -> Any:  # noqa: ANN401  # parsed JSON, checked by the caller
         """Return the parsed answer to one request.
 
         Raises:
-            ReplyLost: if it was sent and no whole answer came back.
-            FieldmarkError: for everything else, see `failures`.
+            ReplyLost: if the request was sent and no complete answer came back.
+            FieldmarkError: for everything else, see `kb.endpoints.errors`.
         """
         return await in_background(self._post(path, payload))
 
-    def learn(self, error: ParameterNotTaken) -> None:
-        """Note a parameter that the server does not take.
+    def learn(self, error: UnsupportedParameter) -> None:
+        """Note a parameter that the server rejects.
 
         Raises:
-            ParameterNotTaken: if that was known, so that leaving it out did not help.
+            UnsupportedParameter: if it was noted before, so that leaving it out did not help.
         """
-        if error.parameter in self.not_taken or error.parameter not in OPTIONAL:
+        if error.parameter in self.unsupported or error.parameter not in OPTIONAL:
             raise error
-        self.not_taken.add(error.parameter)
+        self.unsupported.add(error.parameter)
 
     def close(self) -> None:
         """Close the connections."""
@@ -81,9 +81,9 @@ class Transport:
         failure: FieldmarkError
         try:
             async with self._slots, asyncio.timeout(self.endpoint.timeout_s):
-                # As text: the SDK would take apart what it knows, and we need what servers add to it.
+                # As text: the SDK would drop the fields that servers add.
                 return _parsed(where, await self._client.post(path, body=payload, cast_to=str), key=self._key)
-        # The SDK's errors hold the request with its key, and texts of the server that may repeat it: they end here.
+        # The SDK's errors hold the request with its key, and server texts that may repeat it: they end here.
         except TimeoutError:
             failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout_s:g} s")
         except openai.APIStatusError as error:
@@ -96,10 +96,10 @@ class Transport:
         except openai.APIConnectionError as error:
             cause = type(error.__cause__).__name__
             if _is_refused(error):
-                hint = "nothing listens there: start the server, or correct base_url"
-                failure = NothingListens(f"{where}: cannot be reached (connection refused)", hint=hint)
+                hint = "start the server, or correct base_url"
+                failure = ConnectionRefused(f"{where}: connection refused", hint=hint)
             elif cause in _NOT_SENT:
-                failure = SourceUnavailable(f"{where}: cannot be reached ({cause})")
+                failure = SourceUnavailable(f"{where}: not reachable ({cause})")
             else:
                 failure = ReplyLost(f"{where}: the connection was cut ({cause})")
         except openai.OpenAIError as error:
@@ -112,7 +112,7 @@ def _client(endpoint: Endpoint, key: str) -> AsyncOpenAI:
 
     return openai.AsyncOpenAI(
         base_url=endpoint.base_url,
-        # Never None: the SDK would send what OPENAI_API_KEY holds to whatever address this is.
+        # Never None: the SDK would send OPENAI_API_KEY to any address.
         api_key=key or "none",
         max_retries=0,
         timeout=endpoint.timeout_s,
@@ -122,7 +122,7 @@ def _client(endpoint: Endpoint, key: str) -> AsyncOpenAI:
 
 
 def _is_refused(error: BaseException | None) -> bool:
-    """Return whether a refused connection is behind an error of the SDK; of several addresses one is enough."""
+    """Return whether an SDK error comes from a refused connection, at any of several addresses."""
     while error is not None:
         group = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
         if isinstance(error, ConnectionRefusedError) or any(isinstance(each, ConnectionRefusedError) for each in group):
@@ -134,8 +134,8 @@ def _is_refused(error: BaseException | None) -> bool:
 def _parsed(where: str, content: str, *, key: str) -> object:
     if len(content) > MAX_ANSWER_CHARACTERS:
         raise MalformedAnswer(f"{where}: an answer of {len(content):,} characters")
-    # A server that echoes requests would put the key into messages, the cache and the ledger. What is as short as the
-    # stand-ins that one's own servers want ("none", "EMPTY") is no secret, and may be a word of a reply.
+    # A server that echoes requests would put the key into messages, cache and ledger. Short placeholders for local
+    # servers ("none", "EMPTY") are not secret, and may be words of a reply.
     content = without_key(content, key if len(key) >= SHORTEST_SECRET else "")
     try:
         answer: object = json.loads(content)

@@ -152,7 +152,7 @@ def test_an_update_asks_the_model_for_what_changed_alone(
         (("--distiller", "chunks", "--prompts", "owls"), 2, "--prompts is for models"),
         (("--prompts", "owls"), 2, "--prompts is for models, and the distiller extractive asks none"),
         (("--distiller", "model", "--prompts", "owls"), 2, "holds no prompt"),
-        (("--distiller", "model", "--offline"), 7, "offline, and no reply of scripted@"),
+        (("--distiller", "model", "--offline"), 7, "no cached reply of scripted@"),
     ],
 )
 def test_what_cannot_be_done_says_so_before_a_model_is_asked(

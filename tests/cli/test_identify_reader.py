@@ -212,7 +212,7 @@ def test_a_key_that_is_not_accepted_stops_the_run_at_once_whatever_other_passes_
 ) -> None:
     server.script = lambda call: Status(status=401) if call.number == 2 else second_of(call)
     outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--reader-passes", "3", "--format", "jsonl")
-    assert (outcome.exit_code, "not accepted" in outcome.stderr) == (3, True)
+    assert (outcome.exit_code, "API key required" in outcome.stderr) == (3, True)
 
 
 def test_without_a_model_that_is_set_it_ends_with_3_and_says_what_to_write(

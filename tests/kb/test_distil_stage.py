@@ -18,7 +18,7 @@ from data.codec import loads
 from data.contracts import Encoders
 from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageError
 from data.records import Status
-from kb.endpoints import Budget, ChatPatience, Connection, Endpoint, ReplyCache
+from kb.endpoints import Budget, Connection, Endpoint, ReplyCache, RetryPolicy
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput
 from tests.pages import PageSource, made_up_taxa
@@ -27,7 +27,7 @@ from tests.servers.openai_server import Status as HttpStatus
 from tests.servers.scripted_distiller import distil, slowly
 
 SCRIPT = Path(__file__).with_name("build_by_model.py")
-QUICK = ChatPatience(first_wait_s=0.01)
+QUICK = RetryPolicy(first_wait_s=0.01)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def encoders() -> Encoders:
 
 def connection(server: OpenAIServer, cache: Path, **more: Any) -> Connection:
     endpoint = Endpoint(model="m", base_url=server.base_url, price_in=10.0, price_out=10.0, max_concurrent=4)
-    return Connection(endpoint, cache=ReplyCache(cache), patience=QUICK, **more)
+    return Connection(endpoint, cache=ReplyCache(cache), retry=QUICK, **more)
 
 
 def build(path: Path, n: int, encoders: Encoders, server: OpenAIServer, **more: Any) -> tuple[Status, Connection]:
@@ -224,7 +224,7 @@ def test_the_limit_of_cost_ends_it_with_all_kept_and_is_never_passed(tmp_path: P
 
     with OpenAIServer(script) as server:
         budget = Budget(0.1)
-        with pytest.raises(CostStop, match=r"of the limit of \$0\.1 are spent"):
+        with pytest.raises(CostStop, match=r"of \$0\.1 are spent"):
             build(path, 24, encoders, server, budget=budget)
         assert 0 < budget.counted_usd <= 0.1
         n_first = server.n_calls

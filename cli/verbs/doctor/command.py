@@ -15,7 +15,7 @@ from cli.verbs.doctor import encoders as doctor_encoders
 from data.errors import MissingRequirement
 
 if TYPE_CHECKING:
-    from kb.endpoints.probing import Probe
+    from kb.endpoints.probe import Probe
 
 EXIT_MISSING = 3
 
@@ -68,7 +68,7 @@ def _here(settings: Settings) -> dict[str, str]:
 
 
 def _probes(settings: Settings) -> list[Probe]:
-    from kb.endpoints.probing import WITHOUT, Probe, probe
+    from kb.endpoints.probe import WITHOUT, Probe, probe
 
     found: list[Probe] = []
     for kind in ("text", "vision", "search"):

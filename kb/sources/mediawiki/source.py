@@ -12,7 +12,7 @@ from data.errors import BadInput, MissingContact, PageNotFound, SourceError
 from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.checklist.avilist import epithet_stem, load_checklist
-from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import N_CONCURRENT, Json, Timeouts, WikiClient
 from kb.sources.mediawiki.client.workers import wiki_workers
 from kb.sources.mediawiki.html.parse import parse_article
@@ -38,7 +38,7 @@ class WikipediaSource(ArticleSource):
         thumbnail_px: the width of photos; one of those that Wikimedia serves.
         allow_any_licence: take photos that are not free too.
         timeouts: how long to wait for an answer.
-        patience: how often to try again.
+        retry: how often to try again.
 
     Raises:
         MissingContact: for a Wikimedia wiki without a contact.
@@ -54,9 +54,9 @@ class WikipediaSource(ArticleSource):
         thumbnail_px: int = 960,
         allow_any_licence: bool = False,
         timeouts: Timeouts | None = None,
-        patience: Patience | None = None,
+        retry: RetryPolicy | None = None,
     ) -> None:
-        self.client = WikiClient(api_url, contact=contact, language=language, timeouts=timeouts, patience=patience)
+        self.client = WikiClient(api_url, contact=contact, language=language, timeouts=timeouts, retry=retry)
         self._pages = WikiPages(self.client)
         self._photos = PhotoFinder(self._pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
         self._locator = Locator(self._pages)

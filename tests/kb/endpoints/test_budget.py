@@ -9,10 +9,10 @@ import pytest
 from data.errors import CostStop, SourceError, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints import Budget, ChatPatience, Connection, Endpoint
+from kb.endpoints import Budget, Connection, Endpoint, RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Reaction, Status
 
-QUICK = ChatPatience(first_wait_s=0.01)
+QUICK = RetryPolicy(first_wait_s=0.01)
 PRICED = {"price_in": 1000.0, "price_out": 1000.0}  # a tenth of a cent a token
 
 
@@ -34,7 +34,7 @@ def test_many_at_once_never_pass_the_limit_and_use_it_up(seed: int) -> None:
     budget = Budget(0.5)
     with (
         OpenAIServer(script) as server,
-        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget, patience=QUICK) as chat,
+        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget, retry=QUICK) as chat,
     ):
         replies = asyncio.run(ask_all(chat, 100))
         billed_usd = server.n_calls * 0.012
@@ -52,7 +52,7 @@ def test_nothing_is_asked_when_the_first_request_could_pass_the_limit() -> None:
         OpenAIServer() as server,
         Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=Budget(0.01)) as chat,
     ):
-        with pytest.raises(CostStop, match=r"could cost up to \$0\.0290, and \$0\.0000 of the limit of \$0\.01"):
+        with pytest.raises(CostStop, match=r"could cost up to \$0\.0290, and \$0\.0000 of \$0\.01"):
             wait_for(chat.reply(request("000")))
         assert server.n_calls == 0
 
@@ -66,7 +66,7 @@ def test_a_reply_that_was_lost_counts_as_if_it_had_been_charged_and_a_busy_serve
     budget = Budget(1.0)
     with (
         OpenAIServer(script) as server,
-        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget, patience=QUICK) as chat,
+        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget, retry=QUICK) as chat,
     ):
         wait_for(chat.reply(request("000")))
     assert budget.meter.unsure_usd == pytest.approx(0.029)
@@ -78,9 +78,7 @@ def test_tries_again_are_reserved_for_one_by_one() -> None:
     """A server that cuts every reply short may charge for each: the limit ends the trying."""
     with (
         OpenAIServer(Cut()) as server,
-        Connection(
-            Endpoint(model="m", base_url=server.base_url, **PRICED), budget=Budget(0.07), patience=QUICK
-        ) as chat,
+        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=Budget(0.07), retry=QUICK) as chat,
     ):
         with pytest.raises(CostStop):
             wait_for(chat.reply(request("000")))
@@ -102,7 +100,7 @@ def test_a_request_without_a_limit_of_output_gets_one_where_cost_is_limited() ->
 def test_a_model_without_a_price_is_refused_where_cost_is_limited_and_counted_where_not() -> None:
     with OpenAIServer("ok") as server:
         endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0)
-        with pytest.raises(UsageError, match=r"the price of m@.* is not known") as caught:
+        with pytest.raises(UsageError, match=r"the price of m@.* is unknown") as caught:
             Connection(endpoint, budget=Budget(1.0))
         assert "price_out" in str(caught.value.hint)
         budget = Budget()
@@ -137,5 +135,5 @@ def test_a_failure_gives_back_what_it_held() -> None:
 
 @pytest.mark.parametrize("limit", [-1.0, float("nan")])
 def test_a_limit_below_nothing_is_refused(limit: float) -> None:
-    with pytest.raises(UsageError, match="expected a limit of cost"):
+    with pytest.raises(UsageError, match="expected a cost limit"):
         Budget(limit)

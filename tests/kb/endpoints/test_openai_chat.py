@@ -14,9 +14,9 @@ import pytest
 
 from data.errors import (
     ConfigError,
+    ConnectionRefused,
     MalformedAnswer,
     MissingRequirement,
-    NothingListens,
     RateLimited,
     Refused,
     ReplyLost,
@@ -25,7 +25,7 @@ from data.errors import (
 )
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints import ChatPatience, Endpoint, OpenAIChat, RetryingChat
+from kb.endpoints import Endpoint, OpenAIChat, RetryingChat, RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
 
 KEY = "sk-test-0123456789"
@@ -115,7 +115,7 @@ def test_the_cost_is_none_without_prices_and_the_highest_possible_without_a_coun
     ("reaction", "expected", "words"),
     [
         (Answer(text=None, refusal="I cannot help with that."), Refused, "declined: I cannot help"),
-        (Answer(text="", finish="content_filter"), Refused, "filter held the reply back"),
+        (Answer(text="", finish="content_filter"), Refused, "filter blocked the reply"),
         (Status(status=400, error={"message": "no", "code": "content_policy_violation"}), Refused, "400: no"),
         (Answer(text=""), MalformedAnswer, "an empty reply"),
         (Raw(body=b"<html>Bad gateway</html>"), MalformedAnswer, "expected JSON, got '<html>Bad"),
@@ -126,7 +126,7 @@ def test_the_cost_is_none_without_prices_and_the_highest_possible_without_a_coun
         (Status(status=302, headers={"location": "http://127.0.0.1:9/"}), SourceError, "302"),
         (Status(status=429, headers={"retry-after": "7"}), RateLimited, "429"),
         (Status(status=429, error={"message": "pay", "code": "insufficient_quota"}), SourceError, "429: pay"),
-        (Status(status=403, error={"message": KEY}), MissingRequirement, "403: the key in TEST_KEY not accepted"),
+        (Status(status=403, error={"message": KEY}), MissingRequirement, "403: API key in TEST_KEY rejected"),
         (Cut(), ReplyLost, "the connection was cut"),
         (Cut(after_bytes=0), ReplyLost, "the connection was cut"),
         (Trickle(), ReplyLost, "no reply within 0.6 s"),
@@ -234,7 +234,7 @@ def test_a_parameter_that_a_model_does_not_take_is_left_out_from_then_on(
         assert server.n_calls == 3
         assert gone not in server.calls[-1].payload
         assert instead is None or server.calls[-1].payload[instead] == 5
-        assert chat.not_taken == {parameter}
+        assert chat.unsupported == {parameter}
 
 
 def test_a_parameter_that_is_too_large_is_no_parameter_that_is_not_taken() -> None:
@@ -246,7 +246,7 @@ def test_a_parameter_that_is_too_large_is_no_parameter_that_is_not_taken() -> No
     ):
         with pytest.raises(SourceError, match="too large"):
             wait_for(chat.reply(request(max_tokens=9000)))
-        assert (server.n_calls, chat.not_taken) == (1, frozenset())
+        assert (server.n_calls, chat.unsupported) == (1, frozenset())
 
 
 def test_a_schema_goes_into_words_where_the_server_knows_none() -> None:
@@ -272,12 +272,12 @@ def test_not_more_requests_at_once_than_allowed_from_any_number_of_tasks_and_loo
         assert 1 < server.most_at_once <= 4
 
 
-def retried(script: Callable[[Call], Reaction], patience: ChatPatience) -> tuple[str, OpenAIServer]:
+def retried(script: Callable[[Call], Reaction], retry: RetryPolicy) -> tuple[str, OpenAIServer]:
     with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
-        return wait_for(RetryingChat(chat, patience).reply(request())).text, server
+        return wait_for(RetryingChat(chat, retry).reply(request())).text, server
 
 
-QUICK = ChatPatience(first_wait_s=0.01)
+QUICK = RetryPolicy(first_wait_s=0.01)
 
 
 @pytest.mark.parametrize("bad", [Cut(), Status(status=503), Status(status=429), Raw(body=b"<html>")])
@@ -299,7 +299,7 @@ def test_what_may_pass_is_tried_again(bad: Reaction) -> None:
 def test_what_will_not_pass_is_given_up_after_as_many_tries_as_are_worth_it(reaction: Reaction, n: int) -> None:
     with OpenAIServer(reaction) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
         with pytest.raises(SourceError):
-            wait_for(RetryingChat(chat, ChatPatience(first_wait_s=0.01, tries=4)).reply(request()))
+            wait_for(RetryingChat(chat, RetryPolicy(first_wait_s=0.01, tries=4)).reply(request()))
         assert server.n_calls == n
 
 
@@ -315,9 +315,7 @@ def test_an_endpoint_where_nothing_listens_is_given_up_after_the_second_try(sile
     with OpenAIChat(Endpoint(model="m", base_url=silent_url)) as chat:
         retrying = RetryingChat(chat, QUICK)
         for _ in range(2):
-            with pytest.raises(
-                NothingListens, match=r"cannot be reached \(connection refused\) \(tried 2 times\)"
-            ) as caught:
+            with pytest.raises(ConnectionRefused, match=r"connection refused \(tried 2 times\)") as caught:
                 wait_for(retrying.reply(request()))
             assert "base_url" in (caught.value.hint or "")
         assert retrying.n_retries == 2
@@ -330,7 +328,7 @@ def test_an_endpoint_that_was_there_is_given_time_to_come_back(first: Reaction) 
         retrying = RetryingChat(chat, QUICK)
         with pytest.raises(SourceError):
             wait_for(retrying.reply(request()))
-    with chat, pytest.raises(NothingListens, match="tried 6 times"):
+    with chat, pytest.raises(ConnectionRefused, match="tried 6 times"):
         wait_for(retrying.reply(request()))
 
 

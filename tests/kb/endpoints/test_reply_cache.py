@@ -98,7 +98,7 @@ def test_offline_replays_and_asks_nobody(tmp_path: Path) -> None:
             wait_for(chat.reply(ASKED))
         with connection(server, path, offline=True) as chat:
             assert wait_for(chat.reply(ASKED)).cached
-            with pytest.raises(NotCached, match="offline, and no reply of m@"):
+            with pytest.raises(NotCached, match="no cached reply of m@"):
                 wait_for(chat.reply(replace(ASKED, seed=2)))
         assert server.n_calls == 1
 
@@ -114,7 +114,7 @@ def test_no_key_lies_in_the_file(tmp_path: Path) -> None:
 def test_a_file_that_is_no_cache_says_so(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     path.write_bytes(b"these are my notes, not a database" * 100)
-    with pytest.raises(StoreError, match="no cache of replies"):
+    with pytest.raises(StoreError, match="is not a reply cache"):
         ReplyCache(path).get("m", ASKED)
     other = sqlite3.connect(tmp_path / "other.sqlite")
     other.execute("CREATE TABLE replies (x)")
@@ -180,7 +180,7 @@ def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_no
 
     async def keep_all(cache):
         tasks = [
-            asyncio.create_task(cache.keep("m", request, reply=ChatReply(text=str(i), model="m")))
+            asyncio.create_task(cache.store("m", request, reply=ChatReply(text=str(i), model="m")))
             for i, request in enumerate(requests)
         ]
         await asyncio.sleep(0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kb.lookup.wiki_terms import MAX_PAGES, WikiTerms, phrases_of
-from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
 
@@ -20,7 +20,7 @@ PAGES = {
     "Rut": "#REDIRECT Rut (mammals)",
     "Rut (mammals)": "<p>The <b>rut</b> is the mating season of deer and other hoofed mammals each year.</p>",
 }
-QUICK = Patience(tries=2, first_wait_s=0.01, longest_wait_s=0.1, total_s=1.0)
+QUICK = RetryPolicy(tries=2, first_wait_s=0.01, longest_wait_s=0.1, total_s=1.0)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def wiki() -> Iterator[FaultyWiki]:
 
 @pytest.fixture
 def terms(wiki: FaultyWiki) -> WikiTerms:
-    return WikiTerms(WikipediaSource(wiki.api_url, contact=None, patience=QUICK))
+    return WikiTerms(WikipediaSource(wiki.api_url, contact=None, retry=QUICK))
 
 
 def explained(terms: WikiTerms, query: str, known: tuple[str, ...] = ()) -> list[str]:

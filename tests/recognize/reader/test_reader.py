@@ -263,7 +263,7 @@ def test_a_key_that_is_not_accepted_ends_the_reading_and_the_passes_that_still_w
         try:
             with OpenAIChat(Endpoint(model="m", base_url=server.base_url, max_concurrent=3)) as chat:
                 reader = Reader(chat, n_passes=30)
-                with pytest.raises(MissingRequirement, match="not accepted"):
+                with pytest.raises(MissingRequirement, match="API key required"):
                     wait_for(reader.read(JPEG, CANDIDATES))
                 is_over.set()
                 # Whatever still waited for its turn would have it before this.

@@ -14,14 +14,14 @@ from PIL import Image
 
 from data.errors import SourceUnavailable
 from data.records import Job, JobImage, Question, QuestionAnswer
-from kb.endpoints import ChatPatience, Connection, Endpoint, ReplyCache
+from kb.endpoints import Connection, Endpoint, ReplyCache, RetryPolicy
 from rerank import DecomposeReranker, FairChat, KeptResults, VisionJudge, VisionSettings, settings_of
 from rerank.decompose.questions import QuestionWriter
 from rerank.judges.probe import picture_of
 from tests.rerank.scripted import QUESTIONS, questions_reply
 from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status
 
-QUICK = ChatPatience(tries=4, first_wait_s=0.01)
+QUICK = RetryPolicy(tries=4, first_wait_s=0.01)
 CREST = Question(question="Does the bird have a crest?", statement="a crested bird", negation="a bird without a crest")
 
 
@@ -56,7 +56,7 @@ def script(answer):
 @contextmanager
 def judge_of(server, settings=None, *, cache=None, finishes_first=False, **more):
     endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1, max_concurrent=8)
-    with Connection(endpoint, cache=cache, patience=QUICK, **more) as connection:
+    with Connection(endpoint, cache=cache, retry=QUICK, **more) as connection:
         yield VisionJudge(FairChat(connection, n_in_flight=4, finishes_first=finishes_first), settings=settings)
 
 
@@ -434,7 +434,7 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_p
 
     async def main(server):
         endpoint = Endpoint(model="m", base_url=server.base_url, max_concurrent=8)
-        with Connection(endpoint, patience=QUICK) as connection:
+        with Connection(endpoint, retry=QUICK) as connection:
             chat = FairChat(connection, n_in_flight=4)
             judge = Watched(chat)
             await judge.abilities()

@@ -15,7 +15,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """How often and how long to try again; times in seconds.
 
     A wiki that answers is given `tries`, one that never did `tries_at_first`. A wish to come back later than in
@@ -62,11 +62,11 @@ class Refusal(Exception):
         )
 
 
-class Trier:
+class Retrier:
     """Runs requests to one wiki and repeats those that failed for a passing reason; shared by all threads."""
 
-    def __init__(self, patience: Patience) -> None:
-        self.patience = patience
+    def __init__(self, retry: RetryPolicy) -> None:
+        self.retry = retry
         self._lock = threading.Lock()
         self._has_answered = False
         self._is_down = False
@@ -74,7 +74,7 @@ class Trier:
         self._told_by = "the wiki"
 
     def run(self, request: Callable[[], AnswerT]) -> AnswerT:
-        """Return what `request` returns, after as many tries as the patience allows.
+        """Return what `request` returns, after as many tries as the retry allows.
 
         Raises:
             SourceError: what the last try failed with.
@@ -101,10 +101,10 @@ class Trier:
         What one thread was told (Retry-After) holds for all of them, also where that thread has given up.
 
         Raises:
-            RateLimited: if that is longer than the patience allows to wait.
+            RateLimited: if that is longer than the retry allows to wait.
         """
         while (left := self._not_before - time.monotonic()) > 0:
-            if left > self.patience.longest_wait_s:
+            if left > self.retry.longest_wait_s:
                 raise RateLimited(
                     f"{self._told_by} asked not to be asked again for {left:.0f} s",
                     retry_after_s=left,
@@ -114,22 +114,22 @@ class Trier:
 
     def _next_wait(self, refusal: Refusal, n_failed: int, spent_s: float) -> float | None:
         """Return how long to wait before the next try, or None to give up."""
-        patience = self.patience
+        retry = self.retry
         with self._lock:
             is_alive = self._has_answered or not refusal.is_silent
-            tries = patience.tries if is_alive else patience.tries_at_first
+            tries = retry.tries if is_alive else retry.tries_at_first
             if refusal.is_dubious and not self._has_answered:
                 tries = min(tries, 3)
             if self._is_down:
-                # Others have waited for it in vain: a dead wiki must not cost the full patience for every page.
+                # Others have waited for it in vain: a dead wiki must not cost the full retry for every page.
                 tries = 1
-            backoff: float = patience.first_wait_s * 2.0 ** (n_failed - 1) * random.uniform(0.5, 1.5)
-            wait_s: float = min(backoff, patience.longest_wait_s)
+            backoff: float = retry.first_wait_s * 2.0 ** (n_failed - 1) * random.uniform(0.5, 1.5)
+            wait_s: float = min(backoff, retry.longest_wait_s)
             if refusal.retry_after_s is not None:
                 wait_s = max(refusal.retry_after_s, wait_s if refusal.retry_after_s == 0 else 0.0)
                 self._not_before = max(self._not_before, time.monotonic() + refusal.retry_after_s)
                 self._told_by = refusal.where or self._told_by
-            gives_up = n_failed >= tries or wait_s > patience.longest_wait_s or spent_s + wait_s > patience.total_s
+            gives_up = n_failed >= tries or wait_s > retry.longest_wait_s or spent_s + wait_s > retry.total_s
             if gives_up:
                 self._is_down = self._is_down or refusal.error.retryable
                 return None

@@ -24,7 +24,7 @@ from wikipediaapi import Wikipedia
 from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge, UsageError
 from kb.retry_after import parse_retry_after
 from kb.sources.mediawiki.client.hosts import check_redirect, check_url, host_of, require_contact
-from kb.sources.mediawiki.client.retry import Patience, Refusal, Trier
+from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
 
 TITLES_PER_REQUEST = 50  # the API's limit for those who are not bots
 N_CONCURRENT = 3  # Wikimedia's limit for one client
@@ -56,7 +56,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         contact: an address or page of whoever runs this; Wikimedia wikis are not asked without one.
         language: the code of a Wikipedia, used when there is no `api_url`.
         timeouts: how long to wait for it.
-        patience: how often and how long to try again.
+        retry: how often and how long to try again.
 
     Attributes:
         n_requests: API requests sent so far, tries included; photos are counted in `n_photo_requests`.
@@ -73,7 +73,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         contact: str | None = None,
         language: str = "en",
         timeouts: Timeouts | None = None,
-        patience: Patience | None = None,
+        retry: RetryPolicy | None = None,
     ) -> None:
         if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", language):  # it becomes a part of the host
             raise UsageError(f"expected the language code of a Wikipedia, such as en or zh-min-nan, got {language!r}")
@@ -86,13 +86,13 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         self._total_s = waits.total_s
         self._slots = threading.BoundedSemaphore(N_CONCURRENT)
         self._count_lock = threading.Lock()
-        self._trier = Trier(patience or Patience())
+        self._retrier = Retrier(retry or RetryPolicy())
         self.n_requests = 0
         self.n_photo_requests = 0
         super().__init__(
             user_agent=user_agent(contact),
             language=language,
-            max_retries=0,  # `Trier` tries again: it also knows maxlag, cut bodies and how to give up on a dead wiki
+            max_retries=0,  # `Retrier` tries again: it also knows maxlag, cut bodies and how to give up on a dead wiki
             timeout=httpx.Timeout(waits.read_s, connect=waits.connect_s),
             follow_redirects=False,  # each hop is checked here
             limits=httpx.Limits(max_connections=N_CONCURRENT),
@@ -123,7 +123,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             PageNotFound: the API says that there is no such page.
         """
         fields = {"format": "json", "formatversion": "2", "maxlag": "5"} | {k: str(v) for k, v in params.items()}
-        return self._trier.run(lambda: self._ask(fields))
+        return self._retrier.run(lambda: self._ask(fields))
 
     def query(self, params: Mapping[str, str | int]) -> Iterator[Json]:
         """Yield the `query` part of each answer of a query, following its continuation to the end."""
@@ -178,12 +178,12 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         """
         check_redirect(url, origin=self.api_url)
         require_contact(url, self.contact)
-        return self._trier.run(lambda: self._download(url))
+        return self._retrier.run(lambda: self._download(url))
 
     # --- one try ---------------------------------------------------------------------------------------------------
 
     def _ask(self, fields: Mapping[str, str]) -> Json:
-        self._trier.pause()  # what is not sent is not counted
+        self._retrier.pause()  # what is not sent is not counted
         with self._count_lock:
             self.n_requests += 1
         encoded = urlencode(fields)
@@ -194,7 +194,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         return self._read_answer(response, body)
 
     def _download(self, url: str) -> bytes:
-        self._trier.pause()  # what is not sent is not counted
+        self._retrier.pause()  # what is not sent is not counted
         with self._count_lock:
             self.n_photo_requests += 1
         response, body = self._send("GET", url, limit=MAX_PHOTO_BYTES)
@@ -212,7 +212,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         """Return a response of status 200 and its body, redirects followed as far as they may be."""
         for _ in range(MAX_REDIRECTS + 1):
             with self._slots:
-                self._trier.pause()
+                self._retrier.pause()
                 response, body = self._exchange(method, url, form, limit)
             if not response.has_redirect_location:
                 self._check_status(response, url)

@@ -197,7 +197,7 @@ def test_the_limit_of_cost_holds_for_search_and_model_together(cli: Any, own_kb:
         # The search may cost up to $0.0045 and costs $0.006; what is left of $0.007 is less than the model may cost.
         outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--max-cost", "0.007")
         assert outcome.exit_code == 7
-        assert "$0.0060 of the limit of $0.007 are spent" in outcome.stderr
+        assert "$0.0060 of $0.007 are spent" in outcome.stderr
         assert "1 call, cost $0.0060" in outcome.stderr
         assert server.n_calls == 1
 

@@ -70,7 +70,7 @@ def test_the_report_says_what_is_done_without(cli: Any, tmp_path: Path) -> None:
     with OpenAIServer("ready") as server:
         settings(tmp_path, server.base_url, "search", more="")
         text = cli.call("doctor", check=True).stdout
-    assert "what it finds cannot be checked, and is dropped" in text
+    assert "its findings cannot be checked and are dropped" in text
     assert "--max-cost is refused" in text
 
 
@@ -83,7 +83,7 @@ def test_a_model_that_does_not_answer_ends_with_3_and_is_asked_nothing_more(
         outcome = cli.call("doctor")
         assert server.n_calls == 1
     assert outcome.exit_code == 3
-    assert "the key in TEST_KEY not accepted" in outcome.stdout
+    assert "API key in TEST_KEY rejected" in outcome.stdout
     assert "sk-" not in outcome.stdout + outcome.stderr
     monkeypatch.delenv("TEST_KEY")
     assert "TEST_KEY, which is not set" in cli.call("doctor").stdout

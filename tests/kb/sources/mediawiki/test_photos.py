@@ -9,14 +9,14 @@ import pytest
 from data.contracts import AnchorBatch
 from data.records import Article, Failure, Figure, Source
 from kb.sources.licences import licence_freedom
-from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import WikiClient
 from kb.sources.mediawiki.pages.wiki_pages import WikiPages
 from kb.sources.mediawiki.photos import PhotoFinder
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, html_page, jpeg
 
 FREE = {"LicenseShortName": "CC BY-SA 4.0", "LicenseUrl": "https://creativecommons.org/licenses/by-sa/4.0"}
-QUICK = Patience(tries=2, tries_at_first=2, first_wait_s=0.01)
+QUICK = RetryPolicy(tries=2, tries_at_first=2, first_wait_s=0.01)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def article(*files: str) -> Article:
 def fetch(
     wiki: FaultyWiki, *articles: Article, limit: int = 3, any_licence: bool = False
 ) -> list[AnchorBatch | Failure]:
-    client = WikiClient(wiki.api_url, patience=QUICK)
+    client = WikiClient(wiki.api_url, retry=QUICK)
     finder = PhotoFinder(WikiPages(client), thumbnail_px=960, allow_any_licence=any_licence)
     found = list(finder.fetch([(f"bird-{i}", item) for i, item in enumerate(articles)], limit=limit))
     client.close()

@@ -18,14 +18,14 @@ from data.contracts import AnchorBatch
 from data.errors import BadInput, MissingContact, SourceUnavailable
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.checklist.avilist import load_checklist
-from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
 from tests.kb.sources.mediawiki.odd_pages import PAGES
 from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page
 
 CHECKLIST = load_checklist()
-QUICK = Patience(tries=3, tries_at_first=2, first_wait_s=0.01, longest_wait_s=1, total_s=5)
+QUICK = RetryPolicy(tries=3, tries_at_first=2, first_wait_s=0.01, longest_wait_s=1, total_s=5)
 # Pages of the odd wiki that a bird has, by the bird.
 ODD_BIRDS = {
     "Struthio camelus": "Common ostrich",
@@ -74,7 +74,7 @@ def wiki() -> Iterator[FaultyWiki]:
 
 @pytest.fixture
 def source(wiki: FaultyWiki) -> WikipediaSource:
-    return WikipediaSource(wiki.api_url, contact=None, patience=QUICK)
+    return WikipediaSource(wiki.api_url, contact=None, retry=QUICK)
 
 
 def test_one_species_costs_one_look_up_and_one_page(wiki: FaultyWiki, source: WikipediaSource) -> None:
@@ -98,7 +98,7 @@ def test_one_species_costs_one_look_up_and_one_page(wiki: FaultyWiki, source: Wi
 def test_an_article_is_in_the_language_that_the_wiki_names(wiki: FaultyWiki) -> None:
     """Not in the one that the source was asked for: that one stands only where the wiki names none."""
     wiki.language = "sv"
-    source = WikipediaSource(wiki.api_url, contact=None, patience=QUICK, language="fr")
+    source = WikipediaSource(wiki.api_url, contact=None, retry=QUICK, language="fr")
     ((_, body),) = source.fetch([PageRef(subject_id="falco-columbarius", title="Merlin")])
     assert isinstance(body, FetchedPage)
     assert body.source.language == "sv"
@@ -200,7 +200,7 @@ def test_a_wiki_that_is_none_fails_clearly(wiki: FaultyWiki, source: WikipediaSo
     wiki.always = html_page()
     with pytest.raises(Exception, match="expected JSON from http://127"):
         list(source.locate(birds()))
-    gone = WikipediaSource("http://127.0.0.1:9/api.php", contact=None, patience=QUICK)
+    gone = WikipediaSource("http://127.0.0.1:9/api.php", contact=None, retry=QUICK)
     with pytest.raises(SourceUnavailable, match="cannot be reached"):
         list(gone.locate(birds()))
     with pytest.raises(MissingContact):

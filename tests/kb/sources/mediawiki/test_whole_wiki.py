@@ -19,7 +19,7 @@ from data.contracts import Encoders
 from data.records import Status
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
-from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts
 from kb.sources.mediawiki.photos import THUMBNAIL_WIDTHS_PX
 from kb.sources.mediawiki.source import WikipediaSource
@@ -154,7 +154,7 @@ def test_faults_change_nothing(whole: Whole, encoders: Encoders, tmp_path: Path)
         contact=CONTACT,
         thumbnail_px=WIDTH_PX,
         timeouts=Timeouts(read_s=5, total_s=60),  # what a slow machine may take for an answer that does come
-        patience=Patience(first_wait_s=0.02, tries=8),  # one request in five fails: with five tries one build in ten
+        retry=RetryPolicy(first_wait_s=0.02, tries=8),  # one request in five fails: with five tries one build in ten
     )
     path = tmp_path / "a.kb"
     status = kb.build(path, BIRDS, source, encoders, terms=[("Amplexus", None)])

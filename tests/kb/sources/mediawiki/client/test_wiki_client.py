@@ -22,11 +22,11 @@ from data.errors import (
 )
 from kb.retry_after import parse_retry_after
 from kb.sources.mediawiki.client.hosts import check_redirect
-from kb.sources.mediawiki.client.retry import Patience
+from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts, WikiClient
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, busy, html_page, jpeg, lagging
 
-QUICK = Patience(tries=4, tries_at_first=2, first_wait_s=0.01, longest_wait_s=2.0, total_s=5.0)
+QUICK = RetryPolicy(tries=4, tries_at_first=2, first_wait_s=0.01, longest_wait_s=2.0, total_s=5.0)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def wiki() -> Iterator[FaultyWiki]:
 
 @pytest.fixture
 def client(wiki: FaultyWiki) -> Iterator[WikiClient]:
-    client = WikiClient(wiki.api_url, patience=QUICK)
+    client = WikiClient(wiki.api_url, retry=QUICK)
     yield client
     client.close()
 
@@ -46,7 +46,7 @@ def client(wiki: FaultyWiki) -> Iterator[WikiClient]:
 @pytest.fixture
 def hasty(wiki: FaultyWiki) -> Iterator[WikiClient]:
     """A client that gives an answer up after two seconds; a slow machine's own answers must come within these."""
-    client = WikiClient(wiki.api_url, patience=QUICK, timeouts=Timeouts(connect_s=5, read_s=2, total_s=6))
+    client = WikiClient(wiki.api_url, retry=QUICK, timeouts=Timeouts(connect_s=5, read_s=2, total_s=6))
     yield client
     client.close()
 
@@ -112,7 +112,7 @@ def test_retry_after_is_obeyed_by_all_threads(wiki: FaultyWiki, client: WikiClie
     wiki.faults = [busy("1")]
     told, other = (threading.Thread(target=client.parse_page, args=("Red bird",)) for _ in range(2))
     told.start()
-    while not client._trier._not_before:  # until the first thread has read its refusal
+    while not client._retrier._not_before:  # until the first thread has read its refusal
         time.sleep(0.01)
     other.start()
     for thread in (told, other):
@@ -215,7 +215,7 @@ def test_a_missing_page_is_no_failure_of_the_wiki(client: WikiClient) -> None:
 def test_an_answer_without_end_is_cut(wiki: FaultyWiki, client: WikiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kb.sources.mediawiki.client.wiki_client.MAX_ANSWER_BYTES", 1000)
     wiki.pages["Red bird"] = "x" * 5000
-    limited = WikiClient(wiki.api_url, patience=QUICK)
+    limited = WikiClient(wiki.api_url, retry=QUICK)
     with pytest.raises(MalformedAnswer, match="more than the"):
         limited._send("GET", f"{wiki.api_url}?action=parse&page=Red+bird", limit=1000)
     limited.close()

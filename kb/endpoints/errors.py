@@ -1,4 +1,4 @@
-"""What goes wrong at an endpoint, as errors of ours: what may be tried again, what may have been paid for."""
+"""Errors of endpoints as `data.errors`, so that callers know what to retry and what may have cost money."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from data.errors import (
     FieldmarkError,
     MalformedAnswer,
     MissingRequirement,
-    ParameterNotTaken,
     RateLimited,
     Refused,
     SourceError,
     SourceUnavailable,
+    UnsupportedParameter,
 )
 from kb.endpoints.payload import OPTIONAL, shortened
 from kb.retry_after import parse_retry_after
@@ -28,45 +28,45 @@ _REFUSALS = ("content_filter", "content_policy_violation", "moderation_blocked")
 def status_error(
     where: str, status: int, headers: Mapping[str, str], body: object, *, key: str, key_name: str | None
 ) -> FieldmarkError:
-    """Return the error for an answer with a status that is not 2xx.
+    """Return the error for an HTTP status other than 2xx.
 
     Args:
         where: model and provider.
         status: the HTTP status.
-        headers: of the answer, names in small letters.
-        body: parsed JSON, or the text where it is none.
-        key: the API key, which some servers repeat; it is taken out of the message.
-        key_name: the variable that the key comes from.
+        headers: response headers, names in lower case.
+        body: parsed JSON, else the text.
+        key: the API key, masked in the message, since some servers repeat it.
+        key_name: the environment variable of the key.
     """
     code, message, parameter = _details(body, key)
     said = f"{where}: {status}" + (f": {message}" if message else "")
     if code in _REFUSALS:
         return Refused(said)
     if status in (401, 403):
-        # Providers quote the key here, cut short or whole; so they are not quoted.
-        given = f"the key in {key_name}" if key_name else "requests without a key"
-        hint = "check the key" if key_name else "name the variable that holds the key: api_key_env"
-        return MissingRequirement(f"{where}: {status}: {given} not accepted", hint=hint)
+        # Providers quote the key here, in part or whole, so their message is left out.
+        given = f"API key in {key_name} rejected" if key_name else "API key required"
+        hint = "check the key" if key_name else "set api_key_env to the environment variable that holds the key"
+        return MissingRequirement(f"{where}: {status}: {given}", hint=hint)
     if status == 429:
         if code == "insufficient_quota":
-            return SourceError(said, hint="the account is used up; what was paid for is kept")
+            return SourceError(said, hint="the account has no credit left; replies so far are cached")
         return RateLimited(said, retry_after_s=_retry_after_s(headers))
     if status in (408, 409) or status >= 500:
-        # 503 may come with a wish as well.
+        # 503 may carry a Retry-After too.
         wish = _retry_after_s(headers)
         return RateLimited(said, retry_after_s=wish) if wish is not None else SourceUnavailable(said)
-    # "max_tokens is too large" names a parameter too, and leaving that out would take the limit of cost away.
+    # "max_tokens is too large" names a parameter too, but without it there is no cost limit.
     if status in (400, 422) and _NOT_TAKEN.search(f"{code} {message}"):
         for name in OPTIONAL:
             if parameter == name or (parameter is None and name in message):
-                return ParameterNotTaken(said, name)
+                return UnsupportedParameter(said, name)
     if 300 <= status < 400:
-        return SourceError(said, hint="base_url must be the address itself, redirects are not followed")
+        return SourceError(said, hint="redirects are not followed; set base_url to the final address")
     return SourceError(said, hint="check base_url and model" if status == 404 else None)
 
 
 def error_in_answer(where: str, answer: object, *, key: str) -> FieldmarkError | None:
-    """Return the error that some servers send with status 200, or None if the answer is none."""
+    """Return the error in an answer with status 200, or None if it is not an error."""
     if not isinstance(answer, Mapping) or "error" not in answer or "choices" in answer:
         return None
     code, message, _ = _details(answer, key)
@@ -91,16 +91,16 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 def _details(body: object, key: str) -> tuple[str, str, str | None]:
-    """Return code, message and parameter out of the body of an error, without the key."""
+    """Return code, message and parameter of an error body, with the key masked."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(error, Mapping):
         return "", shortened(without_key(str(error or ""), key)), None
     parameter = error.get("param")
-    # Masked before it is cut: half a key would pass.
+    # Masked before it is shortened: half a key would slip through.
     message = shortened(without_key(str(error.get("message") or ""), key))
     return str(error.get("code") or ""), message, parameter if parameter else None
 
 
 def without_key(text: str, key: str) -> str:
-    """Return a text of the server's with the API key masked, if the server repeats it."""
+    """Return a server's text with the API key masked."""
     return text.replace(key, "***") if key else text

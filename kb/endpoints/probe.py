@@ -1,4 +1,4 @@
-"""What an endpoint really can: asked with small requests, since neither its name nor its documentation tells."""
+"""Abilities of an endpoint, tested with small requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.openai_chat import OpenAIChat
-from kb.endpoints.retrying import ChatPatience, RetryingChat
+from kb.endpoints.retry import RetryingChat, RetryPolicy
 
 Kind = Literal["text", "vision", "search"]
 Ability = Literal["answers", "JSON schema", "logprobs", "vision", "citations", "price"]
@@ -22,16 +22,16 @@ ABILITIES: dict[Kind, tuple[Ability, ...]] = {
     "vision": ("answers", "vision", "logprobs", "JSON schema", "price"),
     "search": ("answers", "citations", "price"),
 }
-# What Fieldmark does without it.
+# The fallback when an ability is missing.
 WITHOUT: dict[Ability, str] = {
-    "answers": "nothing that needs it works",
-    "JSON schema": "the schema is asked for in words; replies that do not follow it are asked for again",
-    "logprobs": "yes/no answers are weighed by what the model says of its own certainty, or by votes",
-    "vision": "it cannot read or judge photos",
-    "citations": "what it finds cannot be checked, and is dropped",
-    "price": "--max-cost is refused, costs are not reported",
+    "answers": "features that need this model are not available",
+    "JSON schema": "the schema is described in words; replies that do not follow it are requested again",
+    "logprobs": "yes/no answers are weighed by the confidence that the model states, or by sampling",
+    "vision": "photos cannot be read or judged",
+    "citations": "its findings cannot be checked and are dropped",
+    "price": "--max-cost is not available; cost is not reported",
 }
-_PATIENCE = ChatPatience(tries=2, tries_at_nonsense=1)
+_PATIENCE = RetryPolicy(tries=2, tries_if_malformed=1)
 _SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {"legs": {"type": "integer"}, "animal": {"type": "string", "enum": ["spider"]}},
@@ -42,7 +42,7 @@ _SCHEMA: dict[str, object] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One thing that an endpoint can or cannot do, with what was seen, and what is done without it."""
+    """Result of testing one ability of an endpoint, with the fallback if it is missing."""
 
     endpoint: str
     """`text`, `vision`, `search`."""
@@ -54,9 +54,9 @@ class Probe:
 
 
 def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
-    """Return what the model of an endpoint can do of what Fieldmark would use; a handful of tiny requests.
+    """Return the abilities of a model that Fieldmark uses, tested with a few tiny requests.
 
-    A model that does not answer at all is asked nothing more.
+    Testing stops if the model does not answer at all.
     """
     found: list[Probe] = []
     with OpenAIChat(endpoint, key) as bare:
@@ -120,29 +120,32 @@ def _ask(
 
 
 def _json(chat: ChatModel, bare: OpenAIChat) -> tuple[bool, str]:
-    # The schema asks for what nobody would say to this, so that following it is no accident.
+    # The schema contradicts the question, so that following it is no accident.
     reply = _ask(chat, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
-    if "response_format" in bare.not_taken:
-        return False, "the server refuses response_format"
+    if "response_format" in bare.unsupported:
+        return False, "the server rejects response_format"
     try:
         value = json.loads(reply.text)
     except ValueError:
         return False, f"replied {_quoted(reply)}"
     follows = isinstance(value, dict) and value.get("animal") == "spider" and isinstance(value.get("legs"), int)
-    return follows, "followed" if follows else f"taken, but not followed: {_quoted(reply)}"
+    return follows, "followed" if follows else f"accepted but not followed: {_quoted(reply)}"
 
 
 def _logprobs(chat: ChatModel) -> tuple[bool, str]:
     reply = _ask(chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=5, max_tokens=5)
     if not reply.logprobs:
-        return False, "none came back"
+        return False, "none returned"
     first = reply.logprobs[0]
     if len(first.top) < 2:
-        return False, "no alternatives beside the token itself"
+        return False, "no alternatives to the token itself"
     said = {token.strip().lower() for token, _ in first.top}
     if not said & {"yes", "no"}:
-        return False, f"neither yes nor no is among the first tokens ({', '.join(sorted(said))}): does it think aloud?"
-    return True, f"{len(first.top)} alternatives for a token"
+        return (
+            False,
+            f"neither yes nor no is among the top tokens: {', '.join(sorted(said))} (reasoning first?)",
+        )
+    return True, f"{len(first.top)} alternatives per token"
 
 
 def _vision(chat: ChatModel) -> tuple[bool, str]:

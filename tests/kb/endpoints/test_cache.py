@@ -13,7 +13,7 @@ import pytest
 from data.errors import Refused, SourceUnavailable
 from data.event_loop import background_loop, wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints import Budget, ChatPatience, Connection, Endpoint, KeepingChat, Meter, ReplyCache
+from kb.endpoints import Budget, CacheWriter, Connection, Endpoint, Meter, ReplyCache, RetryPolicy
 from tests.servers.openai_server import Answer, OpenAIServer, Status
 
 ASKED = ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),))
@@ -59,7 +59,7 @@ def cache(tmp_path: Path):
 
 def test_one_request_goes_out_and_the_others_get_its_reply_for_nothing(cache: ReplyCache) -> None:
     inner, meter = HeldChat(), Meter()
-    chat = KeepingChat(inner, cache, n_at_risk=8, meter=meter)
+    chat = CacheWriter(inner, cache, max_in_flight=8, meter=meter)
 
     async def main() -> list[ChatReply]:
         same = [asyncio.create_task(chat.reply(ASKED)) for _ in range(3)]
@@ -77,7 +77,7 @@ def test_one_request_goes_out_and_the_others_get_its_reply_for_nothing(cache: Re
 
 def test_who_gives_up_takes_nothing_from_those_who_wait(cache: ReplyCache) -> None:
     inner = HeldChat()
-    chat = KeepingChat(inner, cache, n_at_risk=8)
+    chat = CacheWriter(inner, cache, max_in_flight=8)
 
     async def main() -> ChatReply:
         first, second = (asyncio.create_task(chat.reply(ASKED)) for _ in range(2))
@@ -93,7 +93,7 @@ def test_who_gives_up_takes_nothing_from_those_who_wait(cache: ReplyCache) -> No
 
 def test_a_request_that_nobody_waits_for_any_more_is_given_up_and_can_be_asked_anew(cache: ReplyCache) -> None:
     inner = HeldChat()
-    chat = KeepingChat(inner, cache, n_at_risk=1)
+    chat = CacheWriter(inner, cache, max_in_flight=1)
 
     async def main() -> ChatReply:
         both = [asyncio.create_task(chat.reply(ASKED)) for _ in range(2)]
@@ -114,7 +114,7 @@ def test_a_failure_is_told_to_all_who_wait_and_the_next_one_asks_again_unless_it
     cache: ReplyCache, error: Exception
 ) -> None:
     inner = HeldChat()
-    chat = KeepingChat(inner, cache, n_at_risk=8)
+    chat = CacheWriter(inner, cache, max_in_flight=8)
 
     def fail(_: ChatRequest) -> ChatReply:
         raise error
@@ -135,7 +135,7 @@ def test_a_failure_is_told_to_all_who_wait_and_the_next_one_asks_again_unless_it
 def test_a_reply_that_came_between_the_look_into_the_cache_and_the_request_is_taken(cache: ReplyCache) -> None:
     inner = HeldChat()
     cache.put("held", ASKED, reply=ChatReply(text="kept", model="m", cost_usd=0.5))
-    reply = wait_for(KeepingChat(inner, cache, n_at_risk=1).reply(ASKED))
+    reply = wait_for(CacheWriter(inner, cache, max_in_flight=1).reply(ASKED))
     assert (reply.text, reply.cost_usd, reply.cached, inner.asked) == ("kept", 0.0, True, [])
 
 
@@ -161,8 +161,8 @@ def test_threads_that_ask_the_same_of_one_connection_pay_once(tmp_path: Path) ->
 def test_a_failure_that_many_wait_for_says_once_how_often_it_was_tried(tmp_path: Path) -> None:
     with OpenAIServer(Status(status=503, error={"message": "busy"})) as server:
         endpoint = Endpoint(model="m", base_url=server.base_url)
-        patience = ChatPatience(tries=2, first_wait_s=0.01)
-        with Connection(endpoint, cache=ReplyCache(tmp_path / "r.sqlite"), patience=patience) as chat:
+        retry = RetryPolicy(tries=2, first_wait_s=0.01)
+        with Connection(endpoint, cache=ReplyCache(tmp_path / "r.sqlite"), retry=retry) as chat:
 
             async def main() -> list[ChatReply | BaseException]:
                 return list(await asyncio.gather(*(chat.reply(ASKED) for _ in range(3)), return_exceptions=True))
