@@ -20,10 +20,10 @@ from pathlib import Path
 import kb
 import recognize
 from cli.common.config import resolve
-from cli.common.starter import starter_knowledge
 from kb.lookup.context import Explainer, gathered
 from kb.lookup.findings import Findings
 from kb.lookup.wiki_terms import WikiTerms
+from kb.shipped import unpack_shipped
 from kb.sources.mediawiki.source import WikipediaSource
 
 COLUMNS = ("queries", "species", "group", "terms", "any of these", "nothing", "from KB", "from wiki")
@@ -95,7 +95,7 @@ def main() -> None:
     options = parser.parse_args()
     encoders = recognize.load_encoders("starter")
     with ExitStack() as stack:
-        path = options.kb or starter_knowledge(resolve().home, encoders)
+        path = options.kb or unpack_shipped(resolve().home, encoders)
         store = stack.enter_context(kb.open(path))
         wiki: Explainer | None = None
         source: WikipediaSource | None = None

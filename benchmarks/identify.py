@@ -105,8 +105,8 @@ def main() -> None:
     import kb
     import recognize
     from cli.common import wiring
-    from cli.common.starter import starter_knowledge
     from data.images.decode import find_images
+    from kb.shipped import unpack_shipped
     from recognize.confidence.answers import ABSENT_SHARE, MIN_CONFIDENCE
     from recognize.starter.tower import pixels_of
 
@@ -121,7 +121,7 @@ def main() -> None:
         home = Path(folder)
         encoders = recognize.load_encoders("starter")
         _ = encoders.spaces  # the weights are read here, not while the clock runs
-        unpacking = seconds(lambda: starter_knowledge(home, encoders))
+        unpacking = seconds(lambda: unpack_shipped(home, encoders))
         environment = {**os.environ, "FIELDMARK_HOME": folder}
         environment.pop("FIELDMARK_KB", None)
 
@@ -132,7 +132,7 @@ def main() -> None:
 
         new = [seconds(lambda: identify(photos[0])) for _ in range(args.rounds)]
         peak = identify(*photos)
-        store = kb.open(starter_knowledge(home, encoders))
+        store = kb.open(unpack_shipped(home, encoders))
         recognizer = wiring.recognizer(
             store, preset="default", n=5, min_confidence=MIN_CONFIDENCE, absent_share=ABSENT_SHARE
         )

@@ -21,8 +21,8 @@ import kb
 from benchmarks.species_lists import LISTS, PAIRS, PHOTOS, short
 from cli.common import wiring
 from cli.common.config import resolve
-from cli.common.starter import starter_knowledge
 from cli.verbs.identify import species_list as species_lists
+from kb.shipped import unpack_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from recognize import SpeciesList, load_encoders
 from recognize.confidence.prior import OFF_LIST_SHARE
@@ -71,7 +71,7 @@ def main() -> None:
         "share .1 | share advised | with that |",
         "|---" * 11 + "|",
     ]
-    with kb.open(starter_knowledge(resolve().home, load_encoders("starter"))) as store:
+    with kb.open(unpack_shipped(resolve().home, load_encoders("starter"))) as store:
         for place, name, photos, listed in cases:
             without, _ = asked(store, folder, photos, listed, None)
             first, facts = asked(store, folder, photos, listed, OFF_LIST_SHARE)

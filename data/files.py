@@ -19,6 +19,11 @@ def sha256_hex(content: bytes | str) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
+def user_folder() -> Path:
+    """Return the folder of Fieldmark's own files: `FIELDMARK_HOME`, else `~/.local/share/fieldmark`."""
+    return Path(os.environ.get("FIELDMARK_HOME") or "~/.local/share/fieldmark").expanduser()
+
+
 def read_lines(path: Path) -> list[str]:
     r"""Return the lines of a user's UTF-8 file without their ends, whether those are `\n` or `\r\n`.
 

@@ -5,7 +5,10 @@ Everything here is loaded when it is used: `import kb` costs nothing.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
     from kb.lookup.context import search as search
     from kb.pipeline.builder import build as build
     from kb.pipeline.updater import update as update
+    from kb.shipped import open_knowledge_base as open
     from kb.store.knowledge_base import KnowledgeBase as KnowledgeBase
-    from kb.store.knowledge_base import open_store as open
     from kb.store.verify import verify as verify
 
 _HOMES = {
@@ -36,7 +39,7 @@ _HOMES = {
     "export_bundle": ("kb.bundle.exporter", "export_bundle"),
     "import_bundle": ("kb.bundle.importer", "import_bundle"),
     "lint": ("kb.curate.lint", "lint"),
-    "open": ("kb.store.knowledge_base", "open_store"),
+    "open": ("kb.shipped", "open_knowledge_base"),
     "remove": ("kb.curate.remove", "remove"),
     "search": ("kb.lookup.context", "search"),
     "update": ("kb.pipeline.updater", "update"),
@@ -62,8 +65,28 @@ __all__ = [  # noqa: A001, RUF100  # kb.open is the API
 ]
 
 
+def _check_data() -> None:
+    """Fail where another module named `data` hides ours; this cannot lie in `data` itself."""
+    package = sys.modules.get("data") or find_spec("data")
+    file = getattr(package, "__file__", None) or getattr(package, "origin", None)
+    if package is not None and (file is None or Path(file).resolve().parents[1] != Path(__file__).resolve().parents[1]):
+        raise ImportError(
+            f"Another module named data hides the one of Fieldmark: {file or package}. Rename it, or start Python from "
+            "a folder (and with a PYTHONPATH) that does not hold it.",
+            name="data",
+            path=file,
+        )
+
+
+_check_data()
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'kb' has no attribute {name!r}")
     module, attribute = _HOMES[name]
     return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -15,6 +17,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.made_once import made_once
 
 # A time limit an example would test how busy the machine is.
 settings.register_profile("steady", deadline=None)
@@ -203,3 +207,33 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     """The command line, with an empty working folder (`tmp_path`)."""
     monkeypatch.chdir(tmp_path)
     return CommandLine(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the starter knowledge: one process was killed while it unpacked, then two came at once."""
+
+    def unpack(home: Path) -> None:
+        home.mkdir()
+        cli = CommandLine(home)
+
+        def start() -> subprocess.Popen[str]:
+            return subprocess.Popen(
+                [*cli.command(), "show", "Snowy Owl", "--format", "json"],
+                env=cli.environment({"FIELDMARK_HOME": str(home)}),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+
+        killed = start()
+        while killed.poll() is None and not list(home.glob("starter/*.part/ledger.sqlite")):
+            time.sleep(0.01)
+        killed.kill()
+        killed.communicate()
+        left = [path.suffix for path in (home / "starter").iterdir() if path.is_dir()]
+        started = [start(), start()]
+        said = [process.communicate(timeout=280) for process in started]
+        (home / "said.json").write_text(json.dumps([left, [process.returncode for process in started], said]))
+
+    return made_once(tmp_path_factory, "starter-home", unpack)

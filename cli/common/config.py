@@ -16,6 +16,7 @@ from cli.common import method_settings
 from cli.common.endpoints import Tables, endpoints_of, from_variable, tables_of_file
 from cli.common.method_settings import SettingsFile
 from data.errors import ConfigError, did_you_mean
+from data.files import user_folder
 from kb.endpoints.endpoint import Endpoint
 
 FILE_NAME = "fieldmark.toml"
@@ -33,7 +34,7 @@ DISTILLERS = ("extractive", "model", "model-two-pass", "model-summary", "article
 class Invocation:
     """Values of the options that all verbs share; the object of the click context."""
 
-    sets: dict[str, str] = field(default_factory=dict)
+    set: dict[str, str] = field(default_factory=dict)
     """Key -> value, as text, of `--set key=value`."""
     settings: Path | None = None
     """The file of `--settings`."""
@@ -53,7 +54,7 @@ class Settings:
     """An address for the User-Agent, which Wikimedia asks for."""
     profile: str | None = None
     """The models to build with; None goes on with those that a knowledge base has, and begins with `starter`."""
-    home: Path = field(default_factory=lambda: Path("~/.local/share/fieldmark").expanduser())
+    home: Path = field(default_factory=user_folder)
     """Where Fieldmark keeps files of its own: the unpacked starter knowledge, journals of long runs."""
     language: str = "en"
     licences: Licences = "free"

@@ -43,7 +43,7 @@ def words_argument(name: str) -> Callable[[CommandT], CommandT]:
 def settings(**flags: object) -> Settings:
     """Return the settings of this run: options of the verb over `--set`, `--settings`, environment, file, defaults."""
     given = invocation()
-    return config.resolve(flags, file=given.settings, sets=given.sets)
+    return config.resolve(flags, file=given.settings, sets=given.set)
 
 
 def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None = None, **flags: object) -> SettingsT:
@@ -57,7 +57,7 @@ def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None
     """
     given, verb = invocation(), verb_of(click.get_current_context())
     sets = {}
-    for key, text in given.sets.items():
+    for key, text in given.set.items():
         owner, _, name = f"{verb}.{key}".rpartition(".")
         if owner == table and not config.is_general(key):
             sets[name] = text
@@ -95,7 +95,7 @@ def read_set(ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, 
             raise ConfigError(f'Expected --set KEY=VALUE, got "{pair}".')
         if not config.is_general(key) and key not in keys:
             raise ConfigError(f'Unknown setting "{key}" in --set.', hint=did_you_mean(key, [*keys, *known]))
-        ctx.ensure_object(Invocation).sets[key] = value.strip()
+        ctx.ensure_object(Invocation).set[key] = value.strip()
 
 
 def invocation() -> Invocation:

@@ -47,19 +47,22 @@ def steady(text: str) -> str:
 
 
 @contextmanager
-def logged_warnings(logger: str) -> Iterator[None]:
-    """Write what a logger of this name, or one below it, warns of to stderr meanwhile."""
+def logged(name: str, level: int = logging.WARNING) -> Iterator[None]:
+    """Write what a logger of this name, or one below it, says at this level or above to stderr meanwhile."""
 
-    class Said(logging.Handler):
+    class Printer(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            warn(record.getMessage())
+            (warn if record.levelno >= logging.WARNING else note)(record.getMessage())
 
-    said = Said(logging.WARNING)
-    logging.getLogger(logger).addHandler(said)
+    logger, printer = logging.getLogger(name), Printer(level)
+    before = logger.level
+    logger.addHandler(printer)
+    logger.setLevel(level)
     try:
         yield
     finally:
-        logging.getLogger(logger).removeHandler(said)
+        logger.removeHandler(printer)
+        logger.setLevel(before)
 
 
 def as_json(payload: object) -> str:

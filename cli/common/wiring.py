@@ -5,6 +5,7 @@ Every function imports what it needs when it is called, so that `kb --help` load
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -12,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common.config import Settings
-from cli.common.output import logged_warnings, note
-from cli.common.starter import calibration_file, starter_knowledge
+from cli.common.output import logged, note
 from data.errors import MissingRequirement, UnknownTaxon
 from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, Verification
 
@@ -39,9 +39,17 @@ def opened(settings: Settings) -> Iterator[KnowledgeBase]:
 def opened_or_starter(settings: Settings) -> Iterator[KnowledgeBase]:
     """Open the knowledge base that the settings name, else the one that ships with Fieldmark."""
     if settings.kb is None:
-        settings = replace(settings, kb=starter_knowledge(settings.home, load_encoders("starter")))
+        settings = replace(settings, kb=unpacked(settings))
     with opened(settings) as store:
         yield store
+
+
+def unpacked(settings: Settings) -> Path:
+    """Return the folder of the knowledge base that ships with Fieldmark, unpacked on first use."""
+    from kb.shipped import unpack_shipped
+
+    with logged("kb.shipped", logging.INFO):
+        return unpack_shipped(settings.home, load_encoders("starter"))
 
 
 def load_encoders(profile: str | None) -> Encoders:
@@ -110,7 +118,7 @@ def helpers_of_context(
         UsageError: if the cost is limited and a price is not known.
     """
     with ExitStack() as stack:
-        stack.enter_context(logged_warnings("kb.lookup"))
+        stack.enter_context(logged("kb.lookup"))
         helpers = ContextHelpers(wiki=_wiki_terms(settings, stack, wiki=False if offline else wiki))
         asks_web, asks_model = (
             kind in settings.llm if flag is None else flag for kind, flag in (("search", web), ("text", model))
@@ -225,7 +233,7 @@ def recognizer(
     """
     import recognize
 
-    file = store.layout.calibration / calibration_file(preset)
+    file = store.layout.calibration / f"{preset}.json"
     made = recognize.Recognizer(
         store,
         load_encoders(store.info.profile),

@@ -91,3 +91,8 @@ class Encoders:
         """All spaces, each once, in a fixed order: text-image, visual, sentence."""
         encoders: tuple[Encoder, ...] = (*self.text_image, self.visual, self.sentence)
         return tuple(dict.fromkeys(encoder.space for encoder in encoders))
+
+    @property
+    def anchor_spaces(self) -> tuple[str, ...]:
+        """The spaces in which anchors have vectors: text-image, visual."""
+        return tuple(dict.fromkeys((*(encoder.space for encoder in self.text_image), self.visual.space)))

@@ -289,7 +289,7 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
 
 
 def open_store(path: str | Path) -> KnowledgeBase:
-    """Return the knowledge base at `path`, opened for reading; this is `kb.open`.
+    """Return the knowledge base at `path`, opened for reading.
 
     Args:
         path: the folder.
@@ -297,17 +297,5 @@ def open_store(path: str | Path) -> KnowledgeBase:
     Raises:
         MissingKnowledgeBase: if there is none.
         StoreError: if its ledger cannot be read, or another version wrote it.
-
-    Example:
-        >>> import tempfile, kb, recognize
-        >>> from kb.sources.starter import StarterSource
-        >>> source = StarterSource(with_vectors=False)
-        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl"]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))
-        ...     with kb.open(f"{folder}/owls.kb") as store:
-        ...         [entry] = store.species(["bubo-scandiacus"])
-        >>> entry.taxon.common_name, len(entry.anchors)
-        ('Snowy Owl', 3)
     """
     return KnowledgeBase(path)

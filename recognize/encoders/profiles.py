@@ -22,7 +22,7 @@ def load_encoders(profile: str = "starter") -> Encoders:
     """
     make = PROFILES.get(profile)
     if make is None:
-        raise ConfigError(f"there is no profile {profile!r}", hint=f"one of: {', '.join(sorted(PROFILES))}")
+        raise ConfigError(f'Unknown profile "{profile}". Expected one of {", ".join(sorted(PROFILES))}.')
     return make()
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from cli.common.config import Settings
 from cli.common.models import Distilling, chosen_distiller, estimate_fields, usage_fields
-from cli.common.starter import anchor_spaces
 from cli.common.wiring import load_encoders
 from cli.verbs.build.order import BuildOrder
 from data.errors import BadInput, CostStop, FieldmarkError, SourceError
@@ -81,7 +80,7 @@ def built(order: BuildOrder, settings: Settings, path: Path, progress: Callable[
         distilling = stack.enter_context(
             chosen_distiller(settings, path, max_cost=order.max_cost, offline=order.is_offline)
         )
-        choice = _choose(order, settings, stack, anchor_spaces=anchor_spaces(encoders))
+        choice = _choose(order, settings, stack, anchor_spaces=encoders.anchor_spaces)
         stopped: CostStop | None = None
         try:
             status = kb.build(

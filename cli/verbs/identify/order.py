@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from cli.common.starter import calibration_file
 from cli.verbs.identify import rows
 from cli.verbs.identify.parquet import ParquetTable
 from cli.verbs.identify.resume import Lack, ResumableOutput
@@ -110,7 +109,7 @@ def uncalibrated_text(given: Sequence[str], recognizer: Recognizer, store: Knowl
     why = f"this knowledge base has no calibration for the preset {recognizer.preset}"
     if recognizer.misfit:
         why = f"the calibration of this knowledge base {recognizer.misfit}"
-    elif (store.layout.calibration / calibration_file("default")).is_file():
+    elif (store.layout.calibration / "default.json").is_file():
         why += ", only for default"
     return f"{named(given)} nothing, since no answer has a confidence: {why}"
 

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from PIL import Image
 
 import recognize
-from cli.common.starter import anchor_spaces
 from data.codec import loads
 from data.files import sha256_hex
 from data.starter.knowledge import StarterSpecies, read_species
@@ -70,7 +69,7 @@ def test_it_writes_facts_sentences_and_vectors(folder: Path, tmp_path: Path) -> 
     # The blue tit is one of those written by hand, and Nemo nullus is no bird.
     assert len(made) == len(by_hand) + 1
     anchors = read_vectors(out / "vectors.npz")
-    assert anchors.spaces == anchor_spaces(recognize.load_encoders("starter"))
+    assert anchors.spaces == recognize.load_encoders("starter").anchor_spaces
     first = anchors.of("troglodytes-troglodytes")[0]
     assert first.anchor.anchor_id == sha256_hex((folder / "photos" / "0.jpg").read_bytes())
     assert (first.anchor.credit, first.content) == (None, None)
@@ -106,7 +105,7 @@ def test_the_shipped_vectors_are_of_these_photos_and_in_the_spaces_of_the_shippe
     still = shipped.keys() & photos.keys()
     assert {key: shipped[key] for key in still} == {key: photos[key] for key in still}
     assert (len(shipped.keys() - still), len(photos.keys() - still)) == (25, 50)
-    assert SHIPPED.spaces == anchor_spaces(load_starter())
+    assert SHIPPED.spaces == load_starter().anchor_spaces
     texts = described(birds).keys()
     assert (len(SHIPPED.text_rows.keys() - texts), len(texts - SHIPPED.text_rows.keys())) == (25, 50)
 

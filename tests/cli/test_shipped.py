@@ -3,46 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
-
-import pytest
-
-from tests.conftest import CommandLine
-from tests.made_once import made_once
-
-
-@pytest.fixture(scope="session")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the starter knowledge: one process was killed while it unpacked, then two came at once."""
-
-    def unpack(home: Path) -> None:
-        home.mkdir()
-        cli = CommandLine(home)
-
-        def start() -> subprocess.Popen[str]:
-            return subprocess.Popen(
-                [*cli.command(), "show", "Snowy Owl", "--format", "json"],
-                env=cli.environment({"FIELDMARK_HOME": str(home)}),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-
-        killed = start()
-        while killed.poll() is None and not list(home.glob("starter/*.part/ledger.sqlite")):
-            time.sleep(0.01)
-        killed.kill()
-        killed.communicate()
-        left = [path.suffix for path in (home / "starter").iterdir() if path.is_dir()]
-        started = [start(), start()]
-        said = [process.communicate(timeout=280) for process in started]
-        (home / "said.json").write_text(json.dumps([left, [process.returncode for process in started], said]))
-
-    return made_once(tmp_path_factory, "starter-home", unpack)
 
 
 def test_after_one_that_was_killed_two_processes_unpack_it_once(unpacked: Path) -> None:
@@ -51,7 +13,7 @@ def test_after_one_that_was_killed_two_processes_unpack_it_once(unpacked: Path) 
     assert exit_codes == [0, 0], said + said_too
     assert found == found_too
     assert [said, said_too].count("") == 1
-    assert "unpacking the starter knowledge" in said + said_too
+    assert "Unpacking the shipped knowledge" in said + said_too
     assert [path.suffix for path in (unpacked / "starter").iterdir() if path.is_dir()] == [".kb"]
 
 
@@ -60,7 +22,7 @@ def test_identify_answers_from_it_without_a_knowledge_base_of_ones_own(
 ) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
     outcome = cli.run("identify", drawings, "--format", "jsonl", env=home, check=True)
-    assert "unpacking" not in outcome.stderr
+    assert "Unpacking" not in outcome.stderr
     rows = [json.loads(line) for line in outcome.stdout.splitlines()]
     (path,) = (unpacked / "starter").glob("*.kb")
     assert [row["kb"] for row in rows] == [str(path)] * 4

@@ -1,0 +1,124 @@
+"""The knowledge base that ships with Fieldmark, and `kb.open`."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from data.errors import KnowledgeBaseLocked, MissingRequirement
+from data.files import sha256_hex, user_folder, writer_lock
+from kb.store.knowledge_base import KnowledgeBase, open_store
+
+if TYPE_CHECKING:
+    from data.contracts import Encoders
+
+STARTER: Final = "starter"
+ENCODERS: Final = "fieldmark.encoders"
+"""The entry points under which a distribution offers encoders by profile; `kb` imports no encoder itself."""
+CALIBRATION: Final = "calibration.json"
+MAX_WAIT_S: Final = 300.0  # for another process that unpacks it
+
+logger = logging.getLogger(__name__)
+
+
+def open_knowledge_base(
+    path: str | Path | None = None, *, home: Path | None = None, encoders: Encoders | None = None
+) -> KnowledgeBase:
+    """Return a knowledge base opened for reading; this is `kb.open`.
+
+    Args:
+        path: its folder; None or `"starter"` is the calibrated knowledge that ships with Fieldmark, unpacked on first
+            use (about half a minute).
+        home: where the shipped knowledge is unpacked; without it, `FIELDMARK_HOME`, else `~/.local/share/fieldmark`.
+        encoders: the starter encoders, to unpack it with; without them, those of the installed distribution.
+
+    Raises:
+        MissingKnowledgeBase: if there is none at `path`.
+        StoreError: if its ledger cannot be read, or another version wrote it.
+        KnowledgeBaseLocked: if another process is still unpacking the shipped knowledge after five minutes.
+        MissingRequirement: if it must be unpacked and no encoders are given or installed.
+
+    Example:
+        >>> import tempfile, kb, recognize
+        >>> from kb.sources.starter import StarterSource
+        >>> source = StarterSource(with_vectors=False)
+        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl"]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))
+        ...     with kb.open(f"{folder}/owls.kb") as store:
+        ...         [entry] = store.species(["bubo-scandiacus"])
+        >>> entry.taxon.common_name, len(entry.anchors)
+        ('Snowy Owl', 3)
+    """
+    if path is None or path == STARTER:
+        path = unpack_shipped(home or user_folder(), encoders or _installed_encoders())
+    return open_store(path)
+
+
+def unpack_shipped(home: Path, encoders: Encoders) -> Path:
+    """Return the folder of the shipped knowledge base, unpacked below `home` on first use.
+
+    Its name holds the source's version, the encoders' spaces and the calibration, so that an upgrade unpacks anew. It
+    is made under another name and renamed when it is whole. Of several processes that come at once, one makes it and
+    the others wait.
+
+    Raises:
+        KnowledgeBaseLocked: if another process is still unpacking it after five minutes.
+    """
+    from data.starter.knowledge import read_bytes
+    from kb.pipeline.builder import build
+    from kb.sources.starter import StarterSource
+    from kb.store.calibrations import keep_calibration
+    from kb.store.layout import Layout
+    from kb.store.ledger import Ledger
+
+    source = StarterSource(spaces=encoders.anchor_spaces)
+    calibration = read_bytes(CALIBRATION)
+    key = sha256_hex("\n".join([source.name, *encoders.spaces, sha256_hex(calibration)]))[:16]
+    folder = home / STARTER
+    path = folder / f"{key}.kb"
+    if path.is_dir():
+        return path
+    with _patient_lock(folder / f"{key}.lock"):
+        if path.is_dir():
+            return path
+        logger.info("Unpacking the shipped knowledge (first use only)")
+        parts = folder / f"{key}.part"
+        shutil.rmtree(parts, ignore_errors=True)  # of a process that was killed: we hold its lock
+        build(parts, source.taxa(), source, encoders, terms=source.terms())
+        if calibration:
+            with closing(Ledger(Layout(parts).ledger)) as ledger:
+                keep_calibration(Layout(parts), ledger, "default.json", calibration)
+                ledger.checkpoint()
+        parts.rename(path)
+    return path
+
+
+def _installed_encoders() -> Encoders:
+    for offered in entry_points(group=ENCODERS, name=STARTER):
+        encoders: Encoders = offered.load()(STARTER)
+        return encoders
+    raise MissingRequirement(
+        "The shipped knowledge needs the starter encoders, and no installed package offers them.",
+        hint='pip install . in Fieldmark\'s folder, or kb.open("starter", encoders=recognize.load_encoders("starter"))',
+    )
+
+
+@contextmanager
+def _patient_lock(path: Path) -> Iterator[None]:
+    deadline = time.monotonic() + MAX_WAIT_S
+    while True:
+        try:
+            with writer_lock(path):
+                yield
+                return
+        except KnowledgeBaseLocked:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)

@@ -1,0 +1,56 @@
+"""A user's own module named `data` is told apart from ours, and `dir` of a package shows its public names."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("kb", "recognize", "rerank", "cli")
+
+
+def imported(package: str, folder: Path, *before: str) -> subprocess.CompletedProcess[str]:
+    """Import a package with `folder` ahead of ours on the path."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    code = "\n".join([*before, f"import {package}", f"print({package}.__file__)"])
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=folder, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("file", ["data.py", "data/__init__.py"])
+def test_a_module_that_hides_ours_is_named_with_the_remedy(package: str, file: str, tmp_path: Path) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text("")
+    ended = imported(package, tmp_path)
+    assert ended.returncode == 1
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: Another module named data hides the one of Fieldmark: ")
+    assert str(tmp_path / file) in last
+    assert "Rename it" in last
+
+
+def test_a_module_that_was_imported_before_is_found_too(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "data.py").write_text("")
+    before = ("import sys", "sys.path.insert(0, 'mine')", "import data", "sys.path.pop(0)")
+    assert "hides the one of Fieldmark" in imported("kb", tmp_path, *before).stderr
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_folder_of_files_named_data_is_no_module(package: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "table.csv").write_text("a,b\n")
+    assert imported(package, tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("package", ["kb", "recognize", "rerank"])
+def test_dir_shows_the_public_names(package: str) -> None:
+    module = importlib.import_module(package)
+    assert dir(module) == sorted(module.__all__)
