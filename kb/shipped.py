@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from data.errors import KnowledgeBaseLocked, MissingRequirement
 from data.files import sha256_hex, user_folder, writer_lock
-from kb.store.knowledge_base import KnowledgeBase, open_store
+from kb.store.knowledge_base import KnowledgeBase
 
 if TYPE_CHECKING:
     from data.contracts import Encoders
@@ -58,7 +58,7 @@ def open_knowledge_base(
     """
     if path is None or path == STARTER:
         path = unpack_shipped(home or user_folder(), encoders or _installed_encoders())
-    return open_store(path)
+    return KnowledgeBase(path)
 
 
 def unpack_shipped(home: Path, encoders: Encoders) -> Path:

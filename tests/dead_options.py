@@ -125,10 +125,10 @@ class DeadOptions:
             if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
         }
         invocation = context.ensure_object(Invocation)
-        given |= {(words, SET + key) for key in invocation.sets}
+        given |= {(words, SET + key) for key in invocation.set}
         if self.cut in given and place in self.cut_at:
             if self.cut[1].startswith(SET):
-                del invocation.sets[self.cut[1].removeprefix(SET)]
+                del invocation.set[self.cut[1].removeprefix(SET)]
             else:
                 cut_off(context, options[self.cut[1]])
         if not given:

@@ -286,16 +286,3 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
         generation = ledger.fact("generation") or ""
         if any(read_table(layout.cache, generation, name) is None for name in matrix_names(collections)):
             write_tables(layout.cache, *tables_from_chroma(ledger, collections))
-
-
-def open_store(path: str | Path) -> KnowledgeBase:
-    """Return the knowledge base at `path`, opened for reading.
-
-    Args:
-        path: the folder.
-
-    Raises:
-        MissingKnowledgeBase: if there is none.
-        StoreError: if its ledger cannot be read, or another version wrote it.
-    """
-    return KnowledgeBase(path)
