@@ -1,0 +1,251 @@
+"""Reference pages generated from the code: commands, settings, wire formats and exit codes."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import json
+import textwrap
+import types
+import typing
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "cli" / "golden"
+
+# Record of a result -> the commands and formats that print it, and the example that the tests hold still.
+RECORDS = {
+    "data.records.Identification": ("`kb identify --format jsonl`, one line per photo", "identify.json"),
+    "data.records.RankedImage": ("`kb rerank --format jsonl`, one line per photo", "rerank.json"),
+    "data.records.Job": ("Input of `kb rerank`, one line per query", "job.json"),
+}
+EXAMPLES = {
+    "`kb show SPECIES --format json`": "show.json",
+    "`kb show TERM --format json`": "show-term.json",
+    "`kb search --format json`": "search.json",
+    "`kb context --format json`": "context.json",
+    "`kb status --format json`": "status.json",
+    "`kb verify --format json`": "verify.json",
+}
+EXIT_CODES = {
+    0: "Done.",
+    1: "Findings of `lint` or `verify`, or a damaged knowledge base.",
+    2: "Usage error: unknown option, contradicting arguments, unknown setting.",
+    3: "Something needed is missing: a package, a knowledge base, a contact address, a cached reply, write access.",
+    5: "Bad input: an unknown taxon, a damaged photo, a malformed file.",
+    6: "A provider failed: a wiki, a model server, a Chroma server.",
+    7: "Done in part: some items failed, or the cost limit was reached. Run the same command again to continue.",
+    70: "A defect of Fieldmark.",
+    130: "Stopped with Ctrl-C.",
+    141: "The reader of a pipe went away.",
+}
+
+
+def write_reference(folder: Path) -> None:
+    """Write all generated pages into `folder`, which is replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {"commands": commands(), "settings": settings(), "wire-formats": wire_formats(), "exit-codes": exit_codes()}
+    for name, text in pages.items():
+        file = folder / f"{name}.md"
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+
+
+def commands() -> str:
+    """Return the page of all commands, with every option."""
+    from cli.main import commands as group
+
+    parts = ["# Commands", "", "Options shared by all commands come first in `kb --help`.", ""]
+    context = click.Context(group, info_name="kb")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        parts += _command(command, click.Context(command, info_name=name, parent=context), level=2)
+    return "\n".join(parts)
+
+
+def _command(command: click.Command, context: click.Context, *, level: int) -> Iterator[str]:
+    yield f"{'#' * level} {context.command_path}"
+    yield ""
+    yield _prose(command.help or "")
+    yield ""
+    yield from ("```text", " ".join([context.command_path, *command.collect_usage_pieces(context)]), "```", "")
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden]
+    if options:
+        rows = [(_names(option, context), _cell(_help(option, context))) for option in options]
+        yield from table(("option", "meaning"), rows)
+    for child in command.commands.values() if isinstance(command, click.Group) else ():
+        yield from _command(child, click.Context(child, info_name=child.name, parent=context), level=level + 1)
+
+
+def _names(option: click.Option, context: click.Context) -> str:
+    record = option.get_help_record(context)
+    assert record is not None
+    return f"`{record[0]}`".replace("|", "\\|")
+
+
+def _help(option: click.Option, context: click.Context) -> str:
+    record = option.get_help_record(context)
+    assert record is not None
+    return record[1]
+
+
+def settings() -> str:
+    """Return the page of all settings: of every run, of endpoints, and of methods."""
+    from cli.common.config import PREFIX, Settings
+    from kb.endpoints.endpoint import Endpoint
+
+    parts = [
+        "# Settings",
+        "",
+        "A flag beats `--set`, which beats `--settings FILE`, the environment, `fieldmark.toml` and the default. "
+        "`fieldmark.toml` is searched for in the working folder and above it. Unknown keys are errors.",
+        "",
+        "## For all commands",
+        "",
+    ]
+    rows = [
+        (f"`{field.name}`", f"`{PREFIX}{field.name.upper()}`", _default(field), _cell(text))
+        for field, text in documented_fields(Settings)
+        if field.name != "llm"
+    ]
+    parts += table(("key of fieldmark.toml", "environment variable", "default", "meaning"), rows)
+    parts += ["## Model endpoints", "", "Tables `[llm.text]`, `[llm.vision]`, `[llm.search]` and `[llm.image]`:", ""]
+    parts += table(("key", "type", "default", "meaning"), _rows(Endpoint))
+    return "\n".join(parts)
+
+
+def wire_formats() -> str:
+    """Return the page of what programs read: columns and keys."""
+    from cli.verbs.identify.rows import COLUMNS
+
+    parts = ["# Wire formats", "", "## CSV and Parquet of `kb identify`", "", "One row per candidate.", ""]
+    parts += table(("column", "type"), [(f"`{name}`", kind) for name, kind in COLUMNS.items()])
+    for path, (where, example) in RECORDS.items():
+        record = _load(path)
+        parts += [f"## {where}", ""]
+        for each in _with_parts(record):
+            parts += [f"{'**' + each.__name__ + '**'}: {_cell(inspect.getdoc(each) or '').split('. ')[0].rstrip('.')}.", ""]
+            parts += table(("key", "type", "meaning"), [(name, kind, text) for name, kind, _, text in _rows(each)])
+        parts += _example(example)
+    for where, example in EXAMPLES.items():
+        parts += [f"## {where}", ""]
+        parts += _example(example)
+    parts += [
+        "## TREC runs of `kb rerank`",
+        "",
+        "`query_id Q0 image_id rank score tag`, one line per photo. Equal scores are set apart by a millionth, "
+        "so that other programs keep the order.",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def exit_codes() -> str:
+    """Return the page of exit codes and of the errors that end with them."""
+    from data import errors
+
+    found = [each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, errors.FieldmarkError)]
+    parts = ["# Exit codes", ""]
+    parts += table(("code", "meaning"), [(str(code), text) for code, text in EXIT_CODES.items()])
+    parts += ["## Errors in Python", "", "All derive from `data.errors.FieldmarkError`; `hint` names the remedy.", ""]
+    rows = [
+        (f"`{each.__name__}`", str(each.exit_code), "yes" if each.retryable else "", _cell(inspect.getdoc(each) or ""))
+        for each in found
+    ]
+    parts += table(("error", "exit code", "worth a retry", "meaning"), rows)
+    return "\n".join(parts)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table, followed by a blank line."""
+    lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]
+
+
+def documented_fields(record: type) -> Iterator[tuple[dataclasses.Field[object], str]]:
+    """Yield each field of a dataclass with the string below it, or an empty text."""
+    texts: dict[str, str] = {}
+    for base in reversed([each for each in record.__mro__ if dataclasses.is_dataclass(each)]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for statement, below in zip(body.body, [*body.body[1:], None], strict=True):
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+                texts[statement.target.id] = inspect.cleandoc(below.value.value) if is_text else ""
+    for field in dataclasses.fields(record):
+        yield field, texts.get(field.name, "")
+
+
+def _rows(record: type) -> list[tuple[str, str, str, str]]:
+    hints = typing.get_type_hints(record)
+    return [
+        (f"`{field.name}`", _cell(_type(hints[field.name])), _default(field), _cell(text))
+        for field, text in documented_fields(record)
+    ]
+
+
+def _default(field: dataclasses.Field[object]) -> str:
+    if field.default is not dataclasses.MISSING:
+        return "" if field.default is None else f"`{field.default}`"
+    if field.default_factory is not dataclasses.MISSING:
+        value = field.default_factory()
+        return f"`{str(value).replace(str(Path.home()), '~')}`" if value else ""
+    return "required"
+
+
+def _with_parts(record: type) -> list[type]:
+    """Return the record and the records within it, each once, outermost first."""
+    found = [record]
+    for each in found:
+        for hint in typing.get_type_hints(each).values():
+            found += [part for part in _dataclasses_of(hint) if part not in found]
+    return found
+
+
+def _dataclasses_of(hint: object) -> list[type]:
+    if inspect.isclass(hint) and dataclasses.is_dataclass(hint):
+        return [hint]
+    return [part for inner in typing.get_args(hint) for part in _dataclasses_of(inner)]
+
+
+def _type(hint: object) -> str:
+    if hint is types.NoneType:
+        return "null"
+    arguments = typing.get_args(hint)
+    origin = typing.get_origin(hint)
+    if origin in {types.UnionType, typing.Union}:
+        return " or ".join(_type(each) for each in arguments)
+    if origin is typing.Literal:
+        return ", ".join(f'"{each}"' for each in arguments)
+    if origin is tuple:
+        return f"list of {_type(arguments[0])}" if arguments[-1] is Ellipsis else ", ".join(map(_type, arguments))
+    if arguments:
+        return "object" if len(arguments) > 1 else f"list of {_type(arguments[0])}"
+    known = {str: "text", int: "integer", float: "number", bool: "boolean"}
+    return known.get(hint, getattr(hint, "__name__", str(hint)))  # type: ignore[call-overload,no-any-return]
+
+
+def _example(name: str) -> list[str]:
+    payload = json.loads((GOLDEN / name).read_text(encoding="utf-8"))
+    shown = payload[0] if isinstance(payload, list) else payload
+    return ["```json", json.dumps(shown, indent=2, ensure_ascii=False), "```", ""]
+
+
+def _load(path: str) -> type:
+    module, _, name = path.rpartition(".")
+    loaded = getattr(importlib.import_module(module), name)
+    assert isinstance(loaded, type)
+    return loaded
+
+
+def _prose(text: str) -> str:
+    return inspect.cleandoc(text).replace("\b\n", "").replace("*", "\\*").replace("<", "\\<")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<")
