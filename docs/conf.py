@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE)]
+sys.path.insert(0, str(HERE.parent))
 
-from generate import write_reference  # noqa: E402  # its folder is on the path only now
+from docs.generate import write_reference  # noqa: E402  # its folder is on the path only now
 
 write_reference(HERE / "reference" / "generated")
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import importlib
 import inspect
 import json
-import textwrap
 import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
+
+from cli.common.method_settings import TABLES, field_docs, list_settings
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "cli" / "golden"
 
@@ -74,24 +74,14 @@ def _command(command: click.Command, context: click.Context, *, level: int) -> I
     yield _prose(command.help or "")
     yield ""
     yield from ("```text", " ".join([context.command_path, *command.collect_usage_pieces(context)]), "```", "")
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden]
+    options = [
+        parameter for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden
+    ]
     if options:
         rows = [(_names(option, context), _cell(_help(option, context))) for option in options]
         yield from table(("option", "meaning"), rows)
     for child in command.commands.values() if isinstance(command, click.Group) else ():
         yield from _command(child, click.Context(child, info_name=child.name, parent=context), level=level + 1)
-
-
-def _names(option: click.Option, context: click.Context) -> str:
-    record = option.get_help_record(context)
-    assert record is not None
-    return f"`{record[0]}`".replace("|", "\\|")
-
-
-def _help(option: click.Option, context: click.Context) -> str:
-    record = option.get_help_record(context)
-    assert record is not None
-    return record[1]
 
 
 def settings() -> str:
@@ -116,6 +106,14 @@ def settings() -> str:
     parts += table(("key of fieldmark.toml", "environment variable", "default", "meaning"), rows)
     parts += ["## Model endpoints", "", "Tables `[llm.text]`, `[llm.vision]`, `[llm.search]` and `[llm.image]`:", ""]
     parts += table(("key", "type", "default", "meaning"), _rows(Endpoint))
+    for name in TABLES:
+        parts += [f"## [{name}]", "", f"For `kb {name.replace('.', ' ')}`.", ""]
+        rows = [
+            (f"`{each.key}`", _cell(each.type), "" if each.default is None else f"`{each.default}`", _cell(each.doc))
+            for each in list_settings()
+            if each.table == name
+        ]
+        parts += table(("key", "type", "default", "meaning"), rows)
     return "\n".join(parts)
 
 
@@ -129,7 +127,10 @@ def wire_formats() -> str:
         record = _load(path)
         parts += [f"## {where}", ""]
         for each in _with_parts(record):
-            parts += [f"{'**' + each.__name__ + '**'}: {_cell(inspect.getdoc(each) or '').split('. ')[0].rstrip('.')}.", ""]
+            parts += [
+                f"{'**' + each.__name__ + '**'}: {_cell(inspect.getdoc(each) or '').split('. ')[0].rstrip('.')}.",
+                "",
+            ]
             parts += table(("key", "type", "meaning"), [(name, kind, text) for name, kind, _, text in _rows(each)])
         parts += _example(example)
     for where, example in EXAMPLES.items():
@@ -149,7 +150,9 @@ def exit_codes() -> str:
     """Return the page of exit codes and of the errors that end with them."""
     from data import errors
 
-    found = [each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, errors.FieldmarkError)]
+    found = [
+        each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, errors.FieldmarkError)
+    ]
     parts = ["# Exit codes", ""]
     parts += table(("code", "meaning"), [(str(code), text) for code, text in EXIT_CODES.items()])
     parts += ["## Errors in Python", "", "All derive from `data.errors.FieldmarkError`; `hint` names the remedy.", ""]
@@ -171,12 +174,7 @@ def documented_fields(record: type) -> Iterator[tuple[dataclasses.Field[object],
     """Yield each field of a dataclass with the string below it, or an empty text."""
     texts: dict[str, str] = {}
     for base in reversed([each for each in record.__mro__ if dataclasses.is_dataclass(each)]):
-        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-        assert isinstance(body, ast.ClassDef)
-        for statement, below in zip(body.body, [*body.body[1:], None], strict=True):
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-                texts[statement.target.id] = inspect.cleandoc(below.value.value) if is_text else ""
+        texts |= field_docs(base)
     for field in dataclasses.fields(record):
         yield field, texts.get(field.name, "")
 

@@ -1,9 +1,11 @@
-"""The README's commands are really run, and do what it says.
+"""The commands of the README and of `docs/` are run.
 
-A block of shell commands under `<!-- run -->` is run in an empty folder, a line each, with `kb` on the path; below
-`<!-- run: wiki -->` likewise, with the test wiki at every `--api-url`, and photos of the shared data where
-`photos/` is named. A line that begins with `$ ` is a command and the lines below it are output, which is not compared:
-times and paths differ. Without `$ ` every line is a command. Both commands that install are run by `.ci/run`.
+A block of shell commands under `<!-- run -->` is run in an empty folder, line by line, with `kb` on the path; below
+`<!-- run: wiki -->` likewise, with the test wiki at every `--api-url`, and photos of the shared data in `photos/`.
+A line that begins with `$ ` is a command and the lines below it are output, which is not compared: times and paths
+differ. Without `$ ` every line is a command. A block of Python is run as one script. Blocks of one page share a folder.
+`FIELDMARK_TEST_PROGRAMS` names the folder of an installed `kb` and `python` to run instead of this tree's. Both
+commands that install are run by `.ci/run`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"<!-- run(?:: (?P<kind>\w+))? -->\s*```\w*\n(?P<body>.*?)```", re.DOTALL)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"<!-- run(?:: (?P<kind>\w+))? -->\s*```(?P<language>\w*)\n(?P<body>.*?)```", re.DOTALL)
 DEMO_COMMAND = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/kb demo"
 TEST_COMMAND = "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest"
 
@@ -33,20 +36,41 @@ def commands(body: str) -> list[str]:
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
-def blocks(kind: str | None) -> list[list[str]]:
-    return [commands(found["body"]) for found in BLOCK.finditer(README) if found["kind"] == kind]
+def blocks(kind: str | None) -> list[tuple[str, list[str]]]:
+    """Return the pages that have blocks of this kind, each with the commands of all these blocks."""
+    found = []
+    for page in PAGES:
+        wanted = [block for block in BLOCK.finditer(page.read_text(encoding="utf-8")) if block["kind"] == kind]
+        if wanted:
+            found.append((page.relative_to(ROOT).as_posix(), [line for block in wanted for line in lines_of(block)]))
+    return found
+
+
+def lines_of(block: re.Match[str]) -> list[str]:
+    """Return what bash is given for a block: its commands, or Python with the script as its input."""
+    if block["language"] == "python":
+        return [f"python - <<'END'\n{block['body']}END"]
+    return commands(block["body"])
+
+
+def names(found: list[tuple[str, list[str]]]) -> list[str]:
+    return [page for page, _ in found]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder, with the `kb` of this environment on the path."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    kb = programs / "kb"
-    kb.write_text(f"#!{sys.executable}\nfrom cli.main import main\nmain()\n")
-    kb.chmod(0o755)
+    """An empty folder, with the `kb` and `python` to be tested on the path."""
+    programs = Path(os.environ.get("FIELDMARK_TEST_PROGRAMS", tmp_path / "bin"))
+    if not programs.exists():
+        programs.mkdir()
+        for name, text in {
+            "kb": f"#!{sys.executable}\nfrom cli.main import main\nmain()\n",
+            "python": f'#!/bin/sh\nexec {sys.executable} "$@"\n',
+        }.items():
+            (programs / name).write_text(text)
+            (programs / name).chmod(0o755)
+        monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     work = tmp_path / "work"
     work.mkdir()
     return work
@@ -64,16 +88,16 @@ def run(command: str, folder: Path) -> None:
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("block", blocks(None), ids=lambda block: block[0])
-def test_the_commands_of_a_block_work(block: list[str], folder: Path) -> None:
+@pytest.mark.parametrize(("page", "block"), blocks(None), ids=names(blocks(None)))
+def test_the_commands_of_a_page_work(page: str, block: list[str], folder: Path) -> None:
     for command in block:
         run(command, folder)
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("block", blocks("wiki"), ids=lambda block: block[0])
-def test_the_commands_of_a_block_work_against_a_wiki(
-    block: list[str], folder: Path, wiki_api_url: str, shared: Path
+@pytest.mark.parametrize(("page", "block"), blocks("wiki"), ids=names(blocks("wiki")))
+def test_the_commands_of_a_page_work_against_a_wiki(
+    page: str, block: list[str], folder: Path, wiki_api_url: str, shared: Path
 ) -> None:
     photos = folder / "photos"
     photos.mkdir()
@@ -84,7 +108,7 @@ def test_the_commands_of_a_block_work_against_a_wiki(
 
 
 def test_the_readme_has_commands_that_are_run() -> None:
-    assert blocks(None) != []
+    assert "README.md" in names(blocks(None))
 
 
 def test_the_two_commands_for_a_fresh_machine_stand_in_the_readme() -> None:

@@ -1,0 +1,86 @@
+"""The documentation says what the code does, and is short enough to be read to the end."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from cli.main import commands
+from docs import generate
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+GOLDEN = ROOT / "tests" / "cli" / "golden"
+WRITTEN = sorted(page for page in DOCS.rglob("*.md") if "generated" not in page.parts)
+TABLES = DOCS / "results"  # long tables, each made by a command
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+# Options of other programs that the pages name.
+FOREIGN = {"--host", "--port", "--path"}
+
+
+def words(page: Path) -> int:
+    return len([word for word in page.read_text(encoding="utf-8").split() if re.search(r"\w", word)])
+
+
+def options_of(command: click.Command) -> set[str]:
+    """Return the options of a command and of the commands below it."""
+    own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    children = command.commands.values() if isinstance(command, click.Group) else ()
+    return own.union(*map(options_of, children))
+
+
+def verbs() -> dict[str, click.Command]:
+    context = click.Context(commands, info_name="kb")
+    found = {name: commands.get_command(context, name) for name in commands.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+def test_the_readme_is_at_most_150_lines() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_the_results_are_at_most_1500_words() -> None:
+    assert words(DOCS / "results.md") <= 1500
+
+
+def test_the_handwritten_pages_are_at_most_15000_words() -> None:
+    assert sum(words(page) for page in [ROOT / "README.md", *WRITTEN] if TABLES not in page.parents) <= 15_000
+
+
+@pytest.mark.parametrize("page", sorted(TABLES.glob("*.md")), ids=lambda page: page.name)
+def test_a_page_of_tables_names_the_command_that_makes_it(page: Path) -> None:
+    assert "python -m " in page.read_text(encoding="utf-8") or "kb eval" in page.read_text(encoding="utf-8")
+
+
+def test_the_reference_has_every_command_with_every_option() -> None:
+    page = generate.commands()
+    for name, command in verbs().items():
+        assert f"\n## kb {name}\n" in page
+        section = page.partition(f"\n## kb {name}\n")[2].partition("\n## kb ")[0]
+        assert {option for option in options_of(command) if option.startswith("-") and option not in section} == set()
+
+
+def test_the_reference_has_the_columns_that_identify_writes() -> None:
+    section = generate.wire_formats().partition("## CSV and Parquet")[2].partition("\n## ")[0]
+    with (GOLDEN / "identify.csv").open(encoding="utf-8") as file:
+        assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == next(csv.reader(file))
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *WRITTEN], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_names_no_option_that_does_not_exist(page: Path) -> None:
+    """Commands in code blocks are checked against their own verb, options in prose against all verbs."""
+    known = verbs()
+    text = page.read_text(encoding="utf-8")
+    prose = re.findall(r"`[^`\n]+`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    everywhere = set().union(*map(options_of, known.values())) | FOREIGN | {"--help", "--version"}
+    ours = " ".join(code for code in prose if not code.startswith(("`python", "`pip", "`sphinx")))
+    unknown = {option for option in OPTION.findall(ours) if option not in everywhere}
+    for line in text.replace("\\\n", " ").splitlines():
+        for verb, rest in re.findall(r"(?:^|[$`] ?|bin/)kb ([a-z]+)([^|;&>#`]*)", line):
+            options = options_of(known[verb]) | {"--help"} if verb in known else set()
+            unknown |= {f"kb {verb} {option}" for option in OPTION.findall(rest) if option not in options}
+    assert unknown == set()
