@@ -74,12 +74,10 @@ def _command(command: click.Command, context: click.Context, *, level: int) -> I
     yield _prose(command.help or "")
     yield ""
     yield from ("```text", " ".join([context.command_path, *command.collect_usage_pieces(context)]), "```", "")
-    options = [
-        parameter for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden
-    ]
-    if options:
-        rows = [(_names(option, context), _cell(_help(option, context))) for option in options]
-        yield from table(("option", "meaning"), rows)
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    rows = [record for option in options if (record := option.get_help_record(context)) is not None]
+    if rows:
+        yield from table(("option", "meaning"), [(f"`{_cell(name)}`", _cell(text)) for name, text in rows])
     for child in command.commands.values() if isinstance(command, click.Group) else ():
         yield from _command(child, click.Context(child, info_name=child.name, parent=context), level=level + 1)
 

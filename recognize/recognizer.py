@@ -166,7 +166,7 @@ class Recognizer:
         that fits, confidences are null, and the answer is the first species however little speaks for it.
 
         Args:
-            images: paths, bytes of picture files, PIL pictures, or `data.images.decode.Photo`s.
+            images: paths, bytes of picture files, PIL pictures, or instances of `data.images.decode.Photo`.
             on_photo: is told after each row how many of them are done, and in vain; of how many, if `images` has a
                 length.
         """

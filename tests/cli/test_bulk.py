@@ -18,7 +18,7 @@ import pytest
 
 from cli.verbs.identify.resume import ResumableOutput
 
-N_PHOTOS = 400  # the trial with 10,000 is in docs/identify.md
+N_PHOTOS = 400
 N_BAD = 3
 TOP = 5
 # 300 photos more would take 120 MB if they were kept, decoded; what threads and caches take varies by some 40 MB.

@@ -20,7 +20,7 @@ FORMATS: tuple[Form, ...] = get_args(Form)
 
 # The stages whose scores have a csv column of their own; `--format jsonl` has every score of every preset.
 STAGES = ("text", "visual")
-# The stages of all presets in the order in which a table shows them; docs/identify.md says what they are.
+# The stages of all presets in the order in which a table shows them; docs/howto/identify.md says what they are.
 TABLE_STAGES = ("list", "text", "visual", "known", "text_part", "visual_part", "known_part")
 WORTH_SAYING = 0.25  # of the chance that a bird is not in the knowledge base
 COLUMNS: Mapping[str, str] = {

@@ -1,7 +1,7 @@
 """Builds of the whole test wiki through a proxy: that they are polite is counted, that faults change nothing is shown.
 
 Source:
-    Wikimedia's User-Agent policy, API etiquette and thumbnail widths, as docs/curation.md ("Politeness") lists them.
+    Wikimedia's User-Agent policy, API etiquette and thumbnail widths, as docs/howto/build.md lists them.
 """
 
 from __future__ import annotations
