@@ -107,7 +107,7 @@ def main() -> None:
     from cli.common import wiring
     from data.images.decode import find_images
     from kb.shipped import unpack_shipped
-    from recognize.confidence.answers import ABSENT_SHARE, MIN_CONFIDENCE
+    from recognize.confidence.answers import MIN_CONFIDENCE, UNKNOWN_PRIOR
     from recognize.starter.tower import pixels_of
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -134,7 +134,7 @@ def main() -> None:
         peak = identify(*photos)
         store = kb.open(unpack_shipped(home, encoders))
         recognizer = wiring.recognizer(
-            store, preset="default", n=5, min_confidence=MIN_CONFIDENCE, absent_share=ABSENT_SHARE
+            store, preset="default", n=5, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR
         )
         warm = [seconds(lambda photo=photo: list(recognizer.identify([photo]))) for photo in photos[:50]]  # type: ignore[misc]
         tensors: list[object] = []

@@ -37,7 +37,7 @@ def asked(
     """Return how many photos get the right first species, and what the list did; no share is no list."""
     taxon_ids = frozenset(taxon.taxon_id for taxon in store.taxa() if taxon.scientific_name in listed)
     recognizer = wiring.recognizer(
-        store, preset="default", n=1, min_confidence=0.5, absent_share=0.2,
+        store, preset="default", n=1, min_confidence=0.5, unknown_prior=0.2,
         species_list=None if share is None else SpeciesList(taxon_ids=taxon_ids, off_list_share=share),
     )  # fmt: skip
     facts: Counter[species_lists.Fact] = Counter()

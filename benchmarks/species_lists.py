@@ -50,7 +50,7 @@ PAIRS = (
     ("Europe", "North America"), ("Nepal", "Nepal"), ("Nepal", "North America"),
 )  # fmt: skip
 EVERYTHING = 10_000  # species shown of a photo: all that were ranked
-ABSENT_SHARE = 0.2
+UNKNOWN_PRIOR = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Asked:
     photo: int
     truth: int
     ranking: Ranking
-    known: IntArray
+    trained: IntArray
 
 
 def ask(study: Study, setting: str, weights: Sequence[FusionWeights], photos: IntArray) -> list[Asked]:
@@ -75,7 +75,7 @@ def ask(study: Study, setting: str, weights: Sequence[FusionWeights], photos: In
             knowledge, model.queries(mine), weights=weights[fold], anchor_pooling="centre", n_shown=EVERYTHING
         )
         asked += [
-            Asked(photo=int(photo), truth=int(labels[photo]), ranking=ranking, known=knowledge.known)
+            Asked(photo=int(photo), truth=int(labels[photo]), ranking=ranking, trained=knowledge.trained)
             for photo, ranking in zip(mine, rankings, strict=True)
         ]
     return asked
@@ -182,9 +182,9 @@ def confidences(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]
         right: tuple[list[bool], list[bool]] = ([], [])
         for one in some:
             evidence = find_evidence(
-                one.ranking, one.known, lambda s: [lineages[int(i)] for i in s], temperature=parameters.temperature
+                one.ranking, one.trained, lambda s: [lineages[int(i)] for i in s], temperature=parameters.temperature
             )
-            chances: Chances = chances_of(evidence, parameters, absent_share=ABSENT_SHARE)
+            chances: Chances = chances_of(evidence, parameters, unknown_prior=UNKNOWN_PRIOR)
             after = prior.apply(one.ranking, None)
             found = prior.chances(
                 one.ranking, after, chances, [lineages[int(i)] for i in judged(one.ranking, after)], None
@@ -245,7 +245,7 @@ def temperatures(study: Study) -> list[str]:
                 knowledge = model.knowledge(name, study.everything)
                 for group, photos in zip(groups, (new, held), strict=True):
                     group += [
-                        Case(truth=int(labels[photo]), ranking=ranking, known=knowledge.known,
+                        Case(truth=int(labels[photo]), ranking=ranking, trained=knowledge.trained,
                              kept=study.everything, lineages=lineages)
                         for photo, ranking in zip(photos, run(knowledge, model.queries(photos)), strict=True)
                     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The candidates of a photo: the first species of a ranking, with what the knowledge base says of each."""
+"""Candidates of a photo: the first species of a ranking with names, summaries and anchors."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.pairs import dot_rows
 from recognize.scoring.stages import Ranking
 
-_MOST_KEPT: Final = 4_000  # species that are kept in memory, some 10 MB
-_DIGITS: Final = 6  # of the scores shown; float32 has no more to say
+_CACHED: Final = 4_000  # species in memory, some 10 MB
+_DIGITS: Final = 6  # of scores in results; float32 has no more
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What the rows of a species have in common."""
+class _Species:
+    """The parts of a candidate that do not depend on the photo."""
 
     taxon: Taxon
     summary: str | None
     anchors: tuple[tuple[str, str | None], ...]
-    """Ids and credits, in the order of their vectors."""
+    """Ids and credits in the order of the vectors."""
     vectors: FloatArray
 
 
 class CandidateMaker:
-    """Makes candidates; what it read of a species is kept, since birds come again.
+    """Makes candidates; species that were read are cached.
 
     Args:
-        store: what is known.
-        knowledge: the vectors of that store.
+        store: the knowledge base.
+        knowledge: its vectors.
     """
 
     def __init__(self, store: KnowledgeStore, knowledge: Knowledge) -> None:
         self._store = store
         self._knowledge = knowledge
         self._vectors = np.asarray(knowledge.anchors.vectors)  # a slice of a memory map takes several times as long
-        self._known: dict[int, _Known] = {}
+        self._cache: dict[int, _Species] = {}
         self._lineages: dict[int, Lineage] = {}
 
     def read(self, species: Iterable[int]) -> None:
-        """Read what `candidates` and `taxon` will be asked for, by position, in one go."""
-        if len(self._known) > _MOST_KEPT:
-            self._known = {}
-        new = sorted(set(species) - self._known.keys())
+        """Read the species at these positions for `candidates` and `taxon`, in one query."""
+        if len(self._cache) > _CACHED:
+            self._cache = {}
+        new = sorted(set(species) - self._cache.keys())
         entries = self._store.species([self._store.taxon_ids[i] for i in new])
-        self._known |= {i: self._what_is_known(i, entry) for i, entry in zip(new, entries, strict=True)}
+        self._cache |= {i: self._species(i, entry) for i, entry in zip(new, entries, strict=True)}
 
     def taxon(self, species: int) -> Taxon:
-        """Return the taxon of a species that was read."""
-        return self._known[species].taxon
+        """Return the taxon of a species; `read` it first."""
+        return self._cache[species].taxon
 
     def lineages(self, species: IntArray) -> list[Lineage]:
-        """Return the lineages of some species; each is read once."""
+        """Return the lineages of species; each is read once."""
         wanted: list[int] = species.tolist()
         new = [i for i in wanted if i not in self._lineages]
         if new:
@@ -68,12 +68,12 @@ class CandidateMaker:
         return [self._lineages[i] for i in wanted]
 
     def candidates(self, ranking: Ranking, query: FloatArray, *, n: int) -> tuple[Candidate, ...]:
-        """Return the first `n` species of a ranking, which must have been read.
+        """Return the first `n` species of a ranking; `read` them first.
 
         Args:
-            ranking: of one photo.
-            query: its vector in the visual space.
-            n: at most so many.
+            ranking: the ranking of one photo.
+            query: the photo's vector in the visual space, `(dim,)`.
+            n: maximum number.
         """
         species: list[int] = ranking.species[:n].tolist()
         scores: list[float] = ranking.scores[:n].tolist()
@@ -81,25 +81,25 @@ class CandidateMaker:
         boosts = stages.get("list")
         made = []
         for rank, (i, score) in enumerate(zip(species, scores, strict=True)):
-            known = self._known[i]
+            entry = self._cache[i]
             made.append(
                 Candidate(
-                    taxon_id=known.taxon.taxon_id,
-                    scientific_name=known.taxon.scientific_name,
-                    common_name=known.taxon.common_name,
+                    taxon_id=entry.taxon.taxon_id,
+                    scientific_name=entry.taxon.scientific_name,
+                    common_name=entry.taxon.common_name,
                     score=round(score, _DIGITS),
                     scores={stage: _shown(given[rank]) for stage, given in stages.items()},
                     score_without_list=None if boosts is None else round(score - boosts[rank], _DIGITS),
-                    anchors=_anchor_matches(known, query),
-                    summary=known.summary,
+                    anchors=_anchor_matches(entry, query),
+                    summary=entry.summary,
                 )
             )
         return tuple(made)
 
-    def _what_is_known(self, species: int, entry: SpeciesEntry) -> _Known:
+    def _species(self, species: int, entry: SpeciesEntry) -> _Species:
         first, end = self._knowledge.anchor_starts[species : species + 2]
         credits = {anchor.anchor_id: anchor.credit for anchor in entry.anchors}
-        return _Known(
+        return _Species(
             taxon=entry.taxon,
             summary=entry.summary.text if entry.summary else None,
             anchors=tuple((id, credits.get(id)) for id in self._knowledge.anchors.ids[first:end]),
@@ -107,16 +107,16 @@ class CandidateMaker:
         )
 
 
-def _anchor_matches(known: _Known, query: FloatArray) -> tuple[AnchorMatch, ...]:
+def _anchor_matches(entry: _Species, query: FloatArray) -> tuple[AnchorMatch, ...]:
     """Return the species' anchors, the most similar first."""
-    similarities: list[float] = dot_rows(known.vectors, query).tolist()
+    similarities: list[float] = dot_rows(entry.vectors, query).tolist()
     matches = [
         AnchorMatch(id=id, similarity=round(similarity, _DIGITS), credit=credit)
-        for (id, credit), similarity in zip(known.anchors, similarities, strict=True)
+        for (id, credit), similarity in zip(entry.anchors, similarities, strict=True)
     ]
     matches.sort(key=lambda match: -match.similarity)
     return tuple(matches)
 
 
 def _shown(score: float) -> float | None:
-    return None if score != score else round(score, _DIGITS)  # NaN: nothing to compare with
+    return None if score != score else round(score, _DIGITS)  # NaN: the stage does not apply

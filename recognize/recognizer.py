@@ -10,7 +10,7 @@ from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
 from data.records import Answer, Candidate, Identification, PhotoProgress
 from recognize.candidates import CandidateMaker
-from recognize.confidence.answers import ABSENT_SHARE, MIN_CONFIDENCE, answer_of
+from recognize.confidence.answers import MIN_CONFIDENCE, UNKNOWN_PRIOR, answer_of
 from recognize.confidence.calibration import N_JUDGED, Calibration, Chances, Parameters, chances_of, find_evidence
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.encode import encode_in_batches
@@ -73,7 +73,7 @@ class Recognizer:
         weights: FusionWeights | None = None,
         calibration: Calibration | None = None,
         min_confidence: float = MIN_CONFIDENCE,
-        absent_share: float = ABSENT_SHARE,
+        unknown_prior: float = UNKNOWN_PRIOR,
         species_list: SpeciesList | None = None,
         n_chunks: int | None = None,
         batch_size: int = 32,
@@ -93,7 +93,7 @@ class Recognizer:
                 as it is set here is not used, and `calibration_id` is None then.
             min_confidence: an answer less sure than this rolls up to genus, then family, then none; it changes nothing
                 without a calibration that is used.
-            absent_share: the share of photos whose bird is not in the store, as far as one can tell beforehand;
+            unknown_prior: the share of photos whose bird is not in the store, as far as one can tell beforehand;
                 likewise.
             species_list: species to be expected, which get a boost; rows then say what the answer is without it.
             n_chunks: where the preset ranks chunks, the candidates are the species of so many best chunks, instead of
@@ -111,16 +111,16 @@ class Recognizer:
         if k < 1 or batch_size < 1 or n_decoders < 1 or (n_chunks is not None and n_chunks < 1):
             given = (k, n_chunks, batch_size, n_decoders)
             raise UsageError(f"expected k, n_chunks, batch_size and n_decoders of at least 1, got {given}")
-        if not 0 <= min_confidence <= 1 or not 0 < absent_share < 1:
+        if not 0 <= min_confidence <= 1 or not 0 < unknown_prior < 1:
             raise UsageError(
-                f"expected a confidence in [0, 1] and a share of absent birds above 0 and below 1, "
-                f"got {min_confidence} and {absent_share}"
+                f"expected a confidence in [0, 1] and a share of unknown birds above 0 and below 1, "
+                f"got {min_confidence} and {unknown_prior}"
             )
         self.preset = preset
         self.k = k
         self.n_chunks = n_chunks
         self.min_confidence = min_confidence
-        self.absent_share = absent_share
+        self.unknown_prior = unknown_prior
         self._settings = Settings(
             m=m,
             anchor_pooling=anchor_pooling,
@@ -265,9 +265,9 @@ class Recognizer:
         if not len(ranking.species) or self._parameters is None:
             return None
         evidence = find_evidence(
-            ranking, self._knowledge.known, self._maker.lineages, temperature=self._parameters.temperature
+            ranking, self._knowledge.trained, self._maker.lineages, temperature=self._parameters.temperature
         )
-        return chances_of(evidence, self._parameters, absent_share=self.absent_share)
+        return chances_of(evidence, self._parameters, unknown_prior=self.unknown_prior)
 
     def _answer(self, ranking: Ranking, chances: Chances | None) -> Answer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None

@@ -14,8 +14,8 @@ from data.records import Identification
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize.evaluation.reader_comparison import Asking
-    from recognize.reader.candidate_context import EarlierTexts
+    from recognize.evaluation.reader_comparison import ReaderResources
+    from recognize.reader.candidate_context import SourceTexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ def reading(
     store: KnowledgeBase,
     *,
     context: str,
-    n_passes: int,
+    n_samples: int,
     max_cost: float | None,
     offline: bool,
     prompts: Path | None,
@@ -43,7 +43,7 @@ def reading(
         settings: they hold the endpoint.
         store: the knowledge base that the rows come from.
         context: what the model is told of a candidate, one of `candidate_context.CONTEXTS` but `chunks`.
-        n_passes: how often a photo is read.
+        n_samples: how often a photo is read.
         max_cost: US dollars.
         offline: whether kept replies alone may answer.
         prompts: a folder whose prompts replace ours.
@@ -55,18 +55,18 @@ def reading(
     from cli.common.models import connected
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
-    from recognize.reader.candidate_context import Told, context_of
+    from recognize.reader.candidate_context import CandidateContext, context_of
     from recognize.reader.reader import PLACEHOLDERS, Reader
     from recognize.reader.stream import read_over
 
-    told = Told(store, context_of(context), earlier_texts(store))
+    told = CandidateContext(store, context_of(context), source_texts(store))
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
-        reader = Reader(chat, n_passes=n_passes, prompts=Prompts("recognize", PLACEHOLDERS, prompts))
+        reader = Reader(chat, n_samples=n_samples, prompts=Prompts("recognize", PLACEHOLDERS, prompts))
         yield Reading(
             read=lambda rows: read_over(rows, reader, partial(jpeg_of, max_side=chat.endpoint.image_px), told.texts),
             parameters={
                 "reader": chat.name,
-                "reader_passes": n_passes,
+                "reader_samples": n_samples,
                 "reader_context": context,
                 "reader_prompt": reader.prompt_hash,
                 "reader_px": chat.endpoint.image_px,
@@ -79,11 +79,11 @@ def asking(
     settings: Settings,
     store: KnowledgeBase,
     *,
-    n_passes: int,
+    n_samples: int,
     max_cost: float | None,
     offline: bool,
     prompts: Path | None,
-) -> Iterator[Asking]:
+) -> Iterator[ReaderResources]:
     """Give what an evaluation of readers asks: the model of `[llm.vision]`; the arguments are those of `reading`.
 
     Raises:
@@ -94,7 +94,7 @@ def asking(
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
     from kb.checklist.reconcile import load_reconciler
-    from recognize.evaluation.reader_comparison import Asking
+    from recognize.evaluation.reader_comparison import ReaderResources
     from recognize.reader.namer import Namer
     from recognize.reader.reader import PLACEHOLDERS, Reader
 
@@ -106,27 +106,27 @@ def asking(
 
     own = Prompts("recognize", PLACEHOLDERS, prompts)
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
-        yield Asking(
+        yield ReaderResources(
             model=chat.name,
-            n_passes=n_passes,
-            reader=lambda: Reader(chat, n_passes=n_passes, prompts=own),
+            n_samples=n_samples,
+            reader=lambda: Reader(chat, n_samples=n_samples, prompts=own),
             namer=lambda: Namer(chat, find, prompts=own),
             picture_of=partial(jpeg_of, max_side=chat.endpoint.image_px),
-            earlier=earlier_texts(store),
+            sources=source_texts(store),
         )
 
 
-def earlier_texts(store: KnowledgeBase) -> EarlierTexts:
+def source_texts(store: KnowledgeBase) -> SourceTexts:
     """Return what the summaries of a knowledge base were made from, where it has kept it.
 
     Bare facts, as the starter knowledge has them, are no article.
     """
     from kb.store.drafts import draft_text
-    from recognize.reader.candidate_context import EarlierTexts
+    from recognize.reader.candidate_context import SourceTexts
 
     def article(taxon_id: str) -> str | None:
         [entry] = store.species([taxon_id])
         is_facts = entry.summary is not None and entry.summary.scope == "facts"
         return None if is_facts else store.article_text(taxon_id)
 
-    return EarlierTexts(article=article, draft=lambda taxon_id: draft_text(store, taxon_id))
+    return SourceTexts(article=article, draft=lambda taxon_id: draft_text(store, taxon_id))

@@ -221,7 +221,7 @@ def recognizer(
     preset: str,
     n: int,
     min_confidence: float,
-    absent_share: float,
+    unknown_prior: float,
     species_list: SpeciesList | None = None,
     n_chunks: int | None = None,
 ) -> Recognizer:
@@ -241,7 +241,7 @@ def recognizer(
         k=n,
         calibration=recognize.read_calibration(file) if file.is_file() else None,
         min_confidence=min_confidence,
-        absent_share=absent_share,
+        unknown_prior=unknown_prior,
         species_list=species_list,
         n_chunks=n_chunks,
     )

@@ -13,7 +13,7 @@ AnswerRank = Literal["species", "genus", "family", "order", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorMatch:
-    """An anchor beside a photo: the cosine between the two, and whom the anchor is owed to."""
+    """An anchor compared with a photo: their cosine, and the credit of the anchor."""
 
     id: str
     similarity: float
@@ -22,7 +22,7 @@ class AnchorMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A species that a photo may show, with a score for every stage; none of them is ever overwritten."""
+    """A species that a photo may show, with the score of every stage; scores are never overwritten."""
 
     taxon_id: str
     scientific_name: str
@@ -32,46 +32,46 @@ class Candidate:
     anchors: tuple[AnchorMatch, ...] = ()
     summary: str | None = None
     score_without_list: float | None = None
-    """With a species list: `score` less `scores["list"]`, what being listed gave."""
+    """With a species list: `score` less `scores["list"]`, the boost of listed species."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The one answer: a species, or only a genus or family, or `none`; both chances are null without a calibration.
+    """The answer for a photo: a species, a genus, a family, or `none`; both chances are null without a calibration.
 
-    `none` is *not in this knowledge base*, and its confidence how likely that is; or, where that is null, that the bird
-    cannot be told.
+    `none` with a confidence means *not in the knowledge base*, with the probability of that; `none` without a
+    confidence means *not sure*.
     """
 
     rank: AnswerRank
     name: str
     common_name: str | None = None
     confidence: float | None = None
-    """How likely the answer is right; of a name, given that the bird is in the knowledge base."""
-    absent: float | None = None
-    """How likely the bird is not in the knowledge base."""
+    """Probability that the answer is right; for a name, given that the species is in the knowledge base."""
+    unknown: float | None = None
+    """Probability that the species is not in the knowledge base."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader (a vision model) chose among the candidates."""
+    """The choice of a reader (a vision model) among the candidates."""
 
     choice: str | None
     agreement: float | None = None
-    """The share of all passes that voted for the choice; those that did not answer count against it."""
+    """Share of all samples with this choice; unanswered samples count against it."""
     margin: float | None = None
     reason: str = ""
-    passes: int = 1
-    """How often it was asked; 0 where the photo could not be shown to it."""
+    samples: int = 1
+    """Model calls; 0 where the photo could not be shown to the model."""
     answered: int = 1
-    """In how many of these it chose a candidate, or none of them."""
+    """Samples that chose a candidate, or none of them."""
     failures: tuple[str, ...] = ()
-    """Why passes got no reply, one for each; the other passes that did not answer had replies that nobody can read."""
+    """One reason per sample without a reply; the other unanswered samples had unreadable replies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identification:
-    """The row of one photo; with `status` error there is neither an answer nor a candidate."""
+    """The result of one photo; with `status` error it has no answer and no candidates."""
 
     image: str
     box: Box | None = None
@@ -87,24 +87,24 @@ class Identification:
     calibration: str | None = None
     seconds: float = 0.0
     species_list: str | None = None
-    """What tells the species list and its odds from others, where one was given."""
+    """Id of the species list and its settings, where one was given."""
     answer_without_list: Answer | None = None
-    """What the answer is without it: as it was measured."""
+    """The answer without the species list, which is the one that was measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhotoProgress:
-    """How far a run over photos is: `done` of `total` (None: nobody knows), `failed` of them could not be read."""
+    """Progress of a run: `done` of `total` photos (None: unknown), `failed` of them unreadable."""
 
     done: int
     failed: int
     total: int | None
     seconds: float
-    """Since the first photo was asked for."""
+    """Since the first photo."""
 
     @property
     def left_s(self) -> float | None:
-        """The seconds that the rest takes at the speed so far; None where that cannot be told."""
+        """Estimated seconds left at the speed so far; None where `total` is unknown or nothing is done."""
         if self.total is None or not self.done:
             return None
         return self.seconds / self.done * max(0, self.total - self.done)

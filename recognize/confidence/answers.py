@@ -1,4 +1,4 @@
-"""The one answer of a photo: a species, or only its genus or family, or that it cannot be told."""
+"""The answer for a photo: a species, its genus, its family, not sure, or not in the knowledge base."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from data.records import Answer, Taxon
 from recognize.confidence.calibration import RANKS, Chances, Lineage
 
 MIN_CONFIDENCE: Final = 0.5
-"""An answer that is less likely right than this rolls up to the next rank."""
-ABSENT_SHARE: Final = 0.2
-"""How many of the photos that one has show a bird that is not in the knowledge base: a guess, to be changed."""
+"""Minimum confidence of an answer; below it the answer rolls up to the next rank."""
+UNKNOWN_PRIOR: Final = 0.2
+"""Prior probability that a photo shows a species outside the knowledge base: a guess; set your own."""
 
 
 def answer_of(first: Taxon | None, chances: Chances | None, lineage: Lineage, *, min_confidence: float) -> Answer:
     """Return the answer.
 
-    Without chances it is the first species, its confidence null. With them it is `none`, *not in this knowledge base*,
-    where that is likelier than not, and its confidence how likely; else the first species, its genus or its family,
-    the lowest of them that is likely enough; else `none` without a confidence: it cannot be told.
+    Without chances it is the first species with a null confidence. With them it is `none` with a confidence (*not in
+    the knowledge base*) where that is more likely than not; else the first species, its genus or its family, whichever
+    is the lowest rank with enough confidence; else `none` without a confidence (*not sure*).
 
     Args:
         first: the best species, if there is any.
-        chances: of the photo, if its knowledge base is calibrated.
-        lineage: of the first species.
-        min_confidence: what an answer needs.
+        chances: calibrated probabilities for the photo, if the knowledge base is calibrated.
+        lineage: lineage of the first species.
+        min_confidence: minimum confidence of an answer.
     """
     if first is None:
         return Answer(rank="none", name="")
     if chances is None:
         return Answer(rank="species", name=first.scientific_name, common_name=first.common_name)
-    absent = chances.absent
-    if absent > 0.5:
-        return Answer(rank="none", name="", confidence=absent, absent=absent)
+    unknown = chances.unknown
+    if unknown > 0.5:
+        return Answer(rank="none", name="", confidence=unknown, unknown=unknown)
     for rank in RANKS:
         confidence = chances.confidence[rank]
         if confidence < min_confidence:
@@ -40,8 +40,8 @@ def answer_of(first: Taxon | None, chances: Chances | None, lineage: Lineage, *,
         if rank == "species":
             return Answer(
                 rank=rank, name=first.scientific_name, common_name=first.common_name, confidence=confidence,
-                absent=absent,
+                unknown=unknown,
             )  # fmt: skip
         if rank in lineage:
-            return Answer(rank=rank, name=lineage[rank], confidence=confidence, absent=absent)
-    return Answer(rank="none", name="", absent=absent)
+            return Answer(rank=rank, name=lineage[rank], confidence=confidence, unknown=unknown)
+    return Answer(rank="none", name="", unknown=unknown)

@@ -1,8 +1,8 @@
-"""How sure an answer is: from the scores of one photo to chances that were measured.
+"""Calibrated confidence: probabilities from the scores of one photo.
 
-A calibration belongs to one knowledge base, and to the encoders, preset and weights that it was fitted with; with any
-other it is not used. It says how likely the first species is right, and its genus, and its family, *given that the bird
-is in the knowledge base*; and how likely it is not in there at all.
+A calibration belongs to one knowledge base and to the encoders, preset and weights that it was fitted with; with any
+other it is not used. It gives the probability that the first species, its genus and its family are right, *given that
+the species is in the knowledge base*, and the probability that the species is not in the knowledge base.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from recognize.scoring.stages import N_SHOWN, Ranking
 
 SCHEMA: Final = 1
 N_JUDGED: Final = 50
-"""Species of a photo that are weighed against each other: the best ones, whose scores are exact in every batch."""
+"""Number of best species that a confidence is computed from; their scores are exact in every batch."""
 FEATURES: Final = (
-    "bias", "mass", "level", "trained_mass", "is_trained", "known", "visual", "best_known", "best_visual", "text"
+    "bias", "mass", "level", "trained_mass", "is_trained", "prototype", "visual", "best_prototype", "best_visual",
+    "text",
 )  # fmt: skip
-"""What the chances are made of; `Evidence` says what each is."""
+"""Features of the logistic models; see `Evidence`."""
 
 JudgedRank = Literal["species", "genus", "family"]
 RANKS: Final[tuple[JudgedRank, ...]] = ("species", "genus", "family")
@@ -43,49 +44,49 @@ _DIGITS: Final = 4  # of chances; a calibration error of a hundredth makes more 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the ranking of one photo says for its first species, and for there being anything to find."""
+    """Features of the ranking of one photo."""
 
     masses: Mapping[JudgedRank, float]
-    """The softmax of the scores, summed over the first species, over its genus, over its family."""
+    """Softmax of the scores, summed over the first species, its genus, its family."""
     level: float
-    """The logarithm of the summed powers of all scores: high where anything fits at all."""
+    """Log-sum-exp of the scores: high where any species fits."""
     trained_mass: float
-    """The softmax summed over species that the visual encoder was trained on."""
+    """Softmax summed over species that the visual encoder was trained on."""
     is_trained: bool
-    """Whether the first species is one of these."""
-    known: float
-    """The first species' cosine to what was learnt of it, and so on by stage; 0 for what it lacks."""
+    """Whether the first species is one of those."""
+    prototype: float
+    """Cosine of the photo to the prototype of the first species, 0 without one; `visual` and `text` likewise."""
     visual: float
     text: float
-    best_known: float
-    """The best among the first ten species."""
+    best_prototype: float
+    """Maximum over the first ten species."""
     best_visual: float
 
     def row(self, rank: JudgedRank) -> tuple[float, ...]:
-        """Return the numbers of `FEATURES` for the chance of a rank; the mass as a logit."""
+        """Return the values of `FEATURES` for a rank; the mass as a logit."""
         mass = min(max(self.masses[rank], _CERTAIN), 1 - _CERTAIN)
         return (
             1.0, log(mass / (1 - mass)), self.level, self.trained_mass, float(self.is_trained),
-            self.known, self.visual, self.best_known, self.best_visual, self.text,
+            self.prototype, self.visual, self.best_prototype, self.best_visual, self.text,
         )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """What was fitted for one kind of anchors; each model is feature -> coefficient of a logistic function."""
+    """Fitted parameters of one anchor mode; each model is feature -> coefficient of a logistic function."""
 
     weights: FusionWeights
-    """The weights of the preset that the scores were made with."""
+    """Weights of the preset at fitting time."""
     temperature: float
-    """What scores are divided by before the softmax."""
+    """Divisor of the scores before the softmax."""
     species: Mapping[str, float]
     genus: Mapping[str, float]
     family: Mapping[str, float]
-    absent: Mapping[str, float]
-    """Fitted on as many photos of absent birds as of present ones."""
+    unknown: Mapping[str, float]
+    """Fitted on as many photos of unknown species as of known ones."""
 
     def __post_init__(self) -> None:
-        for model in (self.species, self.genus, self.family, self.absent):
+        for model in (self.species, self.genus, self.family, self.unknown):
             if set(model) != set(FEATURES):
                 raise StoreError(f"expected coefficients of {', '.join(FEATURES)}, got {', '.join(sorted(model))}")
         if not self.temperature > 0:
@@ -99,17 +100,17 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chances:
-    """What a calibration says of one photo; all in [0, 1]."""
+    """Calibrated probabilities for one photo, in [0, 1]."""
 
     confidence: Mapping[JudgedRank, float]
-    """That the first species, its genus, its family is the right one, given that the bird is in the knowledge base."""
-    absent: float
-    """That the bird is not in the knowledge base."""
+    """That the first species, its genus, its family is right, given that the species is in the knowledge base."""
+    unknown: float
+    """That the species is not in the knowledge base."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Chances for the photos asked of one knowledge base."""
+    """Calibration of one knowledge base, preset and set of encoders."""
 
     schema: int = SCHEMA
     profile: str
@@ -119,18 +120,18 @@ class Calibration:
     """`vocabulary_hash` of the knowledge base."""
     parameters: Mapping[AnchorMode, Parameters]
     fitted_on: str = ""
-    """What it was fitted on, in words."""
+    """Description of the fitting data."""
 
     @property
     def id(self) -> str:
-        """What tells this calibration from others: 12 hex digits of the SHA-256 of all that it holds."""
+        """12 hex digits of the SHA-256 of the contents."""
         return sha256_hex(dumps(self))[:12]
 
     def fits(
         self, *, profile: str, preset: str, spaces: Sequence[str], taxon_ids: Sequence[str], mode: AnchorMode,
         weights: FusionWeights,
     ) -> bool:  # fmt: skip
-        """Return whether it was made for these encoders, this preset with these weights, and exactly these species."""
+        """Return whether it was fitted for these encoders, this preset and weights, and exactly these species."""
         return not self.misfit(
             profile=profile, preset=preset, spaces=spaces, taxon_ids=taxon_ids, mode=mode, weights=weights
         )
@@ -139,7 +140,7 @@ class Calibration:
         self, *, profile: str, preset: str, spaces: Sequence[str], taxon_ids: Sequence[str], mode: AnchorMode,
         weights: FusionWeights | None,
     ) -> str:  # fmt: skip
-        """Return why it does not hold for what is asked, as a clause on it; nothing where it does."""
+        """Return why the calibration does not apply, as a verb phrase about it; empty if it applies."""
         if (self.profile, self.spaces) != (profile, tuple(spaces)):
             return "was made with other models"
         if self.preset != preset:
@@ -154,7 +155,7 @@ class Calibration:
 
 
 def vocabulary_hash(taxon_ids: Sequence[str]) -> str:
-    """Return what tells a set of species from any other, in whatever order they come.
+    """Return a hash of a set of species, whatever their order.
 
     Example:
         >>> vocabulary_hash(["pica-pica", "bubo-bubo"]) == vocabulary_hash(["bubo-bubo", "pica-pica"])
@@ -167,14 +168,14 @@ def read_calibration(path: Path) -> Calibration:
     """Return the calibration in a file.
 
     Raises:
-        StoreError: if it is no calibration, or one of another schema.
+        StoreError: if the file is not a calibration of this schema.
     """
     try:
         calibration = loads(Calibration, path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
     except StoreError as error:
-        raise StoreError(f"{path}: {error}", hint="without the file answers have no confidence") from error
+        raise StoreError(f"{path}: {error}", hint="Without this file, answers have no confidence.") from error
     if calibration.schema != SCHEMA:
         raise StoreError(f"{path} is a calibration of schema {calibration.schema}, expected {SCHEMA}")
     return calibration
@@ -186,21 +187,21 @@ def write_calibration(path: Path, calibration: Calibration) -> None:
 
 
 def find_evidence(
-    ranking: Ranking, known: IntArray, lineages: Callable[[IntArray], Sequence[Lineage]], *, temperature: float
+    ranking: Ranking, trained: IntArray, lineages: Callable[[IntArray], Sequence[Lineage]], *, temperature: float
 ) -> Evidence:
-    """Return the evidence in the ranking of one photo, which needs at least one species.
+    """Return the features of the ranking of one photo, which needs at least one species.
 
     Args:
-        ranking: of the default preset, with the stages of the first `N_JUDGED` species.
-        known: `Knowledge.known` of what was ranked, ascending.
-        lineages: gives the lineages of some species.
-        temperature: what scores are divided by.
+        ranking: a ranking of the default preset with the stages of the first `N_JUDGED` species.
+        trained: `Knowledge.trained`, ascending.
+        lineages: species -> lineages.
+        temperature: divisor of the scores.
     """
     species = ranking.species[:N_JUDGED]
     scores = ranking.scores[:N_JUDGED] / temperature
     level = float(np.logaddexp.reduce(scores))
     chances = np.exp(scores - level)
-    is_trained = np.searchsorted(known, species, side="right") > np.searchsorted(known, species)
+    is_trained = np.searchsorted(trained, species, side="right") > np.searchsorted(trained, species)
     found = lineages(species)
     shares: list[float] = chances.tolist()
     masses: dict[JudgedRank, float] = {"species": shares[0]}
@@ -209,47 +210,46 @@ def find_evidence(
         same = (share for share, lineage in zip(shares, found, strict=True) if lineage.get(rank) == name)
         masses[rank] = sum(same) if name else shares[0]
     nothing = np.zeros(len(species))
-    learnt, visual, text = (or_zero(ranking.stages.get(stage, nothing)) for stage in ("known", "visual", "text"))
+    prototype, visual, text = (or_zero(ranking.stages.get(stage, nothing)) for stage in ("prototype", "visual", "text"))
     return Evidence(
         masses=masses,
         level=level,
         trained_mass=float(chances @ is_trained),
         is_trained=bool(is_trained[0]),
-        known=float(learnt[0]),
+        prototype=float(prototype[0]),
         visual=float(visual[0]),
         text=float(text[0]),
-        best_known=float(learnt[:N_SHOWN].max()),
+        best_prototype=float(prototype[:N_SHOWN].max()),
         best_visual=float(visual[:N_SHOWN].max()),
     )
 
 
-def chances_of(evidence: Evidence, parameters: Parameters, *, absent_share: float) -> Chances:
-    """Return the chances that go with the evidence of one photo.
+def chances_of(evidence: Evidence, parameters: Parameters, *, unknown_prior: float) -> Chances:
+    """Return the probabilities for the features of one photo.
 
-    A genus is never less likely than its species, nor a family than its genus.
+    A genus is never less probable than its species, nor a family than its genus.
 
     Args:
-        evidence: of the photo.
-        parameters: of the anchor mode of the knowledge base.
-        absent_share: the share of photos whose bird is not in the knowledge base, as far as one can tell beforehand;
-            above 0, below 1.
+        evidence: features of the photo.
+        parameters: parameters of the anchor mode of the knowledge base.
+        unknown_prior: prior probability that a photo shows a species outside the knowledge base; above 0, below 1.
 
     Raises:
-        ValueError: for a share that is none.
+        ValueError: for a prior outside that range.
     """
-    if not 0 < absent_share < 1:
-        raise ValueError(f"expected a share of absent birds between 0 and 1, got {absent_share}")
+    if not 0 < unknown_prior < 1:
+        raise ValueError(f"expected a prior probability between 0 and 1, got {unknown_prior}")
     models = (parameters.species, parameters.genus, parameters.family)
     confidence: dict[JudgedRank, float] = {}
     least = 0.0
     for rank, model in zip(RANKS, models, strict=True):
         least = max(least, parameters.chance(model, evidence.row(rank)))
         confidence[rank] = round(least, _DIGITS)
-    # Fitted on halves: Bayes' rule for another share moves the logit by the logarithm of its odds.
-    even = parameters.chance(parameters.absent, evidence.row("species"))
-    odds = even / (1 - even) * absent_share / (1 - absent_share) if even < 1 else np.inf
-    absent = float(odds / (1 + odds)) if np.isfinite(odds) else 1.0
-    return Chances(confidence=confidence, absent=round(absent, _DIGITS))
+    # Fitted with a prior of one half: Bayes' rule for another prior multiplies the odds.
+    even = parameters.chance(parameters.unknown, evidence.row("species"))
+    odds = even / (1 - even) * unknown_prior / (1 - unknown_prior) if even < 1 else np.inf
+    unknown = float(odds / (1 + odds)) if np.isfinite(odds) else 1.0
+    return Chances(confidence=confidence, unknown=round(unknown, _DIGITS))
 
 
 def _logistic(x: float) -> float:

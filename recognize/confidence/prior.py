@@ -1,9 +1,9 @@
-"""A list of the species to be expected, where and when the photos were taken: a boost for each of them, never a filter.
+"""Prior from a list of expected species: a boost for each listed species, never a filter.
 
-Of the photos, a share shows species that are not on the list: one says how large, beforehand. Within the list, and
-beside it, species are equally likely. That makes a listed species `odds` times as likely as another one, and by Bayes'
-rule its score grows by the logarithm of that, in units in which the score's softmax tells how likely species are: the
-`temperature` of the scores, fitted for each preset. Species keep the score that they have without the list beside it.
+`off_list_share` is the expected share of photos with species that are not on the list. Species within the list are
+equally likely, and so are species outside it, so a listed species is `odds` times as likely as another one. By Bayes'
+rule its score grows by the logarithm of the odds times the `temperature` at which the softmax of the scores gives
+probabilities, fitted for each preset. The score without the list is kept beside it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from recognize.scoring.pairs import Scores
 from recognize.scoring.stages import Ranking
 
 OFF_LIST_SHARE: Final = 0.1
-"""The share of photos of species that are not on the list: a guess, to be changed. Against .01 it costs little where
-the list is right, and saves much where it is not (docs/results.md)."""
+"""Expected share of photos with species that are not on the list: a guess; set your own. Compared with .01 it costs
+little where the list is right and saves much where it is not (docs/results.md)."""
 N_QUARTERS: Final = 48
-"""Of months, in a year: a bar chart has four a month."""
+"""Quarters of months in a year, as in eBird's bar charts."""
 
 TEMPERATURES: Final[Mapping[str, Mapping[str, Mapping[AnchorMode, float]]]] = {
     "starter": {
@@ -39,21 +39,21 @@ TEMPERATURES: Final[Mapping[str, Mapping[str, Mapping[AnchorMode, float]]]] = {
         "anchors-only": {"several": 0.043, "single": 0.062},
     },
 }
-"""Profile -> preset -> anchor mode -> temperature: under which the right species are likeliest, where half of the
-photos are of species that the model was not trained on (`benchmarks.species_lists`). A calibration has its own."""
+"""Profile -> preset -> anchor mode -> temperature of maximum likelihood, where half of the photos show species that the
+model was not trained on (`benchmarks.species_lists`). A calibration has its own."""
 
 _DIGITS: Final = 4  # of chances, as without a list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeciesList:
-    """Species to be expected."""
+    """A list of expected species."""
 
     taxon_ids: frozenset[str]
     quarters: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """Taxon id -> the quarters of months in which it is to be expected, 0 to 47; one that is not here always is."""
+    """Taxon id -> quarters of months in which it is expected, 0 to 47; without an entry, all year."""
     off_list_share: float = OFF_LIST_SHARE
-    """How many of the photos may show a species that is not on the list; above 0, below 1."""
+    """Expected share of photos with species that are not on the list; above 0, below 1."""
 
     def __post_init__(self) -> None:
         if not 0 < self.off_list_share < 1:
@@ -63,13 +63,13 @@ class SpeciesList:
 
     @property
     def id(self) -> str:
-        """What tells this list from others: 12 hex digits of the SHA-256 of all that it holds."""
+        """12 hex digits of the SHA-256 of the contents."""
         lines = [f"{taxon_id} {sorted(self.quarters.get(taxon_id, ()))}" for taxon_id in sorted(self.taxon_ids)]
         return sha256_hex("\n".join([str(self.off_list_share), *lines]))[:12]
 
 
 class ListPrior:
-    """What a list does to the rankings of one knowledge base."""
+    """The prior of a species list over the species of one knowledge base."""
 
     def __init__(
         self, listed: SpeciesList, taxon_ids: tuple[str, ...], *, temperature: float, is_fitted: bool = True
@@ -78,12 +78,12 @@ class ListPrior:
 
         Args:
             listed: the list.
-            taxon_ids: of the knowledge base.
-            temperature: what its scores are divided by before a softmax tells how likely species are.
-            is_fitted: whether that was fitted for these encoders.
+            taxon_ids: the species of the knowledge base.
+            temperature: divisor of the scores before a softmax gives probabilities.
+            is_fitted: whether the temperature was fitted for these encoders.
 
         Raises:
-            UsageError: if none of them is in the knowledge base.
+            UsageError: if no listed species is in the knowledge base.
         """
         self.temperature, self.is_fitted = temperature, is_fitted
         self.has_quarters = bool(listed.quarters)
@@ -94,14 +94,14 @@ class ListPrior:
         self._masks: dict[int | None, NDArray[np.bool_]] = {}
 
     def listed(self, date: str | None) -> NDArray[np.bool_]:
-        """Return for each species of the knowledge base whether it is expected on that day; None is any day."""
+        """Return for each species of the knowledge base whether it is expected on a date; None is any date."""
         quarter = quarter_of(date) if self._list.quarters else None
         if quarter not in self._masks:
             self._masks[quarter] = self._mask(quarter)
         return self._masks[quarter]
 
     def log_odds(self, date: str | None) -> float:
-        """Return the logarithm of how many times as likely a listed species is as another one; at least 0."""
+        """Return the log-odds of a listed species against an unlisted one; at least 0."""
         listed = self.listed(date)
         n, share = int(listed.sum()), self._list.off_list_share
         if not n or n == len(listed):
@@ -109,11 +109,11 @@ class ListPrior:
         return max(0.0, float(np.log((1 - share) / n) - np.log(share / (len(listed) - n))))
 
     def apply(self, ranking: Ranking, date: str | None) -> Ranking:
-        """Return the ranking with the boost in its scores, and in the stage `list`; chunks stay as they are.
+        """Return the ranking with the boost in its scores and in the stage `list`; chunks are unchanged.
 
         Args:
-            ranking: with all its species shown, so that all scores are exact.
-            date: ISO 8601, of the photo.
+            ranking: a ranking with exact scores for all its species.
+            date: date of the photo, ISO 8601.
         """
         boost = np.where(self.listed(date)[ranking.species], self.temperature * self.log_odds(date), 0.0)
         scores = rounded(ranking.scores + boost)
@@ -128,36 +128,35 @@ class ListPrior:
     ) -> Chances:
         """Return the chances of the first species of `after`, by Bayes' rule from those of the first of `before`.
 
-        What the calibration says of the first species, its genus and its family without the list is kept, and shared
-        out among the species of each group by the softmax of their scores; then each listed species counts `odds`
-        times as much. That is right as far as the calibration is, and the list with its share. What no candidate
-        stands for counts as not listed. The chance that the bird is not in the knowledge base stays: a list says
-        nothing of how much the photo looks like a bird that is not there.
+        The calibrated chances of the first species, its genus and its family without the list are distributed over the
+        species of each group by the softmax of their scores; then each listed species is weighted by `odds`. The result
+        is as good as the calibration, the list and its share. Probability that falls on no candidate counts as not
+        listed. The chance that the species is unknown is unchanged: a list holds no evidence about it.
 
         Args:
             before: the ranking without the list.
-            after: with it.
-            chances: of `before`.
-            lineages: of `judged(before, after)`.
-            date: of the photo.
+            after: the ranking with the list.
+            chances: calibrated chances of `before`.
+            lineages: lineages of `judged(before, after)`.
+            date: date of the photo.
         """
         species = judged(before, after)
         at = {int(each): i for i, each in enumerate(before.species)}
         scores = before.scores[[at[int(each)] for each in species]] / self.temperature
         first, new = (int(np.flatnonzero(species == ranking.species[0])[0]) for ranking in (before, after))
-        # Behind the candidates stand those that are none: another species of the first one's genus, of its family, of
-        # any. They get the chances of groups that no candidate is of.
+        # Three placeholders follow the candidates: another species of the first one's genus, of its family, of any
+        # other. They take the chances of groups without a candidate.
         others = [lineages[first], {rank: name for rank, name in lineages[first].items() if rank != "genus"}, {}]
         everybody = [*lineages, *others]
         softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
-        likely = _shared_out(softmax, first, everybody, chances)
+        likely = _distributed(softmax, first, everybody, chances)
         odds = np.exp(self.log_odds(date))
         is_listed = np.concatenate([self.listed(date)[species], np.zeros(len(others), dtype=np.bool_)])
         weighted = likely * np.where(is_listed, odds, 1.0)
         confidence = {
             rank: round(float(weighted[_same(everybody, new, rank)].sum() / weighted.sum()), _DIGITS) for rank in RANKS
         }
-        return Chances(confidence=confidence, absent=chances.absent)
+        return Chances(confidence=confidence, unknown=chances.unknown)
 
     def _mask(self, quarter: int | None) -> NDArray[np.bool_]:
         quarters = self._list.quarters
@@ -171,12 +170,12 @@ class ListPrior:
 
 
 def judged(before: Ranking, after: Ranking) -> NDArray[np.intp]:
-    """Return the species that are weighed against each other: the best ones with the list, and without it."""
+    """Return the union of the best species with and without the list."""
     return np.union1d(before.species[:N_JUDGED], after.species[:N_JUDGED])
 
 
 def quarter_of(date: str | None) -> int | None:
-    """Return the quarter of a month that a day falls into, 0 to 47; None where the date is none.
+    """Return the quarter of a month of a date, 0 to 47; None for an invalid date.
 
     Example:
         >>> quarter_of("2026-01-01T06:30:00"), quarter_of("2026-12-31"), quarter_of(None)
@@ -192,20 +191,19 @@ def quarter_of(date: str | None) -> int | None:
 
 
 def temperature_of(profile: str, preset: str, mode: AnchorMode) -> tuple[float, bool]:
-    """Return the temperature of a preset's scores, and whether it was fitted for that profile's encoders."""
+    """Return the temperature of a preset's scores, and whether it was fitted for the profile's encoders."""
     by_mode = TEMPERATURES.get(profile, {}).get(preset)
     return (by_mode or TEMPERATURES["starter"][preset])[mode], by_mode is not None
 
 
-def _shared_out(softmax: Scores, first: int, lineages: list[Lineage], chances: Chances) -> Scores:
-    """Return how likely each species is, by the chances of the first one, its genus and its family; they sum to 1.
+def _distributed(softmax: Scores, first: int, lineages: list[Lineage], chances: Chances) -> Scores:
+    """Return the probability of each species from the chances of the first one, its genus and its family; sum 1.
 
     Args:
-        softmax: of the candidates' scores, not normalised; then 0 for whom stands for the rest of the genus, of the
-            family, and of all.
-        first: the position of the first species.
-        lineages: of them all.
-        chances: of the first species.
+        softmax: unnormalised softmax of the candidates' scores, then 0 for the three placeholders.
+        first: position of the first species.
+        lineages: lineages of all.
+        chances: chances of the first species.
     """
     likely, given = np.zeros(len(softmax)), 0.0
     is_left = np.ones(len(softmax), dtype=np.bool_)
@@ -221,7 +219,7 @@ def _shared_out(softmax: Scores, first: int, lineages: list[Lineage], chances: C
 
 
 def _same(lineages: list[Lineage], at: int, rank: JudgedRank) -> NDArray[np.bool_]:
-    """Return which species are of the same species, genus or family as the one at that position."""
+    """Return which species share the species, genus or family of the one at position `at`."""
     same = np.zeros(len(lineages), dtype=np.bool_)
     name = lineages[at].get(rank)
     if rank != "species" and name:

@@ -1,7 +1,7 @@
-"""Readers side by side on the same photos: with and without retrieval, and told more or less of the candidates.
+"""Comparison of readers on the same photos: with and without retrieval, with more or less context.
 
-Source: VR-RAG, table 3 (no retrieval, direct RAG, VR-RAG), table 5 (what the reader is told), table 6 (genus), figure 4
-(how many candidates). The prompts are ours.
+Source: VR-RAG, table 3 (no retrieval, direct RAG, VR-RAG), table 5 (context), table 6 (genus), figure 4
+(how many candidates). Differs: the prompts are our own.
 """
 
 from __future__ import annotations
@@ -21,48 +21,47 @@ from data.metrics.significance import holm, paired_test
 from data.records import Reading
 from recognize.evaluation.comparison import by_species, genera
 from recognize.evaluation.encoded_photos import EncodedPhotos
-from recognize.evaluation.reader_setups import Question, Way, questions_of
+from recognize.evaluation.reader_setups import Question, ReaderSetup, questions_of
 from recognize.evaluation.setups import AnchorSet, Variants
-from recognize.reader.candidate_context import EarlierTexts, Told
+from recognize.reader.candidate_context import CandidateContext, SourceTexts
 from recognize.reader.namer import Namer
 from recognize.reader.reader import Reader
 from recognize.reader.replies import ReadCounts
 from recognize.reader.stream import read_ahead
 
 READER_DEFINITIONS: Final[Mapping[str, str]] = {
-    "accuracy": "share of photos for which the reader chose (or named) the right species; none of these, what cannot "
-    "be read and what failed count as wrong",
-    "reader genus": "share of photos for which the species that it chose is of the right genus",
+    "accuracy": "share of photos for which the reader chose (or named) the right species; none of these, unreadable "
+    "replies and failures count as wrong",
+    "reader genus": "share of photos for which the chosen species is of the right genus",
     "first alone": "share of photos whose re-ranked first species is right: the answer without a reader",
-    "gain": "accuracy less first alone, photo by photo",
-    "listed": "share of photos whose species is among the candidates that the reader is shown: what it could reach",
+    "gain": "accuracy minus first alone, photo by photo",
+    "listed": "share of photos whose species is among the candidates shown to the reader: its upper bound",
     "none of these": "share of photos for which the reader chose none of the candidates, or named no species",
-    "agreement": "mean over photos of the share of all passes that voted for what was chosen; passes without a reply, "
-    "or with one that cannot be read, count against it; 0 where no pass answered",
-    "margin": "mean over photos of how much likelier (natural logarithm) the chosen label was than the next one; only "
-    "of photos for which the server gave log-probabilities",
-    "k": "candidates that the reader is shown; where chunks are ranked, the species of the k best chunks, as in the "
-    "paper",
+    "agreement": "mean over photos of the share of samples with the final choice; samples without a readable reply "
+    "count against it; 0 where no sample was answered",
+    "margin": "mean over photos of the log-probability (natural) of the chosen label less that of the next one; only "
+    "of photos with log-probabilities",
+    "k": "candidates shown to the reader; where chunks are ranked, the species of the k best chunks, as in the paper",
 }
-"""What each word of a reader's tables means."""
+"""Definitions of the words in a reader's tables."""
 
 
-NOT_ASKED: Final = Reading(choice=None, agreement=0.0, reason="there was no candidate", passes=0, answered=0)
+NO_CANDIDATES: Final = Reading(choice=None, agreement=0.0, reason="no candidates", samples=0, answered=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WayFigures:
-    """The figures of one way of reading."""
+class ReaderFigures:
+    """The figures of one setup."""
 
-    way: Way
+    setup: ReaderSetup
     encoder_names: tuple[str, ...]
     measures: tuple[Measured, ...]
     margin: float | None
     n_with_margin: int
     n_failed: int
-    """Photos for which no pass answered, and for one of them at least no reply came, or a refusal."""
+    """Photos without an answered sample where at least one call failed or was refused."""
     n_without_text: float
-    """Candidates of a photo that the reader is told nothing of, on average."""
+    """Mean number of candidates per photo without a description."""
     replies: ReadCounts
 
     def __getitem__(self, name: str) -> Measured:
@@ -70,11 +69,11 @@ class WayFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WayTest:
-    """A paired test over species: the accuracy of this way of reading less that of the first one."""
+class ReaderTest:
+    """A paired test over species: accuracy of this setup minus accuracy of the first one."""
 
-    way: Way
-    baseline: Way
+    setup: ReaderSetup
+    baseline: ReaderSetup
     difference: float
     interval: tuple[float, float]
     n_better: int
@@ -85,26 +84,26 @@ class WayTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderEvaluation:
-    """All figures on the same photos, in the order in which the ways were given."""
+    """All figures on the same photos, in the order of the setups."""
 
     model: str
     n: int
     n_species: int
-    n_passes: int
-    figures: tuple[WayFigures, ...]
-    tests: tuple[WayTest, ...]
+    n_samples: int
+    figures: tuple[ReaderFigures, ...]
+    tests: tuple[ReaderTest, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """The model and what is needed to ask it; makes a new reader for each way, so that each counts for itself."""
+class ReaderResources:
+    """The model of a comparison, with a factory of readers: each setup gets a new one and its own counts."""
 
     model: str
-    n_passes: int
+    n_samples: int
     reader: Callable[[], Reader]
     namer: Callable[[], Namer]
     picture_of: Callable[[Path], bytes]
-    earlier: EarlierTexts
+    sources: SourceTexts
 
 
 def compare_readers(
@@ -113,62 +112,67 @@ def compare_readers(
     photos: EncodedPhotos,
     paths: Sequence[Path],
     labels: Sequence[str],
-    ways: Sequence[Way],
-    asking: Asking,
+    setups: Sequence[ReaderSetup],
+    resources: ReaderResources,
     *,
     anchor_sets: Mapping[str, AnchorSet] | None = None,
     n_resamples: int = 2_000,
     seed: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> ReaderEvaluation:
-    """Return the figures of each way of reading on the same photos, and tests against the first one.
+    """Return the figures of each setup on the same photos, and paired tests against the first one.
 
     Args:
         store: the knowledge base.
-        encoders: those that it was built with and the photos were encoded with.
+        encoders: the encoders of the knowledge base and the photos.
         photos: at least one.
         paths: the file of each photo.
-        labels: the taxon id of each photo; one that is not in the store counts as not found.
-        ways: each once.
-        asking: the model.
+        labels: the taxon id of each photo; one outside the store counts as not found.
+        setups: each once.
+        resources: the model.
         anchor_sets: as in `compare_setups`.
-        n_resamples: of bootstrap and randomisation.
-        seed: of both.
-        on_progress: is told how many photos were read, over all ways.
+        n_resamples: number of bootstrap and randomisation resamples.
+        seed: random seed of both.
+        on_progress: called with the number of photos read so far, over all setups.
 
     Raises:
-        UsageError: if there are no photos, a preset starts from what the knowledge base does not hold, or a way that
-            finds candidates by names asks for their chunks.
-        MissingRequirement: if it has not the texts that a way asks for, or the model cannot be asked.
-        CostStop: if going on could pass the limit of cost; replies are kept where the model keeps them.
+        UsageError: if there are no photos, the knowledge base lacks what a preset needs, or a setup retrieves by names
+            and describes candidates by chunks.
+        MissingRequirement: if the knowledge base lacks the texts of a setup, or the model cannot be called.
+        CostStop: before the cost limit is passed; cached replies stay.
     """
     if not len(photos) or not len(photos) == len(labels) == len(paths):
         raise UsageError(f"expected a path and a label for each of at least one photo, got {len(labels)}")
-    if any(way.setup is not None and way.setup.texts == "names" and way.context == "chunks" for way in ways):
-        raise UsageError("expected candidates found by descriptions where the reader is told chunks, got names")
-    told = {context: Told(store, context, asking.earlier) for context in {way.context for way in ways if way.setup}}
+    if any(
+        setup.retrieval is not None and setup.retrieval.texts == "names" and setup.context == "chunks"
+        for setup in setups
+    ):
+        raise UsageError("expected candidates retrieved by descriptions with the reader context chunks, got names")
+    contexts = {
+        context: CandidateContext(store, context, resources.sources)
+        for context in {setup.context for setup in setups if setup.retrieval}
+    }
     genus_of = genera(store)
     variants = Variants(store, encoders, labels, anchor_sets)
-    figures: list[WayFigures] = []
+    figures: list[ReaderFigures] = []
     values: list[dict[str, list[float]]] = []
     n_done = 0
-    for way in ways:
-        known = None if way.setup is None else variants.of(way.setup)
-        questions, firsts = questions_of(store, encoders, photos, paths, way, known, told)
+    for setup in setups:
+        knowledge = None if setup.retrieval is None else variants.of(setup.retrieval)
+        questions, firsts = questions_of(store, encoders, photos, paths, setup, knowledge, contexts)
         readings: list[Reading] = []
-        asked, counts = _asked(asking, way)
-        for _, reading in read_ahead(questions, asked):
-            # A photo without candidates is not asked: there is nothing to choose from.
-            readings.append(reading or NOT_ASKED)
+        ask, counts = _ask(resources, setup)
+        for _, reading in read_ahead(questions, ask):
+            readings.append(reading or NO_CANDIDATES)
             n_done += 1
             on_progress(n_done)
-        of_photos = _values(readings, questions, firsts, labels, genus_of, has_candidates=way.setup is not None)
+        of_photos = _values(readings, questions, firsts, labels, genus_of, has_candidates=setup.retrieval is not None)
         margins = [reading.margin for reading in readings if reading.margin is not None]
         values.append(of_photos)
         figures.append(
-            WayFigures(
-                way=way,
-                encoder_names=() if known is None else known.names,
+            ReaderFigures(
+                setup=setup,
+                encoder_names=() if knowledge is None else knowledge.names,
                 measures=measure_all(of_photos, labels, n_resamples=n_resamples, seed=seed),
                 margin=float(np.mean(margins)) if margins else None,
                 n_with_margin=len(margins),
@@ -178,25 +182,29 @@ def compare_readers(
             )
         )
     return ReaderEvaluation(
-        model=asking.model,
+        model=resources.model,
         n=len(labels),
         n_species=len(set(labels)),
-        n_passes=asking.n_passes,
+        n_samples=resources.n_samples,
         figures=tuple(figures),
-        tests=tuple(_tests(ways, values, labels, n_resamples=n_resamples, seed=seed)),
+        tests=tuple(_tests(setups, values, labels, n_resamples=n_resamples, seed=seed)),
     )
+
+
+def _names_chunks(setup: ReaderSetup) -> bool:
+    return setup.retrieval is not None and setup.retrieval.texts == "names" and setup.context == "chunks"
 
 
 Ask = Callable[[Question], Coroutine[object, object, Reading] | None]
 
 
-def _asked(asking: Asking, way: Way) -> tuple[Ask, ReadCounts]:
-    """Return how a question is put to the model, and what counts its replies."""
-    if way.setup is None:
-        namer = asking.namer()
+def _ask(resources: ReaderResources, setup: ReaderSetup) -> tuple[Ask, ReadCounts]:
+    """Return a function that asks the model about a photo, and the counts of its replies."""
+    if setup.retrieval is None:
+        namer = resources.namer()
 
         async def name(question: Question) -> Reading:
-            picture = await asyncio.to_thread(asking.picture_of, question.path)
+            picture = await asyncio.to_thread(resources.picture_of, question.path)
             try:
                 return await namer.read(picture)
             except SourceError:
@@ -204,10 +212,10 @@ def _asked(asking: Asking, way: Way) -> tuple[Ask, ReadCounts]:
                 raise
 
         return name, namer.counts
-    reader = asking.reader()
+    reader = resources.reader()
 
     async def choose(question: Question) -> Reading:
-        picture = await asyncio.to_thread(asking.picture_of, question.path)
+        picture = await asyncio.to_thread(resources.picture_of, question.path)
         return await reader.read(picture, question.candidates, question.texts)
 
     return (lambda question: choose(question) if question.candidates else None), reader.counts
@@ -222,7 +230,7 @@ def _values(
     *,
     has_candidates: bool,
 ) -> dict[str, list[float]]:
-    """Return measure -> its value for each photo; what is about candidates only where there are some."""
+    """Return measure -> value of each photo; measures of candidates only with retrieval."""
     chosen = [reading.choice if reading.agreement else None for reading in readings]
     right = [float(choice == label) for choice, label in zip(chosen, labels, strict=True)]
 
@@ -250,13 +258,13 @@ def _values(
 
 
 def _tests(
-    ways: Sequence[Way],
+    setups: Sequence[ReaderSetup],
     values: Sequence[Mapping[str, Sequence[float]]],
     labels: Sequence[str],
     *,
     n_resamples: int,
     seed: int,
-) -> Iterator[WayTest]:
+) -> Iterator[ReaderTest]:
     first, others = values[0]["accuracy"], values[1:]
     tests = [
         paired_test(
@@ -264,10 +272,10 @@ def _tests(
         )
         for each in others
     ]
-    for way, test, p in zip(ways[1:], tests, holm([test.p_value for test in tests]), strict=True):
-        yield WayTest(
-            way=way,
-            baseline=ways[0],
+    for setup, test, p in zip(setups[1:], tests, holm([test.p_value for test in tests]), strict=True):
+        yield ReaderTest(
+            setup=setup,
+            baseline=setups[0],
             difference=test.difference,
             interval=test.interval,
             n_better=test.n_better,

@@ -1,4 +1,4 @@
-"""Ways of having photos read: how candidates are found, what the reader is told of them, and how many it is shown."""
+"""Setups of a reader: retrieval of candidates, their descriptions, and how many the reader is shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from data.contracts import Encoders, KnowledgeStore
 from data.records import Candidate
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.setups import Setup, rank_setup
-from recognize.reader.candidate_context import Context, Told
+from recognize.reader.candidate_context import CandidateContext, Context
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking
 
@@ -20,37 +20,37 @@ K_COMPARED: Final = (5, 10, 15)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """One way of having photos read."""
+class ReaderSetup:
+    """One setup of a reader."""
 
-    setup: Setup | None
-    """How candidates are found; None for no retrieval: the model names the species by itself."""
+    retrieval: Setup | None
+    """How candidates are found; None for no retrieval: the model names the species alone."""
     context: Context = "refined"
     k: int = K_PAPER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A photo with what the reader is shown beside it."""
+    """A photo with the candidates and descriptions that the reader is shown."""
 
     path: Path
     candidates: tuple[Candidate, ...] = ()
     texts: tuple[str | None, ...] = ()
 
 
-def comparisons(best: Setup = Setup(preset="vr-rag-v1")) -> list[Way]:  # noqa: B008  # frozen
-    """Return the paper's comparisons: its own way, without retrieval, direct RAG, other texts, and other k.
+def comparisons(best: Setup = Setup(preset="vr-rag-v1")) -> list[ReaderSetup]:  # noqa: B008  # frozen
+    """Return the paper's comparisons: its own setup, no retrieval, direct RAG, other descriptions, other k.
 
     Args:
-        best: the paper's own way of finding candidates, in the vocabulary and with the anchors that are wanted.
+        best: the paper's retrieval, in the vocabulary and with the anchors to use.
     """
     contexts: tuple[Context, ...] = ("summary", "chunks", "article")
     return [
-        Way(setup=best),
-        Way(setup=None),
-        Way(setup=replace(best, preset="direct-rag")),
-        *(Way(setup=best, context=context) for context in contexts),
-        *(Way(setup=best, k=k) for k in K_COMPARED if k != K_PAPER),
+        ReaderSetup(retrieval=best),
+        ReaderSetup(retrieval=None),
+        ReaderSetup(retrieval=replace(best, preset="direct-rag")),
+        *(ReaderSetup(retrieval=best, context=context) for context in contexts),
+        *(ReaderSetup(retrieval=best, k=k) for k in K_COMPARED if k != K_PAPER),
     ]
 
 
@@ -59,17 +59,17 @@ def questions_of(
     encoders: Encoders,
     photos: EncodedPhotos,
     paths: Sequence[Path],
-    way: Way,
-    known: Knowledge | None,
-    told: Mapping[Context, Told],
+    setup: ReaderSetup,
+    knowledge: Knowledge | None,
+    contexts: Mapping[Context, CandidateContext],
 ) -> tuple[list[Question], list[str | None]]:
-    """Return what is shown with each photo, and the re-ranked first species of each."""
-    if way.setup is None or known is None:
+    """Return the question for each photo, and the first species of its re-ranked candidates."""
+    if setup.retrieval is None or knowledge is None:
         return [Question(path=path) for path in paths], [None] * len(paths)
     ids = store.taxon_ids
     questions, firsts = [], []
-    for path, ranking in zip(paths, rank_setup(known, photos, way.setup, encoders.profile), strict=True):
-        species, chunks = shown_species(known, ranking, way.k)
+    for path, ranking in zip(paths, rank_setup(knowledge, photos, setup.retrieval, encoders.profile), strict=True):
+        species, chunks = shown_species(knowledge, ranking, setup.k)
         taxon_ids = [ids[i] for i in species]
         taxa = [entry.taxon for entry in store.species(taxon_ids)]
         candidates = tuple(
@@ -81,8 +81,8 @@ def questions_of(
             )
             for taxon, score in zip(taxa, ranking.scores, strict=False)
         )
-        chunk_ids = [[known.chunks[0].ids[row] for row in rows] for rows in chunks]
-        texts = told[way.context].texts(taxon_ids, chunk_ids)
+        chunk_ids = [[knowledge.chunks[0].ids[row] for row in rows] for rows in chunks]
+        texts = contexts[setup.context].texts(taxon_ids, chunk_ids)
         questions.append(Question(path=path, candidates=candidates, texts=tuple(texts)))
         firsts.append(ids[ranking.species[0]] if len(ranking.species) else None)
     return questions, firsts

@@ -20,11 +20,11 @@ _SHARES: Final[dict[str, dict[str, float]]] = {
     "direct-rag": {"text": 1.0},
     "anchors-only": {"visual": 1.0},
 }
-STAGES: Final = ("text", "visual", "known", "list")
+STAGES: Final = ("text", "visual", "prototype", "list")
 _STAGE_NAMES: Final = {
     "text": "the description",
     "visual": "the anchor pictures",
-    "known": "the trained model",
+    "prototype": "the trained model",
     "list": "the species list",
 }
 # One vector a species and encoder: half of it is the description's, half the pictures'.
@@ -45,7 +45,7 @@ class Explanation:
     lead: float = 0.0
     """By how much the first is ahead."""
     lead_by_stage: Mapping[str, float] = field(default_factory=dict)
-    """How much of the lead is due to `text` and `visual`, and to `known` and `list` where there are such stages."""
+    """How much of the lead is due to `text` and `visual`, and to `prototype` and `list` where there are such stages."""
     deciding_stage: str | None = None
     """The stage without which the second would be first or nearer; None without a second, or in a tie."""
     only_first: tuple[str, ...] = ()

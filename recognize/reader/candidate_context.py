@@ -1,4 +1,4 @@
-"""What a reader is told of a candidate: its refined summary, the one before, chunks, the raw article, or nothing."""
+"""Descriptions of candidates for a reader: refined summary, first summary, chunks, raw article, or the name alone."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Context = Literal["refined", "summary", "chunks", "article", "names"]
 CONTEXTS: Final[tuple[Context, ...]] = get_args(Context)
 
 TextOf = Callable[[str], str | None]
-"""Taxon id -> a text, None if there is none."""
+"""Taxon id -> text, None if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EarlierTexts:
-    """What a knowledge base was distilled from, where it has kept it."""
+class SourceTexts:
+    """Texts that the summaries of a knowledge base were distilled from, where it holds them."""
 
     article: TextOf
-    """The plain text of the article."""
+    """Plain text of the article."""
     draft: TextOf
-    """The summary that the first of two passes made."""
+    """The summary of the first of two passes of the distiller."""
 
 
 def context_of(name: str) -> Context:
@@ -36,38 +36,38 @@ def context_of(name: str) -> Context:
     for context in CONTEXTS:
         if name == context:
             return context
-    raise UsageError(f"there is no context {name!r} of a reader", hint=f"one of: {', '.join(CONTEXTS)}")
+    raise UsageError(f"unknown reader context {name!r}", hint=f"one of: {', '.join(CONTEXTS)}")
 
 
 def _nothing(_taxon_id: str) -> str | None:
     return None
 
 
-NO_EARLIER: Final = EarlierTexts(article=_nothing, draft=_nothing)
+NO_SOURCE_TEXTS: Final = SourceTexts(article=_nothing, draft=_nothing)
 
 
-class Told:
-    """Looks up what a reader is told; each species is read once.
+class CandidateContext:
+    """Looks up the descriptions that a reader sees; each species is read once.
 
-    Source: VR-RAG, table 5: raw article, chunks, summary, refined summary; `names` alone is ours. Its chunks are of
-        articles, and so are ours in a knowledge base of the distiller `chunks`; else they are parts of the summary.
-        Either way a candidate comes with those of its chunks that are among the k best, not with all.
+    Source: VR-RAG, table 5: raw article, chunks, summary, refined summary. Differs: `names` is an addition. The paper's
+        chunks are of articles, as ours are in a knowledge base of the distiller `chunks`; else they are parts of the
+        summary. Either way a candidate comes with those of its chunks that are among the k best, not with all.
     """
 
-    def __init__(self, store: KnowledgeStore, context: Context, earlier: EarlierTexts = NO_EARLIER) -> None:
-        """Keep the store.
+    def __init__(self, store: KnowledgeStore, context: Context, sources: SourceTexts = NO_SOURCE_TEXTS) -> None:
+        """Set up the look-up.
 
         Args:
-            store: holds the summaries and chunks.
-            context: what the reader is told.
-            earlier: where articles and first summaries are.
+            store: the knowledge base, with summaries and chunks.
+            context: the kind of description.
+            sources: articles and first summaries.
 
         Raises:
-            MissingRequirement: if the store has no such text of any species.
+            MissingRequirement: if the store has no text of that kind for any species.
         """
         self.context: Final = context
-        self._store, self._earlier = store, earlier
-        self._kept: dict[str, str] = {}
+        self._store, self._sources = store, sources
+        self._cache: dict[str, str] = {}
         if context in ("summary", "article") and not any(map(self._text, store.taxon_ids)):
             self._refuse()
 
@@ -76,7 +76,7 @@ class Told:
 
         Args:
             taxon_ids: the species.
-            chunk_ids: for the context `chunks`, those of each species.
+            chunk_ids: chunks of each species; only read in the context `chunks`.
         """
         if self.context == "names":
             return [None] * len(taxon_ids)
@@ -85,32 +85,32 @@ class Told:
         return [self._text(taxon_id) for taxon_id in taxon_ids]
 
     def _text(self, taxon_id: str) -> str:
-        if taxon_id not in self._kept:
-            self._kept[taxon_id] = self._look_up(taxon_id)
-        return self._kept[taxon_id]
+        if taxon_id not in self._cache:
+            self._cache[taxon_id] = self._look_up(taxon_id)
+        return self._cache[taxon_id]
 
     def _look_up(self, taxon_id: str) -> str:
         if self.context == "article":
-            return self._earlier.article(taxon_id) or ""
+            return self._sources.article(taxon_id) or ""
         [entry] = self._store.species([taxon_id])
         if self.context == "summary":
-            return self._earlier.draft(taxon_id) or _first_pass(entry.summary)
+            return self._sources.draft(taxon_id) or _first_pass(entry.summary)
         return entry.summary.text if entry.summary is not None else ""
 
     def _refuse(self) -> None:
         if self.context == "article":
             raise MissingRequirement(
-                f"{self._store.path} holds no articles, so a reader can be told none",
-                hint="one that kb build made from a wiki or a folder holds them",
+                f"{self._store.path} holds no articles for the reader context 'article'",
+                hint="Use a knowledge base that kb build made from a wiki or a folder.",
             )
         raise MissingRequirement(
-            f"{self._store.path} holds no summaries of a first pass",
-            hint="kb build --distiller model-two-pass keeps them, --distiller model-summary makes no others",
+            f"{self._store.path} holds no first-pass summaries for the reader context 'summary'",
+            hint="Build with --distiller model-two-pass, which keeps them, or with --distiller model-summary.",
         )
 
 
 def _first_pass(summary: Summary | None) -> str:
-    """Return a summary that was not refined; raw texts that stand in a summary's place are none."""
+    """Return the text of an unrefined summary; empty for raw texts in the place of a summary."""
     if summary is None or summary.stage != "summary" or summary.distiller.startswith(("article/", "chunks/")):
         return ""
     return summary.text

@@ -1,4 +1,4 @@
-"""No retrieval: a vision model names the species in a photo by itself, to measure what knowledge adds to it."""
+"""Species named by a vision model alone, without retrieval: the baseline of a reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recognize.reader.reader import PLACEHOLDERS
 from recognize.reader.replies import NONE, ReadCounts, json_object
 
 HowNamed = Literal["json", "text", "none", "no species", "unread"]
-"""From the JSON asked for, from plain words, from words for none; it named what is no species; or nothing was read."""
+"""The rule that read a reply: the requested JSON, plain text, words for none; a name of no species; or unreadable."""
 
 _SCHEMA: Final[dict[str, object]] = {
     "type": "object",
@@ -32,11 +32,11 @@ _LEAD_IN = re.compile(
 
 
 class Namer:
-    """Has a vision model name what it sees, shown neither candidates nor descriptions.
+    """Names the species in a photo with a vision model that sees neither candidates nor descriptions.
 
     Source: VR-RAG, section 6.1, baselines, and the rows of tables 3 and 6 without retrieval: the model is asked for the
-        species' name. Differs: the paper gives neither its prompt nor how a name in a reply is brought to a species;
-        here any name that the checklist knows counts.
+        species' name. Differs: the paper specifies neither its prompt nor how it matches names in replies to species;
+        here any name of the checklist counts.
     """
 
     def __init__(
@@ -47,13 +47,13 @@ class Namer:
         max_tokens: int = 300,
         prompts: Prompts | None = None,
     ) -> None:
-        """Keep the model.
+        """Set up the namer.
 
         Args:
-            chat: a model that sees pictures.
-            find: a name, with words around it or not -> the taxon id of the species that it stands for.
-            max_tokens: of a reply.
-            prompts: `name_photo`, if not ours.
+            chat: a vision model.
+            find: a name, possibly with words around it -> the taxon id of its species.
+            max_tokens: limit of a reply.
+            prompts: replacement of the prompt `name_photo`.
         """
         if max_tokens < 1:
             raise UsageError(f"expected max_tokens >= 1, got {max_tokens}")
@@ -62,13 +62,13 @@ class Namer:
         self.counts = ReadCounts()
 
     async def read(self, picture: bytes) -> Reading:
-        """Return the species that the model named, None where it named none; agreement 0 where no species was read.
+        """Return the species that the model named, None where it named none; agreement is 0 for unreadable replies.
 
         Args:
             picture: a JPEG or PNG file.
 
         Raises:
-            FieldmarkError: whatever the model raises.
+            FieldmarkError: any error of the model.
         """
         request = ChatRequest(
             messages=(ChatMessage(role="user", text=self._prompts.fill("name_photo", none=NONE), images=(picture,)),),
@@ -85,8 +85,8 @@ class Namer:
 def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str | None, HowNamed, str]:
     """Return the species that a reply names, the rule that read it, and the reason given.
 
-    The rules: the key `species` of a JSON object; else the whole reply, or its last line, as a name with at most a few
-    words before it; words for not knowing. A name that stands for no one species is `no species`.
+    The rules: the key `species` of a JSON object; else the last or first line as a name, with at most a few words
+    before it; words for not knowing. A name that matches no single species is `no species`.
     """
     parsed = json_object(reply.text)
     if parsed is not None and "species" in parsed:
@@ -97,7 +97,7 @@ def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str 
         if found is None and _NO_NAME.search(name):
             return None, "none", reason
         if found is None:
-            return None, "no species", f"it named {name!r}, which is no species. {reason}".strip()
+            return None, "no species", f"it named {name!r}, which is not a known species. {reason}".strip()
         return found, "json", reason
     text = reply.text.strip()
     lines = [line.strip(" *_.\"'") for line in text.splitlines() if line.strip()]
@@ -111,6 +111,6 @@ def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str 
 
 
 def _one_of(name: str, find: Callable[[str], str | None]) -> str | None:
-    """Return the species that a name stands for; None for two of them, since "this or that" names no one species."""
+    """Return the species of a name; None for "this or that", which names two."""
     parts = {find(part) for part in _BETWEEN_NAMES.split(name) if part.strip()} - {None}
     return None if len(parts) > 1 else find(name)

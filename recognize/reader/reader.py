@@ -1,4 +1,4 @@
-"""The reader: a vision model looks at the photo and the descriptions of the candidates, and chooses one or none."""
+"""Choice among the candidates of a photo by a vision model that sees the photo and their descriptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from data.contracts import ChatModel
 from data.errors import SourceError, UsageError
 from data.prompts import Prompts
 from data.records import Candidate, ChatMessage, ChatRequest, Reading
-from recognize.reader.replies import NONE, ReadCounts, Vote, read_vote
+from recognize.reader.replies import NONE, ReadCounts, Sample, read_sample
 
 MAX_CANDIDATES: Final = len(ascii_uppercase)
 FAILED: Final = "the reader failed"
@@ -29,101 +29,100 @@ PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
 
 
 class Reader:
-    """Lets a vision model choose among the candidates of a photo.
+    """Chooses among the candidates of a photo with a vision model.
 
-    In the first pass the candidates stand as they are ranked, in each further one in another order, so that a model
-    that likes the first label is found out: `agreement` is the share of passes for the choice. A reply that cannot be
-    read is no vote, nor is a pass without a reply; the others decide. Both are counted in `counts`.
+    The first sample lists the candidates in ranked order, every further one in another order, which exposes a model
+    that prefers the first label: `agreement` is the share of samples with the final choice. Samples without a reply,
+    or with an unreadable one, do not decide; both are counted in `counts`.
 
     Source: VR-RAG, section 5.3: the photo and the complete refined summaries of the species of the k best chunks.
-        Differs: the answer is the label of a candidate by JSON schema, or none of these; the paper gives neither its
-        prompt nor what becomes of an answer that names no candidate. One pass in ranked order is the paper's way.
+        Differs: the answer is the label of a candidate by JSON schema, or none of these; the paper specifies neither
+        its prompt nor how it treats an answer that names no candidate. One sample in ranked order is the paper's way.
     """
 
     def __init__(
         self,
         chat: ChatModel,
         *,
-        n_passes: int = 1,
+        n_samples: int = 1,
         seed: int = 0,
         max_tokens: int = 300,
         top_logprobs: int | None = 5,
         prompts: Prompts | None = None,
     ) -> None:
-        """Keep the model.
+        """Set up the reader.
 
         Args:
-            chat: a model that sees pictures.
-            n_passes: how often a photo is read, with the candidates in another order each time.
-            seed: of the orders.
-            max_tokens: of a reply.
-            top_logprobs: how many alternatives a token comes with, for the margin; None asks for none.
-            prompts: `read_photo`, if not ours.
+            chat: a vision model.
+            n_samples: model calls per photo, each with the candidates in another order.
+            seed: random seed of the orders.
+            max_tokens: limit of a reply.
+            top_logprobs: alternatives requested per token, for the margin; None requests none.
+            prompts: replacement of the prompt `read_photo`.
         """
-        if n_passes < 1 or max_tokens < 1:
-            raise UsageError(f"expected n_passes and max_tokens >= 1, got {n_passes} and {max_tokens}")
+        if n_samples < 1 or max_tokens < 1:
+            raise UsageError(f"expected n_samples and max_tokens >= 1, got {n_samples} and {max_tokens}")
         self._chat = chat
-        self._n_passes, self._seed = n_passes, seed
+        self._n_samples, self._seed = n_samples, seed
         self._max_tokens, self._top_logprobs = max_tokens, top_logprobs
         self._prompts = prompts or Prompts("recognize", PLACEHOLDERS)
         self.counts = ReadCounts()
 
     @property
     def prompt_hash(self) -> str:
-        """A hash of the prompt that is in force."""
+        """Hash of the prompt in use."""
         return self._prompts.digest("read_photo")
 
     async def read(
         self, picture: bytes, candidates: Sequence[Candidate], texts: Sequence[str | None] | None = None
     ) -> Reading:
-        """Return what the model chose: a taxon id, or None for none of these or where no pass answered.
+        """Return the model's choice: a taxon id, or None for none of these and where no sample was answered.
 
-        `agreement` is the share of all passes that voted for it: a pass that failed, or whose reply cannot be read,
-        counts against it, so that one vote out of three passes is never unanimous. It is 0 where no pass answered, and
-        only there. The share among the passes that answered is `agreement * passes / answered`. `margin` is the mean
-        over the votes for the choice of how much more likely (in natural log-probability) the label was than the next
-        one, None where the server says nothing of it.
+        `agreement` is the share of all samples with that choice; a sample that failed or is unreadable counts against
+        it, so one readable sample of three is never unanimous. It is 0 only where no sample was answered. The share
+        among answered samples is `agreement * samples / answered`. `margin` is the mean difference in natural
+        log-probability between the chosen label and the next one, None where the server returns no log-probabilities.
 
         Args:
             picture: a JPEG or PNG file.
             candidates: best first.
-            texts: what the model is told of each of them, None for the name alone; by default their summaries.
+            texts: a description of each candidate, None for its name alone; default: the summaries.
 
         Raises:
             UsageError: for no candidates, or more than there are labels.
-            CostStop, MissingRequirement: at once, as the model raises them; the other passes are given up. What it
-                raises as a `SourceError` fails one pass alone, and stands in `failures`.
+            CostStop, MissingRequirement: at once, as the model raises them; the other samples are cancelled. A
+                `SourceError` of the model fails one sample and is listed in `failures`.
         """
         if not 1 <= len(candidates) <= MAX_CANDIDATES:
             raise UsageError(f"expected 1 to {MAX_CANDIDATES} candidates for the reader, got {len(candidates)}")
-        told = [candidate.summary or "" for candidate in candidates] if texts is None else texts
-        if len(told) != len(candidates):
-            raise UsageError(f"expected a text for each of {len(candidates)} candidates, got {len(told)}")
-        lines = [_described(each, text) for each, text in zip(candidates, told, strict=True)]
-        orders = _orders(len(candidates), self._n_passes, self._seed, picture)
-        passes = [asyncio.ensure_future(self._pass(order, picture, candidates, lines)) for order in orders]
+        descriptions = [candidate.summary or "" for candidate in candidates] if texts is None else texts
+        if len(descriptions) != len(candidates):
+            raise UsageError(f"expected a text for each of {len(candidates)} candidates, got {len(descriptions)}")
+        lines = [_described(each, text) for each, text in zip(candidates, descriptions, strict=True)]
+        orders = _orders(len(candidates), self._n_samples, self._seed, picture)
+        calls = [asyncio.ensure_future(self._sample(order, picture, candidates, lines)) for order in orders]
         try:
-            votes = await asyncio.gather(*passes)
+            samples = await asyncio.gather(*calls)
         except BaseException:
-            for each in passes:
+            for each in calls:
                 each.cancel()
-            await asyncio.wait(passes)  # what they write to may be closed after us
+            await asyncio.wait(calls)  # the caller may close what they write to
             raise
-        return _settled(votes, candidates)
+        return _majority(samples, candidates)
 
-    async def _pass(
+    async def _sample(
         self, order: Sequence[int], picture: bytes, candidates: Sequence[Candidate], lines: Sequence[str]
-    ) -> Vote:
+    ) -> Sample:
         shown = [candidates[i] for i in order]
         try:
             reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
         except SourceError as error:
             self.counts.failed += 1
-            return Vote(choice=None, how="failed", reason=str(error))
-        vote = read_vote(reply, shown)
-        self.counts.add(reply, vote.how)
-        choice = None if vote.choice is None else order[vote.choice]
-        return Vote(choice=choice, how=vote.how, reason=vote.reason, margin=vote.margin)
+            return Sample(choice=None, how="failed", reason=str(error))
+        sample = read_sample(reply, shown)
+        self.counts.add(reply, sample.how)
+        choice = None if sample.choice is None else order[sample.choice]
+        return Sample(choice=choice, how=sample.how, reason=sample.reason, margin=sample.margin)
 
     def _request(self, picture: bytes, lines: Sequence[str]) -> ChatRequest:
         labels = ascii_uppercase[: len(lines)]
@@ -141,17 +140,17 @@ class Reader:
         )
 
 
-def _orders(n: int, n_passes: int, seed: int, picture: bytes) -> list[list[int]]:
-    """Return the order of the candidates in each pass: as they are ranked, then shuffled in a way that is the photo's.
+def _orders(n: int, n_samples: int, seed: int, picture: bytes) -> list[list[int]]:
+    """Return the order of the candidates in each sample: as ranked, then shuffled by a seed of the photo.
 
-    One order for all photos would show the first-ranked under few labels only. None comes twice before all have come:
-    the same question again has the same reply, from those that are kept, and would agree with itself.
+    One order for all photos would show the first-ranked under few labels only. No order repeats before all were used:
+    a repeated question gets the cached reply and would agree with itself.
     """
     of_photo = int.from_bytes(hashlib.sha256(picture).digest()[:8], "big")
     rng = np.random.default_rng([seed, of_photo])
     orders = [list(range(n))]
     seen = {tuple(orders[0])}
-    while len(orders) < n_passes:
+    while len(orders) < n_samples:
         order = [int(i) for i in rng.permutation(n)]
         if len(seen) == math.factorial(n):
             seen.clear()
@@ -161,35 +160,35 @@ def _orders(n: int, n_passes: int, seed: int, picture: bytes) -> list[list[int]]
     return orders
 
 
-def _settled(votes: Sequence[Vote], candidates: Sequence[Candidate]) -> Reading:
-    """Return the choice of most votes; of equally many that with the larger margins, then the better ranked."""
-    read = [vote for vote in votes if vote.how not in ("unread", "failed")]
-    failures = tuple(vote.reason for vote in votes if vote.how == "failed")
+def _majority(samples: Sequence[Sample], candidates: Sequence[Candidate]) -> Reading:
+    """Return the choice of most samples; ties go to the larger margins, then to the better rank."""
+    read = [sample for sample in samples if sample.how not in ("unread", "failed")]
+    failures = tuple(sample.reason for sample in samples if sample.how == "failed")
     if not read:
         why = f"{FAILED}: {'; '.join(dict.fromkeys(failures))}" if failures else "no reply could be read"
-        return Reading(choice=None, agreement=0.0, reason=why, passes=len(votes), answered=0, failures=failures)
-    counts = Counter(vote.choice for vote in read)
+        return Reading(choice=None, agreement=0.0, reason=why, samples=len(samples), answered=0, failures=failures)
+    counts = Counter(sample.choice for sample in read)
 
     def strength(choice: int | None) -> tuple[int, float, int]:
-        margins = sum(vote.margin or 0.0 for vote in read if vote.choice == choice)
+        margins = sum(sample.margin or 0.0 for sample in read if sample.choice == choice)
         return counts[choice], margins, -(len(candidates) if choice is None else choice)
 
     choice = max(counts, key=strength)
-    for_it = [vote for vote in read if vote.choice == choice]
-    margins = [vote.margin for vote in for_it if vote.margin is not None]
+    for_it = [sample for sample in read if sample.choice == choice]
+    margins = [sample.margin for sample in for_it if sample.margin is not None]
     return Reading(
         choice=None if choice is None else candidates[choice].taxon_id,
-        agreement=len(for_it) / len(votes),
+        agreement=len(for_it) / len(samples),
         margin=float(np.mean(margins)) if margins else None,
         reason=for_it[0].reason,
-        passes=len(votes),
+        samples=len(samples),
         answered=len(read),
         failures=failures,
     )
 
 
 def _described(candidate: Candidate, text: str | None) -> str:
-    """Return a candidate as one line; what was fetched cannot close the block that it stands in."""
+    """Return a candidate as one line; fetched text cannot close the block around it."""
     same = candidate.common_name in ("", candidate.scientific_name)
     name = candidate.scientific_name if same else f"{candidate.common_name} ({candidate.scientific_name})"
     if text is None:

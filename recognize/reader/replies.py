@@ -1,4 +1,4 @@
-"""What a reader's reply says, by rules that are counted: a label, a name, none of these, or nothing to be read."""
+"""Parsing of a reader's replies: a label, a name, none of these, or unreadable; every rule is counted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from data.records import Candidate, ChatReply
 NONE: Final = "none"
 
 HowRead = Literal["json", "label", "name", "none", "unread", "failed"]
-"""From the JSON asked for, a label alone, the one candidate that is named, words for none; or not; or no reply came."""
+"""The rule that read a reply: the requested JSON, a label, one candidate's name, words for none; or none fitted; or no
+reply came."""
 
 _NONE_WORDS = re.compile(r"\bnone\b|\bno candidate\b|\bnot (?:any|one) of\b", re.IGNORECASE)
 _NOT = r"(?:\bnot|n't|\bnor|\bneither|\bnever)\s+(?:(?:an?|the|candidate|label|option)\s+)?"
@@ -32,35 +33,35 @@ _SENTENCE_END = re.compile(r"[.!?:;]\s+|\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
-    """What one pass chose: the position of a candidate in the list given, or None for none of these."""
+class Sample:
+    """One model call: the position of the chosen candidate in the list given, or None for none of these."""
 
     choice: int | None
     how: HowRead
     reason: str = ""
-    """Of the choice; where no reply came, of that."""
+    """Reason of the choice, or of the missing reply."""
     margin: float | None = None
 
 
 @dataclass(slots=True)
 class ReadCounts:
-    """How the replies to a reader were read, and what they took, over all photos."""
+    """Rules, tokens and cost of a reader's replies, summed over all photos."""
 
     by_rule: Counter[str] = field(default_factory=Counter)
     failed: int = 0
-    """Requests that got no reply, or a refusal."""
+    """Requests without a reply, or with a refusal."""
     calls: int = 0
-    """Replies that a server gave."""
+    """Replies from a server."""
     cached: int = 0
-    """Replies that had been kept, which cost nothing."""
+    """Replies from the cache, at no cost."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
-    """Replies of a model whose price is not known."""
+    """Replies of a model with an unknown price."""
 
     def add(self, reply: ChatReply, how: str) -> None:
-        """Count a reply that was read by the rule `how`."""
+        """Count a reply and the rule `how` that read it."""
         self.by_rule[how] += 1
         if reply.cached:
             self.cached += 1
@@ -72,37 +73,37 @@ class ReadCounts:
         self.unpriced += reply.cost_usd is None
 
 
-def read_vote(reply: ChatReply, shown: Sequence[Candidate]) -> Vote:
-    """Return the vote that a reply holds, by the first rule that fits.
+def read_sample(reply: ChatReply, shown: Sequence[Candidate]) -> Sample:
+    """Return the choice in a reply, by the first rule that fits.
 
-    The rules: the key `answer` of a JSON object; a label that stands first, last or behind the word answer, and no
-    other with it; the one candidate that is named and not denied; words for none of these. Where a reply has a key
-    `answer`, what else it says, as its reason, is not looked at. `choice` is a position in `shown`.
+    The rules: the key `answer` of a JSON object; a single label at the start, at the end or after the word answer; the
+    only candidate that is named and not negated; words for none of these. Where a reply has a key `answer`, the rest
+    of it is ignored. `choice` is a position in `shown`.
     """
     labels = ascii_uppercase[: len(shown)]
     answer, reason, is_json = _answer_and_reason(reply.text)
     if answer is None:
-        return Vote(choice=None, how="unread", reason=reason)
+        return Sample(choice=None, how="unread", reason=reason)
     if is_json and answer.lower() == NONE:
-        return Vote(choice=None, how="json", reason=reason, margin=_margin(reply, NONE, labels))
+        return Sample(choice=None, how="json", reason=reason, margin=_margin(reply, NONE, labels))
     if is_json and answer.upper() in tuple(labels):
         label = answer.upper()
-        return Vote(choice=labels.index(label), how="json", reason=reason, margin=_margin(reply, label, labels))
+        return Sample(choice=labels.index(label), how="json", reason=reason, margin=_margin(reply, label, labels))
     found = _label_in(answer, labels)
     if found is not None:
-        return Vote(choice=labels.index(found), how="label", reason=reason, margin=_margin(reply, found, labels))
+        return Sample(choice=labels.index(found), how="label", reason=reason, margin=_margin(reply, found, labels))
     named, says_none = _named_in(answer, shown), _NONE_WORDS.search(answer) is not None
     if len(named) == 1 and not says_none:
-        return Vote(choice=named[0], how="name", reason=reason)
+        return Sample(choice=named[0], how="name", reason=reason)
     if says_none and not named:
-        return Vote(choice=None, how="none", reason=reason)
-    return Vote(choice=None, how="unread", reason=reason)
+        return Sample(choice=None, how="none", reason=reason)
+    return Sample(choice=None, how="unread", reason=reason)
 
 
 def _answer_and_reason(text: str) -> tuple[str | None, str, bool]:
-    """Return where a reply answers, what it says for it, and whether it is JSON; both are all of it where it is not.
+    """Return the answer and the reason in a reply, and whether it is JSON; plain text is both answer and reason.
 
-    JSON that ends before its answer, or has none, does not answer: names in a reason may be those that were ruled out.
+    JSON without an answer, or cut off before it, does not answer: its reason may name candidates that it rules out.
     """
     parsed = {key.lower(): value for key, value in (json_object(text) or {}).items()}
     if "answer" in parsed:
@@ -120,7 +121,7 @@ def _plain(answer: str) -> str:
 
 
 def _label_in(text: str, labels: str) -> str | None:
-    """Return the one label that a text answers with."""
+    """Return the only label that a text answers with."""
     last = next((part for part in reversed(_SENTENCE_END.split(text)) if part.strip()), "")
     found = set(_SAID_TO_BE.findall(text)) or set(_LABEL_FIRST.findall(text))
     if not found:
@@ -132,9 +133,9 @@ def _label_in(text: str, labels: str) -> str | None:
 
 
 def _named_in(text: str, shown: Sequence[Candidate]) -> list[int]:
-    """Return the candidates whose names stand in a text as whole words, not within a longer name, and are not denied.
+    """Return the candidates named in a text as whole words, outside a longer name and not negated.
 
-    A hyphen is as good as a blank, and "gray" as "grey".
+    Hyphens count as blanks, and "gray" as "grey".
     """
     rest = _folded(text)
     named: set[int] = set()
@@ -152,7 +153,7 @@ def _folded(text: str) -> str:
 
 
 def json_object(text: str) -> Mapping[str, object] | None:
-    """Return the JSON object that stands in a reply, with or without words around it; None if there is none."""
+    """Return the JSON object in a reply, with or without words around it; None if there is none."""
     first, last = text.find("{"), text.rfind("}")
     if not 0 <= first < last:
         return None
@@ -168,7 +169,7 @@ def _names(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _margin(reply: ChatReply, chosen: str, labels: str) -> float | None:
-    """Return how much more likely the chosen label was than the next; at least so much if the server lists no other."""
+    """Return the log-probability of the chosen label less that of the next, or a lower bound if none is listed."""
     others = {label.lower() for label in (*labels, NONE)} - {chosen.lower()}
     for token in reversed(reply.logprobs or ()):
         if _bare(token.token) != chosen.lower():

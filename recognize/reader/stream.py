@@ -1,4 +1,4 @@
-"""Identifications read over by a vision model: the answer becomes what the model chose among the candidates."""
+"""Readings of a stream of photos: the reader's choice becomes the answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from data.event_loop import background_loop
 from data.records import Answer, Identification, Reading
 from recognize.reader.reader import FAILED, Reader
 
-AHEAD: Final = 32  # photos whose replies are awaited at a time; how many calls are in flight is the model's own matter
+AHEAD: Final = 32  # photos in flight; the model itself limits its concurrent calls
 
 ItemT = TypeVar("ItemT")
 
@@ -26,22 +26,21 @@ def read_over(
     picture_of: Callable[[Path], bytes],
     texts_of: Callable[[Sequence[str]], Sequence[str | None]] | None = None,
 ) -> Iterator[Identification]:
-    """Yield the rows in their order, each with the reader's choice as its answer, and the choice itself in `reader`.
+    """Yield the rows in order with the reader's choice as the answer, and the reading in `reader`.
 
-    A choice of none of the candidates is the answer `none`. Confidence is null: a calibration is of scores, not of what
-    a model says. Where the model fails in some passes, the others decide, and `failures` says why. Where no pass
-    answers, since it fails or cannot be understood, the answer stays, and `reader` says so in its reason with an
-    agreement of 0.
+    Choosing none of the candidates gives the answer `none`. Confidence is null, because a calibration is of scores.
+    Failed samples are listed in `failures` and the others decide. If no sample is answered, the answer of the ranking
+    stays and the agreement is 0.
 
     Args:
-        rows: with candidates; rows with errors, and those without candidates, pass unread.
+        rows: rows with errors or without candidates are passed on unread.
         reader: the model.
-        picture_of: a photo's path -> the JPEG or PNG that the model is shown.
-        texts_of: taxon ids -> what the model is told of each; by default the candidates' summaries.
+        picture_of: path of a photo -> JPEG or PNG bytes for the model.
+        texts_of: taxon ids -> a description of each; default: the candidates' summaries.
 
     Raises:
-        CostStop: if going on could pass the limit of cost; the rows before were yielded.
-        MissingRequirement: if the model cannot be asked at all (no key, offline and not cached).
+        CostStop: before the cost limit is passed; earlier rows were yielded.
+        MissingRequirement: if the model cannot be called at all (no key; offline and not cached).
     """
 
     def ask(row: Identification) -> Coroutine[object, object, Reading] | None:
@@ -62,12 +61,12 @@ def read_over(
 def read_ahead(
     items: Iterable[ItemT], ask: Callable[[ItemT], Coroutine[object, object, Reading] | None]
 ) -> Iterator[tuple[ItemT, Reading | None]]:
-    """Yield each item with its reading, in order, while the next ones are being read; None where nothing was asked.
+    """Yield each item with its reading in order, while later items are being read; None where `ask` returns None.
 
-    What fails for one item is a reading without a choice and with an agreement of 0, which says why in `failures`.
+    A failure of one item is a reading without a choice and with agreement 0; `failures` holds the reason.
 
     Raises:
-        CostStop, MissingRequirement: as the model raises them; the items before were yielded.
+        CostStop, MissingRequirement: as the model raises them; earlier items were yielded.
     """
     waiting: deque[tuple[ItemT, Future[Reading] | None]] = deque()
     try:
@@ -91,10 +90,10 @@ def _come(item: ItemT, coming: Future[Reading] | None) -> tuple[ItemT, Reading |
     try:
         return item, coming.result()
     except (SourceError, BadImage) as error:
-        # A photo that cannot be shown, or a model that is asked once and has no passes of its own.
+        # An unreadable photo, or a model that is called once and has no samples.
         n_asked = 0 if isinstance(error, BadImage) else 1
         return item, Reading(
-            choice=None, agreement=0.0, reason=f"{FAILED}: {error}", passes=n_asked, answered=0, failures=(str(error),)
+            choice=None, agreement=0.0, reason=f"{FAILED}: {error}", samples=n_asked, answered=0, failures=(str(error),)
         )
 
 

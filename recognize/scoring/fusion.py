@@ -42,16 +42,16 @@ class FusionWeights:
     """How much each stage counts, in standard deviations; only the ratios matter for a ranking.
 
     `text` and `visual` are for species that the visual encoder was not trained on: for most encoders, all. A species of
-    its training has a third stage, `known`, beside which the others count as `known_text` and `known_visual`.
+    its training has a third stage, `prototype`, beside which the others count as `trained_text` and `trained_visual`.
     """
 
     text: float
     visual: float
     new_species: float = 0.0
     """What a species gets that is not of the training: it lacks a stage in which those can win."""
-    known: float = 0.0
-    known_text: float = 0.0
-    known_visual: float = 0.0
+    prototype: float = 0.0
+    trained_text: float = 0.0
+    trained_visual: float = 0.0
 
 
 # `starter`: fitted on the held-out species of five folds and on tuning photos of trained ones, half and half, without
@@ -70,10 +70,10 @@ WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
     "best": _NOT_FITTED,
     "starter": {
         "single": FusionWeights(
-            text=1.810, visual=1.334, new_species=2.390, known=1.111, known_text=1.099, known_visual=0.041
+            text=1.810, visual=1.334, new_species=2.390, prototype=1.111, trained_text=1.099, trained_visual=0.041
         ),
         "several": FusionWeights(
-            text=1.134, visual=2.198, new_species=1.530, known=0.888, known_text=1.033, known_visual=0.742
+            text=1.134, visual=2.198, new_species=1.530, prototype=0.888, trained_text=1.033, trained_visual=0.742
         ),
     },
 }
@@ -104,8 +104,7 @@ def default(
     everything looks alike cannot drown the other; the final score is their weighted sum. (Over the knowledge base
     means: over all chunks, anchors and prototypes, or 256 of each, evenly spread.) A species without text or without
     anchors gets 0 for what it lacks: as a chunk or an anchor picked blindly would. Equal scores keep the order of rows.
-    The stages `text_part` and `visual_part` are what each of the two gave to the final score; `known` and `known_part`
-    are of the third.
+    The stages `text_part`, `visual_part` and `prototype_part` are the contributions of the three to the final score.
     """
     check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centre"))
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
@@ -113,42 +112,44 @@ def default(
 
     text_scales = _scale(queries.text_image, knowledge.chunk_sample)
     visual_scales = _scale((queries.visual,), knowledge.anchor_sample)
-    known_scales = _scale((queries.visual,), knowledge.prototype_sample) if len(knowledge.known) else None
+    prototype_scales = _scale((queries.visual,), knowledge.prototype_sample) if len(knowledge.trained) else None
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
-        chunk_scores, anchor_scores, *known_scores = scores
+        chunk_scores, anchor_scores, *prototype_scores = scores
         asked = queries[photos]
         text = text_stage(knowledge, asked)
         anchors = AnchorStage(knowledge, asked.visual, anchor_pooling)
-        trained = _Trained(knowledge, asked.visual, weights, known_scales[photos] if known_scales else None)
+        prototypes = _Prototypes(
+            knowledge, asked.visual, weights, prototype_scales[photos] if prototype_scales else None
+        )
         text_scale, visual_scale = text_scales[photos], visual_scales[photos]
         chunks = find_pools(chunk_scores, m, text.mean)
         seen = find_pools(anchor_scores, m, anchors.cosines)
         proposed = [Pairs(chunks.photos, chunk_owners[chunks.items]), Pairs(seen.photos, anchor_owners[seen.items])]
-        if known_scores:
-            proposed.append(trained.pool(known_scores[0], m))
+        if prototype_scores:
+            proposed.append(prototypes.pool(prototype_scores[0], m))
         species = _each_once(proposed, knowledge.n_species)
-        text_weights, visual_weights = trained.weights_of(species.items)
+        text_weights, visual_weights = prototypes.weights_of(species.items)
         best_chunk = _best_chunks(knowledge, chunk_scores, species, text.mean)
 
-        def fuse(at: IntArray, s_c: Scores, s_i: Scores, s_k: Scores) -> tuple[Scores, Scores, Scores]:
+        def fuse(at: IntArray, s_c: Scores, s_i: Scores, s_p: Scores) -> tuple[Scores, Scores, Scores]:
             photos = species.photos[at]
             return (
                 text_weights[at] * text_scale.apply(photos, s_c),
                 visual_weights[at] * visual_scale.apply(photos, s_i),
-                trained.part(species[at], s_k),
+                prototypes.part(species[at], s_p),
             )
 
         def explain(at: IntArray) -> tuple[Scores, Stages]:
             by_encoder = _text_of(text, Pairs(species.photos[at], best_chunk[at]))
-            s_c, s_i, s_k = mean_of(by_encoder), anchors.exactly(species[at]), trained.exactly(species[at])
-            parts = fuse(at, s_c, s_i, s_k)
+            s_c, s_i, s_p = mean_of(by_encoder), anchors.exactly(species[at]), prototypes.exactly(species[at])
+            parts = fuse(at, s_c, s_i, s_p)
             return _total(parts), {
                 "text": s_c,
                 "visual": s_i,
                 "text_part": parts[0],
                 "visual_part": parts[1],
-                **({"known": s_k, "known_part": parts[2]} if known_scores else {}),
+                **({"prototype": s_p, "prototype_part": parts[2]} if prototype_scores else {}),
                 **named_encoders(knowledge, by_encoder),
             }
 
@@ -156,12 +157,12 @@ def default(
         has_text = best_chunk >= 0
         said[has_text] = chunk_scores[species.photos[has_text], best_chunk[has_text]]
         looks = anchors.of_product(species, anchor_scores)
-        rough = fuse(np.arange(len(species)), said, looks, trained.roughly(species, known_scores))
+        rough = fuse(np.arange(len(species)), said, looks, prototypes.roughly(species, prototype_scores))
         # A score is off by as much more as its stage is stretched.
         doubts = DOUBT * (
-            max(abs(weights.text), abs(weights.known_text)) * text_scale.stretch
-            + max(abs(weights.visual), abs(weights.known_visual)) * visual_scale.stretch * anchors.stretch
-            + abs(weights.known) * trained.stretch
+            max(abs(weights.text), abs(weights.trained_text)) * text_scale.stretch
+            + max(abs(weights.visual), abs(weights.trained_visual)) * visual_scale.stretch * anchors.stretch
+            + abs(weights.prototype) * prototypes.stretch
         )
         settled = settle(species, _total(rough), explain, n_shown=n_shown, doubts=doubts)
         return rankings(
@@ -173,7 +174,7 @@ def default(
         )
 
     products = [text_product(knowledge, queries), anchor_product(knowledge, queries)]
-    if len(knowledge.known):
+    if len(knowledge.trained):
         products.append(Product((queries.visual,), (knowledge.prototypes,)))
     return rank_photos(len(queries), products, rank)
 
@@ -189,12 +190,12 @@ def _each_once(proposed: Sequence[Pairs], n_species: int) -> Pairs:
     return pairs[pairs.is_new()]  # `np.unique` takes five times as long
 
 
-class _Trained:
+class _Prototypes:
     """What the visual encoder knows from its training: prototypes of species, for some photos."""
 
     def __init__(self, knowledge: Knowledge, queries: FloatArray, weights: FusionWeights, scale: _Scale | None) -> None:
         self._matrix, self._queries, self._weights, self._scale = knowledge.prototypes, queries, weights, scale
-        self._known, self._row_of = knowledge.known, knowledge.known_rows
+        self._trained, self._row_of = knowledge.trained, knowledge.prototype_rows
 
     @property
     def stretch(self) -> Scores:
@@ -204,12 +205,14 @@ class _Trained:
     def pool(self, scores: FloatArray, m: int) -> Pairs:
         """Return the species of the `m` best prototypes."""
         rows = find_pools(scores, m, lambda rows: dot_pairs(self._matrix, self._queries, rows))
-        return Pairs(rows.photos, self._known[rows.items])
+        return Pairs(rows.photos, self._trained[rows.items])
 
     def weights_of(self, species: IntArray) -> tuple[Scores, Scores]:
         """Return what text and anchors of each species count."""
-        known, weights = self._row_of[species] >= 0, self._weights
-        return np.where(known, weights.known_text, weights.text), np.where(known, weights.known_visual, weights.visual)
+        is_trained, weights = self._row_of[species] >= 0, self._weights
+        return np.where(is_trained, weights.trained_text, weights.text), np.where(
+            is_trained, weights.trained_visual, weights.visual
+        )
 
     def roughly(self, species: Pairs, scores: list[FloatArray]) -> Scores:
         """Return the prototypes' scores from the product, NaN for a species without."""
@@ -229,7 +232,7 @@ class _Trained:
         """Return what the third stage gives to the final score: a bonus for a species that is not of the training."""
         if self._scale is None:
             return np.zeros(len(species))
-        scaled = self._weights.known * self._scale.apply(species.photos, scores)
+        scaled = self._weights.prototype * self._scale.apply(species.photos, scores)
         return np.where(self._row_of[species.items] >= 0, scaled, self._weights.new_species)
 
 

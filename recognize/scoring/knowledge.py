@@ -38,10 +38,10 @@ class Knowledge:
     """The anchors in the visual space."""
     images: tuple[VectorTable, ...] = ()
     """The anchors in each text-image space; only vr-rag-v2 reads them."""
-    known: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    trained: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     """The species that the visual encoder was trained on, ascending."""
     prototypes: FloatArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
-    """For each of `known` a unit row in the visual space: where its photos lie. Only `default` reads them."""
+    """The learned class vector of each species in `trained`, unit rows of the visual space; read by `default` only."""
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.chunks):
@@ -55,8 +55,8 @@ class Knowledge:
                 raise StoreError(f"a table has owners outside 0..{self.n_species - 1}")
             if np.any(np.diff(table.owners) < 0):
                 raise StoreError("the owners of a table are not ascending")
-        if len(self.known) != len(self.prototypes) or np.any(np.diff(self.known) <= 0):
-            raise StoreError(f"{len(self.prototypes)} prototypes do not fit {len(self.known)} species in order")
+        if len(self.trained) != len(self.prototypes) or np.any(np.diff(self.trained) <= 0):
+            raise StoreError(f"{len(self.prototypes)} prototypes do not fit {len(self.trained)} species in order")
         if any(table.ids != self.chunks[0].ids for table in self.chunks[1:]):
             raise StoreError("the encoders' text vectors are not of the same chunks")
 
@@ -101,10 +101,10 @@ class Knowledge:
         return _sample_rows(self.prototypes)
 
     @cached_property
-    def known_rows(self) -> IntArray:
+    def prototype_rows(self) -> IntArray:
         """The row of `prototypes` of each species, -1 where there is none."""
         rows = np.full(self.n_species, -1, dtype=np.intp)
-        rows[self.known] = np.arange(len(self.known))
+        rows[self.trained] = np.arange(len(self.trained))
         return rows
 
     @cached_property
@@ -159,14 +159,14 @@ def read_knowledge(store: KnowledgeStore, encoders: Encoders) -> Knowledge:
         StoreError: if its tables do not fit each other.
     """
     store.check_space(encoders.spaces)
-    known, prototypes = _read_prototypes(store, encoders)
+    trained, prototypes = _read_prototypes(store, encoders)
     return Knowledge(
         n_species=len(store.taxon_ids),
         names=tuple(encoder.name for encoder in encoders.text_image),
         chunks=tuple(store.chunk_vectors(encoder.space) for encoder in encoders.text_image),
         anchors=store.anchor_vectors(encoders.visual.space),
         images=tuple(store.anchor_vectors(encoder.space) for encoder in encoders.text_image),
-        known=known,
+        trained=trained,
         prototypes=prototypes,
     )
 
@@ -177,9 +177,9 @@ def _read_prototypes(store: KnowledgeStore, encoders: Encoders) -> tuple[IntArra
         return np.empty(0, dtype=np.intp), np.empty((0, 0), dtype=np.float32)
     names, vectors = encoders.visual.prototypes()
     row_of = {taxon_id(name): row for row, name in enumerate(names)}
-    known = [i for i, known_id in enumerate(store.taxon_ids) if known_id in row_of]
-    rows = [row_of[store.taxon_ids[i]] for i in known]
-    return np.array(known, dtype=np.intp), np.ascontiguousarray(vectors[np.array(rows, dtype=np.intp)])
+    trained = [i for i, id in enumerate(store.taxon_ids) if id in row_of]
+    rows = [row_of[store.taxon_ids[i]] for i in trained]
+    return np.array(trained, dtype=np.intp), np.ascontiguousarray(vectors[np.array(rows, dtype=np.intp)])
 
 
 def _sample(table: VectorTable) -> NDArray[np.float64]:

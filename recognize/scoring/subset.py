@@ -27,14 +27,14 @@ def with_species(knowledge: Knowledge, species: IntArray) -> Knowledge:
             ids=tuple(table.ids[row] for row in rows), owners=table.owners[rows], vectors=table.vectors[rows]
         )
 
-    trained = np.flatnonzero(is_kept[knowledge.known])
+    rows = np.flatnonzero(is_kept[knowledge.trained])
     return replace(
         knowledge,
         chunks=tuple(map(narrow, knowledge.chunks)),
         anchors=narrow(knowledge.anchors),
         images=tuple(map(narrow, knowledge.images)),
-        known=knowledge.known[trained],
-        prototypes=knowledge.prototypes[trained],
+        trained=knowledge.trained[rows],
+        prototypes=knowledge.prototypes[rows],
     )
 
 

@@ -101,23 +101,23 @@ def test_a_reader_that_takes_the_first_is_as_right_as_the_ranking(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     found = measured(cli, folders, "--kb", built_kb, "--reader", "--preset", "default", "--preset", "vr-rag-v2")
-    assert [figures["way"]["k"] for figures in found["figures"]] == [10, 5]
+    assert [figures["setup"]["k"] for figures in found["figures"]] == [10, 5]
     for figures in found["figures"]:
         assert micro(figures)["accuracy"] == micro(figures)["first alone"]
         assert micro(figures)["gain"] == 0
         assert (figures["margin"], figures["n_with_margin"]) == (pytest.approx(2.0), 6)
         assert figures["replies"]["cost_usd"] == pytest.approx(6 * (1000 + 10 * 100) / 1e6)
     assert server.n_calls == 12
-    assert found["n_passes"] == 1
+    assert found["n_samples"] == 1
 
 
 def test_the_paper_s_comparisons_are_told_what_the_knowledge_base_keeps(
     cli: Any, two_pass_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     found = measured(cli, folders, "--kb", two_pass_kb, "--comparisons")
-    ways = [(f["way"]["setup"] and f["way"]["setup"]["preset"], f["way"]["context"], f["way"]["k"])
-            for f in found["figures"]]  # fmt: skip
-    assert ways == [
+    setups = [figures["setup"] for figures in found["figures"]]
+    reader_setups = [(s["retrieval"] and s["retrieval"]["preset"], s["context"], s["k"]) for s in setups]
+    assert reader_setups == [
         ("vr-rag-v1", "refined", 10),
         (None, "refined", 10),
         ("direct-rag", "refined", 10),
@@ -147,7 +147,7 @@ def test_what_the_knowledge_base_has_not_kept_is_left_out_of_the_comparisons_wit
     done = cli.call(
         "eval", "species", folders, "--kb", built_kb, "--comparisons", "--format", "json", *FAST, check=True
     )
-    contexts = [figures["way"]["context"] for figures in json.loads(done.stdout)["readers"]["figures"]]
+    contexts = [figures["setup"]["context"] for figures in json.loads(done.stdout)["readers"]["figures"]]
     assert contexts == ["refined", "refined", "refined", "chunks", "refined", "refined"]
     assert "the context summary is left out" in done.stderr
     assert "the context article is left out" in done.stderr
@@ -167,9 +167,9 @@ def test_the_table_names_each_way_its_rules_and_its_cost_and_defines_its_words(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     asked = ("--kb", built_kb, "--reader", "--reader-context", "names", "--reader-k", "3", "--reader-alone")
-    done = cli.call("eval", "species", folders, *asked, "--reader-passes", "2", *FAST, check=True)
+    done = cli.call("eval", "species", folders, *asked, "--reader-samples", "2", *FAST, check=True)
     lines = done.stdout.splitlines()
-    assert any(re.match(r"reader scripted@\S+, 2 passes a photo; 6 photos; by photo", line) for line in lines)
+    assert any(re.match(r"reader scripted@\S+, 2 samples a photo; 6 photos; by photo", line) for line in lines)
     row = next(line for line in lines if re.match(r"vr-rag-v1, names, k=3 +12 ", line))
     assert row.endswith("$0.0240")
     assert sum(line.startswith("no retrieval") for line in lines) == 4
@@ -181,7 +181,7 @@ def test_the_table_names_each_way_its_rules_and_its_cost_and_defines_its_words(
 def test_a_second_run_asks_nobody_and_prints_the_same_figures(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    asked = (folders, "--kb", built_kb, "--reader", "--reader-passes", "2")
+    asked = (folders, "--kb", built_kb, "--reader", "--reader-samples", "2")
     first = measured(cli, *asked)
     n_calls = server.n_calls
     again = measured(cli, *asked, "--offline")
@@ -193,7 +193,7 @@ def test_a_second_run_asks_nobody_and_prints_the_same_figures(
 def test_passes_without_a_reply_have_a_column_where_there_are_any(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    asked = ("eval", "species", folders, "--kb", built_kb, "--reader", "--reader-passes", "2", *FAST)
+    asked = ("eval", "species", folders, "--kb", built_kb, "--reader", "--reader-samples", "2", *FAST)
     server.script = lambda call: Answer(text=None, refusal="No.") if call.number == 1 else script(call)
     lines = cli.call(*asked, check=True).stdout.splitlines()
     (head,) = [line for line in lines if line.endswith("cost")]
@@ -244,7 +244,7 @@ def test_readers_are_asked_in_the_vocabulary_and_with_the_anchors_that_are_asked
     for how, n in (("--reader", 1), ("--comparisons", 6)):
         outcome = cli.call("eval", "species", *asked, how, "--format", "json", "--keep-leaks", "--resamples", "100")
         found = json.loads(outcome.stdout)["readers"]["figures"]
-        setups = [figures["way"]["setup"] for figures in found]
+        setups = [figures["setup"]["retrieval"] for figures in found]
         assert len(setups) == n
         assert {(s["vocabulary"], s["anchors"]) for s in setups if s} == {("bounded", "train")}
         assert micro(found[0])["listed"] == 1.0  # three species can be the answer, and ten are shown

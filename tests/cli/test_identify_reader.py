@@ -48,7 +48,7 @@ def test_the_answer_is_the_reader_s_choice_with_its_reason_and_no_confidence(
     assert row["answer"]["confidence"] is None
     assert row["reader"] == {
         "choice": row["candidates"][1]["taxon_id"], "agreement": 1.0, "margin": None, "reason": SECOND,
-        "passes": 1, "answered": 1, "failures": [],
+        "samples": 1, "answered": 1, "failures": [],
     }  # fmt: skip
     (picture,) = server.calls[0].images
     assert picture.startswith(b"\xff\xd8\xff")
@@ -115,7 +115,7 @@ def test_a_model_that_refuses_leaves_the_answer_and_says_so(
     assert "the reader failed for 1 of 1 photo: the answer is that of the ranking\n" in outcome.stderr
     row = json.loads(outcome.stdout)
     assert (row["status"], row["answer"]["name"]) == ("ok", row["candidates"][0]["scientific_name"])
-    assert (row["reader"]["agreement"], row["reader"]["passes"], row["reader"]["answered"]) == (0, 1, 0)
+    assert (row["reader"]["agreement"], row["reader"]["samples"], row["reader"]["answered"]) == (0, 1, 0)
     assert "the reader failed" in row["reader"]["reason"]
 
 
@@ -178,13 +178,13 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
     # One at a time, so that the calls come in the order of the passes.
     (tmp_path / "fieldmark.toml").write_text((tmp_path / "fieldmark.toml").read_text() + "max_concurrent = 1\n")
     server.script = script
-    command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--reader-passes", "4")
+    command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--reader-samples", "4")
     file = tmp_path / "names.csv"
     done = cli.call(*command, "--output", file, check=True)
     assert "some passes of the reader failed for 1 of 1 photo: the others decided; --retry-failed" in done.stderr
     row = next(csv.DictReader(io.StringIO(file.read_text())))
     assert (row["answer_name"], row["reader_agreement"]) == (asked[1], "0.5")
-    assert (row["reader_passes"], row["reader_answered"]) == ("4", "2")
+    assert (row["reader_samples"], row["reader_answered"]) == ("4", "2")
     assert "400: the picture is too dark" in row["reader_failures"]
     assert server.n_calls == 4
 
@@ -204,14 +204,14 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
     assert server.n_calls == 6, "only the pass that failed is asked again"
     assert "failed" not in retried.stderr
     row = next(csv.DictReader(io.StringIO(file.read_text())))
-    assert (row["reader_passes"], row["reader_answered"], row["reader_failures"]) == ("4", "3", "")
+    assert (row["reader_samples"], row["reader_answered"], row["reader_failures"]) == ("4", "3", "")
 
 
 def test_a_key_that_is_not_accepted_stops_the_run_at_once_whatever_other_passes_say(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
     server.script = lambda call: Status(status=401) if call.number == 2 else second_of(call)
-    outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--reader-passes", "3", "--format", "jsonl")
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--reader-samples", "3", "--format", "jsonl")
     assert (outcome.exit_code, "API key required" in outcome.stderr) == (3, True)
 
 
@@ -302,7 +302,7 @@ def test_photos_are_scaled_to_what_the_server_takes_and_no_further(
         (tmp_path / "fieldmark.toml").write_text(settings + key)
         server.calls.clear()
         rows_of(cli, tmp_path / "large.png", "--kb", built_kb)
-        rows_of(cli, tmp_path / "small.png", "--kb", built_kb, "--reader-passes", "2" if key else "1")
+        rows_of(cli, tmp_path / "small.png", "--kb", built_kb, "--reader-samples", "2" if key else "1")
         sent = [Image.open(io.BytesIO(call.images[0])).size for call in server.calls]
         assert list(dict.fromkeys(sent)) == sides
 
@@ -329,7 +329,7 @@ def test_a_card_shows_the_reader_s_reason(
     [
         ("--offline",),
         ("--max-cost", "7"),
-        ("--reader-passes", "3"),
+        ("--reader-samples", "3"),
         ("--reader-k", "5"),
         ("--reader-context", "names"),
         ("--prompts", "."),

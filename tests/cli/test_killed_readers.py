@@ -94,7 +94,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, tmp_path: P
 def test_identify_that_was_killed_ends_as_a_whole_run_and_asks_again_what_was_in_flight(
     cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ("identify", photos, "--kb", built_kb, "--reader", "--reader-passes", str(N_PASSES), "--output")
+    command = ("identify", photos, "--kb", built_kb, "--reader", "--reader-samples", str(N_PASSES), "--output")
     killed(cli, server, *command, tmp_path / "killed.jsonl")
     cli.call(*command, tmp_path / "killed.jsonl", check=True)
     after = questions(server)
@@ -115,7 +115,7 @@ def test_identify_that_was_killed_ends_as_a_whole_run_and_asks_again_what_was_in
 def test_an_evaluation_that_was_killed_ends_with_the_figures_of_a_whole_run(
     cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ("--kb", built_kb, "--reader", "--reader-passes", str(N_PASSES), "--format", "json")
+    asked = ("--kb", built_kb, "--reader", "--reader-samples", str(N_PASSES), "--format", "json")
     command = ("eval", "species", photos, *asked, "--resamples", "100", "--keep-leaks", "--vocabulary", "open")
     killed(cli, server, *command)
     resumed = json.loads(cli.call(*command, check=True).stdout)

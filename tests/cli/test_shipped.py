@@ -29,12 +29,12 @@ def test_identify_answers_from_it_without_a_knowledge_base_of_ones_own(
     assert [row["kb"] for row in rows] == [str(path)] * 4
     assert all(row["candidates"] for row in rows)
     assert len({row["calibration"] for row in rows} - {None}) == 1
-    assert all(0 < row["answer"]["absent"] < 1 for row in rows)
+    assert all(0 < row["answer"]["unknown"] < 1 for row in rows)
 
 
 def test_what_is_asked_of_an_answer_decides_how_far_it_rolls_up(cli: Any, drawings: Path, unpacked: Path) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
-    asked = ("identify", drawings, "--format", "jsonl", "--absent-share", "0.01")
+    asked = ("identify", drawings, "--format", "jsonl", "--unknown-prior", "0.01")
 
     def answers(least: str) -> list[dict[str, Any]]:
         outcome = cli.run(*asked, "--min-confidence", least, env=home, check=True)
@@ -49,10 +49,10 @@ def test_what_is_asked_of_an_answer_decides_how_far_it_rolls_up(cli: Any, drawin
 
 def test_what_a_calibration_of_another_preset_cannot_do_is_said(cli: Any, drawings: Path, unpacked: Path) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
-    asked = ("identify", drawings / "bubo-scandiacus.png", "--absent-share", "0.5")
-    assert "--absent-share" not in cli.run(*asked, env=home, check=True).stderr
+    asked = ("identify", drawings / "bubo-scandiacus.png", "--unknown-prior", "0.5")
+    assert "--unknown-prior" not in cli.run(*asked, env=home, check=True).stderr
     said = cli.run(*asked, "--preset", "vr-rag-v2", env=home, check=True).stderr
-    assert "--absent-share changes nothing" in said
+    assert "--unknown-prior changes nothing" in said
     assert "no calibration for the preset vr-rag-v2, only for default" in said
 
 
@@ -67,9 +67,9 @@ def test_a_copy_keeps_its_confidence_until_its_species_change(cli: Any, drawings
 
     row, said = asked()
     assert row["calibration"] is not None
-    assert 0 < row["answer"]["absent"] < 1
+    assert 0 < row["answer"]["unknown"] < 1
     assert "no confidence" not in said
     cli.call("remove", "--kb", "copy.kb", "Mallard", check=True)
     row, said = asked()
-    assert (row["calibration"], row["answer"]["confidence"], row["answer"]["absent"]) == (None, None, None)
+    assert (row["calibration"], row["answer"]["confidence"], row["answer"]["unknown"]) == (None, None, None)
     assert "no confidence: the calibration of this knowledge base was made for other species" in said

@@ -75,7 +75,7 @@ OK = r.Identification(
     date="2026-05-01T06:30:00",
     reader=r.Reading(
         choice="Cardinalis cardinalis", agreement=0.5, margin=0.5, reason="the crest",
-        passes=4, answered=2, failures=("m@127.0.0.1: 503",),
+        samples=4, answered=2, failures=("m@127.0.0.1: 503",),
     ),
     preset="default",
     kb="birds",
@@ -192,18 +192,18 @@ def test_the_table_shows_every_stage_and_an_error_in_its_place() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.83, absent=0.1),
+        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.83, unknown=0.1),
          "Bird (Avis avis), 83 %"),
-        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.999, absent=0.1),
+        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.999, unknown=0.1),
          "Bird (Avis avis), over 99 %"),
-        (r.Answer(rank="species", name="Avis avis", confidence=0.5, absent=0.3),
+        (r.Answer(rank="species", name="Avis avis", confidence=0.5, unknown=0.3),
          "Avis avis, 50 % (30 % that it is not in this knowledge base)"),
-        (r.Answer(rank="genus", name="Setophaga", confidence=0.83, absent=0.1), "Setophaga sp. (a genus), 83 %"),
-        (r.Answer(rank="family", name="Parulidae", confidence=0.9, absent=0.1), "Parulidae (a family), 90 %"),
-        (r.Answer(rank="none", name="", absent=0.1), "cannot tell; the nearest are listed"),
-        (r.Answer(rank="none", name="", absent=0.4),
+        (r.Answer(rank="genus", name="Setophaga", confidence=0.83, unknown=0.1), "Setophaga sp. (a genus), 83 %"),
+        (r.Answer(rank="family", name="Parulidae", confidence=0.9, unknown=0.1), "Parulidae (a family), 90 %"),
+        (r.Answer(rank="none", name="", unknown=0.1), "cannot tell; the nearest are listed"),
+        (r.Answer(rank="none", name="", unknown=0.4),
          "cannot tell (40 % that it is not in this knowledge base); the nearest are listed"),
-        (r.Answer(rank="none", name="", confidence=0.7, absent=0.7),
+        (r.Answer(rank="none", name="", confidence=0.7, unknown=0.7),
          "not in this knowledge base, 70 %; the nearest are listed"),
         (r.Answer(rank="none", name=""), "not in this knowledge base"),
     ],
@@ -230,8 +230,8 @@ def test_the_table_shows_an_only_encoder_once_and_jsonl_keeps_it() -> None:
 
 
 def test_the_table_shows_each_of_several_encoders_behind_the_stages() -> None:
-    scores = {"a-clip": 0.25, "b-clip": 0.75, "text": 0.5, "visual": 0.5, "known_part": 1.0, "known": 0.5}
-    assert columns_of(scores) == ["text", "visual", "known", "known_part", "a-clip", "b-clip"]
+    scores = {"a-clip": 0.25, "b-clip": 0.75, "text": 0.5, "visual": 0.5, "prototype_part": 1.0, "prototype": 0.5}
+    assert columns_of(scores) == ["text", "visual", "prototype", "prototype_part", "a-clip", "b-clip"]
 
 
 def test_a_species_without_an_english_name_is_named_once() -> None:

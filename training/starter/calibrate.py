@@ -52,14 +52,14 @@ def fit_parameters(weights: FusionWeights, lesson: Lesson) -> Parameters:
         models[rank] = _named(fit_logistic(rows_of(present, rank), right, shares))
     is_absent = np.repeat([False, True], [len(present), len(absent_ones)])
     rows = rows_of([*present, *absent_ones], "species")
-    absent = fit_logistic(rows, is_absent, _shares([*lesson.present, *lesson.absent]))
+    unknown = fit_logistic(rows, is_absent, _shares([*lesson.present, *lesson.absent]))
     return Parameters(
         weights=weights,
         temperature=temperature,
         species=models["species"],
         genus=models["genus"],
         family=models["family"],
-        absent=_named(absent),
+        unknown=_named(unknown),
     )
 
 

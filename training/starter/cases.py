@@ -57,7 +57,7 @@ class Case:
     truth: int
     """Its species, a position in the protocol's vocabulary."""
     ranking: Ranking
-    known: IntArray
+    trained: IntArray
     """The species that the model was trained on, positions in `kept`."""
     kept: IntArray
     """The species of the knowledge base, positions in the protocol's vocabulary, ascending."""
@@ -72,7 +72,7 @@ class Case:
         """Return what its chances are made of."""
         return find_evidence(
             self.ranking,
-            self.known,
+            self.trained,
             lambda s: [self.lineages.all[i] for i in self.kept[s]],
             temperature=temperature,
         )
@@ -115,7 +115,7 @@ def ask(
         rankings = default(knowledge, queries, weights=weights, anchor_pooling="centre", n_shown=N_JUDGED)
         for at, ranking in zip(np.flatnonzero(mine), rankings, strict=True):
             cases[int(at)] = Case(
-                truth=int(truth[at]), ranking=ranking, known=knowledge.known, kept=kept, lineages=lineages
+                truth=int(truth[at]), ranking=ranking, trained=knowledge.trained, kept=kept, lineages=lineages
             )
     return [cases[at] for at in range(len(photos))]
 

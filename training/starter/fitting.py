@@ -44,7 +44,7 @@ def stage_scores(knowledge: Knowledge, queries: Queries) -> FloatArray:
     """
     n, n_species = len(queries), knowledge.n_species
     is_known = np.zeros(n_species, dtype=bool)
-    is_known[knowledge.known] = True
+    is_known[knowledge.trained] = True
     out = np.zeros((n, n_species, N_WEIGHTS), dtype=np.float32)
     text = np.full((n, n_species), -np.inf)
     rows = [q @ table.vectors.T for q, table in zip(queries.text_image, knowledge.chunks, strict=True)]
@@ -60,9 +60,9 @@ def stage_scores(knowledge: Knowledge, queries: Queries) -> FloatArray:
     look_scaled[:, knowledge.anchor_counts == 0] = 0
     out[:, is_known, 0] = text_scaled[:, is_known]
     out[:, is_known, 1] = look_scaled[:, is_known]
-    if len(knowledge.known):
+    if len(knowledge.trained):
         scores = queries.visual @ knowledge.prototypes.T
-        out[:, knowledge.known, 2] = _scaled(scores, queries.visual.astype(np.float64) @ knowledge.prototype_sample.T)
+        out[:, knowledge.trained, 2] = _scaled(scores, queries.visual.astype(np.float64) @ knowledge.prototype_sample.T)
     out[:, ~is_known, 3] = text_scaled[:, ~is_known]
     out[:, ~is_known, 4] = look_scaled[:, ~is_known]
     out[:, ~is_known, 5] = 1
@@ -109,8 +109,8 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def as_array(weights: FusionWeights) -> NDArray[np.float64]:
     """Return weights in the order of `stage_scores`: what `as_fusion_weights` was given."""
-    known = (weights.known_text, weights.known_visual, weights.known)
-    return np.array([*known, weights.text, weights.visual, weights.new_species])
+    of_trained = (weights.trained_text, weights.trained_visual, weights.prototype)
+    return np.array([*of_trained, weights.text, weights.visual, weights.new_species])
 
 
 def calibration_error(confidence: NDArray[np.float64], is_right: NDArray[np.bool_], n_bins: int = 10) -> float:
@@ -125,12 +125,12 @@ def calibration_error(confidence: NDArray[np.float64], is_right: NDArray[np.bool
 
 def as_fusion_weights(weights: NDArray[np.float64]) -> FusionWeights:
     """Return the fitted numbers under the names that the default preset knows them by."""
-    known_text, known_visual, known, text, visual, new_species = (float(weight) for weight in weights)
+    trained_text, trained_visual, prototype, text, visual, new_species = (float(weight) for weight in weights)
     return FusionWeights(
         text=text,
         visual=visual,
         new_species=new_species,
-        known=known,
-        known_text=known_text,
-        known_visual=known_visual,
+        prototype=prototype,
+        trained_text=trained_text,
+        trained_visual=trained_visual,
     )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
-from recognize.confidence.answers import ABSENT_SHARE, MIN_CONFIDENCE
+from recognize.confidence.answers import MIN_CONFIDENCE, UNKNOWN_PRIOR
 from recognize.confidence.calibration import RANKS, JudgedRank, Parameters, chances_of
 from recognize.evaluation.protocol import N_FOLDS
 from recognize.scoring.fusion import WEIGHTS
@@ -81,7 +81,7 @@ def judge(
 ) -> Judged:
     """Return what the parameters say of photos asked with and without their species."""
     said, said_without = (
-        [chances_of(case.evidence(fitted.temperature), fitted, absent_share=0.5) for case in cases]
+        [chances_of(case.evidence(fitted.temperature), fitted, unknown_prior=0.5) for case in cases]
         for cases in (present, without)
     )
     return Judged(
@@ -89,8 +89,8 @@ def judge(
         is_duplicate=~np.isin(photos, study.collection.queries),
         confidence={rank: np.array([chances.confidence[rank] for chances in said]) for rank in RANKS},
         is_right={rank: is_right(present, rank) for rank in RANKS},
-        absent=np.array([chances.absent for chances in said]),
-        absent_without=np.array([chances.absent for chances in said_without]),
+        absent=np.array([chances.unknown for chances in said]),
+        absent_without=np.array([chances.unknown for chances in said_without]),
     )
 
 
@@ -171,12 +171,12 @@ def risk_table(mode: str, found: dict[str, Judged]) -> list[str]:
 
 def answers_table(mode: str, found: dict[str, Judged]) -> list[str]:
     """Return what `kb identify` answers with its own threshold and share: how often, and how often rightly."""
-    lines = ["", f"**answers at --min-confidence {MIN_CONFIDENCE}, --absent-share {ABSENT_SHARE}, `{mode}`**", ""]
+    lines = ["", f"**answers at --min-confidence {MIN_CONFIDENCE}, --unknown-prior {UNKNOWN_PRIOR}, `{mode}`**", ""]
     lines += ["| | species | genus | family | cannot tell | not in this knowledge base |", "|---" * 6 + "|"]
     for setting in SETTINGS:
         judged = found[setting][~found[setting].is_duplicate]
         for name, even in (("", judged.absent), (", its species left out", judged.absent_without)):
-            is_none = _with_share(even, ABSENT_SHARE) > 0.5
+            is_none = _with_share(even, UNKNOWN_PRIOR) > 0.5
             if name:
                 lines.append(f"| {setting}{name} | | | | | {_short(is_none.mean())} |")
                 continue

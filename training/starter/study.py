@@ -62,15 +62,15 @@ class Model:
         ids = tuple(self.collection.photos[i].path for i in anchors)
         row_of = {name: row for row, name in enumerate(self.heads.species)}
         names = [self.collection.vocabulary[i] for i in vocabulary]
-        known = np.array([i for i, name in enumerate(names) if name in row_of], dtype=np.intp)
+        trained = np.array([i for i, name in enumerate(names) if name in row_of], dtype=np.intp)
         return Knowledge(
             n_species=len(vocabulary),
             names=("starter",),
             chunks=(VectorTable(ids=tuple(names), owners=np.arange(len(names)), vectors=self.texts[vocabulary]),),
             anchors=VectorTable(ids=ids, owners=owners, vectors=self.looks[anchors]),
             images=(VectorTable(ids=ids, owners=owners, vectors=self.photos[anchors]),),
-            known=known,
-            prototypes=self.heads.prototypes[[row_of[names[i]] for i in known]],
+            trained=trained,
+            prototypes=self.heads.prototypes[[row_of[names[i]] for i in trained]],
         )
 
     def queries(self, photos: IntArray) -> Queries:
@@ -221,7 +221,9 @@ class Study:
 def without_prototypes(knowledge: Knowledge) -> Knowledge:
     """Return the same knowledge for an encoder that does not tell what it was trained on."""
     return replace(
-        knowledge, known=np.empty(0, dtype=np.intp), prototypes=np.empty((0, knowledge.prototypes.shape[1]), np.float32)
+        knowledge,
+        trained=np.empty(0, dtype=np.intp),
+        prototypes=np.empty((0, knowledge.prototypes.shape[1]), np.float32),
     )
 
 

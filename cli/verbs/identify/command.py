@@ -28,14 +28,14 @@ EXIT_PARTLY = 7
 PRESETS = ("default", "vr-rag-v1", "vr-rag-v2", "direct-rag")
 # Those of `recognize.confidence.answers`, which `kb --help` does not load; a test compares them.
 MIN_CONFIDENCE = 0.5
-ABSENT_SHARE = 0.2
+UNKNOWN_PRIOR = 0.2
 # Of `recognize.reader.candidate_context` but `chunks`, which rows do not hold.
 READER_CONTEXTS = ("refined", "summary", "article", "names")
 CHUNK_PRESETS = ("vr-rag-v1", "direct-rag")
 MOST_READ = 26  # of `recognize.reader.reader`, likewise
 CHUNKS_READ = 10  # VR-RAG, section 6.1: k
 OFF_LIST_SHARE = 0.1  # of `recognize.confidence.prior`, likewise
-CALIBRATED = ("min_confidence", "absent_share")  # what only a calibration gives a meaning
+CALIBRATED = ("min_confidence", "unknown_prior")  # what only a calibration gives a meaning
 
 
 @click.command()
@@ -54,9 +54,9 @@ CALIBRATED = ("min_confidence", "absent_share")  # what only a calibration gives
     help="An answer less sure than this rolls up to genus, then family; needs a calibration.",
 )
 @click.option(
-    "--absent-share",
+    "--unknown-prior",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=ABSENT_SHARE,
+    default=UNKNOWN_PRIOR,
     show_default=True,
     metavar="SHARE",
     help="How many of these photos may show a species that is not in it; needs a calibration.",
@@ -88,7 +88,7 @@ CALIBRATED = ("min_confidence", "absent_share")  # what only a calibration gives
 )
 @click.option("--reader", is_flag=True, help="Let the model of [llm.vision] choose among the candidates.")
 @click.option(
-    "--reader-passes",
+    "--reader-samples",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
@@ -132,13 +132,13 @@ def identify(
     preset: str,
     n: int,
     min_confidence: float,
-    absent_share: float,
+    unknown_prior: float,
     species_list: Path | None,
     off_list_share: float,
     explain: bool,
     cards: Path | None,
     reader: bool,
-    reader_passes: int,
+    reader_samples: int,
     reader_context: str,
     reader_k: int | None,
     prompts: Path | None,
@@ -171,10 +171,10 @@ def identify(
     what each of the two gave to the score of the default preset. A blank: there is nothing to compare with.
     """
     leave_cores_to_the_encoder()
-    changes_reader = reader_passes > 1 or reader_context != "refined" or reader_k is not None or prompts is not None
+    changes_reader = reader_samples > 1 or reader_context != "refined" or reader_k is not None or prompts is not None
     if not reader and (offline or max_cost is not None or changes_reader):
         raise UsageError(
-            "--reader-passes, --reader-context, --reader-k, --prompts, --max-cost and --offline go with --reader"
+            "--reader-samples, --reader-context, --reader-k, --prompts, --max-cost and --offline go with --reader"
         )
     if reader and (reader_k or n) > MOST_READ:
         raise UsageError(f"a reader is shown at most {MOST_READ} candidates", hint="--reader-k, or a smaller --top")
@@ -199,7 +199,7 @@ def identify(
             n=n if reader_k is None else reader_k,
             n_chunks=(reader_k or CHUNKS_READ) if reader and preset in CHUNK_PRESETS else None,
             min_confidence=min_confidence,
-            absent_share=absent_share,
+            unknown_prior=unknown_prior,
             species_list=expected,
         )
         given = [name for name in CALIBRATED if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
@@ -222,7 +222,7 @@ def identify(
                     settings,
                     store,
                     context=reader_context,
-                    n_passes=reader_passes,
+                    n_samples=reader_samples,
                     max_cost=max_cost,
                     offline=offline,
                     prompts=prompts,

@@ -61,7 +61,7 @@ def parameters_of(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, obj
         "top": recognizer.k,
         "calibration": recognizer.calibration_id,
         "min_confidence": recognizer.min_confidence,
-        "absent_share": recognizer.absent_share,
+        "unknown_prior": recognizer.unknown_prior,
     }
     if recognizer.species_list is not None:
         parameters["species_list"] = recognizer.species_list.id
@@ -118,8 +118,8 @@ def named(given: Sequence[str]) -> str:
     """Return options as they are written, by the names of their parameters, and that they change something.
 
     Example:
-        >>> named(["min_confidence"]), named(["min_confidence", "absent_share"])
-        ('--min-confidence changes', '--min-confidence and --absent-share change')
+        >>> named(["min_confidence"]), named(["min_confidence", "unknown_prior"])
+        ('--min-confidence changes', '--min-confidence and --unknown-prior change')
     """
     options = " and ".join(f"--{name.replace('_', '-')}" for name in given)
     return f"{options} change{'s' if len(given) == 1 else ''}"
@@ -129,7 +129,7 @@ def lack_of(row: Identification) -> Lack:
     """Return what a row lacks: the reader's answer, or that of passes that got no reply; nothing else is a lack."""
     if row.reader is None or not row.reader.failures:
         return ""
-    return "passes" if row.reader.answered else "reader"
+    return "samples" if row.reader.answered else "reader"
 
 
 def again_text(n_failed: int, lacks: Mapping[Lack, int]) -> str:
@@ -137,7 +137,7 @@ def again_text(n_failed: int, lacks: Mapping[Lack, int]) -> str:
     said = {
         "in vain": n_failed,
         "without the reader's answer": lacks.get("reader", 0),
-        "without some of the reader's passes": lacks.get("passes", 0),
+        "without some of the reader's passes": lacks.get("samples", 0),
     }
     parts = [f"{n:,} of them {how}" for how, n in said.items() if n]
     return f", {', '.join(parts)} (--retry-failed tries them again)" if parts else ""
@@ -149,7 +149,7 @@ def lack_warnings(lacks: Mapping[Lack, int], n_photos: int, *, can_retry: bool) 
     of_all = f"of {output.plural(n_photos, 'photo')}"
     if n := lacks.get("reader", 0):
         yield f"the reader failed for {n:,} {of_all}: the answer is that of the ranking{again}"
-    if n := lacks.get("passes", 0):
+    if n := lacks.get("samples", 0):
         yield f"some passes of the reader failed for {n:,} {of_all}: the others decided{again}"
 
 

@@ -26,7 +26,7 @@ FOREIGN = "surrogateescape"
 """How Python spells the bytes of file names that are no UTF-8."""
 
 
-Lack = Literal["", "reader", "passes"]
+Lack = Literal["", "reader", "samples"]
 """What the rows of a photo that could be read lack all the same: a reader's answer, or that of some of its passes."""
 _LACKS: Final[Mapping[str, Lack]] = {lack: lack for lack in get_args(Lack)}
 

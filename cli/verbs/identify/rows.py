@@ -21,7 +21,7 @@ FORMATS: tuple[Form, ...] = get_args(Form)
 # The stages whose scores have a csv column of their own; `--format jsonl` has every score of every preset.
 STAGES = ("text", "visual")
 # The stages of all presets in the order in which a table shows them; docs/howto/identify.md says what they are.
-TABLE_STAGES = ("list", "text", "visual", "known", "text_part", "visual_part", "known_part")
+TABLE_STAGES = ("list", "text", "visual", "prototype", "text_part", "visual_part", "prototype_part")
 WORTH_SAYING = 0.25  # of the chance that a bird is not in the knowledge base
 COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("image", "status", "error"), "text"),
@@ -29,7 +29,7 @@ COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("taxon_id", "scientific_name", "common_name"), "text"),
     **dict.fromkeys(("score", *(f"score_{stage}" for stage in STAGES)), "number"),
     **dict.fromkeys(("answer_rank", "answer_name"), "text"),
-    **dict.fromkeys(("confidence", "absent"), "number"),
+    **dict.fromkeys(("confidence", "unknown"), "number"),
     **dict.fromkeys(("preset", "kb"), "text"),
     "seconds": "number",
     "date": "text",
@@ -39,7 +39,7 @@ COLUMNS: Mapping[str, str] = {
     "reader_choice": "text",
     **dict.fromkeys(("reader_agreement", "reader_margin"), "number"),
     "reader_reason": "text",
-    **dict.fromkeys(("reader_passes", "reader_answered"), "integer"),
+    **dict.fromkeys(("reader_samples", "reader_answered"), "integer"),
     "reader_failures": "text",
 }
 """Column of csv and parquet -> text, integer or number; new ones come at the end."""
@@ -116,14 +116,14 @@ def _flat(row: Identification) -> list[tuple[object, ...]]:
     answer, without = row.answer, row.answer_without_list
     photo = (row.image, row.status, row.error)
     answered = (
-        *((answer.rank, answer.name, answer.confidence, answer.absent) if answer else (None,) * 4),
+        *((answer.rank, answer.name, answer.confidence, answer.unknown) if answer else (None,) * 4),
         *(row.preset, row.kb, row.seconds, row.date, *(row.place or (None, None))),
     )
     read = row.reader
     last = (
         *((without.name, without.confidence) if without else (None, None)),
         *((read.choice, read.agreement, read.margin, read.reason) if read else (None,) * 4),
-        *((read.passes, read.answered, failures_text(read)) if read else (None,) * 3),
+        *((read.samples, read.answered, failures_text(read)) if read else (None,) * 3),
     )
     if not row.candidates:
         return [(*photo, *(None,) * (5 + len(STAGES)), *answered, None, None, *last)]
@@ -213,16 +213,16 @@ def unanswered_text(reading: Reading) -> str:
 
     Example:
         >>> why = "m@127.0.0.1: 503"
-        >>> unanswered_text(Reading(choice="a", agreement=0.25, passes=4, answered=1, failures=(why, why)))
+        >>> unanswered_text(Reading(choice="a", agreement=0.25, samples=4, answered=1, failures=(why, why)))
         '1 of 4 passes answered (2 failed: m@127.0.0.1: 503; 1 reply could not be read)'
     """
-    if reading.answered == reading.passes:
+    if reading.answered == reading.samples:
         return ""
     n_failed = len(reading.failures)
     why = [f"{n_failed} failed: {failures_text(reading)}"] if n_failed else []
-    n_unread = reading.passes - reading.answered - n_failed
+    n_unread = reading.samples - reading.answered - n_failed
     why += [f"{plural(n_unread, 'reply', 'replies')} could not be read"] if n_unread else []
-    return f"{reading.answered} of {plural(reading.passes, 'pass', 'passes')} answered ({'; '.join(why)})"
+    return f"{reading.answered} of {plural(reading.samples, 'pass', 'passes')} answered ({'; '.join(why)})"
 
 
 def failures_text(reading: Reading) -> str:
@@ -247,7 +247,7 @@ def answer_text(row: Identification) -> str:
 
 
 def _no_name(answer: Answer | None) -> str:
-    if answer is None or answer.absent is None:
+    if answer is None or answer.unknown is None:
         return "not in this knowledge base"
     if answer.confidence is None:
         return f"cannot tell{_doubt(answer)}; the nearest are listed"
@@ -256,9 +256,9 @@ def _no_name(answer: Answer | None) -> str:
 
 def _doubt(answer: Answer) -> str:
     """Return how likely the bird is not in the knowledge base, where that is worth a word."""
-    if answer.absent is None or answer.absent < WORTH_SAYING:
+    if answer.unknown is None or answer.unknown < WORTH_SAYING:
         return ""
-    return f" ({_percent(answer.absent)} that it is not in this knowledge base)"
+    return f" ({_percent(answer.unknown)} that it is not in this knowledge base)"
 
 
 def _percent(chance: float) -> str:

@@ -61,7 +61,7 @@ def summary(matched: MatchedList) -> str:
     text = f"{output.plural(n_here + n_absent, 'species', 'species')}, {n_here:,} of them in this knowledge base"
     text += f"; {output.plural(several, 'line')} for several species or hybrids" if several else ""
     if n_absent > MANY_ABSENT * (n_here + n_absent):
-        text += "; many are not in it: where answers have a confidence, --absent-share says how many photos show these"
+        text += "; many are not in it: where answers have a confidence, --unknown-prior says how many photos show these"
     return text
 
 
@@ -143,5 +143,5 @@ def changed_warnings(facts: Mapping[Fact, int], off_list_share: float) -> Iterat
         yield (
             f"the list does not fit these photos: {n_off:,} of {sure} show species that are not "
             f"on it; --off-list-share {fitting:g} would fit (it is {off_list_share:g}), or, if the list is right, the "
-            "birds are not in this knowledge base (--absent-share)"
+            "birds are not in this knowledge base (--unknown-prior)"
         )

@@ -35,15 +35,15 @@ def model(**coefficients):
 
 def parameters(**changes):
     same = model(mass=1.0)
-    base = {"species": same, "genus": same, "family": same, "absent": model(bias=0.0, visual=-2.0)}
+    base = {"species": same, "genus": same, "family": same, "unknown": model(bias=0.0, visual=-2.0)}
     return Parameters(weights=WEIGHTS["plain"]["several"], temperature=1.0, **(base | changes))
 
 
 def evidence(**changes):
     base = {
         "masses": {"species": 0.4, "genus": 0.7, "family": 0.9},
-        "level": 3.0, "trained_mass": 0.5, "is_trained": True, "known": 0.3, "visual": 0.6, "text": 0.2,
-        "best_known": 0.4, "best_visual": 0.7,
+        "level": 3.0, "trained_mass": 0.5, "is_trained": True, "prototype": 0.3, "visual": 0.6, "text": 0.2,
+        "best_prototype": 0.4, "best_visual": 0.7,
     }  # fmt: skip
     return Evidence(**(base | changes))
 
@@ -79,7 +79,7 @@ def test_a_species_whose_genus_is_not_known_stands_for_itself_alone():
 
 def test_a_stage_that_the_first_species_lacks_counts_nothing():
     given = found([0, 1], [1.0, 0.0], visual=np.array([np.nan, 0.5]), text=np.array([0.1, 0.2]))
-    assert (given.visual, given.best_visual, given.text, given.known) == (0.0, 0.5, 0.1, 0.0)
+    assert (given.visual, given.best_visual, given.text, given.prototype) == (0.0, 0.5, 0.1, 0.0)
 
 
 # --- the chances -------------------------------------------------------------------------------------------------
@@ -88,14 +88,14 @@ def test_a_stage_that_the_first_species_lacks_counts_nothing():
 def test_the_chance_is_the_logistic_function_of_the_features():
     """By hand: 0.5 + 2 * logit(0.4) - 0.25 * 3."""
     species = model(bias=0.5, mass=2.0, level=-0.25)
-    chances = chances_of(evidence(), parameters(species=species), absent_share=0.5)
+    chances = chances_of(evidence(), parameters(species=species), unknown_prior=0.5)
     x = 0.5 + 2 * np.log(0.4 / 0.6) - 0.75
     assert chances.confidence["species"] == pytest.approx(1 / (1 + np.exp(-x)), abs=1e-4)
 
 
 def test_more_mass_never_means_less_confidence():
     chances = [
-        chances_of(evidence(masses=dict.fromkeys(RANKS, mass)), parameters(), absent_share=0.5).confidence["species"]
+        chances_of(evidence(masses=dict.fromkeys(RANKS, mass)), parameters(), unknown_prior=0.5).confidence["species"]
         for mass in np.linspace(0, 1, 21)
     ]
     assert chances == sorted(chances)
@@ -104,7 +104,7 @@ def test_more_mass_never_means_less_confidence():
 
 def test_a_genus_is_never_less_likely_than_its_species():
     fitted = parameters(genus=model(bias=-9.0), family=model(bias=-9.0))
-    confidence = chances_of(evidence(), fitted, absent_share=0.5).confidence
+    confidence = chances_of(evidence(), fitted, unknown_prior=0.5).confidence
     assert confidence["species"] == confidence["genus"] == confidence["family"] == pytest.approx(0.4)
 
 
@@ -112,13 +112,13 @@ def test_a_genus_is_never_less_likely_than_its_species():
 def test_the_share_of_absent_birds_enters_by_bayes_rule(share):
     even = 1 / (1 + np.exp(1.2))
     expected = even * share / (even * share + (1 - even) * (1 - share))
-    assert chances_of(evidence(), parameters(), absent_share=share).absent == pytest.approx(expected, abs=1e-4)
+    assert chances_of(evidence(), parameters(), unknown_prior=share).unknown == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2])
 def test_a_share_that_leaves_no_doubt_is_refused(share):
-    with pytest.raises(ValueError, match="share of absent birds"):
-        chances_of(evidence(), parameters(), absent_share=share)
+    with pytest.raises(ValueError, match="prior probability"):
+        chances_of(evidence(), parameters(), unknown_prior=share)
 
 
 # --- the file ----------------------------------------------------------------------------------------------------
@@ -193,8 +193,8 @@ FIRST = Taxon(
 LINEAGE = {"genus": "Setophaga", "family": "Parulidae"}
 
 
-def answered(species, genus, family, *, absent=0.1, lineage=LINEAGE, least=0.5):
-    chances = Chances(confidence={"species": species, "genus": genus, "family": family}, absent=absent)
+def answered(species, genus, family, *, unknown=0.1, lineage=LINEAGE, least=0.5):
+    chances = Chances(confidence={"species": species, "genus": genus, "family": family}, unknown=unknown)
     return answer_of(FIRST, chances, lineage, min_confidence=least)
 
 
@@ -211,13 +211,13 @@ def answered(species, genus, family, *, absent=0.1, lineage=LINEAGE, least=0.5):
 def test_an_answer_rolls_up_until_it_is_sure_enough(given, expected):
     answer = answered(*given)
     assert (answer.rank, answer.name, answer.confidence) == expected
-    assert answer.absent == 0.1
+    assert answer.unknown == 0.1
     assert answer.common_name == ("Pine Warbler" if answer.rank == "species" else None)
 
 
 def test_a_bird_that_is_likelier_absent_than_not_is_not_in_the_knowledge_base_however_sure_the_name():
-    answer = answered(0.9, 0.95, 0.99, absent=0.6)
-    assert answer == Answer(rank="none", name="", confidence=0.6, absent=0.6)
+    answer = answered(0.9, 0.95, 0.99, unknown=0.6)
+    assert answer == Answer(rank="none", name="", confidence=0.6, unknown=0.6)
 
 
 def test_a_rank_whose_name_is_not_known_is_passed_over():
@@ -277,7 +277,7 @@ def test_a_calibrated_row_names_its_calibration_and_is_sure(store, encoders, fit
     assert row.calibration == fitting.id == recognizer.calibration_id
     assert row.answer.name == "Caerulea caerulea"
     assert 0 < row.answer.confidence <= 1
-    assert 0 < row.answer.absent < 1
+    assert 0 < row.answer.unknown < 1
 
 
 def test_two_species_that_look_alike_roll_up_to_their_genus(store, encoders, fitting):
@@ -287,10 +287,10 @@ def test_two_species_that_look_alike_roll_up_to_their_genus(store, encoders, fit
 
 
 def test_a_sure_absence_is_said(store, encoders, fitting):
-    sure = replace(fitting, parameters={"several": parameters(absent=model(bias=9.0))})
+    sure = replace(fitting, parameters={"several": parameters(unknown=model(bias=9.0))})
     row = next(Recognizer(store, encoders, calibration=sure).identify([bird("royalblue")]))
-    assert (row.answer.rank, row.answer.name, row.answer.confidence) == ("none", "", row.answer.absent)
-    assert row.answer.absent > 0.9
+    assert (row.answer.rank, row.answer.name, row.answer.confidence) == ("none", "", row.answer.unknown)
+    assert row.answer.unknown > 0.9
     assert row.candidates
 
 
@@ -319,7 +319,7 @@ def test_how_many_candidates_are_shown_changes_no_chance(store, encoders, fittin
 )
 def test_a_preset_that_is_set_otherwise_has_no_confidence(store, encoders, fitting, settings):
     row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=1.0, **settings).identify([bird("red")]))
-    assert (row.calibration, row.answer.confidence, row.answer.absent) == (None, None, None)
+    assert (row.calibration, row.answer.confidence, row.answer.unknown) == (None, None, None)
     assert row.answer.rank == "species"
 
 
@@ -329,7 +329,7 @@ def test_a_knowledge_base_of_other_species_has_no_confidence(encoders, fitting):
     assert (row.calibration, row.answer.rank, row.answer.confidence) == (None, "species", None)
 
 
-@pytest.mark.parametrize("settings", [{"min_confidence": 1.1}, {"min_confidence": -0.1}, {"absent_share": 0.0}])
+@pytest.mark.parametrize("settings", [{"min_confidence": 1.1}, {"min_confidence": -0.1}, {"unknown_prior": 0.0}])
 def test_settings_that_are_no_chances_are_refused(store, encoders, settings):
     with pytest.raises(UsageError, match="expected a confidence"):
         Recognizer(store, encoders, **settings)

@@ -140,10 +140,10 @@ def test_chances_follow_bayes_rule(scores, listed, chances):
     before = ranking(scores)
     after = expected.apply(before, None)
     lineages = [LINEAGES[i] for i in judged(before, after)]
-    found = expected.chances(before, after, Chances(confidence=given, absent=0.125), lineages, None)
+    found = expected.chances(before, after, Chances(confidence=given, unknown=0.125), lineages, None)
     odds = math.exp(expected.log_odds(None))
     assert found.confidence == pytest.approx(slowly(scores, listed, odds, 2.0, given), abs=1e-4)
-    assert found.absent == 0.125
+    assert found.unknown == 0.125
     assert found.confidence["species"] <= found.confidence["genus"] <= found.confidence["family"] <= 1
 
 
@@ -153,7 +153,7 @@ def test_a_list_that_says_nothing_leaves_chances_as_they_are(n):
     everything = prior(*range(10))
     before = ranking([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1][:n], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n])
     after = everything.apply(before, None)
-    calibrated = Chances(confidence={"species": 0.5, "genus": 0.7, "family": 0.8}, absent=0.1)
+    calibrated = Chances(confidence={"species": 0.5, "genus": 0.7, "family": 0.8}, unknown=0.1)
     lineages = [LINEAGES[i] for i in judged(before, after)]
     assert everything.chances(before, after, calibrated, lineages, None) == calibrated
 

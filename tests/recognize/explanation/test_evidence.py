@@ -93,12 +93,12 @@ def row_of(*scores, anchors=()):
 
 
 def test_what_the_trained_model_gave_is_part_of_the_lead(store):
-    first = {"text_part": 0.25, "visual_part": 0.5, "known": 0.9, "known_part": 2.0}
-    second = {"text_part": 0.5, "visual_part": 0.75, "known": None, "known_part": 0.5}
+    first = {"text_part": 0.25, "visual_part": 0.5, "prototype": 0.9, "prototype_part": 2.0}
+    second = {"text_part": 0.5, "visual_part": 0.75, "prototype": None, "prototype_part": 0.5}
     why = explain(store, row_of(first, second))
     assert why.lead == pytest.approx(1.0)
-    assert why.lead_by_stage == {"text": -0.25, "visual": -0.25, "known": 1.5}
-    assert why.deciding_stage == "known"
+    assert why.lead_by_stage == {"text": -0.25, "visual": -0.25, "prototype": 1.5}
+    assert why.deciding_stage == "prototype"
     assert "through the trained model, against the description and the anchor pictures." in why.told_apart
 
 

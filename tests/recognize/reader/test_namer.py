@@ -56,4 +56,4 @@ def test_two_names_of_one_species_are_one():
 
 def test_the_reason_says_what_was_named_in_vain():
     _, _, reason = read_name(ChatReply(text='{"reason": "Hairy.", "species": "Big Foot"}', model="m"), KNOWN.get)
-    assert reason == "it named 'Big Foot', which is no species. Hairy."
+    assert reason == "it named 'Big Foot', which is not a known species. Hairy."

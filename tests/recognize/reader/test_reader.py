@@ -12,7 +12,7 @@ from data.prompts import Prompts
 from data.records import Candidate, ChatReply, TokenLogprobs
 from kb.endpoints import Budget, Connection, Endpoint, OpenAIChat
 from recognize.reader.reader import PLACEHOLDERS, Reader
-from recognize.reader.replies import read_vote
+from recognize.reader.replies import read_sample
 from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status
 
 DOWN = Status(status=503, error={"message": "out of memory"})
@@ -69,14 +69,14 @@ def test_none_of_these_is_a_choice():
 
 
 def test_a_model_that_looks_at_the_photo_agrees_with_itself_in_every_order():
-    reading, calls, _ = read(choosing("Eastern Bluebird"), n_passes=6)
+    reading, calls, _ = read(choosing("Eastern Bluebird"), n_samples=6)
     assert (reading.choice, reading.agreement) == ("sialia-sialis", 1.0)
     orders = {tuple(re.findall(r"^[A-Z]\. (\w+ \w+)", call.text, re.MULTILINE)) for call in calls}
     assert len(orders) > 1
 
 
 def test_a_model_that_always_says_a_is_found_out_by_its_agreement():
-    reading, calls, _ = read('{"reason": "", "answer": "A"}', n_passes=9)
+    reading, calls, _ = read('{"reason": "", "answer": "A"}', n_samples=9)
     firsts = [re.search(r"^A\. (\w+ \w+)", call.text, re.MULTILINE).group(1) for call in calls]
     most = max(set(firsts), key=firsts.count)
     assert reading.agreement == firsts.count(most) / 9 < 1
@@ -119,7 +119,7 @@ def test_the_first_pass_keeps_the_order_of_the_ranking():
     ],
 )
 def test_replies_are_read_by_the_first_rule_that_fits(text, choice, how):
-    vote = read_vote(ChatReply(text=text, model="m"), CANDIDATES)
+    vote = read_sample(ChatReply(text=text, model="m"), CANDIDATES)
     assert (vote.choice, vote.how) == (choice, how)
 
 
@@ -133,19 +133,19 @@ def test_replies_are_read_by_the_first_rule_that_fits(text, choice, how):
     ],
 )
 def test_a_bird_that_the_reason_alone_names_is_no_answer(text, choice, how):
-    vote = read_vote(ChatReply(text=text, model="m"), CANDIDATES)
+    vote = read_sample(ChatReply(text=text, model="m"), CANDIDATES)
     assert (vote.choice, vote.how) == (choice, how)
 
 
 def test_a_name_within_a_longer_one_is_not_named():
     wrens = [candidate("Troglodytes troglodytes", "Wren"), candidate("Troglodytes hiemalis", "Winter Wren")]
-    assert read_vote(ChatReply(text="This is a Winter Wren", model="m"), wrens).choice == 1
+    assert read_sample(ChatReply(text="This is a Winter Wren", model="m"), wrens).choice == 1
 
 
 def test_each_photo_has_its_own_order_in_a_further_pass():
     with OpenAIServer(choosing("Blue Jay")) as server:
         with OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
-            reader = Reader(chat, n_passes=2)
+            reader = Reader(chat, n_samples=2)
             for number in range(12):
                 wait_for(reader.read(JPEG + bytes([number]), CANDIDATES))
         shuffled = [call for call in server.calls if "A. Blue Jay" not in call.text]
@@ -154,19 +154,19 @@ def test_each_photo_has_its_own_order_in_a_further_pass():
 
 
 def test_no_pass_asks_what_another_asked_as_long_as_there_are_other_orders():
-    _, calls, _ = read(choosing("Blue Jay"), n_passes=6)
+    _, calls, _ = read(choosing("Blue Jay"), n_samples=6)
     assert len({call.text for call in calls}) == 6  # all orders of three
 
 
 def test_replies_that_cannot_be_read_are_no_votes_but_count_against_agreement():
     replies = iter(["?", '{"reason": "", "answer": "none"}', "?", "?"])
-    reading, _, counts = read(lambda _: next(replies), n_passes=4)
+    reading, _, counts = read(lambda _: next(replies), n_samples=4)
     assert (reading.choice, reading.agreement) == (None, 0.25)
     assert counts.by_rule == {"unread": 3, "json": 1}
 
 
 def test_when_no_reply_can_be_read_there_is_no_choice_and_no_agreement():
-    reading, _, _ = read("?", n_passes=2)
+    reading, _, _ = read("?", n_samples=2)
     assert (reading.choice, reading.agreement, reading.reason) == (None, 0.0, "no reply could be read")
 
 
@@ -176,13 +176,13 @@ def token(text, logprob, *top):
 
 def test_the_margin_is_how_much_likelier_the_label_was_than_the_next_one():
     tokens = (token("A", -2.0, ("B", -0.5)), token('": "', -0.1), token("B", -0.2, ("the", -1.0), (" C", -2.7)))
-    vote = read_vote(ChatReply(text='{"reason": "A", "answer": "B"}', model="m", logprobs=tokens), CANDIDATES)
+    vote = read_sample(ChatReply(text='{"reason": "A", "answer": "B"}', model="m", logprobs=tokens), CANDIDATES)
     assert vote.margin == pytest.approx(2.5)
 
 
 def test_where_no_other_label_is_listed_the_margin_is_at_least_that_to_the_last_one_listed():
     tokens = (token("B", -0.1, ("the", -4.0), ("x", -7.0)),)
-    vote = read_vote(ChatReply(text='{"answer": "B"}', model="m", logprobs=tokens), CANDIDATES)
+    vote = read_sample(ChatReply(text='{"answer": "B"}', model="m", logprobs=tokens), CANDIDATES)
     assert vote.margin == pytest.approx(6.9)
 
 
@@ -200,7 +200,7 @@ def test_of_equally_many_votes_the_larger_margins_win():
         text = json.dumps({"reason": "", "answer": label})
         return Answer(text=text, logprobs=((label, logprob, top),))
 
-    reading, _, _ = read(script, n_passes=2)
+    reading, _, _ = read(script, n_samples=2)
     assert (reading.choice, reading.agreement) == ("cardinalis-cardinalis", 0.5)
     assert reading.margin == pytest.approx(4.99)
 
@@ -214,7 +214,7 @@ def test_text_of_an_article_cannot_end_the_block_of_candidates():
 
 def test_a_refusal_is_a_failure_and_no_vote():
     reading, _, counts = read(Answer(text=None, refusal="I cannot look at birds."))
-    assert (reading.choice, reading.agreement, reading.passes, reading.answered) == (None, 0.0, 1, 0)
+    assert (reading.choice, reading.agreement, reading.samples, reading.answered) == (None, 0.0, 1, 0)
     (why,) = reading.failures
     assert "I cannot look at birds." in why
     assert reading.reason == f"the reader failed: {why}"
@@ -225,17 +225,22 @@ def test_passes_without_a_reply_count_against_agreement_and_the_others_decide():
     def script(call):
         return DOWN if call.number in (1, 4) else "?" if call.number == 2 else choosing("Blue Jay")(call)
 
-    reading, calls, counts = read(script, n_passes=5)
+    reading, calls, counts = read(script, n_samples=5)
     assert (reading.choice, reading.agreement, reading.reason) == ("cyanocitta-cristata", 0.4, "Its crest.")
-    assert (reading.passes, reading.answered, len(reading.failures)) == (5, 2, 2)
+    assert (reading.samples, reading.answered, len(reading.failures)) == (5, 2, 2)
     assert all("503: out of memory" in why for why in reading.failures)
     assert (len(calls), counts.failed, counts.by_rule) == (5, 2, {"unread": 1, "json": 2})
 
 
 @pytest.mark.parametrize("broken", [DOWN, Raw(body=b"<html>"), Cut(), Answer(text=""), Answer(refusal="No.")])
 def test_whatever_becomes_of_one_pass_the_others_count(broken):
-    reading, _, _ = read(lambda call: broken if call.number == 1 else choosing("Blue Jay")(call), n_passes=3)
-    assert (reading.choice, reading.passes, reading.answered, len(reading.failures)) == ("cyanocitta-cristata", 3, 2, 1)
+    reading, _, _ = read(lambda call: broken if call.number == 1 else choosing("Blue Jay")(call), n_samples=3)
+    assert (reading.choice, reading.samples, reading.answered, len(reading.failures)) == (
+        "cyanocitta-cristata",
+        3,
+        2,
+        1,
+    )
 
 
 def test_when_no_pass_has_a_reply_the_reading_fails_and_says_each_reason_once():
@@ -244,7 +249,7 @@ def test_when_no_pass_has_a_reply_the_reading_fails_and_says_each_reason_once():
             "?" if call.number == 2 else Status(status=400, error={"message": "too dark"}) if call.number == 3 else DOWN
         )
 
-    reading, _, _ = read(script, n_passes=4)
+    reading, _, _ = read(script, n_samples=4)
     assert (reading.choice, reading.agreement, reading.answered, len(reading.failures)) == (None, 0.0, 0, 3)
     assert reading.reason.startswith("the reader failed: ")
     assert (reading.reason.count("out of memory"), reading.reason.count("too dark")) == (1, 1)
@@ -262,7 +267,7 @@ def test_a_key_that_is_not_accepted_ends_the_reading_and_the_passes_that_still_w
     with OpenAIServer(script) as server:
         try:
             with OpenAIChat(Endpoint(model="m", base_url=server.base_url, max_concurrent=3)) as chat:
-                reader = Reader(chat, n_passes=30)
+                reader = Reader(chat, n_samples=30)
                 with pytest.raises(MissingRequirement, match="API key required"):
                     wait_for(reader.read(JPEG, CANDIDATES))
                 is_over.set()
@@ -281,7 +286,7 @@ def test_a_reached_limit_of_cost_ends_the_reading_though_passes_before_it_answer
         endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0, price_out=1.0, max_concurrent=1)
         with Connection(endpoint, budget=Budget(0.006)) as chat:
             with pytest.raises(CostStop):
-                wait_for(Reader(chat, n_passes=6).read(JPEG, CANDIDATES))
+                wait_for(Reader(chat, n_samples=6).read(JPEG, CANDIDATES))
             assert 0 < server.n_calls < 6
             assert chat.budget.counted_usd <= 0.006
 

@@ -23,7 +23,7 @@ def row(image, **changes):
                   summary=f"Looks like {common}.")
         for name, common in NAMES.items()
     )  # fmt: skip
-    answer = Answer(rank="genus", name="Cyanocitta", confidence=0.8, absent=0.1)
+    answer = Answer(rank="genus", name="Cyanocitta", confidence=0.8, unknown=0.1)
     return Identification(image=image, **({"answer": answer, "candidates": candidates} | changes))
 
 
@@ -85,7 +85,7 @@ def test_a_photo_that_cannot_be_shown_to_the_model_keeps_its_answer():
         (found,) = read_over([row("a.jpg")], Reader(chat), broken)
     assert found.answer == row("a.jpg").answer
     assert found.reader.reason == "the reader failed: a.jpg is gone"
-    assert (found.reader.passes, found.reader.answered, found.reader.failures) == (0, 0, ("a.jpg is gone",))
+    assert (found.reader.samples, found.reader.answered, found.reader.failures) == (0, 0, ("a.jpg is gone",))
 
 
 def test_rows_come_in_their_order_and_many_are_asked_at_once():

@@ -26,7 +26,7 @@ def knowledge(**changes):
         "chunks": (table(range(4), AXES),),
         "anchors": table([0, 1], AXES[:2]),
         "images": (table([0, 1], AXES[:2]),),
-        "known": np.array([3]),
+        "trained": np.array([3]),
         "prototypes": AXES[2:3],
     }
     return Knowledge(**(base | changes))
@@ -36,36 +36,36 @@ def ask(visual, text=(1.0, 1.0, 1.0, 1.0)):
     return Queries(text_image=(as_unit_rows([text]),), visual=as_unit_rows([visual]))
 
 
-WEIGHTS = FusionWeights(text=0.1, visual=1.0, known=1.0, known_text=0.1, known_visual=0.0)
+WEIGHTS = FusionWeights(text=0.1, visual=1.0, prototype=1.0, trained_text=0.1, trained_visual=0.0)
 
 
 def test_a_species_without_anchors_is_found_by_its_prototype():
     """Its photo looks like nothing in the knowledge base but what training left."""
     many = np.concatenate([AXES[2:3], as_unit_rows(np.random.default_rng(0).normal(size=(2, 4)) * [1, 1, 0, 1])])
-    known = knowledge(known=np.array([0, 1, 3]), prototypes=many[[1, 2, 0]])
+    known = knowledge(trained=np.array([0, 1, 3]), prototypes=many[[1, 2, 0]])
     ranking = default(known, ask([0, 0, 1, 0]), weights=WEIGHTS, m=1)[0]
     assert ranking.species[0] == 3
-    assert ranking.stages["known"][0] == pytest.approx(1.0)
+    assert ranking.stages["prototype"][0] == pytest.approx(1.0)
 
 
 def test_without_prototypes_there_is_no_third_stage():
-    plain = knowledge(known=np.empty(0, dtype=np.intp), prototypes=np.empty((0, 4), dtype=np.float32))
+    plain = knowledge(trained=np.empty(0, dtype=np.intp), prototypes=np.empty((0, 4), dtype=np.float32))
     ranking = default(plain, ask([1, 0, 0, 0]), weights=WEIGHTS)[0]
-    assert "known" not in ranking.stages
+    assert "prototype" not in ranking.stages
     assert ranking.scores[0] == pytest.approx(ranking.stages["text_part"][0] + ranking.stages["visual_part"][0])
 
 
 def test_the_bonus_goes_to_species_that_are_not_of_the_training():
-    with_bonus = FusionWeights(text=0.1, visual=1.0, known=1.0, new_species=5.0)
+    with_bonus = FusionWeights(text=0.1, visual=1.0, prototype=1.0, new_species=5.0)
     parts = default(knowledge(), ask([1, 0, 0, 0]), weights=with_bonus)[0]
-    bonus = dict(zip(parts.species.tolist(), parts.stages["known_part"].tolist(), strict=True))
+    bonus = dict(zip(parts.species.tolist(), parts.stages["prototype_part"].tolist(), strict=True))
     assert [bonus[i] for i in range(3)] == [5.0, 5.0, 5.0]
     assert bonus[3] != 5.0
 
 
 def test_the_parts_add_up_to_the_score():
     ranking = default(knowledge(), ask([1, 0.5, 0.2, 0]), weights=WEIGHTS)[0]
-    total = sum(ranking.stages[f"{stage}_part"] for stage in ("text", "visual", "known"))
+    total = sum(ranking.stages[f"{stage}_part"] for stage in ("text", "visual", "prototype"))
     assert total == pytest.approx(ranking.scores)
 
 
@@ -77,7 +77,7 @@ def test_the_centre_of_anchors_is_their_mean_direction():
     assert ranking.scores[0] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("known", [np.array([1, 0]), np.array([1, 1]), np.array([1])])
-def test_prototypes_that_fit_no_species_are_refused(known):
+@pytest.mark.parametrize("trained", [np.array([1, 0]), np.array([1, 1]), np.array([1])])
+def test_prototypes_that_fit_no_species_are_refused(trained):
     with pytest.raises(StoreError, match="prototypes"):
-        knowledge(known=known, prototypes=AXES[:2])
+        knowledge(trained=trained, prototypes=AXES[:2])

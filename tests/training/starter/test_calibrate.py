@@ -119,7 +119,7 @@ def test_the_shipped_file_fits_the_starter_knowledge_as_it_is(shipped, mode):
 def test_in_the_shipped_models_more_mass_is_more_confidence(shipped, mode):
     fitted = shipped.parameters[mode]
     assert all(getattr(fitted, rank)["mass"] > 0 for rank in RANKS)
-    assert fitted.absent["mass"] < 0
+    assert fitted.unknown["mass"] < 0
     assert 0.5 < fitted.temperature < 2
 
 

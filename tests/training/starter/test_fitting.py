@@ -21,7 +21,7 @@ def world():
 
     owners = np.sort(rng.choice(np.arange(2, 40), 60))
     told = np.setdiff1d(np.arange(40), [5, 7])
-    known = np.arange(0, 40, 3)
+    trained = np.arange(0, 40, 3)
     knowledge = Knowledge(
         n_species=40,
         names=("a", "b"),
@@ -30,8 +30,8 @@ def world():
         ),
         anchors=VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=rows(60)),
         images=tuple(VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=rows(60)) for _ in range(2)),
-        known=known,
-        prototypes=rows(len(known)),
+        trained=trained,
+        prototypes=rows(len(trained)),
     )
     return knowledge, Queries(text_image=(rows(12), rows(12)), visual=rows(12))
 

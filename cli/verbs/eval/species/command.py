@@ -68,7 +68,7 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
     help="Candidates that it is shown (vr-rag-v1: the species of the K best chunks).  [default: 10; vr-rag-v2: 5]",
 )  # fmt: skip
 @click.option("--reader-alone", "alone", is_flag=True, help="Also without retrieval: it names what it sees.")
-@click.option("--reader-passes", "passes", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+@click.option("--reader-samples", type=click.IntRange(1), default=1, show_default=True, metavar="N",
     help="How often it reads a photo, the candidates in another order each time.",
 )  # fmt: skip
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the reader costs more.")
@@ -101,7 +101,7 @@ def species(
     contexts: tuple[str, ...],
     ks: tuple[int, ...],
     alone: bool,
-    passes: int,
+    reader_samples: int,
     max_cost: float | None,
     offline: bool,
     prompts: Path | None,
@@ -145,7 +145,7 @@ def species(
             contexts=contexts,
             ks=tuple(dict.fromkeys(ks)),
             alone=alone,
-            n_passes=passes,
+            n_samples=reader_samples,
             max_cost=max_cost,
             offline=offline,
             prompts=prompts,
@@ -159,7 +159,7 @@ def species(
         if order.readers.is_asked:
             asking = stack.enter_context(
                 reader_wiring.asking(
-                    settings, store, n_passes=passes, max_cost=max_cost, offline=offline, prompts=prompts
+                    settings, store, n_samples=reader_samples, max_cost=max_cost, offline=offline, prompts=prompts
                 )
             )
         counts = partial(counted_calls, quiet=options.invocation().quiet)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
     from recognize.evaluation.comparison import SpeciesEvaluation
     from recognize.evaluation.encoded_photos import EncodedPhotos
-    from recognize.evaluation.reader_comparison import Asking, ReaderEvaluation
+    from recognize.evaluation.reader_comparison import ReaderEvaluation, ReaderResources
     from recognize.evaluation.setups import Setup
 
 N_NAMED = 10  # of what did not match, in tables and warnings
@@ -83,7 +83,7 @@ class Report:
     """Path -> what is wrong with it."""
     n_leaks: int
     leaks: dict[str, int]
-    """Way of looking -> photos that it found to be anchors, or nearly; one photo may be found in several ways."""
+    """Test -> photos that it found to be anchors, or nearly; one photo may be found by several."""
     leaks_kept: bool
     n_trained: int
     """Photos that the encoders were trained on, or nearly, as far as these can tell."""
@@ -163,7 +163,7 @@ def evaluated(
     store: KnowledgeBase,
     given: Asked,
     counts: Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]],
-    asking: Asking | None = None,
+    asking: ReaderResources | None = None,
 ) -> Report:
     """Return the figures on the photos that can be read and do not leak.
 
@@ -233,15 +233,15 @@ def evaluated(
         # Readers are asked in one vocabulary: a model costs, and the paper's is open.
         vocabulary = "bounded" if order.vocabulary == "bounded" else "open"
         read_setups = [setup for setup in setups if setup.vocabulary == vocabulary]
-        ways = reader_evaluating.ways_of(order.readers, read_setups, store, asking)
-        with counts("read", len(measured) * len(ways)) as progress:
+        reader_setups = reader_evaluating.reader_setups_of(order.readers, read_setups, store, asking)
+        with counts("read", len(measured) * len(reader_setups)) as progress:
             readers = compare_readers(
                 store,
                 encoders,
                 measured,
                 [given.photos[at].path for at in measured.positions],
                 labels_of,
-                ways,
+                reader_setups,
                 asking,
                 anchor_sets=sets,
                 n_resamples=order.n_resamples,
@@ -277,10 +277,10 @@ def warnings(report: Report) -> Iterator[str]:
     yield from lines
     if report.n_leaks:
         done = "measured all the same" if report.leaks_kept else "left out"
-        ways = ", ".join(f"{n:,} {way}" for way, n in report.leaks.items())
+        tests = ", ".join(f"{n:,} {test}" for test, n in report.leaks.items())
         are = "photo is an anchor" if report.n_leaks == 1 else "photos are anchors"
         whose = "" if report.n_anchors else " of the knowledge base"
-        yield f"{report.n_leaks:,} {are}{whose}, or nearly ({ways}): {done}"
+        yield f"{report.n_leaks:,} {are}{whose}, or nearly ({tests}): {done}"
     if report.n_trained:
         done = "measured all the same, so figures are too high" if report.leaks_kept else "left out"
         are = "photo is one" if report.n_trained == 1 else "photos are among those"

@@ -13,8 +13,8 @@ from data.errors import MissingRequirement, UsageError
 if TYPE_CHECKING:
     from data.metrics.ranked import Measured
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize.evaluation.reader_comparison import Asking, ReaderEvaluation, WayFigures
-    from recognize.evaluation.reader_setups import Way
+    from recognize.evaluation.reader_comparison import ReaderEvaluation, ReaderFigures, ReaderResources
+    from recognize.evaluation.reader_setups import ReaderSetup
     from recognize.evaluation.setups import Setup
 
 # recognize.reader.candidate_context.CONTEXTS, which loads late; a test compares them.
@@ -37,7 +37,7 @@ class ReaderOrder:
     contexts: tuple[str, ...] = ()
     ks: tuple[int, ...] = ()
     alone: bool = False
-    n_passes: int = 1
+    n_samples: int = 1
     max_cost: float | None = None
     offline: bool = False
     prompts: Path | None = None
@@ -50,41 +50,43 @@ def check(order: ReaderOrder) -> None:
         raise UsageError("--comparisons has contexts and k of its own", hint="or --reader, and say them yourself")
     if order.is_asked or order.comparisons:
         return
-    if any(changes) or order.n_passes > 1 or order.max_cost is not None or order.offline or order.prompts is not None:
+    if any(changes) or order.n_samples > 1 or order.max_cost is not None or order.offline or order.prompts is not None:
         raise UsageError(
-            "--reader-context, --reader-k, --reader-alone, --reader-passes, --max-cost, --offline and --prompts go "
+            "--reader-context, --reader-k, --reader-alone, --reader-samples, --max-cost, --offline and --prompts go "
             "with --reader or --comparisons"
         )
 
 
-def ways_of(order: ReaderOrder, setups: Sequence[Setup], store: KnowledgeBase, asking: Asking) -> list[Way]:
+def reader_setups_of(
+    order: ReaderOrder, setups: Sequence[Setup], store: KnowledgeBase, asking: ReaderResources
+) -> list[ReaderSetup]:
     """Return what is measured: for each way of ranking every context and k, or the paper's comparisons.
 
     The paper's contexts that the knowledge base has not are left out with a warning.
     """
-    from recognize.evaluation.reader_setups import Way, comparisons
+    from recognize.evaluation.reader_setups import ReaderSetup, comparisons
     from recognize.reader.candidate_context import CONTEXTS as CHOICES
-    from recognize.reader.candidate_context import Told
+    from recognize.reader.candidate_context import CandidateContext
 
     _warn_of_unrefined(store)
     if order.comparisons:
         kept = []
-        for way in comparisons(next(setup for setup in setups if setup.preset == COMPARED)):
+        for setup in comparisons(next(setup for setup in setups if setup.preset == COMPARED)):
             try:
-                Told(store, way.context, asking.earlier)
+                CandidateContext(store, setup.context, asking.sources)
             except MissingRequirement as error:
-                output.warn(f"the context {way.context} is left out: {error}")
+                output.warn(f"the context {setup.context} is left out: {error}")
                 continue
-            kept.append(way)
+            kept.append(setup)
         return kept
     contexts = [choice for choice in CHOICES if choice in order.contexts] or ["refined"]
-    ways = [
-        Way(setup=setup, context=context, k=k)
+    reader_setups = [
+        ReaderSetup(retrieval=setup, context=context, k=k)
         for setup in setups
         for context in contexts
         for k in order.ks or (K_OF_PRESET.get(setup.preset, K),)
     ]
-    return [*ways, Way(setup=None)] if order.alone else ways
+    return [*reader_setups, ReaderSetup(retrieval=None)] if order.alone else reader_setups
 
 
 def _warn_of_unrefined(store: KnowledgeBase) -> None:
@@ -98,7 +100,7 @@ def _warn_of_unrefined(store: KnowledgeBase) -> None:
 def as_text(evaluation: ReaderEvaluation) -> str:
     """Return the tables for people, in percent."""
     head = (
-        f"reader {evaluation.model}, {output.plural(evaluation.n_passes, 'pass', 'passes')} a photo; "
+        f"reader {evaluation.model}, {output.plural(evaluation.n_samples, 'sample')} a photo; "
         f"{output.plural(evaluation.n, 'photo')}"
     )
     parts = [
@@ -111,26 +113,26 @@ def as_text(evaluation: ReaderEvaluation) -> str:
     return "\n\n".join(parts)
 
 
-def csv_rows(evaluation: ReaderEvaluation) -> Iterator[tuple[Way, Measured, list[object]]]:
-    """Yield for each way and measure the figures, and what the paired test against the first way says."""
-    tests = {test.way: test for test in evaluation.tests}
+def csv_rows(evaluation: ReaderEvaluation) -> Iterator[tuple[ReaderSetup, Measured, list[object]]]:
+    """Yield for each setup and measure the figures, and what the paired test against the first setup says."""
+    tests = {test.setup: test for test in evaluation.tests}
     for figures in evaluation.figures:
         for found in figures.measures:
-            test = tests.get(figures.way) if found.name == "accuracy" else None
+            test = tests.get(figures.setup) if found.name == "accuracy" else None
             tested: list[object] = [""] * 6
             if test is not None:
                 tested = [name_of(test.baseline), test.difference, *test.interval, test.p_value, test.p_corrected]
-            yield figures.way, found, tested
+            yield figures.setup, found, tested
 
 
-def name_of(way: Way) -> str:
+def name_of(setup: ReaderSetup) -> str:
     """Return what a row is called."""
-    if way.setup is None:
+    if setup.retrieval is None:
         return "no retrieval"
-    setup = way.setup
-    parts = [setup.preset, way.context, f"k={way.k}"]
-    parts += ["names"] if setup.texts == "names" else []
-    parts += [f"anchors {setup.anchors}"] if setup.anchors != "kb" and setup.preset not in WITHOUT_ANCHORS else []
+    found = setup.retrieval
+    parts = [found.preset, setup.context, f"k={setup.k}"]
+    parts += ["names"] if found.texts == "names" else []
+    parts += [f"anchors {found.anchors}"] if found.anchors != "kb" and found.preset not in WITHOUT_ANCHORS else []
     return ", ".join(parts)
 
 
@@ -143,13 +145,13 @@ def _figures(evaluation: ReaderEvaluation, mean: str) -> str:
         agreement = next(found for found in figures.measures if found.name == "agreement")
         margin = "" if figures.margin is None else f"{figures.margin:.2f} ({figures.n_with_margin:,})"
         value = agreement.micro if mean == "micro" else agreement.macro
-        rows.append([name_of(figures.way), *cells, f"{value:.2f}", margin])
+        rows.append([name_of(figures.setup), *cells, f"{value:.2f}", margin])
     return output.as_table(["", *columns], rows, right=columns)
 
 
 def _replies(evaluation: ReaderEvaluation) -> str:
     rules = [rule for rule in RULES if any(figures.replies.by_rule[rule] for figures in evaluation.figures)]
-    # Of passes, as what stands before it; `failed` is of photos.
+    # Of samples; `failed` counts photos.
     has_failures = any(figures.replies.failed for figures in evaluation.figures)
     lost = ["no reply"] if has_failures else []
     columns = [*rules, *lost, "failed", "no text", "calls", "kept", "tokens in", "tokens out", "cost"]
@@ -161,7 +163,9 @@ def _replies(evaluation: ReaderEvaluation) -> str:
         taken = (replies.calls, replies.cached, replies.input_tokens, replies.output_tokens)
         read += [replies.failed] if has_failures else []
         counts = [*read, figures.n_failed, f"{figures.n_without_text:.1f}", *taken]
-        rows.append([name_of(figures.way), *(each if isinstance(each, str) else f"{each:,}" for each in counts), cost])
+        rows.append(
+            [name_of(figures.setup), *(each if isinstance(each, str) else f"{each:,}" for each in counts), cost]
+        )
     return output.as_table(["", *columns], rows, right=columns)
 
 
@@ -171,7 +175,7 @@ def _tests(evaluation: ReaderEvaluation) -> str:
     for test in evaluation.tests:
         low, high = (f"{100 * bound:+.1f}" for bound in test.interval)
         figures = [f"{100 * test.difference:+.1f}", f"{low} to {high}", f"{test.n_better}/{test.n_worse}"]
-        rows.append([name_of(test.way), *figures, p_text(test.p_value), p_text(test.p_corrected)])
+        rows.append([name_of(test.setup), *figures, p_text(test.p_value), p_text(test.p_corrected)])
     head = f"accuracy of the reader, less {name_of(evaluation.tests[0].baseline)!r}, species by species"
     return head + "\n" + output.as_table(["", *columns], rows, right=columns)
 
@@ -181,7 +185,7 @@ def p_text(value: float) -> str:
     return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
-def _cell(figures: WayFigures, name: str, mean: str, *, wide: bool) -> str:
+def _cell(figures: ReaderFigures, name: str, mean: str, *, wide: bool) -> str:
     found: Measured | None = next((found for found in figures.measures if found.name == name), None)
     if found is None:
         return ""

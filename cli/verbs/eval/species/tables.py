@@ -81,10 +81,10 @@ def as_csv(report: Report) -> str:
 
 
 def _write_readers(write: Callable[[list[object]], object], readers: ReaderEvaluation) -> None:
-    for way, found, tested in reader_evaluating.csv_rows(readers):
-        setup = way.setup
+    for reader_setup, found, tested in reader_evaluating.csv_rows(readers):
+        setup = reader_setup.retrieval
         place = ["", "", "no retrieval"] if setup is None else [setup.vocabulary, setup.texts, setup.preset]
-        told = ["", ""] if setup is None else [way.context, way.k]
+        told = ["", ""] if setup is None else [reader_setup.context, reader_setup.k]
         figures = [found.micro, *found.micro_interval, found.macro, *found.macro_interval]
         anchors = "" if setup is None else setup.anchors
         counts = [readers.n, readers.n_species, ""]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recognize.explanation.marks import Mark
 
 MOST_MARKS: Final = 8
-_SIMILAR: Final = ("text", "visual", "known")
+_SIMILAR: Final = ("text", "visual", "prototype")
 _LEARNT: Final = "what the model learnt of the species"
 
 
@@ -197,7 +197,7 @@ def _similarities(shown: Sequence[Shown], stages: Mapping[str, str]) -> str:
     given = {name for each in shown for name in each.candidate.scores if not name.endswith("_part") and name != "list"}
     encoders = sorted(given.difference(_SIMILAR))
     names = [name for name in _SIMILAR if name in given] + (encoders if len(encoders) > 1 else [])
-    said = {stage: f"photo and {name.removeprefix('the ')}" for stage, name in {**stages, "known": _LEARNT}.items()}
+    said = {stage: f"photo and {name.removeprefix('the ')}" for stage, name in {**stages, "prototype": _LEARNT}.items()}
     heads = [said.get(name, f"{said['text']}, by {name}") for name in names]
     lines = []
     for each in shown:

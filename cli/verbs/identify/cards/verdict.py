@@ -57,7 +57,7 @@ def _named(row: Identification) -> tuple[str, str, str]:
     if answer is None or answer.rank == "none":
         if by_reader:
             return "By the reader", "None of the candidates", ""
-        if answer is None or answer.absent is None or answer.confidence is not None:
+        if answer is None or answer.unknown is None or answer.confidence is not None:
             return "No species named", "Not in this knowledge base", ""
         return "No species named", "Cannot be told", ""
     if answer.rank == "species":
@@ -72,7 +72,7 @@ def _how_sure(row: Identification) -> str:
     answer = row.answer
     if row.reader is not None and row.reader.agreement and (answer is None or answer.confidence is None):
         return "<p>How often such a reader is right was not measured here: no confidence.</p>"
-    if answer is None or (answer.confidence is None and answer.absent is None):
+    if answer is None or (answer.confidence is None and answer.unknown is None):
         return (
             "<p><strong>No measured confidence.</strong> The first is the best match among the species of this "
             "knowledge base; a bird that is not in it is named all the same.</p>"
@@ -90,9 +90,9 @@ def _how_sure(row: Identification) -> str:
         parts.append(f"<p><strong>{share}</strong> {said}</p>{meter}")
     else:
         parts.append("<p>Neither species nor genus nor family is sure enough. The nearest are listed.</p>")
-    if answer.rank != "none" and answer.absent is not None and answer.absent >= WORTH_SAYING:
-        absent = _percent(answer.absent)
-        parts.append(f"<p class=small>{absent} likely that the bird is none of this knowledge base.</p>")
+    if answer.rank != "none" and answer.unknown is not None and answer.unknown >= WORTH_SAYING:
+        unknown = _percent(answer.unknown)
+        parts.append(f"<p class=small>{unknown} likely that the bird is none of this knowledge base.</p>")
     return "".join(parts)
 
 
@@ -120,7 +120,7 @@ def _short(answer: Answer) -> str:
     if answer.rank == "none":
         return (
             "cannot be told"
-            if answer.absent is not None and answer.confidence is None
+            if answer.unknown is not None and answer.confidence is None
             else "not in this knowledge base"
         )
     return f"{answer.name} sp." if answer.rank == "genus" else answer.common_name or answer.name

@@ -164,10 +164,10 @@ def test_what_needs_a_calibration_is_said_to_change_nothing_without_one(
 ) -> None:
     asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", "vr-rag-v1")
     why = "since no answer has a confidence: this knowledge base has no calibration for the preset vr-rag-v1\n"
-    both = cli.call(*asked, "--absent-share", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
-    assert both.stderr == f"warning: --min-confidence and --absent-share change nothing, {why}"
-    one = cli.call(*asked, "--absent-share", "0.3", "--quiet", check=True)
-    assert one.stderr == f"warning: --absent-share changes nothing, {why}"
+    both = cli.call(*asked, "--unknown-prior", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
+    assert both.stderr == f"warning: --min-confidence and --unknown-prior change nothing, {why}"
+    one = cli.call(*asked, "--unknown-prior", "0.3", "--quiet", check=True)
+    assert one.stderr == f"warning: --unknown-prior changes nothing, {why}"
     assert cli.call(*asked, "--quiet", check=True).stderr == ""
 
 
@@ -199,11 +199,11 @@ def test_the_options_have_the_defaults_of_the_library() -> None:
     from recognize.confidence import answers
     from recognize.confidence import prior as species_lists
 
-    assert (identify.MIN_CONFIDENCE, identify.ABSENT_SHARE) == (answers.MIN_CONFIDENCE, answers.ABSENT_SHARE)
+    assert (identify.MIN_CONFIDENCE, identify.UNKNOWN_PRIOR) == (answers.MIN_CONFIDENCE, answers.UNKNOWN_PRIOR)
     assert identify.OFF_LIST_SHARE == species_lists.OFF_LIST_SHARE
 
 
-@pytest.mark.parametrize("option", [("--min-confidence", "1.5"), ("--absent-share", "0"), ("--absent-share", "1")])
+@pytest.mark.parametrize("option", [("--min-confidence", "1.5"), ("--unknown-prior", "0"), ("--unknown-prior", "1")])
 def test_a_chance_that_is_none_ends_with_2(cli: Any, built_kb: Path, drawings: Path, option: tuple[str, str]) -> None:
     assert cli.call("identify", drawings, "--kb", built_kb, *option).exit_code == 2
 

@@ -96,11 +96,11 @@ def test_a_photo_whose_rows_lack_something_is_done_until_it_is_to_be_tried_again
 ) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n", ok=True, lacks="reader")
-        first.add(photos[1], f"{photos[1]},1\n", ok=True, lacks="passes")
+        first.add(photos[1], f"{photos[1]},1\n", ok=True, lacks="samples")
         first.add(photos[2], f"{photos[2]},1\n", ok=True)
     with output(tmp_path) as second:
         assert second.done == set(photos)
-        assert (second.failed, second.lacking) == (set(), {photos[0]: "reader", photos[1]: "passes"})
+        assert (second.failed, second.lacking) == (set(), {photos[0]: "reader", photos[1]: "samples"})
     with output(tmp_path, retry_failed=True) as third:
         assert (third.done, third.lacking) == ({photos[2]}, {})
         third.add(photos[0], f"{photos[0]},1\n", ok=True)
@@ -110,8 +110,8 @@ def test_a_photo_whose_rows_lack_something_is_done_until_it_is_to_be_tried_again
 
 def test_answers_are_not_dropped_for_photos_that_are_gone_or_not_of_this_run(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
-        first.add(photos[0], f"{photos[0]},1\n", ok=True, lacks="passes")
-        first.add(photos[1], f"{photos[1]},1\n", ok=True, lacks="passes")
+        first.add(photos[0], f"{photos[0]},1\n", ok=True, lacks="samples")
+        first.add(photos[1], f"{photos[1]},1\n", ok=True, lacks="samples")
         first.add(photos[2], f"{photos[2]},error\n", ok=False)
     Path(photos[0]).unlink()
     with output(tmp_path, retry_failed=True, wanted={photos[0]}) as second:

@@ -39,7 +39,7 @@ def test_a_list_of_which_much_is_not_there_is_pointed_out(n_absent: int, is_wort
     matched = MatchedList(taxon_ids=here, absent=tuple(f"Absent {number}" for number in range(n_absent)))
     told = species_lists.summary(matched)
     assert told.startswith(f"{20 + n_absent} species, 20 of them in this knowledge base")
-    assert ("--absent-share" in told) == is_worth_a_word
+    assert ("--unknown-prior" in told) == is_worth_a_word
 
 
 def test_what_a_listed_species_gets_is_said_in_units_of_the_score() -> None:
@@ -96,7 +96,7 @@ def test_what_went_against_sure_answers_is_said_with_a_share_that_fits() -> None
         "without the list",
         "the list does not fit these photos: 30 of 40 photos that were at least 90 % sure without it show species that "
         "are not on it; --off-list-share 0.75 would fit (it is 0.1), or, if the list is right, the birds are not in "
-        "this knowledge base (--absent-share)",
+        "this knowledge base (--unknown-prior)",
     ]
     assert list(species_lists.changed_warnings({"sure": 40, "sure off": 30}, 0.75)) == []
 

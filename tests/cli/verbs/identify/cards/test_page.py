@@ -266,20 +266,20 @@ def test_what_the_reader_said_is_told(photo: Path, reading: Reading, said: str) 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, absent=0.05),
+        (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, unknown=0.05),
          "Blue Jay Cyanocitta cristata 83 % sure. When measured, 83 % of such answers were right"),
-        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, absent=0.4),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, unknown=0.4),
          "of birds in the knowledge base. 40 % likely that the bird is none of this knowledge base."),
         (Answer(rank="species", name="Cyanocitta cristata", confidence=1.0), "over 99 % sure."),
-        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.5, absent=0.1),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.5, unknown=0.1),
          "10 % likely that the bird is none of this knowledge base."),
-        (Answer(rank="genus", name="Cyanocitta", confidence=0.6, absent=0.1),
+        (Answer(rank="genus", name="Cyanocitta", confidence=0.6, unknown=0.1),
          "No species is sure enough: its genus Cyanocitta sp. 60 % sure."),
-        (Answer(rank="family", name="Corvidae", confidence=0.6, absent=0.1),
+        (Answer(rank="family", name="Corvidae", confidence=0.6, unknown=0.1),
          "No species is sure enough: its family Corvidae 60 % sure."),
-        (Answer(rank="none", name="", confidence=0.7, absent=0.7),
+        (Answer(rank="none", name="", confidence=0.7, unknown=0.7),
          "Not in this knowledge base 70 % likely that none of its species is shown."),
-        (Answer(rank="none", name="", absent=0.3), "Cannot be told Neither species nor genus nor family is sure"),
+        (Answer(rank="none", name="", unknown=0.3), "Cannot be told Neither species nor genus nor family is sure"),
     ],
 )  # fmt: skip
 def test_the_head_says_how_sure_the_answer_is(photo: Path, answer: Answer, said: str) -> None:
@@ -303,8 +303,8 @@ def test_a_photo_that_was_looked_up_is_no_proof_of_anything(photo: Path) -> None
     [
         (Answer(rank="species", name="Cyanocitta stelleri", confidence=0.4), "Cyanocitta stelleri, 40 %."),
         (Answer(rank="genus", name="Cyanocitta", confidence=0.6), "Cyanocitta sp., 60 %."),
-        (Answer(rank="none", name="", confidence=0.7, absent=0.7), "not in this knowledge base, 70 %."),
-        (Answer(rank="none", name="", absent=0.3), "cannot be told."),
+        (Answer(rank="none", name="", confidence=0.7, unknown=0.7), "not in this knowledge base, 70 %."),
+        (Answer(rank="none", name="", unknown=0.3), "cannot be told."),
     ],
 )
 def test_with_a_species_list_the_confidence_is_not_called_measured(photo: Path, before: Answer, said: str) -> None:
