@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -34,3 +39,19 @@ html_title = "Fieldmark"
 html_static_path = []
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
+
+
+def setup(app: Sphinx) -> None:
+    """Let docstrings put a plural behind code, as in `Photo`s, which reStructuredText does not read."""
+    app.connect("autodoc-process-docstring", split_plurals)
+
+
+def split_plurals(*arguments: object) -> None:
+    """Separate code from a letter behind it, in the lines of a docstring: the last argument of Sphinx's event."""
+    lines = arguments[-1]
+    assert isinstance(lines, list)
+    lines[:] = [re.sub(r"(`[^`]+`)(\w?)", _separated, line) for line in lines]
+
+
+def _separated(found: re.Match[str]) -> str:
+    return f"{found[1]}\\ {found[2]}" if found[2] else found[1]

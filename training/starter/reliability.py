@@ -32,6 +32,7 @@ N_BINS: Final = 10
 FALSE_ALARMS: Final = 0.05
 N_DRAWS: Final = 500
 SHARES: Final = (0.05, 0.2, 0.5)
+TITLES: Final = {"three": "three reference photos", "wiki": "one reference photo"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,8 +248,8 @@ def reliability_chart(found: dict[str, dict[str, Judged]]) -> str:
             sure, right = kept.confidence["species"], kept.is_right["species"]
             bins = np.array_split(np.argsort(sure, kind="stable"), N_BINS)
             lines.append(Line(name=name, points=[(float(sure[b].mean()), float(right[b].mean())) for b in bins]))
-        panels.append(Panel(title=f"anchors: {mode}", lines=lines, has_diagonal=True))
-    return draw(panels, x="confidence of the species", y="share that is right")
+        panels.append(Panel(title=TITLES[mode], lines=lines, has_diagonal=True))
+    return draw(panels, x="confidence", y="share correct")
 
 
 def risk_chart(found: dict[str, dict[str, Judged]]) -> str:
@@ -264,8 +265,8 @@ def risk_chart(found: dict[str, dict[str, Judged]]) -> str:
             steps = np.linspace(len(order) * 0.02, len(order), 80).astype(int) - 1
             points = [(float(n[i] / len(order)), float(risk[i])) for i in steps]
             lines.append(Line(name=name, points=points, is_marked=False))
-        panels.append(Panel(title=f"anchors: {mode}", lines=lines))
-    return draw(panels, x="share of photos that get an answer", y="share of answers that is wrong", top=0.6)
+        panels.append(Panel(title=TITLES[mode], lines=lines))
+    return draw(panels, x="share of photos answered", y="share of wrong answers", top=0.6)
 
 
 def _short(value: float) -> str:
