@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 
 from data.starter.knowledge import read_species
@@ -13,9 +12,7 @@ from recognize.confidence.calibration import RANKS, read_calibration
 from recognize.scoring.fusion import WEIGHTS
 from recognize.starter.encoders import load_starter
 from training.starter.calibrate import fit_logistic, fit_temperature
-from training.starter.cases import Lineages
-from training.starter.charts import Line, Panel, draw
-from training.starter.fitting import calibration_error, softmax
+from training.starter.fitting import softmax
 
 SHIPPED = Path(str(files("data"))) / "starter" / "calibration.json"
 
@@ -73,29 +70,6 @@ def test_the_temperature_that_scores_were_made_with_is_found():
     assert fit_temperature([[*cases, Scored(scores[0], None)]]) == pytest.approx(1.7, rel=0.05)
 
 
-def test_the_calibration_error_is_that_of_scikit_learn_s_equal_count_bins():
-    rng = np.random.default_rng(3)
-    sure = rng.random(1_000)
-    right = rng.random(1_000) < sure**2
-    share_right, mean_sure = calibration_curve(right, sure, n_bins=10, strategy="quantile")
-    assert calibration_error(sure, right) == pytest.approx(np.abs(share_right - mean_sure).mean(), abs=1e-3)
-
-
-def test_the_calibration_error_of_a_hand_worked_table():
-    """Two bins of two: sure .1 and .3, none right; sure .6 and 1.0, one right: (.2 + .3) / 2."""
-    sure, right = np.array([0.6, 0.1, 1.0, 0.3]), np.array([True, False, False, False])
-    assert calibration_error(sure, right, n_bins=2) == pytest.approx(0.25)
-
-
-def test_species_of_one_genus_are_the_same_at_its_rank_and_names_that_are_not_known_only_as_themselves():
-    names = ["Setophaga pinus", "Setophaga petechia", "Cardellina pusilla", "Nobody knows", "Noone knows"]
-    lineages = Lineages(names)
-    firsts, others = np.array([0, 0, 0, 3, 3]), np.array([0, 1, 2, 3, 4])
-    assert lineages.same(firsts, others, "species").tolist() == [True, False, False, True, False]
-    assert lineages.same(firsts, others, "genus").tolist() == [True, True, False, True, False]
-    assert lineages.same(firsts, others, "family").tolist() == [True, True, True, True, False]
-
-
 # --- what ships --------------------------------------------------------------------------------------------------
 
 
@@ -121,17 +95,3 @@ def test_in_the_shipped_models_more_mass_is_more_confidence(shipped, mode):
     assert all(getattr(fitted, rank)["mass"] > 0 for rank in RANKS)
     assert fitted.unknown["mass"] < 0
     assert 0.5 < fitted.temperature < 2
-
-
-# --- the charts --------------------------------------------------------------------------------------------------
-
-
-def test_a_chart_has_a_line_and_a_legend_for_each_name_and_ticks_that_say_what_they_stand_at():
-    lines = [Line(name="seen", points=[(0.0, 0.0), (1.0, 0.3)]), Line(name="a < b", points=[(0.5, 0.6)])]
-    svg = draw([Panel(title="three", lines=lines)], x="across", y="up", top=0.6)
-    assert svg.count("<circle") == 3
-    assert "a &lt; b" in svg
-    assert [f">{tick}</text>" in svg for tick in ("0.0", "0.2", "0.4", "0.6")] == [True] * 4
-    assert svg.count(">0.8</text>") == 1  # of the horizontal axis alone
-    # The point (1, 0.3) of a 260 pixels square with a top of 0.6 is at its right edge, half way up.
-    assert 'cx="322.0" cy="170.0"' in svg

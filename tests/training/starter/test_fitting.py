@@ -2,13 +2,21 @@
 
 import numpy as np
 import pytest
+from sklearn.calibration import calibration_curve
 
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from recognize.scoring.fusion import default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
-from training.starter.fitting import Sample, as_fusion_weights, fit_weights, softmax, stage_scores
+from training.starter.fitting import (
+    Sample,
+    as_fusion_weights,
+    calibration_error,
+    fit_weights,
+    softmax,
+    stage_scores,
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +68,17 @@ def test_a_stage_that_is_always_empty_gets_no_weight():
     stages = rng.normal(size=(200, 5, 6)).astype(np.float32)
     stages[..., 3] = 0
     assert fit_weights([Sample(stages=stages, truth=np.zeros(200, dtype=np.intp), share=1.0)])[3] == 0
+
+
+def test_the_calibration_error_is_that_of_scikit_learn_s_equal_count_bins():
+    rng = np.random.default_rng(3)
+    sure = rng.random(1_000)
+    right = rng.random(1_000) < sure**2
+    share_right, mean_sure = calibration_curve(right, sure, n_bins=10, strategy="quantile")
+    assert calibration_error(sure, right) == pytest.approx(np.abs(share_right - mean_sure).mean(), abs=1e-3)
+
+
+def test_the_calibration_error_of_a_hand_worked_table():
+    """Two bins of two: sure .1 and .3, none right; sure .6 and 1.0, one right: (.2 + .3) / 2."""
+    sure, right = np.array([0.6, 0.1, 1.0, 0.3]), np.array([True, False, False, False])
+    assert calibration_error(sure, right, n_bins=2) == pytest.approx(0.25)
