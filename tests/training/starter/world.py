@@ -74,3 +74,13 @@ def study_of(collection: Collection, features: FloatArray) -> Study:
 
     folds = tuple(model(tuple(name for name in NAMES if fold_of(name) != fold)) for fold in range(5))
     return Study(collection, model(NAMES), folds)
+
+
+def two_views() -> FloatArray:
+    """Two views of 24 photos, twelve of each of two species, around two different directions: `(2, 24, 40)`."""
+    rng = np.random.default_rng(1)
+    centres = np.repeat(rng.normal(size=(2, 40)), 12, axis=0)
+    return (centres + 0.5 * rng.normal(size=(2, 24, 40))).astype(np.float32)
+
+
+LABELS = np.repeat([0, 1], 12)

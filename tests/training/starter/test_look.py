@@ -1,0 +1,30 @@
+"""The metric of photos: species apart, prototypes of each. Needs torch."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from data.arrays import as_unit_rows  # noqa: E402
+from tests.training.starter.world import LABELS, two_views  # noqa: E402
+from training.starter.look import fit_discriminants, train_look  # noqa: E402
+
+VOCABULARY = ("Aus aus", "Bus bus")
+
+
+@pytest.fixture(scope="module")
+def features():
+    return two_views()
+
+
+def test_prototypes_name_the_species_of_the_training_photos(features):
+    look = train_look(features, ["Aus aus"] * 12 + ["Bus bus"] * 12, np.arange(24), dim=4, epochs=5)
+    assert look.species == VOCABULARY
+    assert (look.encode(features[0]) @ look.prototypes.T).argmax(axis=1).tolist() == LABELS.tolist()
+
+
+def test_discriminants_bring_photos_of_a_species_together(features):
+    mean, matrix = fit_discriminants(features, LABELS, 1)
+    line = ((as_unit_rows(features[0]) - mean) @ matrix).ravel()
+    within = max(line[:12].std(), line[12:].std())
+    assert abs(line[:12].mean() - line[12:].mean()) > 4 * within

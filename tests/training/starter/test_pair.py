@@ -1,0 +1,72 @@
+"""The heads of texts and photos: trained they fit, and the run-time code gives their vectors. Needs torch."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from data.arrays import as_unit_rows  # noqa: E402
+from recognize.evaluation.protocol import Description  # noqa: E402
+from recognize.starter.heads import read_heads, write_heads  # noqa: E402
+from tests.training.starter.world import LABELS, two_views  # noqa: E402
+from training.starter.pair import PhotoHead, TextHead, arrays_of, read_corpus, train_pair  # noqa: E402
+
+WORDS = ["bill", "black", "crown", "leg", "red", "tail", "white", "wing"]
+DESCRIPTIONS = [
+    Description(species="Aus aus", source="x", sentences=("The crown is red.", "Red bill; black tail.")),
+    Description(species="Aus aus", source="y", sentences=("A white wing.",)),
+    Description(species="Bus bus", source="x", sentences=("Black crown, red leg.", "Long words nobody knows.")),
+]
+VOCABULARY = ("Aus aus", "Bus bus")
+TEXTS = ["\n".join(s for d in DESCRIPTIONS if d.species == name for s in d.sentences) for name in VOCABULARY]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    vectors = as_unit_rows(np.random.default_rng(0).normal(size=(len(WORDS), 12)))
+    return read_corpus(DESCRIPTIONS, VOCABULARY, WORDS, vectors)
+
+
+@pytest.fixture(scope="module")
+def features():
+    return two_views()
+
+
+def test_the_heads_in_numpy_give_what_the_trained_heads_give(tmp_path, corpus, features):
+    """The file holds 16 bits a number, the word table 8: vectors differ by less than 1e-2."""
+    torch.manual_seed(0)
+    text_head, photo_head = TextHead(12).eval(), PhotoHead(8).eval()
+    look_mean, look = as_unit_rows(features[0]).mean(axis=0), np.eye(40, 8, dtype=np.float32)
+    rows = as_unit_rows((as_unit_rows(features[0]) - look_mean) @ look)
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0)
+    arrays = arrays_of(text_head, photo_head, mean, deviation)
+    arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights}
+    arrays |= {"look_mean": look_mean, "look": look, "prototypes": as_unit_rows(np.ones((2, 8)))}
+    write_heads(tmp_path / "heads.npz", arrays, WORDS, VOCABULARY)
+    heads = read_heads(tmp_path / "heads.npz")
+    with torch.inference_mode():
+        words, pairs = corpus.vectors()
+        by_torch = text_head(torch.from_numpy(words), torch.from_numpy(pairs)).numpy()
+        photos_by_torch = photo_head(torch.from_numpy((rows - mean) / deviation)).numpy()
+    assert heads.encode_words(TEXTS) == pytest.approx(words, abs=1e-2)
+    assert heads.encode_pairs(TEXTS) == pytest.approx(pairs, abs=1e-3)
+    assert heads.encode_texts(TEXTS) == pytest.approx(by_torch, abs=1e-2)
+    assert heads.encode_photos(features[0]) == pytest.approx(photos_by_torch, abs=1e-2)
+
+
+def test_both_heads_learn_which_text_belongs_to_which_photo(tmp_path, corpus, features):
+    """Trained on every other photo, they put the texts of the species nearest to the rest of its photos."""
+    arrays = train_pair(corpus, features, LABELS, np.arange(0, 24, 2), epochs=20)
+    arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights}
+    arrays |= {"look_mean": np.zeros(40, np.float32), "look": np.eye(40, dtype=np.float32)}
+    write_heads(tmp_path / "heads.npz", arrays | {"prototypes": np.eye(2, 40, dtype=np.float32)}, WORDS, VOCABULARY)
+    heads = read_heads(tmp_path / "heads.npz")
+    photos, texts = heads.encode_photos(features[0][1::2]), heads.encode_texts(TEXTS)
+    assert (photos @ texts.T).argmax(axis=1).tolist() == LABELS[1::2].tolist()
+
+
+def test_the_same_seed_trains_the_same_heads(corpus, features):
+    one, other = (train_pair(corpus, features, LABELS, np.arange(24), epochs=1) for _ in range(2))
+    assert all((one[name] == other[name]).all() for name in one)
+    another = train_pair(corpus, features, LABELS, np.arange(24), epochs=1, seed=1)
+    assert any((one[name] != another[name]).any() for name in one)
