@@ -22,6 +22,7 @@ author = "The Fieldmark authors"
 copyright = "The Fieldmark authors, Apache-2.0"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["Thumbs.db", ".DS_Store"]
+smartquotes = False  # options begin with two hyphens
 default_role = "literal"  # docstrings mark code with single backticks
 
 myst_enable_extensions = ["colon_fence", "deflist"]

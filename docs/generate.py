@@ -8,7 +8,7 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -17,20 +17,32 @@ from cli.common.method_settings import TABLES, field_docs, list_settings
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "cli" / "golden"
 
-# Record of a result -> the commands and formats that print it, and the example that the tests hold still.
-RECORDS = {
-    "data.records.Identification": ("`kb identify --format jsonl`, one line per photo", "identify.json"),
-    "data.records.RankedImage": ("`kb rerank --format jsonl`, one line per photo", "rerank.json"),
-    "data.records.Job": ("Input of `kb rerank`, one line per query", "job.json"),
+# Command -> columns of its CSV: a sequence of names, or names with types.
+CSV = {
+    "kb identify --format csv": ("cli.verbs.identify.rows.COLUMNS", "One row per candidate; the same in Parquet."),
+    "kb taxa --file FILE --format csv": ("cli.verbs.taxa.names.COLUMNS", "One row per name, in the order of the file."),
+    "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
+    "kb credits --format csv": ("kb.curate.credit_pages.COLUMNS", "One row per article or photo."),
+    "kb eval species --format csv": ("cli.verbs.eval.species.tables.CSV_COLUMNS", "One row per setup and measure."),
 }
-EXAMPLES = {
-    "`kb show SPECIES --format json`": "show.json",
-    "`kb show TERM --format json`": "show-term.json",
-    "`kb search --format json`": "search.json",
-    "`kb context --format json`": "context.json",
-    "`kb status --format json`": "status.json",
-    "`kb verify --format json`": "verify.json",
+# Command -> the record that it prints, and the example that the tests hold still.
+JSON = {
+    "kb identify --format jsonl": ("data.records.Identification", "identify.json"),
+    "kb rerank --format jsonl": ("data.records.RankedImage", "rerank.json"),
+    "kb search --format json": ("data.records.TaxonMatch", "search.json"),
+    "kb context --format json": ("data.records.Context", "context.json"),
+    "kb status --format json": ("data.records.Status", "status.json"),
+    "kb verify --format json": ("data.records.Verification", "verify.json"),
+    "kb update --format json": ("data.records.Update", ""),
+    "kb add --format json": ("data.records.Added", ""),
+    "kb remove --format json": ("data.records.Removed", ""),
+    "kb export --format json": ("data.records.Exported", ""),
+    "kb import --format json": ("data.records.Imported", ""),
+    "kb lint --format jsonl": ("kb.curate.lint.Finding", ""),
+    "Jobs of kb rerank": ("data.records.Job", "job.json"),
 }
+# Command -> an example, where the output joins several records.
+EXAMPLES = {"kb show SPECIES --format json": "show.json", "kb show TERM --format json": "show-term.json"}
 EXIT_CODES = {
     0: "Done.",
     1: "Findings of `lint` or `verify`, or a damaged knowledge base.",
@@ -59,27 +71,34 @@ def commands() -> str:
     """Return the page of all commands, with every option."""
     from cli.main import commands as group
 
-    parts = ["# Commands", "", "Options shared by all commands come first in `kb --help`.", ""]
     context = click.Context(group, info_name="kb")
+    parts = ["# Commands", "", "## Options of every command", "", *_options(group.params, context)]
+    parts += ["The keys of `--set` are on the page of [settings](settings.md).", ""]
+    shared = {option.name for option in group.params}
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
-        parts += _command(command, click.Context(command, info_name=name, parent=context), level=2)
+        below = click.Context(command, info_name=name, parent=context)
+        parts += _command(command, below, level=2, shared=shared)
     return "\n".join(parts)
 
 
-def _command(command: click.Command, context: click.Context, *, level: int) -> Iterator[str]:
-    yield f"{'#' * level} {context.command_path}"
-    yield ""
-    yield _prose(command.help or "")
-    yield ""
+def _command(
+    command: click.Command, context: click.Context, *, level: int, shared: Collection[str | None]
+) -> Iterator[str]:
+    yield from (f"{'#' * level} {context.command_path}", "", _prose(command.help or ""), "")
     yield from ("```text", " ".join([context.command_path, *command.collect_usage_pieces(context)]), "```", "")
-    options = [each for each in command.params if isinstance(each, click.Option)]
-    rows = [record for option in options if (record := option.get_help_record(context)) is not None]
-    if rows:
-        yield from table(("option", "meaning"), [(f"`{_cell(name)}`", _cell(text)) for name, text in rows])
+    yield from _options([option for option in command.params if option.name not in shared], context)
     for child in command.commands.values() if isinstance(command, click.Group) else ():
-        yield from _command(child, click.Context(child, info_name=child.name, parent=context), level=level + 1)
+        below = click.Context(child, info_name=child.name, parent=context)
+        yield from _command(child, below, level=level + 1, shared=shared)
+
+
+def _options(parameters: Iterable[click.Parameter], context: click.Context) -> list[str]:
+    options = [each for each in parameters if isinstance(each, click.Option)]
+    records = [record for option in options if (record := option.get_help_record(context)) is not None]
+    rows = [(f"`{_cell(name)}`", _cell(text)) for name, text in records]
+    return table(("option", "meaning"), rows) if rows else []
 
 
 def settings() -> str:
@@ -117,31 +136,42 @@ def settings() -> str:
 
 def wire_formats() -> str:
     """Return the page of what programs read: columns and keys."""
-    from cli.verbs.identify.rows import COLUMNS
-
-    parts = ["# Wire formats", "", "## CSV and Parquet of `kb identify`", "", "One row per candidate.", ""]
-    parts += table(("column", "type"), [(f"`{name}`", kind) for name, kind in COLUMNS.items()])
-    for path, (where, example) in RECORDS.items():
-        record = _load(path)
-        parts += [f"## {where}", ""]
-        for each in _with_parts(record):
-            parts += [
-                f"{'**' + each.__name__ + '**'}: {_cell(inspect.getdoc(each) or '').split('. ')[0].rstrip('.')}.",
-                "",
-            ]
+    parts = ["# Wire formats", "", "Names and types of columns and keys change only with a note in the changelog.", ""]
+    for command, (path, rows) in CSV.items():
+        parts += [f"## {command}", "", rows, ""]
+        parts += table(("column", "type"), [(f"`{name}`", kind) for name, kind in columns(path).items()])
+    for command, (path, example) in JSON.items():
+        parts += [f"## {command}", ""]
+        for each in _with_parts(_load(path)):
+            parts += [f"**{each.__name__}**: {_cell((inspect.getdoc(each) or '').partition(chr(10) * 2)[0])}", ""]
             parts += table(("key", "type", "meaning"), [(name, kind, text) for name, kind, _, text in _rows(each)])
-        parts += _example(example)
-    for where, example in EXAMPLES.items():
-        parts += [f"## {where}", ""]
-        parts += _example(example)
+        parts += _example(example) if example else []
+    for command, example in EXAMPLES.items():
+        parts += [f"## {command}", "", *_example(example)]
     parts += [
-        "## TREC runs of `kb rerank`",
+        "## kb rerank --format trec",
         "",
         "`query_id Q0 image_id rank score tag`, one line per photo. Equal scores are set apart by a millionth, "
         "so that other programs keep the order.",
         "",
     ]
     return "\n".join(parts)
+
+
+def columns(path: str) -> dict[str, str]:
+    """Return column -> type of a CSV, by the place of its columns in the code; text where no type is given."""
+    module, _, name = path.rpartition(".")
+    found = getattr(importlib.import_module(module), name)
+    return dict(found) if isinstance(found, Mapping) else dict.fromkeys(found, "text")
+
+
+def names_on_the_wire() -> dict[str, dict[str, list[str]]]:
+    """Return command -> table -> its columns or keys, for the golden file that holds them still."""
+    found = {command: {"columns": list(columns(path))} for command, (path, _) in CSV.items()}
+    for command, (path, _) in JSON.items():
+        records = _with_parts(_load(path))
+        found[command] = {each.__name__: [field.name for field in dataclasses.fields(each)] for each in records}
+    return found
 
 
 def exit_codes() -> str:
@@ -245,3 +275,7 @@ def _prose(text: str) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<")
+
+
+if __name__ == "__main__":
+    click.echo(json.dumps(names_on_the_wire(), indent=1))
