@@ -76,7 +76,7 @@ def main() -> None:
             without, _ = asked(store, folder, photos, listed, None)
             first, facts = asked(store, folder, photos, listed, OFF_LIST_SHARE)
             off = sum(photo.species not in listed for photo in photos) / len(photos)
-            advised = min(species_lists.MOST_OFF, round(facts["sure off"] / facts["sure"], 2))
+            advised = min(species_lists.MOST_OFF, round(facts["sure off"] / max(1, facts["sure"]), 2))
             is_advised = any("does not fit" in text for text in species_lists.changed_warnings(facts, OFF_LIST_SHARE))
             again = short(asked(store, folder, photos, listed, advised)[0]) if is_advised else ""
             lines.append(

@@ -18,7 +18,7 @@ from kb.distill.trimming import NameHider
 from kb.distill.visual import WEIGHTS, part_pairs, visual_score
 from kb.sources.mediawiki.html.parse import parse_article
 
-LABELS = Path(__file__).parent / "labels" / "visual_sentences.jsonl"
+LABELS = Path(__file__).parents[1] / "labels" / "visual_sentences.jsonl"
 ADDED_WORDS = {"it", "they", "its", "their", "this", "these", "species", "bird", "birds", "of", "and", "the"} | {
     *("male", "males", "female", "females", "juvenile", "juveniles", "adult", "adults", "immatures")
 }

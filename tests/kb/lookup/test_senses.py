@@ -13,7 +13,7 @@ from data.starter.knowledge import read_species, read_terms
 from kb.lookup.mentions import NameFinder
 from kb.lookup.senses import group_of_noun, groups_in, is_trade_sense, sense_lists
 
-JUDGED = Path(__file__).parent / "labels" / "inquire_context.json"
+JUDGED = Path(__file__).parents[1] / "labels" / "inquire_context.json"
 
 
 @cache

@@ -26,7 +26,7 @@ from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.openai_server import Status as HttpStatus
 from tests.servers.scripted_distiller import distil, slowly
 
-SCRIPT = Path(__file__).with_name("build_by_model.py")
+SCRIPT = Path(__file__).parents[1] / "build_by_model.py"
 QUICK = RetryPolicy(first_wait_s=0.01)
 
 

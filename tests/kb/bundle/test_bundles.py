@@ -392,7 +392,7 @@ def test_killed_at_random_moments_an_import_ends_when_run_again(
     target = tmp_path / "b.kb"
     program = "import sys, kb, recognize; kb.import_bundle(*sys.argv[1:3], recognize.load_encoders('starter'))"
     command = [sys.executable, "-c", program, str(exported)]
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     started = time.monotonic()
     subprocess.run([*command, str(tmp_path / "timed.kb")], check=True, capture_output=True, timeout=120, cwd=root)
     seconds = time.monotonic() - started

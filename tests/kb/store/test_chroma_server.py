@@ -24,7 +24,7 @@ from tests.servers.chroma_server import ChromaServer
 
 pytestmark = pytest.mark.integration
 
-READER = Path(__file__).with_name("read_pages.py")
+READER = Path(__file__).parents[1] / "read_pages.py"
 TERMS = [("Amplexus", None)]
 
 

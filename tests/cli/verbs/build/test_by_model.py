@@ -217,7 +217,7 @@ def test_a_build_of_a_wiki_survives_kill_9_without_paying_twice(
 
 def test_the_scripted_distiller_runs_by_itself(tmp_path: Path) -> None:
     """The documentation shows it: a server that others can start."""
-    script = Path(__file__).resolve().parents[1] / "servers" / "scripted_distiller.py"
+    script = Path(__file__).resolve().parents[3] / "servers" / "scripted_distiller.py"
     helped = subprocess.run([sys.executable, str(script), "--help"], capture_output=True, text=True, timeout=60)
     assert helped.returncode == 0
     assert "--port" in helped.stdout

@@ -19,7 +19,7 @@ from kb.store.verify import open_or_rebuild
 from tests.conftest import IN_CI
 from tests.pages import PageSource, made_up_taxa
 
-SCRIPT = Path(__file__).with_name("build_pages.py")
+SCRIPT = Path(__file__).parents[1] / "build_pages.py"
 SPECIES = 120
 KILLS = 9 if IN_CI else 3  # of each build
 STARTS = 4 if IN_CI else 1  # builds

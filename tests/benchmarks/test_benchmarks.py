@@ -1,0 +1,79 @@
+"""Every benchmark runs, on as little as it takes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
+ARGUMENTS = {
+    "context": ["--queries", "{queries}"],
+    "identify": ["--photos", "{birds}/photos", "--n", "4", "--rounds", "1"],
+    "lint": ["--data", "{whole}"],
+    "list_fit": ["--data", "{birds}"],
+    "listwise": [],
+    "lookups": ["--data", "{birds}", "--encoders", "starter", "--only", "species"],
+    "names": [],
+    "neighbours": ["--texts", "300", "--queries", "5"],
+    "opening": ["--species", "12", "--dim", "16", "--encoders", "2"],
+    "rerank": ["--photos", "4", "--reply-ms", "1", "--repeats", "1"],
+    "rerank_birds": ["--birds", "{birds}"],
+    "rerank_modes": ["--photos", "2", "--reply-ms", "1"],
+    "scoring": ["--species", "40", "--photos", "4", "--repeats", "1"],
+    "species_lists": ["--help"],  # needs the models of all folds, which take an hour to train
+    "wiki_requests": ["{wiki}"],
+}
+
+
+@pytest.fixture(scope="session")
+def few_birds(birds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shared collection with twelve species of each source of photos."""
+    few = tmp_path_factory.mktemp("few") / "birds"
+    few.mkdir()
+    with (birds / "photos.csv").open(encoding="utf-8", newline="") as file:
+        photos = list(csv.DictReader(file))
+    by_source: dict[str, dict[str, None]] = defaultdict(dict)
+    for row in photos:
+        by_source[row["source"]][row["scientific_name"]] = None
+    chosen = {name for names in by_source.values() for name in sorted(names)[:12]}
+    with (few / "photos.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(photos[0]))
+        writer.writeheader()
+        for row in photos:
+            if row["scientific_name"] in chosen:
+                writer.writerow(row)
+                (few / row["path"]).parent.mkdir(parents=True, exist_ok=True)
+                (few / row["path"]).symlink_to(birds / row["path"])
+    for name in ("articles.jsonl", "descriptions.jsonl"):
+        lines = (birds / name).read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if json.loads(line)["scientific_name"] in chosen]
+        (few / name).write_text("\n".join(kept), encoding="utf-8")
+    shutil.copy(birds / "species.csv", few)
+    return few
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_benchmark_runs(
+    name: str, few_birds: Path, birds: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    queries = tmp_path / "queries.csv"
+    queries.write_text("query_text,supercategory\na duck with a blue speculum,Appearance\n")
+    places = {"birds": few_birds, "whole": birds, "queries": queries}
+    if "{wiki}" in ARGUMENTS[name]:
+        places["wiki"] = request.getfixturevalue("wiki_api_url")
+    arguments = [argument.format(**places) for argument in ARGUMENTS[name]]
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *arguments],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip()
