@@ -2,8 +2,8 @@
 
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("onnx")
+torch = pytest.importorskip("torch", reason="torch of the extra `models` is not installed (CI installs it)")
+pytest.importorskip("onnx", reason="onnx beside torch of the extra `models` is not installed (CI installs it)")
 
 from recognize.starter.tower import Tower  # noqa: E402
 from training.starter.backbone import Backbone  # noqa: E402

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="torch of the extra `models` is not installed (CI installs it)")
 
 from data.arrays import as_unit_rows  # noqa: E402
 from tests.training.starter.world import LABELS, two_views  # noqa: E402

@@ -120,7 +120,7 @@ def test_max_cost_stops_with_7_keeps_what_is_done_and_says_how_to_go_on(
 ) -> None:
     stopped = cli.call(*owls, "--distiller", "model", "--max-cost", "0.008")
     assert stopped.exit_code == 7
-    assert "--max-cost goes on from there" in stopped.stderr
+    assert "run the same command with a higher --max-cost to continue" in stopped.stderr
     report = fields(stopped.stdout)
     assert 0 < int(report["summaries"]) == server.n_calls < N_BIRDS
     assert float(report["cost"].removeprefix("$")) <= 0.008
