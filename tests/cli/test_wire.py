@@ -186,26 +186,28 @@ def test_the_table_shows_every_stage_and_an_error_in_its_place() -> None:
     assert "Northern Cardinal (Cardinalis cardinalis), 83 %" in text
     header = next(line for line in text.splitlines() if "common name" in line)
     assert header.split() == ["#", "common", "name", "scientific", "name", "score", "text", "visual"]
-    assert rows.lines("table", FAILED).startswith("b.jpg\n  error: b.jpg is empty")
+    assert rows.lines("table", FAILED).startswith("b.jpg\n  Error: b.jpg is empty")
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
         (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.83, unknown=0.1),
-         "Bird (Avis avis), 83 %"),
+         "Bird (Avis avis), 83 % sure"),
         (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.999, unknown=0.1),
-         "Bird (Avis avis), over 99 %"),
+         "Bird (Avis avis), over 99 % sure"),
         (r.Answer(rank="species", name="Avis avis", confidence=0.5, unknown=0.3),
-         "Avis avis, 50 % (30 % that it is not in this knowledge base)"),
-        (r.Answer(rank="genus", name="Setophaga", confidence=0.83, unknown=0.1), "Setophaga sp. (a genus), 83 %"),
-        (r.Answer(rank="family", name="Parulidae", confidence=0.9, unknown=0.1), "Parulidae (a family), 90 %"),
-        (r.Answer(rank="none", name="", unknown=0.1), "cannot tell; the nearest are listed"),
+         "Avis avis, 50 % sure; 30 % chance of a species outside the knowledge base"),
+        (r.Answer(rank="genus", name="Setophaga", confidence=0.83, unknown=0.1),
+         "Identified to genus: Setophaga sp., 83 % sure"),
+        (r.Answer(rank="family", name="Parulidae", confidence=0.9, unknown=0.1),
+         "Identified to family: Parulidae, 90 % sure"),
+        (r.Answer(rank="none", name="", unknown=0.1), "Not sure. Closest matches:"),
         (r.Answer(rank="none", name="", unknown=0.4),
-         "cannot tell (40 % that it is not in this knowledge base); the nearest are listed"),
+         "Not sure. 40 % chance that this species is not in the knowledge base. Closest matches:"),
         (r.Answer(rank="none", name="", confidence=0.7, unknown=0.7),
-         "not in this knowledge base, 70 %; the nearest are listed"),
-        (r.Answer(rank="none", name=""), "not in this knowledge base"),
+         "Probably not in the knowledge base (70 %). Closest matches:"),
+        (r.Answer(rank="none", name=""), "No matching species"),
     ],
 )  # fmt: skip
 def test_an_answer_reads_as_a_birder_would_say_it(answer: r.Answer, said: str) -> None:
@@ -242,5 +244,5 @@ def test_a_species_without_an_english_name_is_named_once() -> None:
         candidates=(nameless,),
         reader=None,
     )
-    assert "\n  Avis avis, no calibrated confidence\n" in rows.lines("table", row)
+    assert "\n  Avis avis. Confidence not available for this knowledge base\n" in rows.lines("table", row)
     assert rows.evidence_text(row, "") == "  Cardinalis cardinalis"

@@ -18,7 +18,6 @@ from cli.common.progress import ProgressForm, counted
 from cli.verbs.identify import order as identifying
 from cli.verbs.identify import rows
 from cli.verbs.identify import species_list as species_lists
-from cli.verbs.identify.cards.files import write_card
 from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
@@ -254,6 +253,8 @@ def identify(
         for row in counted(made, len(todo), "photos", quiet=quiet or not is_shown, form=progress, failed=_has_failed):
             why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and sink_form == "table" else ""
             if cards is not None:
+                from recognize.explanation.cards.files import write_card
+
                 write_card(store, row, cards)
             lack = identifying.lack_of(row)
             sink.add(row.image, rows.lines(sink_form, row, why=why), ok=not _has_failed(row), lacks=lack)

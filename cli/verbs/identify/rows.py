@@ -1,4 +1,4 @@
-"""Identifications as rows: tables for people; csv, parquet (a row a candidate), jsonl (a line a photo) for programs."""
+"""Output rows of `kb identify`: tables, CSV and Parquet (one row per candidate), JSONL (one line per photo)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from cli.common.delimited import armed, disarmed
-from cli.common.output import as_table, plural, steady, wrapped, write_rows
+from cli.common.output import as_table, steady, wrapped, write_rows
 from cli.verbs.identify.resume import Lack
-from data.records import Answer, Candidate, Identification, Reading
+from data.records import Candidate, Identification
+from recognize.answer_text import answer_text, both_names, failures_text, unanswered_text
 
 Form = Literal["table", "csv", "jsonl", "parquet"]
 FORMATS: tuple[Form, ...] = get_args(Form)
 
-# The stages whose scores have a csv column of their own; `--format jsonl` has every score of every preset.
+# Stages with a CSV column of their own; `--format jsonl` has every score of every preset.
 STAGES = ("text", "visual")
-# The stages of all presets in the order in which a table shows them; docs/howto/identify.md says what they are.
+# Stages of all presets in the order of table columns; docs/howto/identify.md defines them.
 TABLE_STAGES = ("list", "text", "visual", "prototype", "text_part", "visual_part", "prototype_part")
-WORTH_SAYING = 0.25  # of the chance that a bird is not in the knowledge base
 COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("image", "status", "error"), "text"),
     "rank": "integer",
@@ -42,25 +42,25 @@ COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("reader_samples", "reader_answered"), "integer"),
     "reader_failures": "text",
 }
-"""Column of csv and parquet -> text, integer or number; new ones come at the end."""
+"""Column of CSV and Parquet -> text, integer or number; add new columns at the end."""
 CSV_COLUMNS = tuple(COLUMNS)
 _LINE_ENDS = re.compile(r"\r\n?|\n")
-# Halves of characters, as replies of models may hold them. Those that stand for bytes of file names are others.
+# Lone surrogates in replies of models; bytes of file names use another range.
 _HALVES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def header(form: Form) -> str:
-    """Return the first line of a file of rows; empty for a format without one."""
+    """Return the header line of a format; empty for a format without one."""
     return _csv_line(CSV_COLUMNS) if form == "csv" else ""
 
 
 def form_of(name: str) -> Form:
-    """Return a choice of `--format`, which click has checked, as the type checker knows it."""
+    """Return a value of `--format`, already checked by click, with its type."""
     return cast(Form, name)
 
 
 def lines(form: Form, row: Identification, *, why: str = "") -> str:
-    """Return the rows of one photo, each with its line end; a table is followed by `why`."""
+    """Return the rows of one photo, each with its line end; `why` follows a table."""
     return _HALVES.sub("\ufffd", _lines(form, row, why))
 
 
@@ -79,7 +79,7 @@ def _lines(form: Form, row: Identification, why: str) -> str:
 
 
 class Printed:
-    """Rows that go to stdout as they come; has the methods of `ResumableOutput`."""
+    """Rows printed to stdout one by one; same methods as `ResumableOutput`."""
 
     done: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
@@ -93,7 +93,7 @@ class Printed:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is open."""
 
     def add(self, image: str, rows: str, *, ok: bool, lacks: Lack = "") -> None:
         """Print the rows of one photo."""
@@ -101,10 +101,10 @@ class Printed:
 
 
 def image_of(form: Form, line: str) -> str:
-    """Return the photo that a row of a file belongs to.
+    """Return the photo of a row in a file.
 
     Raises:
-        ValueError, KeyError, IndexError: if the row was cut off.
+        ValueError, KeyError, IndexError: if the row is truncated.
     """
     if form in {"jsonl", "parquet"}:
         return str(json.loads(line)["image"])
@@ -150,7 +150,7 @@ def _csv_line(values: tuple[object, ...]) -> str:
 
 def _text(row: Identification, why: str) -> str:
     if row.status == "error":
-        return f"{row.image}\n  error: {row.error}"
+        return f"{row.image}\n  Error: {row.error}"
     stages = _table_stages(row.candidates)
     has_list = row.species_list is not None
     numbers = ["score", *(["without list"] if has_list else []), *stages]
@@ -169,15 +169,15 @@ def _text(row: Identification, why: str) -> str:
 
 
 def _spare(stages: Sequence[str]) -> list[str]:
-    """Return which scores can be done without: what each stage gave to the sum goes first."""
+    """Return the columns to drop in a narrow terminal; the last ones go first."""
     parts = [stage for stage in stages if stage.endswith("_part")]
     return [*(stage for stage in stages if stage not in parts), *parts]
 
 
 def _table_stages(candidates: Sequence[Candidate]) -> list[str]:
-    """Return the scores to show: the stages, then each encoder, but not one that says what `text` says already.
+    """Return the score columns of a table: the stages, then each encoder whose scores differ from `text`.
 
-    `text` is the mean over the text-image encoders, so an only encoder would be the same column twice.
+    `text` is the mean over the text-image encoders, so a single encoder would repeat it.
     """
     given = {stage for candidate in candidates for stage in candidate.scores}
     encoders = sorted(given.difference(TABLE_STAGES))
@@ -186,104 +186,37 @@ def _table_stages(candidates: Sequence[Candidate]) -> list[str]:
 
 
 def _without_list_text(row: Identification) -> str:
-    """Return what the answer would be without the species list, on a line of its own; nothing where there is no list.
+    """Return the answer without the species list as a line; empty where there is no list.
 
-    A reader's choice rests on the candidates, which come with the list.
+    A reader's choice depends on candidates ranked with the list, so it is left out.
     """
     if row.answer_without_list is None:
         return ""
-    return f"\n  without the list: {answer_text(replace(row, answer=row.answer_without_list, reader=None))}"
+    return f"\n  Without the species list: {answer_text(replace(row, answer=row.answer_without_list, reader=None))}"
 
 
 def _reader_text(row: Identification) -> str:
-    """Return what the reader chose and why, on a line of its own; nothing where there was none."""
+    """Return the reader's choice and reason as a line; empty without a reader."""
     reading = row.reader
     if reading is None:
         return ""
-    name = next((c.common_name for c in row.candidates if c.taxon_id == reading.choice), "none of these")
+    name = next((c.common_name for c in row.candidates if c.taxon_id == reading.choice), "none of the candidates")
     if not reading.agreement:
-        return f"\n  reader: {reading.reason}"
+        return f"\n  Reader: {reading.reason}"
     silent = unanswered_text(reading)
-    how = f"agreement {reading.agreement:.2f}{f', {silent}' if silent else ''}"
-    return f"\n  reader: {name}, {how}: {' '.join(reading.reason.split())}"
-
-
-def unanswered_text(reading: Reading) -> str:
-    """Return how many passes answered, and why the others did not; nothing where all did.
-
-    Example:
-        >>> why = "m@127.0.0.1: 503"
-        >>> unanswered_text(Reading(choice="a", agreement=0.25, samples=4, answered=1, failures=(why, why)))
-        '1 of 4 passes answered (2 failed: m@127.0.0.1: 503; 1 reply could not be read)'
-    """
-    if reading.answered == reading.samples:
-        return ""
-    n_failed = len(reading.failures)
-    why = [f"{n_failed} failed: {failures_text(reading)}"] if n_failed else []
-    n_unread = reading.samples - reading.answered - n_failed
-    why += [f"{plural(n_unread, 'reply', 'replies')} could not be read"] if n_unread else []
-    return f"{reading.answered} of {plural(reading.samples, 'pass', 'passes')} answered ({'; '.join(why)})"
-
-
-def failures_text(reading: Reading) -> str:
-    """Return why passes got no reply, each reason once."""
-    return "; ".join(" ".join(why.split()) for why in dict.fromkeys(reading.failures))
-
-
-def answer_text(row: Identification) -> str:
-    """Return the answer in words, with how sure it is."""
-    answer = row.answer
-    is_read = row.reader is not None and row.reader.agreement and (answer is None or answer.confidence is None)
-    if answer is None or answer.rank == "none":
-        return "none of the candidates, by the reader" if is_read else _no_name(answer)
-    if answer.rank == "species":
-        name = _named(answer.common_name, answer.name)
-    else:
-        name = f"{answer.name} sp. (a genus)" if answer.rank == "genus" else f"{answer.name} (a {answer.rank})"
-    if is_read:
-        return f"{name}, by the reader"
-    how_sure = "no calibrated confidence" if answer.confidence is None else _percent(answer.confidence)
-    return f"{name}, {how_sure}{_doubt(answer)}"
-
-
-def _no_name(answer: Answer | None) -> str:
-    if answer is None or answer.unknown is None:
-        return "not in this knowledge base"
-    if answer.confidence is None:
-        return f"cannot tell{_doubt(answer)}; the nearest are listed"
-    return f"not in this knowledge base, {_percent(answer.confidence)}; the nearest are listed"
-
-
-def _doubt(answer: Answer) -> str:
-    """Return how likely the bird is not in the knowledge base, where that is worth a word."""
-    if answer.unknown is None or answer.unknown < WORTH_SAYING:
-        return ""
-    return f" ({_percent(answer.unknown)} that it is not in this knowledge base)"
-
-
-def _percent(chance: float) -> str:
-    """Return a chance in whole percent; none is ever quite sure."""
-    if chance >= 0.995:
-        return "over 99 %"
-    return "under 1 %" if chance < 0.005 else f"{chance:.0%}".replace("%", " %")
-
-
-def _named(common_name: str | None, scientific_name: str) -> str:
-    """Return both names; a species without an English one goes by its scientific name alone."""
-    if not common_name or common_name == scientific_name:
-        return scientific_name
-    return f"{common_name} ({scientific_name})"
+    how = f"agreement {100 * reading.agreement:.0f} %{f', {silent}' if silent else ''}"
+    return f"\n  Reader: {name}, {how}: {' '.join(reading.reason.split())}"
 
 
 def evidence_text(row: Identification, told_apart: str) -> str:
-    """Return why: the summaries and anchors of the first two candidates, and what told the first from the second."""
+    """Return the evidence: summaries and reference photos of the first two candidates, and their differences."""
     parts = []
     for candidate in row.candidates[:2]:
-        parts.append(f"  {_named(candidate.common_name, candidate.scientific_name)}")
+        parts.append(f"  {both_names(candidate.common_name, candidate.scientific_name)}")
         if candidate.summary:
             parts.append(wrapped(candidate.summary, indent="    "))
         parts += [
-            f"    anchor {anchor.id[:12]}: {anchor.similarity:.3f}, {anchor.credit or 'a vector, no picture'}"
+            f"    reference photo, similarity {anchor.similarity:.3f}: {anchor.credit or 'vector only, no photo'}"
             for anchor in candidate.anchors
         ]
     if told_apart:

@@ -147,7 +147,7 @@ def test_the_table_names_the_answer_and_says_that_nothing_is_calibrated(
 ) -> None:
     outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)
     assert outcome.stdout.startswith(str(drawings / f"{CARDINAL}.png"))
-    assert "no calibrated confidence" in outcome.stdout
+    assert "Confidence not available for this knowledge base" in outcome.stdout
     assert "\x1b" not in outcome.stdout
 
 
@@ -191,7 +191,7 @@ def test_a_calibration_of_other_species_is_not_used_and_a_damaged_one_is_named(
     outcome = cli.call("identify", photo, "--kb", other)
     assert outcome.exit_code == 1
     assert "calibration/default.json" in outcome.stderr
-    assert "hint: without the file answers have no confidence" in outcome.stderr
+    assert "Without this file, answers have no confidence" in outcome.stderr
 
 
 def test_the_options_have_the_defaults_of_the_library() -> None:
@@ -226,7 +226,7 @@ def test_a_photo_that_is_an_anchor_itself_is_explained_as_one(cli: Any, built_kb
     shutil.copy(store.anchor_path(entry.anchors[0].anchor_id), photo)
     store.close()
     outcome = cli.call("identify", photo, "--kb", built_kb, "--explain", check=True)
-    assert f"anchor {entry.anchors[0].anchor_id[:12]}: 1.000" in outcome.stdout
+    assert "reference photo, similarity 1.000" in outcome.stdout
     assert "This photo is an anchor itself, of Northern Cardinal" in outcome.stdout
 
 
@@ -389,7 +389,7 @@ def test_a_species_list_is_a_boost_shown_with_and_without(cli: Any, built_kb: Pa
     assert "1 name of list.csv matches no species: Snowy Owll (unknown, like Snowy Owl" in outcome.stderr
     assert f"+{boost:.3f} to their scores" in outcome.stderr
     table = cli.call(*asked, check=True).stdout
-    assert "\n  without the list: Northern Cardinal (Cardinalis cardinalis)" in table
+    assert "\n  Without the species list: Northern Cardinal (Cardinalis cardinalis)" in table
     header = next(line for line in table.splitlines() if "common name" in line)
     assert header.split()[5:9] == ["score", "without", "list", "list"]
 
@@ -473,3 +473,15 @@ def test_an_empty_argument_is_no_photo_and_not_this_folder(cli: Any, built_kb: P
     outcome = cli.call("identify", "", "--kb", built_kb)
     assert outcome.exit_code == 2
     assert "an empty argument names no photo" in outcome.stderr
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.png", b"x" * 250 + b".png", "ä".encode() * 120 + b".png"])
+def test_a_photo_of_any_name_gets_a_page(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path, name: bytes) -> None:
+    shutil.copy(drawings / "cardinalis-cardinalis.png", os.fsencode(drawings) + b"/" + name)
+    asked = ("identify", os.fsdecode(os.fsencode(drawings) + b"/" + name), "--kb", built_kb)
+    cli.call(*asked, "--cards", "pages", "--output", "rows.csv", check=True)
+    (made,) = (tmp_path / "pages").iterdir()
+    assert made.name[:3] == os.fsdecode(name)[:3]
+    assert "Northern Cardinal" in made.read_text(encoding="utf-8")
+    again = cli.call(*asked, "--cards", "others", "--output", "rows.csv", check=True)
+    assert "--cards makes no pages of these" in again.stderr

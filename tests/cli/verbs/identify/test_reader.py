@@ -56,7 +56,9 @@ def test_the_answer_is_the_reader_s_choice_with_its_reason_and_no_confidence(
 
 def test_the_table_says_who_answered(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
     text = cli.call("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", check=True).stdout
-    assert re.search(r"^  .*, by the reader\n  reader: .*, agreement 1\.00: Its second look\.$", text, re.MULTILINE)
+    assert re.search(
+        r"^  .*, chosen by the reader\n  Reader: .*, agreement 100 %: Its second look\.$", text, re.MULTILINE
+    )
 
 
 def test_the_chance_that_an_answer_needs_is_said_to_count_only_where_the_reader_fails(
@@ -194,10 +196,10 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
     server.script = lambda call: TOO_DARK
     shown = cli.call(*command, "--cards", cards, check=True).stdout
     assert server.n_calls == 5, "what was answered, readable or not, is kept"
-    silent = r"2 of 4 passes answered \(1 failed: .*400: the picture is too dark; 1 reply could not be read\)"
-    assert re.search(rf"^  reader: .*, agreement 0\.50, {silent}: Its second look\.$", shown, re.MULTILINE)
+    silent = r"2 of 4 samples answered \(1 failed: .*400: the picture is too dark; 1 unreadable\)"
+    assert re.search(rf"^  Reader: .*, agreement 50 %, {silent}: Its second look\.$", shown, re.MULTILINE)
     (page,) = cards.glob("*.html")
-    assert re.search(f"50 % of its readings chose so; {silent}", page.read_text())
+    assert re.search(f"50 % of its samples agree; {silent}", page.read_text())
 
     server.script = second_of
     retried = cli.call(*command, "--output", file, "--retry-failed", check=True)

@@ -1,4 +1,4 @@
-"""The candidates on a card: anchors, the marks that tell one from another, descriptions, scores."""
+"""Candidates on a card: reference photos, distinguishing marks, descriptions, scores."""
 
 from __future__ import annotations
 
@@ -7,33 +7,32 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from cli.verbs.identify.cards.pictures import figures, source_text
 from data.records import Candidate, SpeciesEntry
-
-if TYPE_CHECKING:
-    from recognize.explanation.contrast import Contrast
-    from recognize.explanation.marks import Mark
+from recognize.explanation.cards.pictures import figures, source_text
+from recognize.explanation.contrast import Contrast, contrast
+from recognize.explanation.evidence import stage_names
+from recognize.explanation.marks import Mark, mark_words
 
 MOST_MARKS: Final = 8
 _SIMILAR: Final = ("text", "visual", "prototype")
-_LEARNT: Final = "what the model learnt of the species"
+_PROTOTYPE: Final = "learned prototype of the species"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A candidate with all that a card says of it."""
+    """A candidate with everything a card shows of it."""
 
     rank: int
     candidate: Candidate
     entry: SpeciesEntry
     parts: Mapping[str, float]
-    """Stage -> what it gave to the score."""
+    """Stage -> contribution to the score."""
 
     @property
     def name(self) -> str:
-        """The English name, else the scientific one."""
+        """The English name, else the scientific name."""
         return self.candidate.common_name or self.candidate.scientific_name
 
     @property
@@ -47,12 +46,10 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
 
     Args:
         shown: the candidates, best first.
-        focus: the position of the one that the others are held against.
-        is_answer: whether that one is the answer; else it is only the best match.
+        focus: position of the candidate that the others are compared with.
+        is_answer: whether that candidate is the answer; else it is only the best match.
         anchor_file: sha256 of an anchor -> its file.
     """
-    from recognize.explanation.contrast import contrast
-
     against = shown[focus]
     ours = against.candidate.summary or ""
     contrasts = {
@@ -67,30 +64,28 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
         tags = []
         if each is against:
             tags = [f'<span class="tag is">{"the answer" if is_answer else "the best match"}</span>']
-            told, highlighted = _chips(marks, len(contrasts)), list(marks)
+            marks_html, highlighted = _chips(marks, len(contrasts)), list(marks)
         else:
             tags = ["<span class=tag>same genus</span>"] if each.genus == against.genus else []
             found = contrasts.get(each.rank)
-            told = _table(found, each.name, against.name) if found else _no_text(each, against)
+            marks_html = _table(found, each.name, against.name) if found else _no_text(each, against)
             highlighted = [mark for mark in found.only_theirs if mark.part] if found else []
         kind = "candidate chosen" if each is against and is_answer else "candidate"
         parts.append(
-            f'<section class="{kind}">{_title(each, tags)}{_pictures(each, anchor_file)}{told}'
+            f'<section class="{kind}">{_title(each, tags)}{_pictures(each, anchor_file)}{marks_html}'
             f"{_description(each, highlighted)}</section>"
         )
     return "".join(parts)
 
 
 def scores(shown: Sequence[Shown], preset: str, because: str) -> str:
-    """Return the score of each candidate and what each stage gave to it, with bars, then the similarities behind it.
+    """Return the score of each candidate with the contribution of each stage as bars, then the similarities.
 
     Args:
         shown: the candidates, best first.
         preset: that scored them.
-        because: what put the first before the second, in words.
+        because: why the first scores higher than the second, in words.
     """
-    from recognize.explanation.evidence import stage_names
-
     names = stage_names(preset)
     stages = [stage for stage in names if any(stage in each.parts for each in shown)]
     longest = max((abs(part) for each in shown for part in each.parts.values()), default=0.0) or 1.0
@@ -100,9 +95,9 @@ def scores(shown: Sequence[Shown], preset: str, because: str) -> str:
         for each in shown
     ]
     return (
-        f"<section class=scores><h2>How they score</h2><p>{escape(because)}</p>"
-        f"{_table_of(['score', *heads], lines)}<p class=small>The score, and what each kind of evidence gave to it. "
-        "Scores rank the candidates of this photo; they are no probabilities, and do not compare photos.</p>"
+        f"<section class=scores><h2>Scores</h2><p>{escape(because)}</p>"
+        f"{_table_of(['score', *heads], lines)}<p class=small>The score and the contribution of each kind of evidence. "
+        "Scores rank the candidates of one photo; they are not probabilities and cannot be compared between photos.</p>"
         f"{_similarities(shown, names)}</section>"
     )
 
@@ -119,10 +114,8 @@ def _pictures(each: Shown, anchor_file: Callable[[str], Path]) -> str:
 
 
 def _description(each: Shown, marks: Sequence[Mark]) -> str:
-    from recognize.explanation.marks import mark_words
-
     if not each.candidate.summary:
-        return "<p>The knowledge base has no description of it.</p>"
+        return "<p>The knowledge base has no description of this species.</p>"
     pieces = mark_words(each.candidate.summary, marks)
     text = "".join(f"<mark>{escape(piece)}</mark>" if is_mark else escape(piece) for piece, is_mark in pieces)
     source = f"<p class=small>{source_text(each.entry.source)}</p>" if each.entry.source else ""
@@ -130,9 +123,9 @@ def _description(each: Shown, marks: Sequence[Mark]) -> str:
 
 
 def _telling(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) -> dict[Mark, int]:
-    """Return the marks that tell a species from most of its look-alikes, then of all others, with from how many.
+    """Return mark -> number of candidates without it; marks that set the species apart from its genus come first.
 
-    Those of females and young birds stand behind the species' own.
+    Marks of one sex or age only come last.
     """
 
     def counted(found: Sequence[Contrast]) -> Counter[Mark]:
@@ -145,22 +138,22 @@ def _telling(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) -> dict[M
 
 def _chips(marks: Mapping[Mark, int], n_others: int) -> str:
     if not marks:
-        return "<p class=small>Its description names no mark that the others lack.</p>" if n_others else ""
+        return "<p class=small>Its description mentions no mark that the others lack.</p>" if n_others else ""
     items = []
     for mark, count in marks.items():
         of = "" if count == n_others else f" <small>{count} of {n_others}</small>"
         items.append(f"<li>{escape(str(mark))}{of}</li>")
     these = "this mark" if len(marks) == 1 else "these marks"
     others = "the other's" if n_others == 1 else f"those of the {n_others} others"
-    some = " (a number: how many of them do not)" if min(marks.values()) < n_others else ""
+    some = " (numbers: how many of them do not)" if min(marks.values()) < n_others else ""
     return (
-        f"<h3>Look for</h3><ul class=chips>{''.join(items)}</ul><p class=small>Its description names {these}, "
-        f"{others} {'does' if n_others == 1 else 'do'} not{some}. Read from the texts, not from the photo.</p>"
+        f"<h3>Look for</h3><ul class=chips>{''.join(items)}</ul><p class=small>Only its description mentions {these}, "
+        f"not {others}{some}. Taken from the texts, not from the photo.</p>"
     )
 
 
 def _table(found: Contrast, name: str, against: str) -> str:
-    """Return the parts in which a candidate differs from the answer, then the marks that only one of them has."""
+    """Return the parts that differ between a candidate and the answer, then marks that only one of them has."""
     lines = [(each.of_whom, " or ".join(each.theirs), " or ".join(each.ours)) for each in found.differing[:MOST_MARKS]]
     alone = [
         ", ".join([str(mark) for mark in found.elsewhere(marks) if mark.part][:MOST_MARKS])
@@ -169,13 +162,13 @@ def _table(found: Contrast, name: str, against: str) -> str:
     if any(alone):
         lines.append(("other marks" if lines else "marks", alone[0] or "-", alone[1] or "-"))
     if not lines:
-        return f"<p class=small>Its description names the same marks as that of {escape(against)}.</p>"
+        return f"<p class=small>Its description mentions the same marks as that of {escape(against)}.</p>"
     rows = "".join(
         f"<tr><th>{escape(part)}</th><td>{escape(theirs)}</td><td>{escape(ours)}</td></tr>"
         for part, theirs, ours in lines
     )
     return (
-        f"<h3>Unlike {escape(against)}</h3><table class=contrast><thead><tr><th></th><th>{escape(name)}</th>"
+        f"<h3>Compared with {escape(against)}</h3><table class=contrast><thead><tr><th></th><th>{escape(name)}</th>"
         f"<th>{escape(against)}</th></tr></thead><tbody>{rows}</tbody></table>"
     )
 
@@ -193,26 +186,28 @@ def _bar(part: float | None, longest: float) -> str:
 
 
 def _similarities(shown: Sequence[Shown], stages: Mapping[str, str]) -> str:
-    """Return the scores that the parts were made of, folded up."""
+    """Return the similarities behind the scores, collapsed."""
     given = {name for each in shown for name in each.candidate.scores if not name.endswith("_part") and name != "list"}
     encoders = sorted(given.difference(_SIMILAR))
     names = [name for name in _SIMILAR if name in given] + (encoders if len(encoders) > 1 else [])
-    said = {stage: f"photo and {name.removeprefix('the ')}" for stage, name in {**stages, "prototype": _LEARNT}.items()}
+    said = {
+        stage: f"photo and {name.removeprefix('the ')}" for stage, name in {**stages, "prototype": _PROTOTYPE}.items()
+    }
     heads = [said.get(name, f"{said['text']}, by {name}") for name in names]
     lines = []
     for each in shown:
         values = [each.candidate.scores.get(name) for name in names]
         lines.append((each, ["" if value is None else f"{value:.3f}" for value in values]))
-    what = "Cosines, from -1 to 1; of a blend less, since two vectors that differ make a shorter one"
+    what = "Cosines, from -1 to 1; smaller for a blend, because the mean of two different vectors is shorter"
     what = what if "blend" in stages["text"] else "Cosines, from -1 to 1"
     return (
         f"<details><summary>The similarities behind the scores</summary>{_table_of(heads, lines)}<p class=small>"
-        f"{what}. A blank: there is nothing to compare with.</p></details>"
+        f"{what}. Blank: the stage does not apply.</p></details>"
     )
 
 
 def _table_of(heads: Sequence[str], lines: Sequence[tuple[Shown, Sequence[str]]]) -> str:
-    """Return a table with a row a candidate; on narrow screens its name has a line of its own."""
+    """Return a table with one row per candidate; on narrow screens the name is on a line of its own."""
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
     rows = "".join(
         f"<tr><th>{each.rank}. {escape(each.name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

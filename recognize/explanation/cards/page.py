@@ -1,6 +1,6 @@
-"""One page of HTML for each photo: the answer, the candidates beside their anchors, and what told them apart.
+"""HTML page of one photo: the answer, the candidates with their reference photos, and their differences.
 
-A page is a file of its own, pictures included: it can be mailed, opens without a network, and asks for nothing there.
+A page is self-contained, pictures included: it can be mailed, and it loads nothing from the network.
 """
 
 from __future__ import annotations
@@ -8,18 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
-from cli.verbs.identify.cards.pictures import PHOTO_PX, picture
-from cli.verbs.identify.cards.species import Shown, scores, species
-from cli.verbs.identify.cards.style import STYLE
-from cli.verbs.identify.cards.verdict import headline, notes, verdict
+from data.contracts import KnowledgeStore
 from data.records import Identification, SpeciesEntry
-
-if TYPE_CHECKING:
-    from recognize.explanation.evidence import Explanation
+from recognize.explanation.cards.answer import headline, notes, verdict
+from recognize.explanation.cards.pictures import PHOTO_PX, picture
+from recognize.explanation.cards.species import Shown, scores, species
+from recognize.explanation.cards.style import STYLE
+from recognize.explanation.evidence import Explanation, parts_of_score
 
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+
+class AnchorStore(KnowledgeStore, Protocol):
+    """A knowledge base with files of reference photos."""
+
+    def anchor_path(self, sha256: str) -> Path:
+        """Return the file of a reference photo."""
 
 
 def card(
@@ -31,13 +37,11 @@ def card(
     """Return the page of one photo.
 
     Args:
-        row: its identification; one with an error says so.
-        why: what told the first candidate from the second; None where there are no candidates.
-        entries: of the candidates, in their order.
+        row: its identification, possibly with an error.
+        why: the explanation; None without candidates.
+        entries: the knowledge base entries of the candidates, in their order.
         anchor_file: sha256 of an anchor -> its file.
     """
-    from recognize.explanation.evidence import parts_of_score
-
     shown = [
         Shown(rank=rank, candidate=candidate, entry=entry, parts=parts_of_score(row.preset, candidate))
         for rank, (candidate, entry) in enumerate(zip(row.candidates, entries, strict=True), 1)
@@ -60,7 +64,7 @@ def card(
 
 def _photo(row: Identification, said: str) -> str:
     words = [Path(row.image).name]
-    if row.place is not None:  # not nearer: pages are passed on, and a rare bird's place should not be
+    if row.place is not None:  # rounded: pages are shared, and a rare bird's place should not be
         words.append("near {:.1f}, {:.1f}".format(*row.place))
     if row.date is not None:
         words.append(row.date)
@@ -72,7 +76,7 @@ def _photo(row: Identification, said: str) -> str:
 
 
 def _focus(row: Identification) -> tuple[int, bool]:
-    """Return the position of the candidate that the others are held against, and whether it is the answer."""
+    """Return the position of the candidate that the others are compared with, and whether it is the answer."""
     name = row.answer.name if row.answer is not None and row.answer.rank == "species" else None
     for position, each in enumerate(row.candidates):
         if each.scientific_name == name:
@@ -84,5 +88,5 @@ def _foot(row: Identification) -> str:
     if row.status == "error":
         return ""
     said = f"Preset {row.preset}, knowledge base {Path(row.kb).name}, calibration {row.calibration or 'none'}."
-    whose = "Pictures and texts are their authors', under the licences named beside them."
-    return f"<footer class=small>{escape(said)} {whose}</footer>"
+    rights = "Photos and texts belong to their authors, under the licences beside them."
+    return f"<footer class=small>{escape(said)} {rights}</footer>"

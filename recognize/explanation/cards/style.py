@@ -1,4 +1,4 @@
-"""How a card looks: one style sheet for wide and narrow screens, light and dark, and paper."""
+"""Style sheet of a card, for wide and narrow screens, light and dark, and paper."""
 
 from __future__ import annotations
 

@@ -1,0 +1,122 @@
+"""Head of a card: the answer, how sure it is, and caveats."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from data.records import Answer, Candidate, Identification, Reading
+from recognize.answer_text import is_reader_choice, percent, unanswered_text
+from recognize.explanation.evidence import Explanation
+
+_WORTH_SAYING: Final = 0.1  # a smaller probability that the species is unknown goes unmentioned
+
+
+def verdict(row: Identification) -> str:
+    """Return the answer with its confidence, as the head of the page."""
+    if row.status == "error":
+        said = escape((row.error or "").replace(row.image, Path(row.image).name))
+        over = f"No answer for {escape(Path(row.image).name)}"
+        return f"<p class=over>{over}</p><h1>Photo unreadable</h1><p class=note>{said}</p>"
+    over, name, under = _named(row)
+    scientific = f"<p class=sci>{escape(under)}</p>" if under else ""
+    return f"<p class=over>{over}</p><h1>{escape(name)}</h1>{scientific}<div class=sure>{_how_sure(row)}</div>"
+
+
+def headline(row: Identification) -> str:
+    """Return the answer in a few words for the page title."""
+    return "No answer" if row.status == "error" else _named(row)[1]
+
+
+def notes(row: Identification, why: Explanation | None) -> str:
+    """Return warnings, the answer without the species list, and the reader's choice with its reason."""
+    parts = []
+    if why is not None and why.is_anchor_of is not None:
+        owner = next((c for c in row.candidates if c.taxon_id == why.is_anchor_of), None)
+        of = f" of {escape(_common(owner))}" if owner else ""
+        parts.append(
+            f"<p class=note>This photo is a reference photo{of}, or looks the same as one. Its score says nothing "
+            "about other photos.</p>"
+        )
+    before = row.answer_without_list
+    if before is not None:
+        sure = "" if before.confidence is None else f", {percent(before.confidence)}"
+        parts.append(f"<p class=note>Without the species list: {escape(_short(before))}{sure}.</p>")
+    if row.reader is not None:
+        parts.append(_read(row.reader, row.candidates))
+    return "".join(parts)
+
+
+def _named(row: Identification) -> tuple[str, str, str]:
+    """Return the line above the answer, the answer, and its scientific name where it differs."""
+    answer = row.answer
+    by_reader = row.reader is not None and bool(row.reader.agreement)
+    if answer is None or answer.rank == "none":
+        if by_reader:
+            return "Chosen by the reader", "None of the candidates", ""
+        if answer is None or answer.unknown is None:
+            return "No answer", "No matching species", ""
+        if answer.confidence is not None:
+            return "No species identified", "Probably not in the knowledge base", ""
+        return "No species identified", "Not sure", ""
+    if answer.rank == "species":
+        over = "Species, chosen by the reader" if by_reader else "Species"
+        common = answer.common_name or answer.name
+        return over, common, answer.name if common != answer.name else ""
+    name = f"{answer.name} sp." if answer.rank == "genus" else answer.name
+    return f"Identified to {answer.rank}", name, ""
+
+
+def _how_sure(row: Identification) -> str:
+    answer = row.answer
+    if is_reader_choice(row):
+        return "<p>Confidence not available: the accuracy of this reader was not measured.</p>"
+    if answer is None or (answer.confidence is None and answer.unknown is None):
+        return (
+            "<p><strong>Confidence not available for this knowledge base.</strong> The answer is the best match among "
+            "its species, even if the photo shows another one.</p>"
+        )
+    parts = []
+    if answer.confidence is not None:
+        share = percent(answer.confidence)
+        meter = f'<div class=meter role=img aria-label="{share}"><i style="width:{answer.confidence:.0%}"></i></div>'
+        if answer.rank == "none":
+            said = "chance that this species is not in the knowledge base. The closest matches are listed."
+        else:
+            said = f"sure. In tests, {share} of such answers were right for species in the knowledge base."
+            if row.species_list is not None:
+                said = "sure, if the species list fits: computed with the list, not measured."
+        parts.append(f"<p><strong>{share}</strong> {said}</p>{meter}")
+    else:
+        parts.append("<p>Neither species nor genus nor family is certain enough. The closest matches are listed.</p>")
+    if answer.rank != "none" and answer.unknown is not None and answer.unknown >= _WORTH_SAYING:
+        unknown = percent(answer.unknown)
+        parts.append(f"<p class=small>{unknown} chance of a species outside the knowledge base.</p>")
+    return "".join(parts)
+
+
+def _read(reading: Reading, candidates: tuple[Candidate, ...]) -> str:
+    reason = " ".join(reading.reason.split())
+    if not reading.agreement:
+        return f"<p class=note>The reader did not answer: {escape(reason)}</p>"
+    chosen = next((each for each in candidates if each.taxon_id == reading.choice), None)
+    name = "none of the candidates" if reading.choice is None else escape(_common(chosen) or reading.choice)
+    share = "All" if reading.agreement == 1 else percent(reading.agreement)
+    sure = f"{share} of its samples agree"
+    if silent := unanswered_text(reading):
+        sure += f"; {escape(silent)}"
+    if reading.margin is not None:
+        sure += f"; margin to the next label {reading.margin:.1f} nats"
+    said = f"<p>{escape(reason)}</p>" if reason else "<p class=small>No reason given.</p>"
+    return f"<blockquote><p><b>The reader chose {name}</b></p>{said}<p class=small>{sure}</p></blockquote>"
+
+
+def _common(candidate: Candidate | None) -> str:
+    return "" if candidate is None else candidate.common_name or candidate.scientific_name
+
+
+def _short(answer: Answer) -> str:
+    if answer.rank == "none":
+        return "not sure" if answer.unknown is not None and answer.confidence is None else "not in the knowledge base"
+    return f"{answer.name} sp." if answer.rank == "genus" else answer.common_name or answer.name
