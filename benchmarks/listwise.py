@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-
 from rerank.cotrr.listwise import fused, input_orders, kendall_tau, position_bias, ranks_of
 
 N_PHOTOS = 20

@@ -187,8 +187,9 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
 
     from data.records import Question
     from kb.endpoints import Connection, Endpoint, ReplyCache
-    from rerank import DecomposeReranker, FairChat, KeptResults, VisionJudge, job_of_folder, settings_of
+    from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, job_of_folder
     from rerank.decompose.questions import Decomposition, QuestionWriter
+    from rerank.decompose.settings import PRESETS
 
     class Given(QuestionWriter):
         """Questions that need no call, as in the bare loop."""
@@ -197,7 +198,7 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
             questions = tuple(Question(question=text, statement=text, negation="no") for text in QUESTIONS)
             return Decomposition(questions=questions)
 
-    with tempfile.TemporaryDirectory() as scratch, KeptResults(Path(scratch) / "kept.sqlite") as kept:
+    with tempfile.TemporaryDirectory() as scratch, JudgementCache(Path(scratch) / "judgements.sqlite") as judgements:
         endpoint = Endpoint(
             model="m", base_url=f"http://127.0.0.1:{port}/v1", price_in=2, price_out=8, max_concurrent=n_in_flight
         )
@@ -208,9 +209,9 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
             await judge.abilities()  # the probe, once a run; not part of a query
             reranker = DecomposeReranker(
                 judge,
-                settings=replace(settings_of("paper"), is_together=is_together),
+                settings=replace(PRESETS["paper"], together=is_together),
                 writer=Given(chat),
-                kept=kept,
+                cache=judgements,
             )
             job = job_of_folder(folder, QUERY)
             began, cpu = time.perf_counter(), time.process_time()

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from cli.common import wiring
 from cli.common.config import resolve
@@ -27,14 +27,20 @@ from data.metrics.significance import paired_test
 from data.records import Job, JobImage, RankedImage
 from recognize import load_encoders
 from recognize.evaluation.protocol import fold_of, read_collection
-from rerank import DecomposeReranker, EncoderJudge, first_stage, settings_of
+from rerank import DecomposeReranker, DecomposeSettings, EncoderJudge, first_stage
 from rerank.job import job_line
 
 N_CANDIDATES: Final = 60
 N_FACTS: Final = 4
 PLURAL: Final = ("legs", "wings", "eyes", "upperparts", "underparts", "feet", "flanks", "cheeks", "lores")
 CHOSEN_ON: Final = (0, 1)  # folds of the species that settings were chosen on
-MODES: Final[tuple[Literal["direct", "questions", "context", "full"], ...]] = ("direct", "questions", "context", "full")
+MODES: Final = {
+    "(a) direct": DecomposeSettings(direct=True, context=False),
+    "(b) questions": DecomposeSettings(context=False),
+    "(c) context": DecomposeSettings(direct=True),
+    "(d) full": DecomposeSettings(),
+}
+"""The ablations of Divide and Conquer, Figure 3."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +80,9 @@ def main() -> None:
                 "first stage (plain)": [first_stage(job) for job in of_kind],
                 "similarity (starter)": [_similarity(job, judge) for job in of_kind],
             }
-            for mode, letter in zip(MODES, "abcd", strict=True):
-                settings = replace(settings_of("default", mode), stop_below=None)
+            for mode, settings in MODES.items():
                 reranker = DecomposeReranker(judge, settings=settings, context=context, parts=parts)
-                runs[f"({letter}) {mode}"] = asyncio.run(_run(reranker, of_kind))
+                runs[mode] = asyncio.run(_run(reranker, of_kind))
                 reranker.close()
             lines += _table(runs, of_kind)
     sys.stdout.write("\n".join(lines) + "\n")

@@ -22,8 +22,9 @@ from typing import Final
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, RankedImage
 from kb.endpoints import Connection, Endpoint
-from rerank import DecomposeReranker, DecomposeSettings, FairChat, VisionJudge, VisionSettings, settings_of
+from rerank import DecomposeReranker, DecomposeSettings, FairChat, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter
+from rerank.decompose.settings import PRESETS
 from rerank.scheduling import Usage
 from tests.servers.openai_server import Answer, Call, OpenAIServer
 
@@ -42,34 +43,34 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=40)
     parser.add_argument("--reply-ms", type=float, default=50)
     given = parser.parse_args()
-    full = settings_of("paper")
+    full = PRESETS["paper"]
     rows: dict[str, tuple[DecomposeSettings, VisionSettings]] = {
-        "(a) direct": (settings_of("paper", "direct"), VisionSettings()),
-        "(b) questions": (settings_of("paper", "questions"), VisionSettings()),
-        "(c) context": (settings_of("paper", "context"), VisionSettings()),
+        "(a) direct": (replace(full, direct=True, context=False), VisionSettings()),
+        "(b) questions": (replace(full, context=False), VisionSettings()),
+        "(c) context": (replace(full, direct=True), VisionSettings()),
         "(d) full, preset paper": (full, VisionSettings()),
         "(d), stop after a sure no": (replace(full, stop_below=0.05), VisionSettings()),
-        "(d), one call a photo: preset default": (settings_of("default"), VisionSettings()),
-        "(d), reasons before answers": (full, VisionSettings(is_reasoned=True)),
-        "(d), three votes": (full, VisionSettings(n_votes=3)),
+        "(d), one call a photo: preset default": (PRESETS["default"], VisionSettings()),
+        "(d), reasons before answers": (full, VisionSettings(reasoning=True)),
+        "(d), three votes": (full, VisionSettings(samples=3)),
     }
     lines = [f"{given.photos} photos, {given.reply_ms:.0f} ms a reply, 32 in flight, $2 and $8 per million tokens",
              f"{'':40}{'calls':>7}{'not asked':>11}{'tokens in':>11}{'out':>8}{'cost':>9}{'s':>7}"]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         job = _job(Path(folder), given.photos)
         for name, (settings, vision) in rows.items():
-            _, usage, n_not_asked, seconds = _run(job, settings, vision, noise=0.0, reply_s=given.reply_ms / 1000)
+            _, usage, n_skipped, seconds = _run(job, settings, vision, noise=0.0, reply_s=given.reply_ms / 1000)
             lines.append(
-                f"{name:40}{usage.n_calls:7}{n_not_asked:11}{usage.input_tokens:11,}{usage.output_tokens:8,}"
+                f"{name:40}{usage.n_calls:7}{n_skipped:11}{usage.input_tokens:11,}{usage.output_tokens:8,}"
                 f"{usage.cost_usd:9.4f}{seconds:7.2f}"
             )
         lines += ["", f"{'replies wrong at random':40}{'one vote':>10}{'three':>8}{'expected of three':>19}"]
         many = _job(Path(folder), N_VOTED)
         for noise in (0.05, 0.1, 0.2, 0.3):
             wrong = []
-            for n_votes in (1, 3):
+            for n_samples in (1, 3):
                 ranked, *_ = _run(
-                    many, replace(full, is_chained=False), VisionSettings(n_votes=n_votes), noise=noise, reply_s=0
+                    many, replace(full, chain=False), VisionSettings(samples=n_samples), noise=noise, reply_s=0
                 )
                 wrong.append(_share_wrong(ranked))
             expected = 3 * noise**2 - 2 * noise**3
@@ -96,7 +97,7 @@ def _run(
             began = time.perf_counter()
             ranked = await reranker.rank(job)
             reranker.close()
-            return ranked, chat.usage, reranker.tally.n_not_asked, time.perf_counter() - began
+            return ranked, chat.usage, reranker.tally.n_skipped, time.perf_counter() - began
 
     with OpenAIServer(lambda call: _reply(call, noise=noise, reply_s=reply_s)) as server:
         return asyncio.run(rank(server))

@@ -1,4 +1,4 @@
-"""Run and relevance files as TREC has them: `query Q0 image rank score tag` and `query 0 image relevance` a line."""
+"""TREC files: runs (`query Q0 image rank score tag` per line) and relevance (`query 0 image relevance`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data.files import read_lines
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrecRow:
-    """A line of a run."""
+    """One line of a run."""
 
     query_id: str
     image_id: str
@@ -25,21 +25,21 @@ class TrecRow:
         """Return the line, without its end.
 
         Raises:
-            BadInput: if an id or the tag is empty or holds white space, which would shift the columns.
+            BadInput: if an id or the tag is empty or contains white space, which would shift the columns.
         """
         for word in (self.query_id, self.image_id, self.tag):
             if not word or len(word.split()) != 1 or word.split()[0] != word:
                 raise BadInput(
-                    f"{word!r} cannot stand in a TREC run: ids and tags are single words", hint="--format jsonl"
+                    f"{word!r} cannot be written to a TREC run: expected a single word", hint="Use --format jsonl."
                 )
         return f"{self.query_id} Q0 {self.image_id} {self.rank} {self.score!r} {self.tag}"
 
 
 def parse_run(lines: Iterable[str], *, name: str = "the run") -> Iterator[TrecRow]:
-    """Yield the rows of a run; empty lines are passed over.
+    """Yield the rows of a run; empty lines are skipped.
 
     Raises:
-        BadInput: where a line has other columns, an image stands twice for a query, or a score is no finite number.
+        BadInput: if a line has other columns, an image is listed twice for a query, or a score is not finite.
     """
     seen: set[tuple[str, str]] = set()
     for number, line in enumerate(lines, start=1):
@@ -49,26 +49,26 @@ def parse_run(lines: Iterable[str], *, name: str = "the run") -> Iterator[TrecRo
         where = f"{name}, line {number}"
         if len(columns) != 6:
             raise BadInput(
-                f"{where}: expected six columns, query Q0 image rank score tag, got {len(columns)}: {line.strip()[:80]}"
+                f"{where}: expected 6 columns (query Q0 image rank score tag), got {len(columns)}: {line.strip()[:80]}"
             )
         query_id, _, image_id, rank, score, tag = columns
         try:
             row = TrecRow(query_id=query_id, image_id=image_id, rank=int(rank), score=float(score), tag=tag)
         except ValueError as error:
-            raise BadInput(f"{where}: rank and score must be numbers, got {rank} and {score}") from error
+            raise BadInput(f"{where}: expected numbers as rank and score, got {rank} and {score}") from error
         if not isfinite(row.score):
-            raise BadInput(f"{where}: the score {score} cannot be ordered")
+            raise BadInput(f"{where}: expected a finite score, got {score}")
         if (query_id, image_id) in seen:
-            raise BadInput(f"{where}: the image {image_id} stands twice for the query {query_id}")
+            raise BadInput(f"{where}: image {image_id} is listed twice for query {query_id}")
         seen.add((query_id, image_id))
         yield row
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """Return query -> image -> relevance of a qrels file; a relevance above 0 counts as relevant.
+    """Return query -> image -> relevance in a qrels file; a relevance above 0 counts as relevant.
 
     Raises:
-        BadInput: if it is no text, or a line has other columns or judges an image twice.
+        BadInput: if it is not text, or a line has other columns or judges an image twice.
     """
     judged: dict[str, dict[str, int]] = {}
     for number, line in enumerate(read_lines(path), start=1):
@@ -77,11 +77,11 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
             continue
         where = f"{path.name}, line {number}"
         if len(columns) != 4:
-            raise BadInput(f"{where}: expected four columns, query 0 image relevance, got {len(columns)}")
+            raise BadInput(f"{where}: expected 4 columns (query 0 image relevance), got {len(columns)}")
         query_id, _, image_id, relevance = columns
         of_query = judged.setdefault(query_id, {})
         if image_id in of_query:
-            raise BadInput(f"{where}: the image {image_id} is judged twice for the query {query_id}")
+            raise BadInput(f"{where}: image {image_id} is judged twice for query {query_id}")
         try:
             of_query[image_id] = int(relevance)
         except ValueError as error:
@@ -90,7 +90,7 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
 
 
 def qrels_lines(relevant: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield the lines of a qrels file that names the relevant images of each query."""
+    """Yield the lines of a qrels file with the relevant images of each query."""
     for query_id, images in relevant.items():
         for image_id in images:
             yield f"{query_id} 0 {image_id} 1"

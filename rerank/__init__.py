@@ -1,4 +1,4 @@
-"""Ranks the images that a first stage found for a query anew, and measures such runs.
+"""Re-ranking of the images that a first stage found for a query, and evaluation of such runs.
 
 The parts load when they are first used.
 """
@@ -14,80 +14,86 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from rerank.cotrr.reranker import CotrrReranker as CotrrReranker
     from rerank.cotrr.settings import CotrrSettings as CotrrSettings
-    from rerank.cotrr.settings import cotrr_settings as cotrr_settings
     from rerank.decompose.reranker import DecomposeReranker as DecomposeReranker
     from rerank.decompose.settings import DecomposeSettings as DecomposeSettings
-    from rerank.decompose.settings import settings_of as settings_of
     from rerank.evaluation.report import RunReport as RunReport
     from rerank.evaluation.report import evaluate as evaluate
     from rerank.evaluation.report import evaluate_runs as evaluate_runs
     from rerank.job import job_of_folder as job_of_folder
     from rerank.job import read_jobs as read_jobs
     from rerank.job import trec_lines as trec_lines
-    from rerank.judgement_cache import KeptResults as KeptResults
+    from rerank.judgement_cache import JudgementCache as JudgementCache
     from rerank.judges.encoder import EncoderJudge as EncoderJudge
+    from rerank.judges.settings import VisionSettings as VisionSettings
     from rerank.judges.vision import VisionJudge as VisionJudge
-    from rerank.judges.vision import VisionSettings as VisionSettings
     from rerank.methods import METHODS as METHODS
-    from rerank.methods import Means as Means
+    from rerank.methods import RerankResources as RerankResources
     from rerank.methods import make_reranker as make_reranker
     from rerank.methods import rerank as rerank
-    from rerank.original_order import first_stage as first_stage
-    from rerank.running import run_jobs as run_jobs
+    from rerank.ranked_images import first_stage as first_stage
+    from rerank.run import run_jobs as run_jobs
+    from rerank.run_plan import plan_run as plan_run
     from rerank.scheduling import FairChat as FairChat
+    from rerank.settings import PRESETS as PRESETS
+    from rerank.settings import RerankSettings as RerankSettings
+    from rerank.settings import preset_settings as preset_settings
     from rerank.similarity import SimilarityReranker as SimilarityReranker
 
 _HOMES: Final = {
     "METHODS": "rerank.methods",
+    "PRESETS": "rerank.settings",
     "CotrrReranker": "rerank.cotrr.reranker",
     "CotrrSettings": "rerank.cotrr.settings",
     "DecomposeReranker": "rerank.decompose.reranker",
     "DecomposeSettings": "rerank.decompose.settings",
     "EncoderJudge": "rerank.judges.encoder",
     "FairChat": "rerank.scheduling",
-    "KeptResults": "rerank.judgement_cache",
-    "Means": "rerank.methods",
+    "JudgementCache": "rerank.judgement_cache",
+    "RerankResources": "rerank.methods",
+    "RerankSettings": "rerank.settings",
     "RunReport": "rerank.evaluation.report",
     "SimilarityReranker": "rerank.similarity",
     "VisionJudge": "rerank.judges.vision",
-    "VisionSettings": "rerank.judges.vision",
-    "cotrr_settings": "rerank.cotrr.settings",
+    "VisionSettings": "rerank.judges.settings",
     "evaluate": "rerank.evaluation.report",
     "evaluate_runs": "rerank.evaluation.report",
-    "first_stage": "rerank.original_order",
+    "first_stage": "rerank.ranked_images",
     "job_of_folder": "rerank.job",
     "make_reranker": "rerank.methods",
+    "plan_run": "rerank.run_plan",
+    "preset_settings": "rerank.settings",
     "read_jobs": "rerank.job",
     "rerank": "rerank.methods",
-    "run_jobs": "rerank.running",
-    "settings_of": "rerank.decompose.settings",
+    "run_jobs": "rerank.run",
     "trec_lines": "rerank.job",
 }
 
 __all__ = [
     "METHODS",
+    "PRESETS",
     "CotrrReranker",
     "CotrrSettings",
     "DecomposeReranker",
     "DecomposeSettings",
     "EncoderJudge",
     "FairChat",
-    "KeptResults",
-    "Means",
+    "JudgementCache",
+    "RerankResources",
+    "RerankSettings",
     "RunReport",
     "SimilarityReranker",
     "VisionJudge",
     "VisionSettings",
-    "cotrr_settings",
     "evaluate",
     "evaluate_runs",
     "first_stage",
     "job_of_folder",
     "make_reranker",
+    "plan_run",
+    "preset_settings",
     "read_jobs",
     "rerank",
     "run_jobs",
-    "settings_of",
     "trec_lines",
 ]
 

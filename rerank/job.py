@@ -1,63 +1,96 @@
-"""Jobs of re-ranking: read from JSON lines or made of a folder of photos; and runs written as TREC has them."""
+"""Jobs of re-ranking: read from files, or made from a folder of photos; and runs in TREC format."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from data.codec import loads
+from data.benchmarks.inquire import is_rerank_folder, read_hard, read_rerank
+from data.codec import loads, to_json
 from data.errors import BadInput, NothingReadable, StoreError, UsageError
 from data.files import read_lines
 from data.images.decode import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
-from rerank.original_order import first_stage_ranks
+from rerank.ranked_images import first_stage_ranks
 
 STEP = 1e-6  # between scores of a run that would be equal
 
 
-def read_jobs(path: Path) -> list[Job]:
-    """Return the jobs of a file of JSON lines, a query a line.
+def read_jobs(
+    path: Path, *, query: str | None = None, split: str | None = None, images: Path | None = None
+) -> list[Job]:
+    """Return the jobs in a file or folder.
+
+    A file of JSON lines holds one query per line; its image paths are relative to the file. INQUIRE-Rerank is read as
+    published (a Parquet file, its folder, or the JSON of the Hard subset). A folder of photos needs a query.
+
+    Args:
+        path: the file or folder.
+        query: what to look for in a folder of photos.
+        split: `test` or `validation` of INQUIRE-Rerank; None reads all.
+        images: folder for images that are inside Parquet files; None leaves them there.
 
     Raises:
-        BadInput: where a line is no job, names an image twice, or repeats a query id; with the number of the line.
+        BadInput: if the content is invalid, an image is listed twice, or a query id is repeated; with the line number.
+        NothingReadable: if a folder holds no photo.
+        UsageError: if query or split do not fit the kind of input.
     """
+    if query is not None:
+        if path.is_dir():
+            return [job_of_folder(path, query)]
+        raise UsageError(f"A query goes with a folder of photos; {path.name} has its own queries.")
+    if path.is_dir() or path.suffix == ".parquet":
+        if path.is_dir() and not is_rerank_folder(path):
+            hint = '--query "a bird with a red crown"'
+            raise UsageError(f"{path} is a folder of photos and needs a query.", hint=hint)
+        return read_rerank(path, split=split, images=images)
+    if split is not None:
+        raise UsageError(f"A split belongs to INQUIRE-Rerank as published, not to {path.name}.")
+    return read_hard(path) if path.suffix == ".json" else _read_lines(path)
+
+
+def _read_lines(path: Path) -> list[Job]:
     jobs: list[Job] = []
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
+        where = f"{path}, line {number}"
         try:
             job = loads(Job, line)
             first_stage_ranks(job)
         except (StoreError, BadInput) as error:
             raise BadInput(
-                f"{path}, line {number}: {error}",
-                hint='a line is {"query_id", "text", "candidates": [{"image_id", "path", "score"}]}',
+                f"{where}: {error}",
+                hint='expected {"query_id", "text", "candidates": [{"image_id", "path", "score"}]}',
             ) from error
-        if job.query_id in seen:
-            raise BadInput(f"{path}, line {number}: the query {job.query_id!r} stands in line {seen[job.query_id]} too")
-        seen[job.query_id] = number
-        jobs.append(job)
+        if job.query_id in lines:
+            raise BadInput(f"{where}: query id {job.query_id!r} is already used in line {lines[job.query_id]}")
+        lines[job.query_id] = number
+        images = tuple(replace(image, path=str(path.parent / image.path)) for image in job.candidates)
+        reference = None if job.reference_image is None else str(path.parent / job.reference_image)
+        jobs.append(replace(job, candidates=images, reference_image=reference))
     if not jobs:
-        raise BadInput(f"{path} holds no job")
+        raise BadInput(f"{path} contains no job")
     return jobs
 
 
 def job_of_folder(folder: Path, query: str, *, query_id: str | None = None) -> Job:
-    """Return the job of finding the photos below a folder that fit a query; they have no first-stage scores.
+    """Return the job of ranking all photos below a folder for a query; they have no first-stage scores.
 
-    Image ids are paths relative to the folder, white space written as %20, so that they can stand in a TREC run.
+    Image ids are paths relative to the folder, with white space as %20, so that they fit into a TREC run.
 
     Raises:
         NothingReadable: if there is no photo.
         UsageError: if the query is empty.
     """
     if not query.strip():
-        raise UsageError("the query is empty", hint='--query "a bird with a red crown"')
+        raise UsageError("The query is empty.", hint='--query "a bird with a red crown"')
     photos = find_images([folder])
     if not photos:
         raise NothingReadable(f"no photo in {folder}")
@@ -70,11 +103,11 @@ def job_of_folder(folder: Path, query: str, *, query_id: str | None = None) -> J
 def trec_lines(ranked: Sequence[RankedImage], *, tag: str) -> Iterator[str]:
     """Yield the lines of a run for one query, best first.
 
-    Programs that read runs sort by score and break ties in ways of their own. So that they keep our order, equal scores
-    are told apart by a millionth; the JSON lines have them as they are.
+    Other programs sort by score and break ties in their own way, so equal scores are separated by a millionth to keep
+    our order. The JSON lines hold the original scores.
 
     Raises:
-        BadInput: if an id cannot stand in such a file.
+        BadInput: if an id does not fit into a TREC file.
     """
     above = float("inf")
     for image in sorted(ranked, key=lambda image: image.rank):
@@ -84,16 +117,14 @@ def trec_lines(ranked: Sequence[RankedImage], *, tag: str) -> Iterator[str]:
 
 
 def check_ids(jobs: Iterable[Job]) -> None:
-    """Raise `BadInput` if an id of the jobs cannot stand in a TREC run: better before a run than after it."""
+    """Raise `BadInput` if an id of the jobs does not fit into a TREC run; checked before a run, not after it."""
     for job in jobs:
         for image_id in (image.image_id for image in job.candidates):
             TrecRow(query_id=job.query_id, image_id=image_id, rank=1, score=0.0).line()
 
 
 def job_line(job: Job) -> str:
-    """Return a job as a line of JSON, as `read_jobs` reads it."""
-    from data.codec import to_json
-
+    """Return a job as a line of JSON for `read_jobs`."""
     return json.dumps(to_json(job), ensure_ascii=False)
 
 

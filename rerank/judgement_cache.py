@@ -1,4 +1,4 @@
-"""What judges said, kept on disk as soon as it is said: a run that was killed goes on where it stopped."""
+"""Cache of judgements on disk: a run that was killed resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from types import TracebackType
 
 from data.files import sha256_hex
 
-_TABLE = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+_TABLE = "CREATE TABLE IF NOT EXISTS judgements (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
 
-def key_of(parts: Mapping[str, object]) -> str:
-    """Return the key of a result: a hash of all that made it, which must be JSON values."""
+def cache_key(parts: Mapping[str, object]) -> str:
+    """Return a hash of all inputs of a result, which must be JSON values."""
     return sha256_hex(json.dumps(parts, sort_keys=True, ensure_ascii=False))
 
 
-class KeptResults:
-    """Results by key, in an SQLite file that several processes may use; a context manager.
+class JudgementCache:
+    """Texts by key in an SQLite file that several processes may share; a context manager.
 
-    Each result is committed by itself, so what a killed process had written is there.
+    Every entry is committed on its own, so a killed process loses none of them.
 
     Args:
-        path: the file, or None to keep results in memory alone.
+        path: the file; None keeps the entries in memory.
 
     Example:
-        >>> with KeptResults(None) as kept:
-        ...     kept.put("k", "[1, 2]")
-        ...     kept.get("k"), kept.get("other")
+        >>> with JudgementCache(None) as cache:
+        ...     cache.put("k", "[1, 2]")
+        ...     cache.get("k"), cache.get("other")
         ('[1, 2]', None)
     """
 
@@ -48,7 +48,7 @@ class KeptResults:
             self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(_TABLE)
 
-    def __enter__(self) -> KeptResults:
+    def __enter__(self) -> JudgementCache:
         return self
 
     def __exit__(
@@ -57,17 +57,17 @@ class KeptResults:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._connection.close()
 
     def get(self, key: str) -> str | None:
-        """Return what is kept under a key, or None."""
+        """Return the text under a key, or None."""
         with self._lock:
-            row = self._connection.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
+            row = self._connection.execute("SELECT value FROM judgements WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
 
     def put(self, key: str, value: str) -> None:
-        """Keep a value; it is on disk when this returns."""
+        """Store a text; it is on disk when this returns."""
         with self._lock:
-            self._connection.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (key, value))
+            self._connection.execute("INSERT OR REPLACE INTO judgements VALUES (?, ?)", (key, value))

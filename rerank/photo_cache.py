@@ -1,4 +1,4 @@
-"""What was made of a photo, remembered until the file changes: many queries find the same one."""
+"""In-memory cache of values computed from photo files, valid until the file changes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Generic, TypeVar
 ValueT = TypeVar("ValueT")
 
 
-class RememberedPhotos(Generic[ValueT]):
-    """Path -> what was made of the photo there; one that was written since, or is not there, is forgotten.
+class PhotoCache(Generic[ValueT]):
+    """Path -> value; an entry is dropped when the file is changed or missing.
 
     Example:
         >>> import tempfile
-        >>> photos = RememberedPhotos()
+        >>> photos = PhotoCache()
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder) / "a.jpg"
         ...     _ = path.write_bytes(b"one")
@@ -25,21 +25,22 @@ class RememberedPhotos(Generic[ValueT]):
     """
 
     def __init__(self) -> None:
-        self._made: dict[tuple[Path, int, int], ValueT] = {}
+        self._values: dict[tuple[Path, int, int], ValueT] = {}
 
     def get(self, path: Path) -> ValueT | None:
-        """Return what was made of the photo as it is now, or None."""
+        """Return the value of the photo as the file is now, or None."""
         state = _state(path)
-        return None if state is None else self._made.get(state)
+        return None if state is None else self._values.get(state)
 
-    def put(self, path: Path, made: ValueT) -> None:
-        """Remember what was made of the photo as it is now."""
+    def put(self, path: Path, value: ValueT) -> None:
+        """Store the value of the photo as the file is now."""
         state = _state(path)
         if state is not None:
-            self._made[state] = made
+            self._values[state] = value
 
 
 def _state(path: Path) -> tuple[Path, int, int] | None:
+    """Return path, size and time of change; None if the file is not there."""
     try:
         found = path.stat()
     except (OSError, ValueError):

@@ -1,36 +1,36 @@
-"""What a model thinks aloud (`<think>...</think>`) told from what it says. Pure."""
+"""Separation of a model's reasoning (`<think>...</think>`) from its answer. Pure."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-_WORDS: Final = "think|thinking|thought|reasoning"
-_BEGIN: Final = re.compile(rf"<({_WORDS})>", re.IGNORECASE)
-_END: Final = re.compile(rf"</({_WORDS})>", re.IGNORECASE)
+_TAGS: Final = "think|thinking|thought|reasoning"
+_BEGIN: Final = re.compile(rf"<({_TAGS})>", re.IGNORECASE)
+_END: Final = re.compile(rf"</({_TAGS})>", re.IGNORECASE)
 
 
-def spoken_from(text: str) -> int | None:
-    """Return where in a reply what is said begins; None where the model was still thinking when it was cut off.
+def answer_start(text: str) -> int | None:
+    """Return the offset where the answer begins; None if the reply was cut off during the reasoning.
 
-    Templates that begin the thought themselves leave no mark before its end.
+    Some chat templates open the reasoning themselves, so only its closing tag is in the reply.
 
     Example:
-        >>> spoken_from("<think>Yes?</think>No"), spoken_from("Yes?</think>No"), spoken_from("No")
+        >>> answer_start("<think>Yes?</think>No"), answer_start("Yes?</think>No"), answer_start("No")
         (19, 12, 0)
-        >>> spoken_from("<think>Yes? It") is None
+        >>> answer_start("<think>Yes? It") is None
         True
     """
     begin = max((found.end() for found in _END.finditer(text)), default=0)
     return None if _BEGIN.search(text, begin) else begin
 
 
-def spoken(text: str) -> str:
-    """Return what is said in a reply, without the thoughts before it; empty where there were only thoughts."""
-    begin = spoken_from(text)
+def without_reasoning(text: str) -> str:
+    """Return the answer of a reply, without the reasoning before it; empty if there is only reasoning."""
+    begin = answer_start(text)
     return "" if begin is None else text[begin:]
 
 
-def is_thought(text: str) -> bool:
-    """Return whether a model thought aloud in a reply, by the marks around its thoughts."""
+def has_reasoning(text: str) -> bool:
+    """Return whether a reply holds an opening or closing tag of reasoning."""
     return bool(_BEGIN.search(text) or _END.search(text))

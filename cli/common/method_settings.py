@@ -18,7 +18,11 @@ from data.errors import ConfigError, did_you_mean
 
 SettingsT = TypeVar("SettingsT")
 
-TABLES: Final[dict[str, str]] = {}
+TABLES: Final[dict[str, str]] = {
+    "rerank.decompose": "rerank.decompose.settings:DecomposeSettings",
+    "rerank.vision": "rerank.judges.settings:VisionSettings",
+    "rerank.cotrr": "rerank.cotrr.settings:CotrrSettings",
+}
 """Table -> module and class of its settings. A verb owns the table of its name and those below: `rerank.decompose`.
 
 The modules are loaded by `--help`, so they load no heavy library.

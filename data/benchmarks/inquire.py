@@ -1,7 +1,7 @@
-"""Reads INQUIRE-Rerank as published into jobs: Parquet files, a folder of images with metadata, or the Hard subset.
+"""Reader of INQUIRE-Rerank as published: Parquet files, a folder of images with metadata, or the Hard subset.
 
-The published rows name no query id; queries are told apart by their text, and get the id that INQUIRE's query list has
-for it. Nothing is downloaded, and nothing of the data set is shipped.
+The published rows have no query id: queries are identified by their text and get the id of INQUIRE's query list.
+Nothing is downloaded, and no part of the data set is shipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from data.errors import BadInput
 from data.files import read_lines, write_atomic
 from data.records import Job, JobImage
 
-# Columns of the published rows; the rest (place, date, licence, species) is not needed for ranking.
+# Columns of the published rows; the others (place, date, licence, species) are not needed for ranking.
 NEEDED: Final = ("query", "relevant", "clip_score", "inat24_image_id")
 FILE_NAME: Final = "inat24_file_name"
 N_ROWS_AT_ONCE: Final = 64  # images of a batch are in memory together, about 10 MB
@@ -39,35 +39,45 @@ def read_rerank(source: Path, *, split: str | None = None, images: Path | None =
 
     Args:
         source: a Parquet file; a folder with Parquet files; or a folder of images with a `metadata.jsonl` or
-            `metadata.csv` in it or in a folder per split, which has a column `file_name` besides those of the rows.
-        split: `test` or `validation`; None takes all that is there. The split of a file is the start of its name, or
-            the name of its folder.
-        images: the folder into which pictures inside Parquet files are written; None leaves them where they are, and
-            the paths of such a job then name files of iNaturalist 2024 that need not exist.
+            `metadata.csv` in it or in a folder per split, with a column `file_name` besides those of the rows.
+        split: `test` or `validation`; None reads all. The split of a file is the start of its name, or the name of its
+            folder.
+        images: folder for the images inside Parquet files; None does not write them, and the paths of the job then
+            name files of iNaturalist 2024 that need not exist.
 
     Raises:
-        BadInput: if nothing of that kind is there, a column is missing, or an image stands twice for a query.
+        BadInput: if there are no such files, a column is missing, or an image is listed twice for a query.
     """
-    parquet = [source] if source.suffix == ".parquet" else sorted(source.rglob("*.parquet"))
-    tables = [path for path in sorted(source.rglob("metadata.*")) if path.suffix in (".jsonl", ".csv")]
+    parquet, tables = _files(source)
     chosen = [path for path in (parquet or tables) if split is None or _is_of(path, split)]
     if not chosen:
         wanted = f"files of the split {split!r}" if parquet or tables else "Parquet files or a metadata.jsonl"
         raise BadInput(
-            f"{source} holds no {wanted}",
+            f"{source} contains no {wanted}",
             hint="give the folder of INQUIRE-Rerank as downloaded, or one of its Parquet files",
         )
     rows = (row for path in chosen for row in (_parquet_rows(path, images) if parquet else _folder_rows(path)))
     return _jobs(rows, source)
 
 
+def is_rerank_folder(folder: Path) -> bool:
+    """Return whether a folder holds Parquet files or metadata of INQUIRE-Rerank."""
+    return any(_files(folder))
+
+
+def _files(source: Path) -> tuple[list[Path], list[Path]]:
+    """Return the Parquet files and the metadata tables of the data set."""
+    parquet = [source] if source.suffix == ".parquet" else sorted(source.rglob("*.parquet"))
+    return parquet, [path for path in sorted(source.rglob("metadata.*")) if path.suffix in (".jsonl", ".csv")]
+
+
 def read_hard(path: Path) -> list[Job]:
     """Return a job for each query of INQUIRE-Rerank-Hard: a JSON list of `{query, images: {path: 0 or 1}}`.
 
-    It has no scores of a first stage; the order of the file stands for it.
+    The subset has no first-stage scores; the order of the file replaces them.
 
     Raises:
-        BadInput: if the file is something else.
+        BadInput: if the file has another format.
     """
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
@@ -77,12 +87,12 @@ def read_hard(path: Path) -> list[Job]:
             for place, (name, relevant) in enumerate(entry["images"].items())
         ]
     except (ValueError, KeyError, TypeError, AttributeError) as error:  # ValueError: no JSON, or no text
-        raise BadInput(f"{path} is no list of queries with their images: {error!r}") from error
+        raise BadInput(f"{path}: expected a list of queries with their images: {error!r}") from error
     return _jobs(rows, path)
 
 
 def query_id_of(text: str) -> str:
-    """Return INQUIRE's id of the query of that text; a text of nobody's gets an id made of its hash.
+    """Return INQUIRE's id of the query with that text; other texts get an id from their hash.
 
     Example:
         >>> query_id_of("a purple robin")
@@ -103,7 +113,7 @@ def _parquet_rows(path: Path, images: Path | None) -> Iterator[_Row]:
     try:
         table = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
-        raise BadInput(f"{path} is no Parquet file, or not a whole one: {error}") from error
+        raise BadInput(f"{path} is not a Parquet file, or is damaged: {error}") from error
     with table:
         there = set(table.schema_arrow.names)
         _check_columns(there, path)
@@ -135,7 +145,7 @@ def _folder_rows(path: Path) -> Iterator[_Row]:
             else list(csv.DictReader((f"{line}\n" for line in lines), restkey=""))
         )
     except (ValueError, TypeError, csv.Error) as error:
-        raise BadInput(f"{path} is no table, expected an object a line, or CSV: {error}") from error
+        raise BadInput(f"{path}: expected a JSON object per line, or CSV: {error}") from error
     for cells in entries:
         _check_columns({*cells}, path, "file_name")
         yield _row(cells, str(path.parent / str(cells["file_name"])), path)
@@ -144,13 +154,13 @@ def _folder_rows(path: Path) -> Iterator[_Row]:
 def _check_columns(there: set[str], path: Path, *more: str) -> None:
     missing = sorted({*NEEDED, *more} - there)
     if missing:
-        raise BadInput(f"{path.name} lacks the column {missing[0]}", hint=f"it has: {', '.join(sorted(there))}")
+        raise BadInput(f"{path.name} has no column {missing[0]}", hint=f"Columns: {', '.join(sorted(there))}.")
 
 
 def _row(cells: Mapping[str, object], where: str, path: Path) -> _Row:
     query, score, relevant = cells["query"], _number(cells["clip_score"]), _truth(cells["relevant"])
     if not isinstance(query, str) or not query.strip():
-        raise BadInput(f"{path.name}: expected a text as query, got {query!r}")
+        raise BadInput(f"{path.name}: expected text as query, got {query!r}")
     if score is None or relevant is None:
         raise BadInput(
             f"{path.name}: expected a number as clip_score and 0 or 1 as relevant, got {cells['clip_score']!r} and "
@@ -166,7 +176,7 @@ def _row(cells: Mapping[str, object], where: str, path: Path) -> _Row:
 
 
 def _number(cell: object) -> float | None:
-    """Return the finite number in the cell, None if there is none; CSV has it as text."""
+    """Return the finite number in the cell, None if there is none; CSV cells are text."""
     try:
         number = float(cell) if isinstance(cell, int | float | str) else float("nan")
     except ValueError:
@@ -175,7 +185,7 @@ def _number(cell: object) -> float | None:
 
 
 def _truth(cell: object) -> bool | None:
-    """Return whether the cell says 1 or true, None if it says neither that nor 0 or false."""
+    """Return True for 1 or true, False for 0 or false, None for anything else."""
     word = str(cell).strip().lower()
     return word in ("1", "1.0", "true") if word in ("0", "1", "0.0", "1.0", "true", "false") else None
 
@@ -183,7 +193,7 @@ def _truth(cell: object) -> bool | None:
 def _image_id(cells: Mapping[str, object], path: Path) -> str:
     image_id = str(cells["inat24_image_id"]).strip()
     if not image_id or not image_id.replace("-", "").replace("_", "").isalnum():
-        raise BadInput(f"{path.name}: {image_id!r} is no image id")
+        raise BadInput(f"{path.name}: invalid image id {image_id!r}")
     return image_id
 
 
@@ -197,7 +207,7 @@ def _jobs(rows: Iterable[_Row], source: Path) -> list[Job]:
         seen: set[str] = set()
         for row in of_query:
             if row.image_id in seen:
-                raise BadInput(f"the image {row.image_id} stands twice for the query {text!r}")
+                raise BadInput(f"image {row.image_id} is listed twice for the query {text!r}")
             seen.add(row.image_id)
         jobs.append(
             Job(
@@ -208,5 +218,5 @@ def _jobs(rows: Iterable[_Row], source: Path) -> list[Job]:
             )
         )
     if not jobs:
-        raise BadInput(f"{source} holds no query with images")
+        raise BadInput(f"{source} contains no query with images")
     return jobs

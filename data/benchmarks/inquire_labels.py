@@ -1,7 +1,7 @@
-"""Which kind of query each of INQUIRE's 250 is: its supercategory, and whether it holds words of the trade.
+"""Labels of INQUIRE's 250 queries: supercategory, and whether they contain technical terms (lingo).
 
-`inquire_labels.csv` beside this module states the rule that the labels were made by. It holds no query text; a query is
-known by its id, or again by its text.
+`inquire_labels.csv` beside this module states the labelling rule. It contains no query text; a query is identified by
+its id, or by the hash of its text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HASH_DIGITS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLabel:
-    """What is known of a query of INQUIRE."""
+    """The labels of one query of INQUIRE."""
 
     query_id: str
     split: Literal["test", "val"]
@@ -27,23 +27,23 @@ class QueryLabel:
     """Appearance, Behavior, Context or Species."""
     lingo: Literal["lingo", "non-lingo"]
     words: tuple[str, ...]
-    """The words of the trade that make it `lingo`."""
+    """The technical terms that make it `lingo`."""
     weighed: tuple[str, ...]
-    """Words that were thought about and found plain."""
+    """Words that were considered and found plain."""
 
     @property
     def strata(self) -> dict[str, str]:
-        """The label on each axis that results are split by."""
+        """Axis -> label, for splitting results."""
         return {"supercategory": self.supercategory, "lingo": self.lingo}
 
 
 def text_key(text: str) -> str:
-    """Return what a query's text is known by: case and white space do not matter."""
+    """Return the hash that identifies a query text; case and white space do not matter."""
     return sha256_hex(" ".join(text.casefold().split()))[:HASH_DIGITS]
 
 
 def label_of(text: str) -> QueryLabel | None:
-    """Return the label of the query of that text, None for a text that is none of INQUIRE's.
+    """Return the label of the query with that text, None if INQUIRE has no such query.
 
     Example:
         >>> label_of("a purple robin") is None
@@ -53,7 +53,7 @@ def label_of(text: str) -> QueryLabel | None:
 
 
 def label_by_id(query_id: str) -> QueryLabel | None:
-    """Return the label of the query of that id; ids of INQUIRE are plain numbers, which others may use as well.
+    """Return the label of the query with that id; ids are plain numbers, which other data sets use too.
 
     Example:
         >>> label = label_by_id("128")
@@ -65,7 +65,7 @@ def label_by_id(query_id: str) -> QueryLabel | None:
 
 @cache
 def query_labels() -> tuple[QueryLabel, ...]:
-    """Return all 250 labels, by rising id."""
+    """Return all 250 labels, sorted by id."""
     return tuple(label for label, _ in _rows())
 
 

@@ -15,7 +15,7 @@ from data.contracts.encoders import (
     TrainedOnPhotos,
     TrainedOnSpecies,
 )
-from data.contracts.judges import Judge, JudgesTogether, QueryReranker, Reranker, SeenImage
+from data.contracts.judges import Judge, QueryReranker, SeenImage
 from data.contracts.sources import (
     AnchorBatch,
     ArticleSource,
@@ -32,10 +32,8 @@ __all__ = [
     "Encoders",
     "ImageEncoder",
     "Judge",
-    "JudgesTogether",
     "KnowledgeStore",
     "QueryReranker",
-    "Reranker",
     "SeenImage",
     "TaxonSource",
     "TextEncoder",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from data.arrays import FloatArray
 from data.records import Job, Judgement, Question, QuestionAnswer, RankedImage
@@ -13,7 +13,7 @@ from data.records import Job, Judgement, Question, QuestionAnswer, RankedImage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenImage:
-    """An image as a judge takes it, made once for all questions: a picture file for endpoints, vectors for encoders."""
+    """An image in the form a judge needs, prepared once for all questions: a JPEG file, or vectors."""
 
     jpeg: bytes = b""
     vectors: tuple[FloatArray, ...] = ()
@@ -21,14 +21,18 @@ class SeenImage:
 
 
 class Judge(Protocol):
-    """Says how probable it is that an image shows what a question asks for."""
+    """Answers yes/no questions about an image, with a probability."""
 
     @property
     def name(self) -> str:
-        """What judges and how, without secrets; part of the key under which answers are kept."""
+        """Model and settings, without secrets; part of the cache key of its answers."""
+
+    @property
+    def costs_money(self) -> bool:
+        """Whether answers are paid for, so that it pays to skip questions."""
 
     def look(self, path: Path) -> SeenImage:
-        """Return the image as the judge takes it; may be called in several threads at once.
+        """Return the image in the form that `judge` takes; may run in several threads at once.
 
         Raises:
             BadImage: if it cannot be read.
@@ -40,36 +44,24 @@ class Judge(Protocol):
         """Return the answer to one question.
 
         Args:
-            image: what `look` gave.
+            image: the result of `look`.
             question: the question.
-            query: the query that the question is about.
-            context: what is known of the words of the query; may be empty.
-            earlier: questions on the same image that were answered before, in order; empty without chaining.
+            query: the query that the question belongs to.
+            context: background on the words of the query; may be empty.
+            earlier: earlier questions on the same image with their answers, in order; empty without chaining.
 
         Raises:
-            SourceError: if a provider failed for good. A model that declines is no failure: it could not tell.
+            SourceError: if a provider failed for good. A refusal of the model is not an error but a missing answer.
         """
-
-
-@runtime_checkable
-class JudgesTogether(Protocol):
-    """What a judge may do besides: answer all questions on an image at once."""
 
     async def judge_together(
         self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str
     ) -> list[Judgement] | None:
-        """Return the answer to each question, in order, the cost on the first; None if it must ask one by one."""
+        """Return the answers to all questions from one call, the cost on the first; None if unsupported."""
 
 
 class QueryReranker(Protocol):
-    """Ranks the images of a job anew, many jobs at once; the same laws as for `Reranker`."""
+    """Reranks the images of a job: a permutation of its input, ties in first-stage order; takes many jobs at once."""
 
     async def rank(self, job: Job) -> list[RankedImage]:
-        """Return all images of the job, best first."""
-
-
-class Reranker(Protocol):
-    """Ranks the images of a job anew: a permutation of its input, ties in first-stage order."""
-
-    def rerank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""

@@ -1,1 +1,5 @@
-"""Pictures: safe decoding, and the JPEGs that models are sent."""
+"""Photo files: decoding, and the JPEGs that are sent to models."""
+
+from typing import Final
+
+MAX_SIDE: Final = 1024  # pixels of a photo sent to a model; larger ones cost more tokens and are scaled down anyway

@@ -11,9 +11,9 @@ from typing import Final
 
 from PIL import Image
 
+from data.images import MAX_SIDE
 from data.images.decode import MAX_BYTES, read_image
 
-MAX_SIDE: Final = 1024  # pixels; larger pictures cost more tokens, and models scale them down to about this
 MAX_SENT_BYTES: Final = 600_000
 QUALITY: Final = 88
 # Segments of a JPEG that a picture needs: APP0 (JFIF), APP2 (colour profile), APP14 (Adobe's colours), tables, frames.

@@ -1,4 +1,4 @@
-"""What CoTRR has a model write: schemas, worked example, and the records that its replies become. Pure."""
+"""Replies of CoTRR: JSON schemas, the worked example, and parsed records. Pure."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from data.errors import MalformedAnswer
-from rerank.cotrr.listwise import json_in
+from rerank.cotrr.rankings import json_in
 
 PARTS: Final = ("subject", "activity", "details", "environment", "ambiance")
 JUDGEMENTS: Final = ("excellent match", "good match", "partial match", "poor match", "no match")
-MAX_REASON: Final = 300  # characters of a reason that are kept: notes of all photos go into one prompt
+MAX_REASON: Final = 300  # characters of a reason: the notes of all photos go into one prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryParts:
-    """A query taken apart; a part that the query says nothing of is empty."""
+    """The parts of a query; parts that the query does not mention are empty."""
 
     subject: str = ""
     activity: str = ""
@@ -26,24 +26,24 @@ class QueryParts:
     ambiance: str = ""
 
     def given(self) -> dict[str, str]:
-        """Return the parts that the query says something of, in order."""
+        """Return the parts that are not empty, in order."""
         parts = {part.name: str(getattr(self, part.name)).strip() for part in fields(self)}
         return {name: text for name, text in parts.items() if text}
 
     def text(self) -> str:
-        """Return the parts as lines for a prompt; a part is one line whatever it holds."""
+        """Return the parts for a prompt, one line each."""
         return "\n".join(f"- {name}: {' '.join(text.split())}" for name, text in self.given().items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """How well a photo fits, by part or as a whole, with reasons."""
+    """Judgements of a photo, by part or overall, with reasons."""
 
     judgements: Mapping[str, tuple[str, str]]
     """Part (or `overall`) -> judgement, reason."""
 
     def text(self) -> str:
-        """Return it in one line: what goes into the ranking, and into the evidence."""
+        """Return the evaluation as one line, for the ranking prompt and the evidence."""
         return "; ".join(
             f"{name}: {judgement}" + (f" ({reason})" if reason else "")
             for name, (judgement, reason) in self.judgements.items()
@@ -51,7 +51,7 @@ class Evaluation:
 
 
 def parts_schema() -> dict[str, object]:
-    """Return the JSON schema of a query taken apart."""
+    """Return the JSON schema of a deconstructed query."""
     return _object({name: {"type": "string"} for name in PARTS})
 
 
@@ -62,12 +62,12 @@ def evaluation_schema(parts: Sequence[str]) -> dict[str, object]:
 
 
 def ranking_schema() -> dict[str, object]:
-    """Return the JSON schema of a ranking with the reasons that led to it."""
+    """Return the JSON schema of a ranking with its reasons."""
     return _object({"comparison": {"type": "string"}, "ranking": {"type": "array", "items": {"type": "integer"}}})
 
 
 def one_call_schema(*, deconstructs: bool, evaluates: bool) -> dict[str, object]:
-    """Return the JSON schema of the reply that does all in one call; what is written first is thought first."""
+    """Return the JSON schema of a reply with all stages, in the order of the stages."""
     judged = _object(
         {
             "photo": {"type": "integer"},
@@ -84,7 +84,7 @@ def one_call_schema(*, deconstructs: bool, evaluates: bool) -> dict[str, object]
 
 
 def example(*, deconstructs: bool, evaluates: bool) -> str:
-    """Return the worked example of the one-call form, with the steps that are asked for."""
+    """Return the worked example of the one-call form, with the requested stages."""
     steps: dict[str, object] = {}
     if deconstructs:
         steps["query"] = {
@@ -109,7 +109,7 @@ def parse_parts(text: str) -> QueryParts:
     """Return the parts in a reply.
 
     Raises:
-        MalformedAnswer: if it is no JSON object with texts as parts, or every part is empty.
+        MalformedAnswer: if the reply is not a JSON object with text parts, or every part is empty.
     """
     payload, _ = json_in(text)
     return parts_of(payload)
@@ -119,7 +119,7 @@ def parts_of(payload: Mapping[str, object]) -> QueryParts:
     """Return the parts in parsed JSON; missing ones and null are empty, a list is its items.
 
     Raises:
-        MalformedAnswer: if a part is something else, or every part is empty.
+        MalformedAnswer: if a part is not text, or every part is empty.
     """
     found = {}
     for name in PARTS:
@@ -139,7 +139,7 @@ def parse_evaluation(text: str, parts: Sequence[str]) -> Evaluation:
     """Return the evaluation in a reply: each of `parts`, and `overall`.
 
     Raises:
-        MalformedAnswer: if a judgement is missing, or is none of `JUDGEMENTS`.
+        MalformedAnswer: if a judgement is missing, or not one of `JUDGEMENTS`.
     """
     payload, _ = json_in(text)
     found = {}
@@ -152,7 +152,7 @@ def parse_evaluation(text: str, parts: Sequence[str]) -> Evaluation:
 
 
 def evaluations_in(payload: Mapping[str, object], n: int) -> dict[int, Evaluation]:
-    """Return photo (from 0) -> evaluation of a one-call reply; entries that cannot be read are left out."""
+    """Return photo (from 0) -> evaluation of a one-call reply; unreadable entries are skipped."""
     entries = payload.get("evaluations")
     found: dict[int, Evaluation] = {}
     for entry in entries if isinstance(entries, list) else ():
@@ -171,7 +171,7 @@ def evaluations_in(payload: Mapping[str, object], n: int) -> dict[int, Evaluatio
 
 def _judgement(value: object, name: str) -> str:
     word = " ".join(str(value).lower().split())
-    # "excellent" alone is as clear.
+    # "excellent" alone is accepted.
     found = next((known for known in JUDGEMENTS if word in (known, known.removesuffix(" match"))), None)
     if found is None:
         raise MalformedAnswer(f"expected one of {', '.join(JUDGEMENTS)} for {name}, got {value!r}")
@@ -179,7 +179,7 @@ def _judgement(value: object, name: str) -> str:
 
 
 def _reason(value: object) -> str:
-    """Return a reason as one line that cannot end the block of notes that it will stand in."""
+    """Return a reason as one line without marks that could end the block of notes in the prompt."""
     line = " ".join(str(value or "").split()).replace("<", "‹").replace(">", "›")
     return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
 

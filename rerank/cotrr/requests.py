@@ -1,4 +1,4 @@
-"""What CoTRR asks a model, as requests: the prompts filled, with schemas, photos and room for the reply. Pure."""
+"""Requests of CoTRR: filled prompts with schemas, photos and room for the reply. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rerank.cotrr.replies import Evaluation, QueryParts
 from rerank.cotrr.settings import CotrrSettings
 from rerank.prompting import Prompts
 
-TOKENS: Final = 1_500  # of a reply at most, without its lists; a limit of cost reckons with all of them
-TOKENS_A_PLACE: Final = 10
-TOKENS_A_NOTE: Final = 120
+MAX_TOKENS: Final = 1_500  # for a reply without its lists; the cost limit counts all of them
+TOKENS_PER_PLACE: Final = 10
+TOKENS_PER_NOTE: Final = 120
 
 
 class CotrrRequests:
-    """Makes the requests of one method's settings.
+    """Builds the requests for given settings.
 
     Args:
-        settings: which stages there are, and how photos are shown.
+        settings: stages, and how photos are shown.
         prompts: the prompts `cotrr_*`.
     """
 
@@ -29,11 +29,11 @@ class CotrrRequests:
         self._prompts = prompts
 
     def deconstruction(self, query: str) -> ChatRequest:
-        """Return the request that has a query taken apart."""
+        """Return the request to deconstruct a query."""
         return _text_alone(self._prompts.fill("cotrr_deconstruct", query=query), replies.parts_schema())
 
     def evaluation(self, query: str, parts: QueryParts | None, jpeg: bytes) -> ChatRequest:
-        """Return the request that has one photo judged, by the parts of the query and as a whole."""
+        """Return the request to evaluate one photo, by the parts of the query and overall."""
         asked = asked_parts(parts)
         prompt = self._prompts.fill(
             "cotrr_evaluate",
@@ -45,24 +45,24 @@ class CotrrRequests:
         return ChatRequest(
             messages=(ChatMessage(role="user", text=prompt, images=(jpeg,)),),
             json_schema=replies.evaluation_schema(asked),
-            max_tokens=TOKENS,
+            max_tokens=MAX_TOKENS,
         )
 
     def ranking_of_notes(self, query: str, parts: QueryParts | None, notes: Sequence[Evaluation]) -> ChatRequest:
-        """Return the request that has photos ranked by the notes on them, in the order in which these are shown."""
+        """Return the request to rank photos by the notes on them, shown in the given order."""
         n = len(notes)
         listed = "\n".join(f"[{i}] {note.text()}" for i, note in enumerate(notes, start=1))
         prompt = self._prompts.fill("cotrr_rank", **self._values(query, n), parts=_as_block(parts), notes=listed)
-        return _text_alone(prompt, replies.ranking_schema(), max_tokens=TOKENS + TOKENS_A_PLACE * n)
+        return _text_alone(prompt, replies.ranking_schema(), max_tokens=MAX_TOKENS + TOKENS_PER_PLACE * n)
 
     def ranking_of_photos(self, query: str, parts: QueryParts | None, jpegs: Sequence[bytes]) -> ChatRequest:
-        """Return the request that has the photos themselves ranked, in the order in which they are shown."""
+        """Return the request to rank the photos themselves, shown in the given order."""
         n = len(jpegs)
         prompt = self._prompts.fill("cotrr_rank_photos", **self._values(query, n), parts=_as_block(parts))
-        return self._with_photos(prompt, jpegs, replies.ranking_schema(), TOKENS + TOKENS_A_PLACE * n)
+        return self._with_photos(prompt, jpegs, replies.ranking_schema(), MAX_TOKENS + TOKENS_PER_PLACE * n)
 
     def all_in_one(self, query: str, jpegs: Sequence[bytes]) -> ChatRequest:
-        """Return the request for all stages at once, with a worked example, as in the authors' code."""
+        """Return the request for all stages in one call, with a worked example, as in the authors' code."""
         settings, n = self._settings, len(jpegs)
         chosen = {"deconstructs": settings.deconstructs, "evaluates": settings.evaluates}
         names = ["deconstruct"] * settings.deconstructs + ["evaluate"] * settings.evaluates + ["rank"]
@@ -70,11 +70,11 @@ class CotrrRequests:
         prompt = self._prompts.fill(
             "cotrr_one_call", **self._values(query, n), steps=steps, example=replies.example(**chosen)
         )
-        return self._with_photos(prompt, jpegs, replies.one_call_schema(**chosen), TOKENS + TOKENS_A_NOTE * n)
+        return self._with_photos(prompt, jpegs, replies.one_call_schema(**chosen), MAX_TOKENS + TOKENS_PER_NOTE * n)
 
     def n_wanted(self, n: int) -> int:
-        """Return how many of `n` photos a ranking should name."""
-        return n if self._settings.top_n is None else min(self._settings.top_n, n)
+        """Return the number of photos that a ranking of `n` photos should name."""
+        return n if self._settings.top is None else min(self._settings.top, n)
 
     def _values(self, query: str, n: int) -> dict[str, str]:
         wanted = self.n_wanted(n)
@@ -85,7 +85,7 @@ class CotrrRequests:
     def _with_photos(
         self, prompt: str, jpegs: Sequence[bytes], schema: dict[str, object], max_tokens: int
     ) -> ChatRequest:
-        if self._settings.labels_photos:
+        if self._settings.photo_messages:
             messages = [ChatMessage(role="user", text=prompt)]
             messages += [
                 ChatMessage(role="user", text=f"Photo {i}:", images=(jpeg,)) for i, jpeg in enumerate(jpegs, start=1)
@@ -97,11 +97,11 @@ class CotrrRequests:
 
 
 def asked_parts(parts: QueryParts | None) -> tuple[str, ...]:
-    """Return the names of the parts that a photo is held against; none where the query was not taken apart."""
+    """Return the names of the parts that a photo is evaluated by; none without deconstruction."""
     return tuple(parts.given()) if parts is not None else ()
 
 
-def _text_alone(prompt: str, schema: dict[str, object], *, max_tokens: int = TOKENS) -> ChatRequest:
+def _text_alone(prompt: str, schema: dict[str, object], *, max_tokens: int = MAX_TOKENS) -> ChatRequest:
     return ChatRequest(messages=(ChatMessage(role="user", text=prompt),), json_schema=schema, max_tokens=max_tokens)
 
 

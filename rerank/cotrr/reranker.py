@@ -1,4 +1,4 @@
-"""CoTRR: a query taken apart, photos evaluated in words, and one ranking over all of them."""
+"""CoTRR: query deconstruction, evaluation of photos in words, and one listwise ranking."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from data.contracts import ChatModel
 from data.errors import BadInput, CostStop, MalformedAnswer, NotCached, Refused, SourceError
 from data.images.jpeg import jpeg_of
 from data.records import ChatRequest, Job, RankedImage
-from rerank.costs import total
 from rerank.cotrr import replies
-from rerank.cotrr.asking import ask_twice
-from rerank.cotrr.listwise import Ranking, fused, input_orders, json_in, parse_ranking, position_bias, ranks_of
+from rerank.cotrr.orders import fuse_ranks, input_orders, position_bias, ranks_of
+from rerank.cotrr.rankings import Ranking, json_in, parse_ranking
 from rerank.cotrr.replies import Evaluation, QueryParts
 from rerank.cotrr.requests import CotrrRequests, asked_parts
-from rerank.cotrr.settings import PRESETS, CotrrSettings
+from rerank.cotrr.retry import ask_with_retry
+from rerank.cotrr.settings import CotrrSettings
 from rerank.cotrr.tally import CotrrTally
 from rerank.cotrr.windows import rank_in_windows
-from rerank.original_order import UNREADABLE_SCORE, text_job_ranks
 from rerank.prompting import Prompts
+from rerank.ranked_images import UNREADABLE_SCORE, ScoredImage, ranked_by_score, text_query_ranks, total_cost
 from rerank.scheduling import FairChat, all_of, current_query
 
 N_READERS: Final = 2  # threads that read photos
@@ -34,17 +34,17 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(slots=True)
 class _Bill:
-    """What calls cost that are for one photo, or for all photos of a query."""
+    """Cost of the calls for one photo, or for all photos of a query."""
 
     cost_usd: float | None = 0.0
 
     def add(self, cost_usd: float | None) -> None:
-        self.cost_usd = total((self.cost_usd, cost_usd))
+        self.cost_usd = total_cost((self.cost_usd, cost_usd))
 
 
 @dataclass(slots=True, kw_only=True)
 class _Photo:
-    """What is known of one photo of a query."""
+    """One photo of a query in progress."""
 
     index: int
     jpeg: bytes = b""
@@ -56,21 +56,21 @@ class _Photo:
 class CotrrReranker:
     """Ranks the photos of a query by one model's comparison of all of them; a `QueryReranker`.
 
-    Scores say places only: n for the first of n photos, or the mean over the orders shown. A photo that cannot be read
-    or evaluated is an error row behind all others; where no ranking came, all photos of the query are error rows: the
-    order of the first stage is never given out as a re-ranking.
+    Scores express places only: n for the first of n photos, or the mean over the orders shown. A photo that cannot be
+    read or evaluated is an error row behind all others. Where no ranking succeeds, all photos of the query are error
+    rows: first-stage order is never returned as a re-ranking.
 
     Args:
         vision: looks at photos.
-        text: takes the query apart and ranks notes; without it the vision model does.
-        settings: see `cotrr_settings`.
+        text: deconstructs the query and ranks notes; without it the vision model does.
+        settings: form, stages and constants.
         prompts: the prompts `cotrr_*`.
-        root: the folder that relative paths of a job start from.
+        root: folder of relative paths in jobs.
 
     Source:
         Wu et al., 2025 (arXiv 2509.14746): query deconstruction, image evaluation, listwise ranking, at temperature 0.
-        Differs: prompts are in our words, with judgements from a fixed scale; lists are validated; more photos than a
-        model takes are ranked in overlapping windows; `default` shows each window in two orders.
+        Differs: our own prompts, with judgements on a fixed scale; lists are validated; more photos than a model
+        accepts are ranked in overlapping windows; `default` shows each window in two orders.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class CotrrReranker:
     ) -> None:
         self._vision = vision if isinstance(vision, FairChat) else FairChat(vision)
         self._text = self._vision if text is None else text if isinstance(text, FairChat) else FairChat(text)
-        self._settings = settings or PRESETS["default"]
+        self._settings = settings or CotrrSettings()
         self._prompts = prompts or Prompts()
         self._requests = CotrrRequests(self._settings, self._prompts)
         self._root = Path(root)
@@ -95,10 +95,10 @@ class CotrrReranker:
         """Return all images of the job, best first.
 
         Raises:
-            BadInput: if the job is no text query, or names an image twice.
-            FieldmarkError: if the run as a whole cannot go on (a key is missing, the provider refuses us).
+            BadInput: if the job is not a text query, or lists an image twice.
+            FieldmarkError: if the whole run cannot continue (a key is missing, the provider rejects us).
         """
-        ranks = text_job_ranks(job, method="cotrr")
+        ranks = text_query_ranks(job, method="cotrr")
         current_query.set(job.query_id)
         self.tally.n_queries += 1
         if not ranks:
@@ -112,32 +112,28 @@ class CotrrReranker:
             self.tally.failures.append(error)
             for photo in photos:
                 photo.error = photo.error or str(error)
-        places = {photo.index: place for place, photo in enumerate(photos)}
-        photos.sort(key=lambda p: (p.error is not None, -scores.get(p.index, UNREADABLE_SCORE), places[p.index]))
+        # The photos share the cost of the calls for the whole query.
         share = None if bill.cost_usd is None else bill.cost_usd / max(1, len(photos))
-        return [
-            RankedImage(
-                query_id=job.query_id,
-                image_id=job.candidates[photo.index].image_id,
-                rank=rank,
-                score=UNREADABLE_SCORE if photo.error is not None else round(scores[photo.index], 6),
-                first_stage_rank=ranks[photo.index],
-                status="ok" if photo.error is None else "error",
+        photos.sort(key=lambda photo: photo.index)
+        scored = [
+            ScoredImage(
+                score=UNREADABLE_SCORE if photo.error is not None else scores[photo.index],
                 error=photo.error,
                 evaluation=None if photo.evaluation is None else photo.evaluation.text(),
-                cost_usd=total((photo.bill.cost_usd, share)),
+                cost_usd=total_cost((photo.bill.cost_usd, share)),
             )
-            for rank, photo in enumerate(photos, start=1)
+            for photo in photos
         ]
+        return ranked_by_score(job, scored, ranks)
 
     def close(self) -> None:
-        """End the threads that read photos."""
+        """Release the threads that read photos."""
         self._readers.shutdown(wait=False, cancel_futures=True)
 
     # --- the stages -----------------------------------------------------------------------------------------------
 
     async def _scores(self, job: Job, photos: Sequence[_Photo], bill: _Bill) -> dict[int, float]:
-        """Return index -> score of the photos that could be judged; sets the errors of the others."""
+        """Return index -> score of the judged photos; sets the errors of the others."""
         settings = self._settings
         parts: QueryParts | None = None
         if settings.form == "staged" and settings.deconstructs:
@@ -146,11 +142,11 @@ class CotrrReranker:
         judged = [photo for photo in photos if photo.error is None]
         by_index = {photo.index: photo for photo in judged}
         n = len(judged)
-        came: list[list[float] | None] = []  # of each window the scores, or that no ranking of it came
+        results: list[list[float] | None] = []  # scores of each window; None where no ranking succeeded
 
         async def rank(shown: Sequence[int]) -> Sequence[int]:
             scores = await self._window(job, [by_index[i] for i in shown], parts, bill)
-            came.append(scores)
+            results.append(scores)
             if scores is None:
                 self.tally.n_failed_windows += 1
                 return shown
@@ -158,15 +154,15 @@ class CotrrReranker:
             return [shown[place] for place in order]
 
         start = [photo.index for photo in judged]
-        order = await rank_in_windows(start, size=settings.size, step=settings.stride, rank=rank)
-        if came and all(scores is None for scores in came):
-            raise MalformedAnswer(f"no ranking of the photos of {job.query_id} came")
+        order = await rank_in_windows(start, size=settings.window_size, step=settings.stride, rank=rank)
+        if results and all(scores is None for scores in results):
+            raise MalformedAnswer(f"no usable ranking of the photos of query {job.query_id}")
         if settings.form == "one-call" and settings.evaluates:
             n_evaluated = sum(photo.evaluation is not None for photo in judged)
             self.tally.n_evaluated += n_evaluated
             self.tally.n_not_evaluated += n - n_evaluated
-        if len(came) == 1 and came[0] is not None:
-            return dict(zip(start, came[0], strict=True))
+        if len(results) == 1 and results[0] is not None:
+            return dict(zip(start, results[0], strict=True))
         return {index: float(n - place) for place, index in enumerate(order)}
 
     async def _deconstruct(self, job: Job, bill: _Bill) -> QueryParts | None:
@@ -180,7 +176,7 @@ class CotrrReranker:
         return parts
 
     async def _prepare(self, photo: _Photo, job: Job, parts: QueryParts | None) -> None:
-        """Read a photo, and have it evaluated where rankings are made of notes."""
+        """Read a photo, and have it evaluated if rankings are based on notes."""
         path = self._root / job.candidates[photo.index].path
         read = partial(jpeg_of, path, max_side=self._settings.max_side)
         try:
@@ -188,7 +184,7 @@ class CotrrReranker:
             self.tally.n_read += 1
             if not self._settings.sees_photos:
                 photo.evaluation = await self._evaluate(photo, job, parts)
-                photo.jpeg = b""  # nobody looks at it again
+                photo.jpeg = b""  # not needed any more
                 self.tally.n_evaluated += 1
         except (BadInput, SourceError, CostStop, NotCached) as error:
             self.tally.failures.append(error)
@@ -204,12 +200,12 @@ class CotrrReranker:
     async def _window(
         self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, bill: _Bill
     ) -> list[float] | None:
-        """Return the score of each photo of a window, from all orders that it was shown in; None if no ranking came."""
+        """Return the score of each photo of a window over all orders shown; None if no ranking succeeded."""
         tally, n = self.tally, len(photos)
         tally.n_windows += 1
         if n == 1 and not (self._settings.form == "one-call" and self._settings.evaluates):
-            return [1.0]  # nothing to rank, and nothing else to learn
-        shown = input_orders(n, self._settings.n_orders, seed=job.query_id)
+            return [1.0]  # nothing to rank
+        shown = input_orders(n, self._settings.orders, seed=job.query_id)
 
         async def one(order: Sequence[int]) -> list[float] | None:
             try:
@@ -221,18 +217,16 @@ class CotrrReranker:
             tally.repairs += ranking.repairs
             return ranks_of([order[position] for position in ranking.positions], n)
 
-        came = [
-            (order, ranks) for order, ranks in zip(shown, await all_of([one(o) for o in shown]), strict=True) if ranks
-        ]
-        if not came:
+        rankings = [ranks for ranks in await all_of([one(order) for order in shown]) if ranks]
+        if not rankings:
             return None
-        if len(came) == len(shown):
-            tally.add_bias(position_bias(shown, [ranks for _, ranks in came]))
-        scores = fused([ranks for _, ranks in came], self._settings.fusion)
+        if len(rankings) == len(shown):
+            tally.add_bias(position_bias(shown, rankings))
+        scores = fuse_ranks(rankings, self._settings.fusion)
         return [score + n + 1 for score in scores] if self._settings.fusion == "mean-rank" else scores
 
     async def _ranking(self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, bill: _Bill) -> Ranking:
-        """Return the ranking of photos in the order in which they are shown."""
+        """Return the model's ranking of photos, shown in the given order."""
         settings, n = self._settings, len(photos)
         wanted = self._requests.n_wanted(n)
         parse = partial(parse_ranking, n=n, n_wanted=wanted)
@@ -266,11 +260,11 @@ class CotrrReranker:
     async def _ask(
         self, chat: ChatModel, request: ChatRequest, parse: Callable[[str], ResultT], bill: _Bill
     ) -> ResultT:
-        return await ask_twice(
+        return await ask_with_retry(
             chat,
             request,
             parse,
             complaint=lambda problem: self._prompts.fill("cotrr_again", problem=problem),
             charge=bill.add,
-            counts=self.tally,
+            tally=self.tally,
         )

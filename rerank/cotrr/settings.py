@@ -1,94 +1,86 @@
-"""How CoTRR ranks a list: its two forms, its ablations, and what is ours."""
+"""Settings of CoTRR: its two forms, the paper's ablations, and the constants of long lists."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from data.images.jpeg import MAX_SIDE
-from rerank.cotrr.listwise import Fusion
+from data.images import MAX_SIDE
 
 Form = Literal["staged", "one-call"]
-Ablation = Literal["ranking", "evaluation", "deconstruction", "full"]
+Stages = Literal["full", "evaluation", "deconstruction", "ranking"]
+Fusion = Literal["mean-rank", "rrf"]
 
-N_PHOTOS_A_CALL: Final = 20  # models lose track of more, and servers limit them
-N_NOTES_A_CALL: Final = 50
+PHOTOS_PER_CALL: Final = 20  # models lose track of more, and servers limit them
+NOTES_PER_CALL: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CotrrSettings:
-    """How a list is ranked."""
+    """Settings of listwise ranking."""
 
     form: Form = "staged"
-    """`staged`: a call for the query, one for each photo, and one for each ranking of the notes. `one-call`: all in
-    one, with the photos in it."""
-    deconstructs: bool = True
-    evaluates: bool = True
-    top_n: int | None = None
-    """How many photos a ranking names; the rest follows in first-stage order. None: all."""
+    """`staged`: one call for the query, one per photo, one per ranking of the notes. `one-call`: all stages and photos
+    in a single call."""
+    stages: Stages = "full"
+    """`full`, or an ablation: `ranking` alone shows the model query and photos; `evaluation` adds notes on each photo,
+    `deconstruction` the parts of the query."""
+    top: int | None = None
+    """Photos that a ranking names; the others follow in first-stage order. None: all."""
     window: int | None = None
-    """How many photos one ranking sees; None: 20 where it sees the photos, 50 where it sees notes."""
+    """Photos in one ranking. None: 20 when the model sees photos, 50 when it sees notes."""
     step: int | None = None
-    """How far windows lie apart; None: half a window."""
-    n_orders: int = 2
-    """In how many orders the photos of a window are shown; the ranks are fused."""
+    """Distance between overlapping windows. None: half a window."""
+    orders: int = 2
+    """Orders in which the photos of a window are shown; the ranks are fused."""
     fusion: Fusion = "mean-rank"
-    labels_photos: bool = True
-    """Whether each photo comes in a message of its own, under its number. Some servers take one message alone."""
+    """How ranks are fused: mean rank, or reciprocal rank fusion."""
+    photo_messages: bool = True
+    """Send each photo in a message of its own, under its number; some servers accept one message only."""
     max_side: int = MAX_SIDE
+    """Longest side of the photo that is sent, in pixels."""
 
     def __post_init__(self) -> None:
-        if self.n_orders < 1 or (self.top_n is not None and self.top_n < 1):
-            raise ValueError(f"expected n_orders and top_n >= 1, got {self.n_orders} and {self.top_n}")
-        if self.size < 2 or not 1 <= self.stride < self.size:
+        if self.orders < 1 or (self.top is not None and self.top < 1):
+            raise ValueError(f"orders and top: expected at least 1, got {self.orders} and {self.top}")
+        if self.max_side < 1:
+            raise ValueError(f"max_side: expected at least 1, got {self.max_side}")
+        if self.window_size < 2 or not 1 <= self.stride < self.window_size:
             raise ValueError(
-                f"expected a window of 2 or more and 1 <= step < window, got {self.size} and {self.stride}"
+                f"expected window >= 2 and 1 <= step < window, got window {self.window_size} and step {self.stride}"
             )
 
     @property
+    def deconstructs(self) -> bool:
+        """Whether the query is deconstructed first."""
+        return self.stages in ("deconstruction", "full")
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether each photo is evaluated before the ranking."""
+        return self.stages in ("evaluation", "full")
+
+    @property
     def sees_photos(self) -> bool:
-        """Whether rankings are made of the photos, not of notes on them."""
+        """Whether the ranking call gets the photos; otherwise it gets the notes on them."""
         return self.form == "one-call" or not self.evaluates
 
     @property
-    def size(self) -> int:
-        """The window in force."""
-        return self.window or (N_PHOTOS_A_CALL if self.sees_photos else N_NOTES_A_CALL)
+    def window_size(self) -> int:
+        """Photos in one ranking."""
+        return self.window or (PHOTOS_PER_CALL if self.sees_photos else NOTES_PER_CALL)
 
     @property
     def stride(self) -> int:
-        """The step in force."""
-        return self.step or max(1, self.size // 2)
+        """Distance between windows."""
+        return self.step or max(1, self.window_size // 2)
 
 
 PRESETS: Final[dict[str, CotrrSettings]] = {
-    # A second ranking in the reverse order costs one more call on notes and cancels most of what a place is worth.
+    # A second ranking in reverse order costs one more call on notes and cancels most of the position bias.
     "default": CotrrSettings(),
-    "paper": CotrrSettings(n_orders=1),
+    "paper": CotrrSettings(orders=1),
     # The authors' published code: all candidates in one prompt, the best ten out.
-    "authors": CotrrSettings(form="one-call", n_orders=1, top_n=10, window=100),
+    "authors": CotrrSettings(form="one-call", orders=1, top=10, window=100),
 }
-"""Preset -> settings with all three stages."""
-
-
-def cotrr_settings(preset: str = "default", ablation: Ablation = "full") -> CotrrSettings:
-    """Return a preset with all stages, or with some of them left out.
-
-    `ranking` alone sees the query as it is and the photos; `evaluation` adds the notes on photos, `deconstruction` the
-    parts of the query. (The first row of the ablation is `rerank.original_order`.)
-
-    Source:
-        Wu et al., 2025 (arXiv 2509.14746), Table 3, models 2 to 5.
-
-    Example:
-        >>> settings = cotrr_settings("paper", "evaluation")
-        >>> settings.deconstructs, settings.evaluates, settings.n_orders
-        (False, True, 1)
-    """
-    if preset not in PRESETS:
-        raise ValueError(f"expected one of {', '.join(PRESETS)}, got {preset!r}")
-    return replace(
-        PRESETS[preset],
-        deconstructs=ablation in ("deconstruction", "full"),
-        evaluates=ablation in ("evaluation", "full"),
-    )
+"""Preset -> settings with all stages; `stages` selects models 2 to 5 of Wu et al., 2025 (arXiv 2509.14746), Table 3."""

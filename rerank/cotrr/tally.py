@@ -1,84 +1,94 @@
-"""What happened in runs of CoTRR: every fault counted, and how much the order shown decided."""
+"""Counts of a CoTRR run: replies that were retried or repaired, and the position bias."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from data.errors import FieldmarkError
-from rerank.cotrr.listwise import PositionBias, Repairs
+from rerank.cotrr.orders import PositionBias
+from rerank.cotrr.rankings import Repairs
 from rerank.cotrr.replies import QueryParts
+from rerank.tally import Tally, counted, counts_in_words
 
 
-@dataclass(slots=True)
-class CotrrTally:
+@dataclass(slots=True, kw_only=True)
+class CotrrTally(Tally):
     """Counts of a run so far."""
 
     n_queries: int = 0
     n_read: int = 0
-    """Photos that were read and scaled, each once for its query."""
+    """Photos read and scaled, each once per query."""
     n_evaluated: int = 0
     """Photos with an evaluation."""
     n_not_evaluated: int = 0
-    """Photos that a one-call reply ranked without an evaluation that can be read."""
-    n_declined: int = 0
-    """Replies that the model declined to give."""
-    n_asked_again: int = 0
-    """Replies that were no use, and were asked for once more."""
-    n_useless: int = 0
-    """Replies that were no use the second time either."""
+    """Photos that a one-call reply ranked without a usable evaluation."""
+    n_refused: int = 0
+    """Replies that the model refused to give."""
+    n_retried: int = 0
+    """Unusable replies that were asked for once more."""
+    n_unusable: int = 0
+    """Replies that were unusable the second time too."""
     n_not_deconstructed: int = 0
-    """Queries that were used as they are because they could not be taken apart."""
+    """Queries used as they are, because their deconstruction failed."""
     n_windows: int = 0
     n_failed_windows: int = 0
-    """Windows that stayed in the order that they had, because no ranking of them came."""
+    """Windows left in their order, because no ranking of them succeeded."""
     n_failed_rankings: int = 0
-    """Rankings that did not come; other orders of the same photos may have."""
+    """Failed rankings; other orders of the same photos may have succeeded."""
     repairs: Repairs = field(default_factory=Repairs)
     parts: dict[str, QueryParts] = field(default_factory=dict)
     """Query id -> its parts."""
-    failures: list[FieldmarkError] = field(default_factory=list)
-    """Why photos, rankings or whole queries could not be had, in the order in which it happened; all that failed."""
     effects: list[float] = field(default_factory=list)
     agreements: list[float] = field(default_factory=list)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every query went through as asked; mended lists do, what stayed in its old order does not."""
-        return not self.failures
-
-    @property
     def bias(self) -> PositionBias:
-        """How much the order shown decided, over all windows that were shown in several orders."""
+        """Mean position bias over all windows that were shown in several orders."""
         return PositionBias(effect=_mean(self.effects), agreement=_mean(self.agreements))
 
     def add_bias(self, bias: PositionBias) -> None:
-        """Take in what one window showed."""
+        """Add the position bias of one window."""
         if bias.effect is not None:
             self.effects.append(bias.effect)
         if bias.agreement is not None:
             self.agreements.append(bias.agreement)
 
     def lines(self) -> list[str]:
-        """Return what a user should know, a fact a line; what did not happen is left out."""
-        counts = (
-            (self.n_declined, "declined replies"),
-            (self.n_asked_again, "replies asked for once more"),
-            (self.n_useless, "replies of no use the second time either"),
-            (self.n_not_deconstructed, "queries not taken apart, used as they are"),
-            (self.n_not_evaluated, "photos ranked without an evaluation"),
-            (self.n_failed_rankings, "rankings that did not come"),
-            (self.n_failed_windows, "windows left in their order"),
-            (self.repairs.n_loose, "rankings that were not the JSON asked for"),
-            (self.repairs.n_duplicates, "numbers named twice, the first place counts"),
-            (self.repairs.n_strangers, "numbers of no photo, left out"),
-            (self.repairs.n_gaps, "photos not named, put behind those that were"),
-        )
-        lines = [f"{n:,} {what}" for n, what in counts if n]
-        if self.bias.effect is not None:
-            lines.append(
-                f"position: effect {self.bias.effect:+.2f} (0 is none), agreement {self.bias.agreement or 0:.2f}"
+        """Return the counts in words; zero counts are left out."""
+        repairs = self.repairs
+        lines = [counted(self.n_evaluated, "evaluation")] if self.n_evaluated else []
+        repaired = f", {counted(repairs.n_faults, 'fault')} repaired" if repairs.n_faults else ""
+        lines.append(counted(repairs.n_lists, "ranking") + repaired)
+        lines += counts_in_words(
+            (
+                (self.n_refused, "reply refused", "replies refused"),
+                (self.n_retried, "reply retried", "replies retried"),
+                (self.n_unusable, "reply unusable after a retry", "replies unusable after a retry"),
+                (self.n_not_deconstructed, "query used without deconstruction", "queries used without deconstruction"),
+                (self.n_not_evaluated, "photo ranked without an evaluation", "photos ranked without an evaluation"),
+                (self.n_failed_rankings, "failed ranking", "failed rankings"),
+                (self.n_failed_windows, "window left in its order", "windows left in their order"),
+                (repairs.n_not_json, "ranking not in the requested JSON", "rankings not in the requested JSON"),
+                (repairs.n_duplicates, "duplicate number removed", "duplicate numbers removed"),
+                (repairs.n_invalid, "invalid number removed", "invalid numbers removed"),
+                (repairs.n_missing, "missing photo added at the end", "missing photos added at the end"),
             )
+        )
+        if self.bias.effect is not None:
+            lines.append(f"position bias {self.bias.effect:+.2f} (0 is none), agreement {self.bias.agreement or 0:.2f}")
         return lines
+
+    def warnings(self) -> list[str]:
+        """Return the fallbacks that the user should know of."""
+        return counts_in_words(
+            (
+                (
+                    self.n_not_deconstructed,
+                    "query could not be deconstructed and was used as it is",
+                    "queries could not be deconstructed and were used as they are",
+                ),
+                (self.n_failed_windows, "window stayed in first-stage order", "windows stayed in first-stage order"),
+            )
+        )
 
 
 def _mean(values: list[float]) -> float | None:

@@ -1,4 +1,4 @@
-"""Lists that are longer than a model can rank at once: overlapping windows, from the end of the list to its front."""
+"""Overlapping windows over lists that are too long for one ranking, from the end of the list to its front."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable, Sequence
 
 
 def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:
-    """Return the half-open ranges to rank in turn, the last of the list first, so that good items move to the front.
+    """Return the half-open ranges to rank in turn, last range first, so that good items move to the front.
 
-    Each range overlaps the next by `size - step`: that many items can move from one into the other. The first
-    `size - step` places of the result are right if all items that belong there win each of their rankings.
+    Neighbouring ranges overlap by `size - step`: so many items can move from one to the other. The first `size - step`
+    places of the result are right if the items that belong there win each of their rankings.
 
     Source:
         Sun et al., EMNLP 2023, section 3.2 (sliding windows).
 
     Raises:
-        ValueError: if not 1 <= step < size; a step of the whole size would let nothing pass.
+        ValueError: if not 1 <= step < size; a step equal to the size would let nothing move up.
 
     Example:
         >>> windows(10, 4, 2)
@@ -42,9 +42,9 @@ async def rank_in_windows(
 
     Args:
         items: in the order in which they are shown.
-        size: how many items one ranking may see.
-        step: how far the next window lies before the one before it.
-        rank: returns items that it was given, best first; those that it leaves out keep their order behind them.
+        size: number of items in one ranking.
+        step: distance between one window and the next.
+        rank: returns the given items, best first; items that it leaves out keep their order behind the others.
     """
     order = list(items)
     for start, end in windows(len(order), size, step):

@@ -1,4 +1,4 @@
-"""Questions out of a query by a plain rule, for want of a text model: taxon, each of the terms, the remainder."""
+"""Questions about a query by a plain rule, without a text model: taxon, each term, the remainder."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Final
 
 from data.records import QueryPart, Question
 
-# Encoders know nothing of "no" and "without": against "no crest" a statement about a crest says little. What helps them
-# is a text that says nothing in particular, which takes away what all photos have in common. Chosen on two fifths of
-# the species of benchmarks/rerank_birds.py, on summaries as queries: mean AP .46, beside .39 for "a photo of something
-# else" and .40 for nothing.
+# Encoders do not understand "no" and "without", so "no crest" is a poor negation. A neutral text removes what all
+# photos have in common. Chosen on two fifths of the species of benchmarks/rerank_birds.py, with summaries as queries:
+# mean AP .46, against .39 for "a photo of something else" and .40 for an empty text.
 NEGATION: Final = "a photo of a bird"
-# Where a description goes on to the next thing it says.
+# Separators between the statements of a description.
 _JOINT: Final = re.compile(
     r"\s*[,;.:]\s+(?:and\s+|with\s+)?|\s+(?:with|whose|having|showing|has|have)\s+", re.IGNORECASE
 )
@@ -37,15 +36,15 @@ def direct_question(query: str) -> Question:
 
 
 def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool) -> tuple[Question, ...]:
-    """Return a question for each taxon named, each clause with a term, and what remains of the query.
+    """Return a question for each named taxon, each clause with a term, and the remainder of the query.
 
     Args:
         query: the query.
-        parts: the names that a knowledge base found in it.
-        uses_looks: whether statements take in what the knowledge base says of the looks of taxon and term.
+        parts: taxa and terms that a knowledge base found in it.
+        uses_looks: whether statements include the knowledge base's description of taxon and term.
 
     Returns:
-        At least one question, in the order taxa, terms, remainder; the direct question if the rule finds no seam.
+        At least one question, in the order taxa, terms, remainder; the direct question if the rule cannot divide it.
 
     Example:
         >>> frogs = QueryPart(kind="group", text="Water frogs", name="water frog")
@@ -90,7 +89,7 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
 
 
 def _clauses(text: str) -> list[str]:
-    """Return the parts of a description that say one thing each; words without weight at their ends are taken off."""
+    """Return the clauses of a description, one statement each, without function words at their ends."""
     found: list[str] = []
     for piece in _JOINT.split(text):
         things: list[str] = []
@@ -101,7 +100,7 @@ def _clauses(text: str) -> list[str]:
             else:
                 things.append(part)
         if len(things) > 1 and len(_telling(things[-1])) < 2:
-            last = things.pop()  # "red crown and mask": nothing comes after it that it could belong to
+            last = things.pop()  # "red crown and mask": the last word stands alone
             things[-1] += f" and {last}"
         found += things
     return [trimmed for clause in found if (trimmed := _trimmed(clause)) and _telling(trimmed)]

@@ -1,4 +1,4 @@
-"""Two or three yes/no questions out of a query, written by a chat model and checked before they are used."""
+"""Two or three yes/no questions about a query, written by a chat model and validated."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from data.contracts import ChatModel
 from data.errors import MalformedAnswer
 from data.records import ChatMessage, ChatRequest, Question
 from rerank.prompting import Prompts, fenced_context
-from rerank.reasoning import spoken
+from rerank.reasoning import without_reasoning
 
 MIN_QUESTIONS, MAX_QUESTIONS = 2, 3  # the paper's; more gave it little
 N_TRIES: Final = 2
-MAX_TOKENS: Final = 1_500  # the questions take some 200; a thinking model thinks first
+MAX_TOKENS: Final = 1_500  # the questions take about 200; reasoning comes on top
 MAX_WORDS: Final = 60
 _OPENERS: Final = frozenset((
     "is", "are", "was", "were", "does", "do", "did", "has", "have", "had", "can", "could", "will", "would",
@@ -43,7 +43,7 @@ _SCHEMA: Final[dict[str, object]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decomposition:
-    """The questions of a query, and what writing them cost."""
+    """The questions of a query, and the cost of writing them."""
 
     questions: tuple[Question, ...]
     cost_usd: float | None = 0.0
@@ -51,15 +51,15 @@ class Decomposition:
 
 
 class QuestionWriter:
-    """Has a chat model decompose queries.
+    """Decomposes queries with a chat model.
 
     Args:
         chat: a text model.
         prompts: the prompt `decompose`.
 
     Source:
-        Divide and Conquer, section 3.2 and line 2 of Algorithm 1. Differs: a statement and a negation come with each
-        question; what does not hold the rules is asked for once more, with another seed.
+        Divide and Conquer, section 3.2 and line 2 of Algorithm 1. Differs: each question comes with a
+        statement and a negation; an invalid reply is requested once more, with another seed.
     """
 
     def __init__(self, chat: ChatModel, *, prompts: Prompts | None = None) -> None:
@@ -75,8 +75,8 @@ class QuestionWriter:
         """Return the questions of a query, in logical order.
 
         Raises:
-            MalformedAnswer: if no try gave questions that hold the rules.
-            SourceError: if the provider failed for good, or the model declined.
+            MalformedAnswer: if no reply was valid.
+            SourceError: if the provider failed for good, or the model refused.
         """
         prompt = self._prompts.fill("decompose", query=query, context=fenced_context(context))
         cost: float | None = 0.0
@@ -86,7 +86,7 @@ class QuestionWriter:
                 messages=(ChatMessage(role="user", text=prompt),),
                 json_schema=_SCHEMA,
                 max_tokens=MAX_TOKENS,
-                # The same request again would be answered by the cache, or in the same way.
+                # The same request would get the same reply, from the cache or the model.
                 temperature=0.0 if attempt == 0 else 1.0,
                 seed=None if attempt == 0 else attempt,
             )
@@ -98,14 +98,14 @@ class QuestionWriter:
                 problem = str(error)
                 continue
             return Decomposition(questions=questions, cost_usd=cost, n_tries=attempt + 1)
-        raise MalformedAnswer(f"{self._chat.name} wrote no questions for {query!r}: {problem}")
+        raise MalformedAnswer(f"{self._chat.name} wrote no valid questions for {query!r}: {problem}")
 
 
 def parse_questions(text: str) -> tuple[Question, ...]:
     """Return the questions in a reply.
 
     Raises:
-        ValueError: which rule it does not hold.
+        ValueError: if the reply breaks a rule; the message names it.
 
     Example:
         >>> reply = '{"questions": [{"question": "Is it a frog?", "statement": "a frog", "negation": "no frog"}]}'
@@ -114,11 +114,11 @@ def parse_questions(text: str) -> tuple[Question, ...]:
         ...
         ValueError: expected 2 or 3 questions, got 1
     """
-    said = spoken(text)
+    answer = without_reasoning(text)
     try:
-        payload = json.loads(_FENCE.sub("", said))
+        payload = json.loads(_FENCE.sub("", answer))
     except json.JSONDecodeError as error:
-        raise ValueError(f"expected JSON, got {said[:60]!r}") from error
+        raise ValueError(f"expected JSON, got {answer[:60]!r}") from error
     listed = payload.get("questions") if isinstance(payload, dict) else payload
     if not isinstance(listed, list) or not MIN_QUESTIONS <= len(listed) <= MAX_QUESTIONS:
         n = len(listed) if isinstance(listed, list) else "none"
@@ -142,5 +142,5 @@ def _question(entry: object) -> Question:
             raise ValueError(f"expected at most {MAX_WORDS} words as {name!r}, got {len(texts[name].split())}")
     asked = texts["question"]
     if not asked.endswith("?") or asked.split()[0].lower() not in _OPENERS:
-        raise ValueError(f"expected a question that yes or no answers, got {asked!r}")
+        raise ValueError(f"expected a yes/no question, got {asked!r}")
     return Question(question=asked, statement=texts["statement"], negation=texts["negation"])

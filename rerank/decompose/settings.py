@@ -1,65 +1,57 @@
-"""How decompose asks: the four modes of the paper's ablation, its constants, and a default that costs less."""
+"""Settings of query decomposition: the paper's constants, its ablations, and a default that costs less."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
-
-Mode = Literal["direct", "questions", "context", "full"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecomposeSettings:
-    """How a query is taken apart and its photos are scored."""
+    """Settings of query decomposition.
 
-    asks_questions: bool = True
-    """Whether the query is taken apart, or asked as it is."""
-    uses_context: bool = True
-    is_chained: bool = True
-    """Whether a question comes with the earlier questions and their answers."""
-    is_together: bool = False
-    """Whether one call answers all questions on a photo, where the judge can; chained questions alone, which are
-    answered in the light of each other anyway."""
-    stop_below: float | None = None
-    """A probability of yes below which the questions after it are not asked: they count as no."""
-    unscored: Literal["zero", "mean"] = "zero"
-    """What a question counts that was not answered: nothing, as in the paper, or the mean of its other photos."""
-    max_unscored: float = 0.2
-    """The share of unanswered questions above which a query fails."""
-    is_routed: bool = False
-    """Whether queries about appearance are asked as they are, with context; see `rerank.decompose.routing`."""
-
-    def __post_init__(self) -> None:
-        if self.stop_below is not None and not 0 <= self.stop_below <= 1:
-            raise ValueError(f"expected stop_below between 0 and 1, got {self.stop_below}")
-        if not 0 <= self.max_unscored <= 1:
-            raise ValueError(f"expected max_unscored between 0 and 1, got {self.max_unscored}")
-
-
-PRESETS: Final[dict[str, DecomposeSettings]] = {
-    # One call a photo instead of three, and most of the cost is the photo. Judges that answer one by one stop at a sure
-    # no: what comes after it seldom lifts a photo above one that passed.
-    "default": DecomposeSettings(is_together=True, stop_below=0.05),
-    "paper": DecomposeSettings(),
-}
-"""Preset -> settings of the full method."""
-
-
-def settings_of(preset: str, mode: Mode = "full") -> DecomposeSettings:
-    """Return a preset in one of the four modes of the paper's ablation.
-
-    `direct`: the query as one question. `questions`: answered independently, without context. `context`: the one
-    question with context. `full`: questions with context, each with the answers before it.
+    The four modes of the paper's ablation are (a) `direct` without `context`, (b) no `context`, (c) `direct`, (d) the
+    full method.
 
     Source:
         Divide and Conquer, Figure 3 (a) to (d).
-
-    Example:
-        >>> settings = settings_of("paper", "questions")
-        >>> settings.asks_questions, settings.uses_context, settings.is_chained
-        (True, False, False)
     """
-    if preset not in PRESETS:
-        raise ValueError(f"expected one of {', '.join(PRESETS)}, got {preset!r}")
-    asks, context = mode in ("questions", "full"), mode in ("context", "full")
-    return replace(PRESETS[preset], asks_questions=asks, uses_context=context, is_chained=mode == "full")
+
+    direct: bool = False
+    """Ask the query itself as one question instead of decomposing it."""
+    context: bool = True
+    """Add background on the words of the query to the prompts."""
+    chain: bool | None = None
+    """Show the model the earlier questions and answers with each question. None: only with context."""
+    together: bool = True
+    """Ask all questions on a photo in one call where the judge supports it; applies to chained questions only."""
+    stop_below: float | None = None
+    """Skip the remaining questions on a photo once a probability of yes is below this, 0 to 1; skipped questions count
+    as no. None: 0.05 for a vision model, 0 for encoders, which cost nothing to ask."""
+    unscored: Literal["zero", "mean"] = "zero"
+    """Value of a missing answer: 0, as in the paper, or the mean of that question over the query's other photos."""
+    max_unscored: float = 0.2
+    """Share of missing answers, 0 to 1, above which a query fails."""
+    questions_by: Literal["model", "rule"] | None = None
+    """Who decomposes queries: a chat model or a plain rule. None: a model with a vision judge, the rule otherwise."""
+
+    def __post_init__(self) -> None:
+        if self.stop_below is not None and not 0 <= self.stop_below <= 1:
+            raise ValueError(f"stop_below: expected a number from 0 to 1, got {self.stop_below}")
+        if not 0 <= self.max_unscored <= 1:
+            raise ValueError(f"max_unscored: expected a number from 0 to 1, got {self.max_unscored}")
+
+    @property
+    def is_chained(self) -> bool:
+        """Whether a question comes with the earlier answers."""
+        return self.context and not self.direct if self.chain is None else self.chain
+
+
+STOP_BELOW: Final = 0.05
+"""Default of `stop_below` where every answer costs money; later answers seldom lift a photo with a sure no."""
+
+PRESETS: Final[dict[str, DecomposeSettings]] = {
+    "default": DecomposeSettings(),
+    "paper": DecomposeSettings(together=False, stop_below=0.0),
+}
+"""Preset -> settings."""

@@ -116,7 +116,7 @@ def evaluate(
     that of its ranks.
 
     Args:
-        runs: one ranked list for each job, in any order; `rerank.original_order(job)` gives the one to compare with.
+        runs: one ranked list for each job, in any order; `rerank.ranked_images(job)` gives the one to compare with.
         jobs: the jobs, with `relevant`.
         cutoffs: the k of hit@k, P@k, R@k, AP@k and nDCG@k.
         n_resamples: of the bootstrap.

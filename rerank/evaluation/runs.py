@@ -1,4 +1,4 @@
-"""Runs as files have them, and what is known to be relevant: what an evaluation is made of."""
+"""Inputs of an evaluation: runs from files, and relevance from jobs or qrels."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from data.files import read_lines
 from data.records import Job, RankedImage
 from data.trec import parse_run, read_qrels
 from rerank.evaluation.figures import RankedList
-from rerank.original_order import first_stage, first_stage_ranks
+from rerank.ranked_images import first_stage, first_stage_ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """The ranked lists of one method, under the name that tables have for it."""
+    """The ranked lists of one method, under its name in tables."""
 
     name: str
     images: Mapping[str, tuple[RankedImage, ...]]
-    """Query -> its images. `first_stage_rank` settles equal scores."""
+    """Query -> its images. `first_stage_rank` breaks ties."""
 
     @property
     def n_errors(self) -> int:
@@ -31,20 +31,20 @@ class Run:
         return sum(image.status == "error" for images in self.images.values() for image in images)
 
     def has_failed(self, query_id: str) -> bool:
-        """Return whether the query is there and none of its images could be judged."""
+        """Return whether the query is present but none of its images could be judged."""
         images = self.images.get(query_id, ())
         return bool(images) and all(image.status == "error" for image in images)
 
     @property
     def cost_usd(self) -> float | None:
-        """What the answers cost when they were given; None where that is not known of all."""
+        """Cost of all answers in US dollars; None if any cost is unknown."""
         costs = [image.cost_usd for images in self.images.values() for image in images]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if len(known) == len(costs) else None
 
     @property
     def n_out_of_order(self) -> int:
-        """Images whose rank contradicts their score; the score counts, as everywhere in TREC's files."""
+        """Images with a rank that contradicts their score; the score counts, as always in TREC files."""
         n = 0
         for images in self.images.values():
             by_rank = sorted(images, key=lambda image: image.rank)
@@ -54,24 +54,24 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """What is relevant to each query, and how queries are split into strata."""
+    """Relevant images of each query, and its strata."""
 
     relevant: Mapping[str, frozenset[str]]
-    """Only queries with something relevant."""
+    """Query -> relevant images; only queries that have some."""
     n_without_relevant: int = 0
     candidates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Query -> image -> rank in the first stage; empty where there are no jobs."""
+    """Query -> image -> first-stage rank; empty without jobs."""
     known: frozenset[str] = frozenset()
-    """All queries of the jobs or judgements, measured or not; empty where that is not known."""
+    """All queries of the jobs or qrels, measured or not; empty if unknown."""
     strata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Query -> axis (`supercategory`, `lingo`) -> label."""
 
 
 def read_run(path: Path, *, name: str | None = None) -> Run:
-    """Return the run in a TREC file or in our JSON lines, told apart by the first character.
+    """Return the run in a TREC file or a file of JSON lines; the first character decides.
 
     Raises:
-        BadInput: if it is neither, empty, names an image twice for a query, or has a score that is no finite number.
+        BadInput: if it is neither, is empty, lists an image twice for a query, or has a score that is not finite.
     """
     lines = read_lines(path)
     first = next((line for line in lines if line.strip()), None)
@@ -88,9 +88,9 @@ def read_run(path: Path, *, name: str | None = None) -> Run:
             except StoreError as error:
                 raise BadInput(f"{path.name}, line {number}: {error}") from error
             if not isfinite(image.score):
-                raise BadInput(f"{path.name}, line {number}: the score {image.score} cannot be ordered")
+                raise BadInput(f"{path.name}, line {number}: expected a finite score, got {image.score}")
             if (image.query_id, image.image_id) in seen:
-                twice = f"the image {image.image_id} stands twice for the query {image.query_id}"
+                twice = f"image {image.image_id} is listed twice for query {image.query_id}"
                 raise BadInput(f"{path.name}, line {number}: {twice}")
             seen.add((image.query_id, image.image_id))
             images.setdefault(image.query_id, []).append(image)
@@ -102,29 +102,29 @@ def read_run(path: Path, *, name: str | None = None) -> Run:
                     image_id=row.image_id,
                     rank=row.rank,
                     score=row.score,
-                    first_stage_rank=row.rank,  # all that the file tells about equal scores
+                    first_stage_rank=row.rank,  # the only order of ties in such a file
                 )
             )
     return Run(name=name or path.stem, images={query: tuple(found) for query, found in images.items()})
 
 
 def first_stage_run(jobs: Iterable[Job], *, name: str = "first stage") -> Run:
-    """Return the order that the jobs came in as a run: what every re-ranking is measured against."""
+    """Return the first-stage order of the jobs as a run, the baseline of every re-ranking."""
     return Run(name=name, images={job.query_id: tuple(first_stage(job)) for job in jobs if job.candidates})
 
 
 def truth_of_jobs(jobs: Iterable[Job], *, strata: Mapping[str, Mapping[str, str]] | None = None) -> Truth:
-    """Return what the jobs' `relevant` say.
+    """Return the relevance given by `relevant` of the jobs.
 
     Raises:
-        BadInput: if two jobs have one query id, or a job names an image twice.
+        BadInput: if two jobs share a query id, or a job lists an image twice.
     """
     relevant: dict[str, frozenset[str]] = {}
     candidates: dict[str, dict[str, int]] = {}
     n_without = 0
     for job in jobs:
         if job.query_id in candidates:
-            raise BadInput(f"two jobs have the query id {job.query_id!r}")
+            raise BadInput(f"two jobs share the query id {job.query_id!r}")
         ranks = first_stage_ranks(job)
         candidates[job.query_id] = {image.image_id: rank for image, rank in zip(job.candidates, ranks, strict=True)}
         if job.relevant:
@@ -141,7 +141,7 @@ def truth_of_jobs(jobs: Iterable[Job], *, strata: Mapping[str, Mapping[str, str]
 
 
 def truth_of_qrels(path: Path, *, strata: Mapping[str, Mapping[str, str]] | None = None) -> Truth:
-    """Return what a qrels file says; a relevance above 0 counts as relevant."""
+    """Return the relevance in a qrels file; above 0 counts as relevant."""
     judged = read_qrels(path)
     found = {query: frozenset(i for i, relevance in of.items() if relevance > 0) for query, of in judged.items()}
     relevant = {query: images for query, images in found.items() if images}
@@ -154,22 +154,22 @@ def truth_of_qrels(path: Path, *, strata: Mapping[str, Mapping[str, str]] | None
 
 
 def ranked_list(images: Iterable[RankedImage], *, candidates: Mapping[str, int] | None = None) -> RankedList:
-    """Return the images by falling score, equal scores in first-stage order, what could not be judged behind them.
+    """Return the images by falling score, ties in first-stage order, unjudged images behind the others.
 
     Args:
         images: the images of one query, in any order.
-        candidates: image -> rank in the first stage, where the job is known; it goes before what the run says.
+        candidates: image -> first-stage rank from the job; overrides the ranks in the run.
 
     Raises:
-        BadInput: if an image stands there twice, or is none of the candidates.
+        BadInput: if an image is listed twice, or is not a candidate.
     """
     listed = list(images)
     seen: set[str] = set()
     for image in listed:
         if image.image_id in seen:
-            raise BadInput(f"the run names the image {image.image_id!r} twice for the query {image.query_id!r}")
+            raise BadInput(f"the run lists image {image.image_id!r} twice for query {image.query_id!r}")
         if candidates is not None and image.image_id not in candidates:
-            raise BadInput(f"the run ranks {image.image_id!r}, which is no candidate of the query {image.query_id!r}")
+            raise BadInput(f"the run ranks {image.image_id!r}, which is not a candidate of query {image.query_id!r}")
         seen.add(image.image_id)
 
     def place(image: RankedImage) -> tuple[float, bool, int]:

@@ -1,8 +1,7 @@
-"""Text-image encoders as the judge: is the photo more like the statement than like its negation? Needs no server.
+"""Text-image encoders as a judge: a photo is compared with a statement and its negation. Needs no server.
 
-It is weak where a question is about more than looks. Encoders know little of *not*, of who does what to whom, and the
-starter models were trained on descriptions of birds: behaviour, scenes and other animals are foreign to them. What it
-gives is an order of photos; its numbers are no chances that could be believed by themselves.
+Weak for questions that are not about looks: encoders know little of *not* and of who does what to whom, and the starter
+models were trained on descriptions of birds. The scores rank photos; they are not calibrated probabilities.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from data.arrays import FloatArray
 from data.contracts import SeenImage, TextImageEncoder
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Judgement, Question, QuestionAnswer
-from rerank.photo_cache import RememberedPhotos
+from rerank.photo_cache import PhotoCache
 
-# Turns differences of cosines, which lie within some tenths, into probabilities that use most of 0 to 1.
+# Spreads differences of cosines, which are a few tenths, over most of 0 to 1.
 SCALE: Final = 10.0
 
 
 class EncoderJudge:
-    """Weighs a statement against its negation in each text-image space; a `Judge`.
+    """Compares statement and negation in each text-image space; a `Judge`.
 
-    The probability is the mean over the encoders of the softmax of the two cosines. A direct question takes in the
-    context: statement and passage make one text. Other questions hold what they need; earlier answers change nothing.
+    The probability is the mean over the encoders of the softmax of the two cosines. A direct question includes the
+    context: statement and passage form one text. Earlier answers have no effect.
 
     Args:
-        encoders: text-image spaces, one or several.
-        scale: what differences of cosines are multiplied by; CLIP learnt 100 for its own.
+        encoders: one or several text-image encoders.
+        scale: factor on the difference of cosines; CLIP learned 100 for its own.
 
     Example:
         >>> import asyncio, tempfile
@@ -52,8 +51,10 @@ class EncoderJudge:
             raise ValueError(f"expected at least one encoder and a scale above 0, got {len(encoders)} and {scale}")
         self._encoders = tuple(encoders)
         self._scale = scale
-        self._seen: RememberedPhotos[SeenImage] = RememberedPhotos()
+        self._photos: PhotoCache[SeenImage] = PhotoCache()
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
+
+    costs_money = False
 
     @property
     def name(self) -> str:
@@ -61,18 +62,18 @@ class EncoderJudge:
         return f"encoder {' '.join(encoder.space for encoder in self._encoders)} scale {self._scale:g}"
 
     def look(self, path: Path) -> SeenImage:
-        """Return the vectors of the photo; a photo that several queries found is encoded once."""
-        seen = self._seen.get(path)
+        """Return the vectors of the photo; each photo is encoded once."""
+        seen = self._photos.get(path)
         if seen is None:
             picture = read_image(path, min_side=ENCODER_SIDE)
             seen = SeenImage(vectors=tuple(encoder.encode_images([picture])[0] for encoder in self._encoders))
-            self._seen.put(path, seen)
+            self._photos.put(path, seen)
         return seen
 
     async def judge(
         self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]
     ) -> Judgement:
-        """Return how much more the photo is like the statement than like the negation."""
+        """Return the probability that the photo shows the statement rather than the negation."""
         statement = question.statement
         if context and statement == query.strip():
             statement = f"{statement}. {context}"
@@ -83,13 +84,19 @@ class EncoderJudge:
             if np.any(yes)
         ]
         if not probabilities:
-            why = f"the encoder understands nothing of {statement!r}"
+            why = f"the encoder knows no word of {statement!r}"
             return Judgement(probability=None, answer=None, obtained_by="unclear", note=why)
         probability = sum(probabilities) / len(probabilities)
         return Judgement(probability=probability, answer="yes" if probability > 0.5 else "no", obtained_by="cosines")
 
+    async def judge_together(
+        self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str
+    ) -> list[Judgement] | None:
+        """Return None: questions are answered one by one."""
+        return None
+
     def vectors_of(self, text: str) -> tuple[FloatArray, ...]:
-        """Return the vector of a text in each space; a text is encoded once."""
+        """Return the vector of a text in each space; each text is encoded once."""
         if text not in self._texts:
             self._texts[text] = tuple(encoder.encode_texts([text])[0] for encoder in self._encoders)
         return self._texts[text]

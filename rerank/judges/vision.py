@@ -1,32 +1,34 @@
-"""A multimodal model as the judge: yes or no to a question on a photo, and how sure it is.
+"""A vision model as a judge: yes or no to a question on a photo, with a probability.
 
-How sure a model is comes from the log-probabilities of its answer where the server gives them. Many do not, some say
-nothing about it, so a probe asks before the first question; without them the model is asked several times, or for a
-number. Each judgement says how it was obtained.
+The probability comes from the log-probabilities of the answer where the server returns them. Many servers silently
+ignore the request for them, so a probe runs before the first question; without them the model is asked several times,
+or states a number. Every judgement says how it was obtained.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
 from data.contracts import ChatModel, SeenImage
 from data.errors import Refused
-from data.images.jpeg import MAX_SIDE, jpeg_of
+from data.images.jpeg import jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
-from rerank.costs import total
 from rerank.judges import answers
-from rerank.judges.answers import ANSWER_TOKENS, THINKING_TOKENS, TOP_LOGPROBS, Spelling, YesNo
+from rerank.judges.answers import ANSWER_TOKENS, REASONING_TOKENS, TOP_LOGPROBS, YesNo
 from rerank.judges.judgements import answer_of, majority, refused, stated, unclear
 from rerank.judges.probe import Abilities, probe
+from rerank.judges.settings import VisionSettings
 from rerank.prompting import Prompts, fenced_context
+from rerank.ranked_images import total_cost
 from rerank.scheduling import all_of
 
-SAMPLING_TEMPERATURE: Final = 1.0  # votes of equal seeds and no temperature would be one vote
-REASONED_TOKENS: Final = 400
+SAMPLING_TEMPERATURE: Final = 1.0  # samples at temperature 0 would all be the same
+REASONED_TOKENS: Final = 400  # room for reasons before the answer
 _STATED: Final = {
     "type": "object",
     "properties": {"probability": {"type": "integer", "minimum": 0, "maximum": 100}},
@@ -34,48 +36,23 @@ _STATED: Final = {
     "additionalProperties": False,
 }
 
-WithoutLogprobs = Literal["stated", "votes", "text"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VisionSettings:
-    """How a multimodal model is asked.
-
-    Without reasoning by default: the paper's text has the model explain itself, its Table 2 counts two tokens an
-    answer, so its cost was reckoned without. Reasoning costs some fifty times the output, and after it the token of
-    the answer is nearly certain of what was just reasoned, which leaves little to rank by.
-    """
-
-    is_reasoned: bool = False
-    """Whether the model writes down what speaks for and against before it answers."""
-    n_votes: int = 1
-    """How many times each question is asked: the answer is that of the majority, the probability the mean."""
-    spelling: Spelling = "merged"
-    """`exact` counts the tokens `Yes` and `No` alone, as the paper does."""
-    without_logprobs: WithoutLogprobs = "stated"
-    """What to do where the server gives none: ask for a number, ask `n_samples` times, or take the word for it."""
-    n_samples: int = 5
-    max_side: int = MAX_SIDE
-
-    def __post_init__(self) -> None:
-        if self.n_votes < 1 or self.n_votes % 2 == 0:
-            raise ValueError(f"expected an odd number of votes, got {self.n_votes}")
-        if self.n_samples < 1 or self.max_side < 1:
-            raise ValueError(f"expected n_samples and max_side >= 1, got {self.n_samples} and {self.max_side}")
+_LOG: Final = logging.getLogger(__name__)
 
 
 class VisionJudge:
-    """Asks a multimodal model; a `Judge` and a `JudgesTogether`.
+    """Asks a vision model; a `Judge`.
 
     Args:
-        chat: the model; `rerank.scheduling.FairChat` around it shares its calls among queries.
+        chat: the model; wrapped in `rerank.scheduling.FairChat`, queries share its calls fairly.
         settings: how it is asked.
         prompts: the prompts `question`, `question_reasoned`, `question_stated`, `questions_together` and `direct`.
 
     Source:
         Divide and Conquer, section 3.3. Differs: see `VisionSettings` and `answers.probability_of_yes`; with
-        `spelling="exact"`, one vote and no reasoning the probabilities are the paper's.
+        `spelling="exact"`, one sample and no reasoning the probabilities are the paper's.
     """
+
+    costs_money = True
 
     def __init__(
         self, chat: ChatModel, *, settings: VisionSettings | None = None, prompts: Prompts | None = None
@@ -97,15 +74,12 @@ class VisionJudge:
         return SeenImage(jpeg=jpeg_of(path, max_side=self._settings.max_side))
 
     async def abilities(self) -> Abilities:
-        """Return what the endpoint really does; it is asked once."""
+        """Return the abilities of the endpoint, from a probe that runs once."""
         async with self._probing:
             if self._abilities is None:
                 self._abilities = await probe(self._chat)
-        return self._abilities
-
-    @property
-    def known_abilities(self) -> Abilities | None:
-        """What the probe found; None before it ran."""
+                if not self._abilities.tells_colours:
+                    _LOG.warning("%s cannot tell a red image from a blue one; it may not see images", self._chat.name)
         return self._abilities
 
     async def judge(
@@ -116,26 +90,26 @@ class VisionJudge:
         abilities = await self.abilities()
         kind = self._kind(abilities)
         prompt = self._prompt(question, query, context, earlier, kind)
-        n = settings.n_samples if kind == "votes" else settings.n_votes
+        n = settings.fallback_samples if kind == "samples" else settings.samples
         replies = await all_of([self._ask(image, prompt, kind, abilities, seed=i if n > 1 else None) for i in range(n)])
         judged = [self._read(reply, kind) for reply in replies]
-        return judged[0] if n == 1 else majority(judged, is_share=kind in ("votes", "text"))
+        return judged[0] if n == 1 else majority(judged, is_share=kind in ("samples", "text"))
 
     async def judge_together(
         self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str
     ) -> list[Judgement] | None:
-        """Return the answers to all questions, given in one reply; None with reasons, votes or no log-probabilities.
+        """Return the answers to all questions from one reply; None with reasoning, samples or no log-probabilities.
 
-        A question whose answer cannot be found in the reply, or has no probability, is asked again by itself.
+        A question without a usable answer in the reply is asked again on its own.
         """
         abilities = await self.abilities()
-        if self._settings.is_reasoned or self._settings.n_votes > 1 or not abilities.gives_logprobs:
+        if self._settings.reasoning or self._settings.samples > 1 or not abilities.gives_logprobs:
             return None
         listed = "\n".join(f"{i}. {question.question}" for i, question in enumerate(questions, 1))
         prompt = self._prompts.fill(
             "questions_together", context=fenced_context(context), query=query, questions=listed
         )
-        n_tokens = THINKING_TOKENS if abilities.is_thinking else 8 * len(questions) + 8
+        n_tokens = REASONING_TOKENS if abilities.has_reasoning else 8 * len(questions) + 8
         reply = await self._reply(image, prompt, n_tokens=n_tokens)
         if isinstance(reply, Refused):
             return [refused(reply) for _ in questions]
@@ -152,7 +126,7 @@ class VisionJudge:
                 Judgement(probability=probability, answer=said, obtained_by="logprobs; asked together", cost_usd=0.0)
             )
         found = await self._one_by_one(image, questions, judged, query, context)
-        found[0] = replace(found[0], cost_usd=total((found[0].cost_usd, reply.cost_usd)))
+        found[0] = replace(found[0], cost_usd=total_cost((found[0].cost_usd, reply.cost_usd)))
         return found
 
     async def _one_by_one(
@@ -171,7 +145,7 @@ class VisionJudge:
             earlier.append(answer_of(question, one))
         return found
 
-    def _kind(self, abilities: Abilities) -> Literal["logprobs", "stated", "votes", "text"]:
+    def _kind(self, abilities: Abilities) -> Literal["logprobs", "stated", "samples", "text"]:
         return "logprobs" if abilities.gives_logprobs else self._settings.without_logprobs
 
     def _prompt(
@@ -180,7 +154,7 @@ class VisionJudge:
         background = fenced_context(context)
         if kind == "stated":
             name = "question_stated"
-        elif self._settings.is_reasoned:
+        elif self._settings.reasoning:
             name = "question_reasoned"
         elif is_direct(question, query):
             return self._prompts.fill("direct", context=background, question=question.question)
@@ -193,11 +167,11 @@ class VisionJudge:
     async def _ask(
         self, image: SeenImage, prompt: str, kind: str, abilities: Abilities, *, seed: int | None
     ) -> ChatReply | Refused:
-        n_tokens = REASONED_TOKENS if self._settings.is_reasoned else ANSWER_TOKENS
+        n_tokens = REASONED_TOKENS if self._settings.reasoning else ANSWER_TOKENS
         if kind == "stated":
-            n_tokens = 30 if not self._settings.is_reasoned else REASONED_TOKENS
-        if abilities.is_thinking:
-            n_tokens = THINKING_TOKENS
+            n_tokens = 30 if not self._settings.reasoning else REASONED_TOKENS
+        if abilities.has_reasoning:
+            n_tokens = REASONING_TOKENS
         schema = _STATED if kind == "stated" else None
         return await self._reply(
             image, prompt, n_tokens=n_tokens, seed=seed, schema=schema, is_scored=kind == "logprobs"
@@ -231,7 +205,7 @@ class VisionJudge:
             return refused(reply)
         if kind == "stated":
             return stated(reply)
-        is_reasoned = self._settings.is_reasoned
+        is_reasoned = self._settings.reasoning
         text = answers.text_of(reply)
         span = answers.answer_span(text, is_reasoned=is_reasoned)
         said: YesNo | None = None
@@ -239,7 +213,7 @@ class VisionJudge:
             said = "yes" if text[slice(*span)].lower() == "yes" else "no"
         note = answers.reason_of(text) if is_reasoned else ""
         if kind == "logprobs" and reply.logprobs:
-            # Without a readable answer, what the first token could have been still tells; the paper looks only there.
+            # Without a readable answer the alternatives of the first token still count; the paper reads only those.
             at = span[0] if span is not None else None
             token = answers.token_at(reply.logprobs, at) if at is not None else None
             if token is None and not is_reasoned:
@@ -256,13 +230,15 @@ class VisionJudge:
             if self._settings.spelling == "exact":
                 return unclear(reply, "neither Yes nor No among the alternatives")
         if said is None:
-            return unclear(reply, "no yes or no in the reply" if reply.finish == "stop" else "cut off before an answer")
-        word = "votes" if kind == "votes" else "text"
+            return unclear(
+                reply, "no yes or no in the reply" if reply.finish == "stop" else "reply cut off before an answer"
+            )
+        word = "samples" if kind == "samples" else "text"
         return Judgement(
             probability=float(said == "yes"), answer=said, obtained_by=word, note=note, cost_usd=reply.cost_usd
         )
 
 
 def is_direct(question: Question, query: str) -> bool:
-    """Return whether a question is the query itself, which has a prompt of its own."""
+    """Return whether a question is the query itself, which has its own prompt."""
     return question.statement == query.strip()

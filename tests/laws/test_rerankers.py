@@ -10,7 +10,7 @@ from PIL import Image
 from data.errors import BadImage, BadInput
 from data.records import ChatReply, Job, JobImage
 from recognize import load_encoders
-from rerank import METHODS, first_stage, rerank
+from rerank import METHODS, RerankResources, first_stage, rerank
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "brown", "orange")
 
@@ -52,7 +52,8 @@ class AsShown:
 
 def run(method, job, folder):
     encoder = load_encoders("starter").text_image[0]
-    return rerank(job, method, encoder=encoder, vision=AsShown() if method == "cotrr" else None, root=folder)
+    vision = AsShown() if method == "cotrr" else None
+    return rerank(job, method, RerankResources(encoders=(encoder,), vision=vision, root=folder))
 
 
 @pytest.fixture(params=METHODS)
@@ -107,7 +108,7 @@ def test_an_image_that_cannot_be_read_is_an_error_row_at_the_end(method, folder)
 
 def test_an_image_named_twice_is_refused(method, folder):
     image = JobImage(image_id="a", path="red.png", score=1.0)
-    with pytest.raises(BadInput, match="'a' twice"):
+    with pytest.raises(BadInput, match="'a' is listed twice"):
         run(method, Job(query_id="q1", text="red", candidates=(image, image)), folder)
 
 
@@ -133,11 +134,11 @@ def test_a_reference_image_that_cannot_be_read_ends_the_job(folder):
     ],
 )
 def test_methods_for_texts_take_no_other_query(method, more, what, folder):
-    with pytest.raises(BadInput, match=f"has a {what}, which the method {method} does not take yet"):
+    with pytest.raises(BadInput, match=f"has a {what}, which the method {method} does not support yet"):
         run(method, job_of(COLOURS, [0.5] * 8, **more), folder)
 
 
 @pytest.mark.parametrize("method", ["cotrr", "decompose"])
 def test_a_query_without_a_text_is_refused(method, folder):
-    with pytest.raises(BadInput, match="the job q1 has no text"):
+    with pytest.raises(BadInput, match="job q1 has no text"):
         run(method, job_of(COLOURS, [0.5] * 8, text=" "), folder)

@@ -33,18 +33,27 @@ def test_a_line_has_the_columns_of_trec():
 @pytest.mark.parametrize(("query_id", "image_id"), [("a query", "a"), ("q", "my photo.jpg"), ("", "a"), ("q", "a\n")])
 def test_an_id_that_no_run_can_hold_is_found_before_the_run(query_id, image_id):
     job = Job(query_id=query_id, text="x", candidates=(JobImage(image_id=image_id, path="a", score=0.0),))
-    with pytest.raises(BadInput, match="cannot stand in a TREC run"):
+    with pytest.raises(BadInput, match="cannot be written to a TREC run"):
         check_ids([job])
 
 
 def test_jobs_come_back_as_they_were_written(tmp_path):
-    image = JobImage(image_id="a", path="ä.jpg", score=0.25)
+    image = JobImage(image_id="a", path=str(tmp_path / "ä.jpg"), score=0.25)
     jobs = [
         Job(query_id="1", text="a puffin", candidates=(image,), relevant=("a",)),
-        Job(query_id="2", text="", candidates=(image,), reference_image="b.jpg", modification="older"),
+        Job(query_id="2", text="", candidates=(image,), reference_image=str(tmp_path / "b.jpg"), modification="older"),
     ]
     (tmp_path / "jobs.jsonl").write_text("\n".join(job_line(job) for job in jobs) + "\n\n", encoding="utf-8")
     assert read_jobs(tmp_path / "jobs.jsonl") == jobs
+
+
+def test_paths_in_a_file_are_relative_to_it(tmp_path):
+    image = JobImage(image_id="a", path="photos/a.jpg", score=0.25)
+    job = Job(query_id="1", text="a puffin", candidates=(image,), reference_image="b.jpg")
+    (tmp_path / "jobs.jsonl").write_text(job_line(job))
+    (read,) = read_jobs(tmp_path / "jobs.jsonl")
+    assert read.candidates[0].path == str(tmp_path / "photos" / "a.jpg")
+    assert read.reference_image == str(tmp_path / "b.jpg")
 
 
 LINE = {"query_id": "1", "text": "x", "candidates": [{"image_id": "a", "path": "a.jpg", "score": 1}]}
@@ -53,10 +62,10 @@ LINE = {"query_id": "1", "text": "x", "candidates": [{"image_id": "a", "path": "
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([LINE, LINE], "line 2: the query '1' stands in line 1 too"),
+        ([LINE, LINE], "line 2: query id '1' is already used in line 1"),
         ([LINE, {"query_id": "2"}], "line 2: "),
-        ([{**LINE, "candidates": LINE["candidates"] * 2}], "line 1: .* names the image 'a' twice"),
-        ([], "holds no job"),
+        ([{**LINE, "candidates": LINE["candidates"] * 2}], "line 1: .* image 'a' is listed twice"),
+        ([], "contains no job"),
     ],
 )
 def test_what_is_wrong_with_a_file_of_jobs_is_said_with_its_line(tmp_path, lines, message):
@@ -86,5 +95,5 @@ def test_a_query_in_another_script_has_an_id_too(tmp_path):
 def test_a_folder_without_photos_and_an_empty_query_are_refused(tmp_path):
     with pytest.raises(NothingReadable, match="no photo in"):
         job_of_folder(tmp_path, "x")
-    with pytest.raises(UsageError, match="the query is empty"):
+    with pytest.raises(UsageError, match="The query is empty"):
         job_of_folder(tmp_path, " ")

@@ -4,11 +4,11 @@ import pytest
 
 from data.errors import MalformedAnswer
 from data.records import ChatReply
-from rerank.cotrr.listwise import parse_ranking
+from rerank.cotrr.rankings import parse_ranking
 from rerank.decompose.questions import parse_questions
 from rerank.judges.answers import reason_of
 from rerank.judges.judgements import stated
-from rerank.reasoning import is_thought, spoken
+from rerank.reasoning import has_reasoning, without_reasoning
 from tests.rerank.scripted import QUESTIONS, questions_reply
 
 
@@ -26,11 +26,11 @@ from tests.rerank.scripted import QUESTIONS, questions_reply
     ],
 )
 def test_what_is_said_comes_after_all_thoughts(text, said):
-    assert spoken(text) == said
+    assert without_reasoning(text) == said
 
 
 def test_marks_of_either_end_tell_a_thought():
-    assert [is_thought(text) for text in ("<think>", "x</reasoning>", "<b>thinking</b>", "")] == [
+    assert [has_reasoning(text) for text in ("<think>", "x</reasoning>", "<b>thinking</b>", "")] == [
         True,
         True,
         False,

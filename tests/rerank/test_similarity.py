@@ -87,19 +87,19 @@ def test_a_photo_that_many_queries_found_is_encoded_once_until_it_changes(folder
 
 
 def test_a_job_without_text_and_reference_is_refused(folder):
-    with pytest.raises(BadInput, match="neither a text nor a reference image"):
+    with pytest.raises(BadInput, match="neither text nor reference image"):
         first(folder, job("  "))
 
 
 def test_another_method_is_refused_with_those_there_are(folder):
-    with pytest.raises(ConfigError, match="'magic'") as caught:
-        rerank(job("red"), "magic", encoder=load_encoders("plain").text_image[0])
-    assert caught.value.hint == f"one of: {', '.join(METHODS)}"
+    with pytest.raises(ConfigError, match='"magic"') as caught:
+        rerank(job("red"), "magic")
+    assert all(name in caught.value.hint for name in METHODS)
 
 
 def test_the_method_without_an_encoder_says_what_it_needs():
     with pytest.raises(UsageError, match="needs a text-image encoder"):
-        rerank(job("red"))
+        rerank(job("red"), "similarity")
 
 
 def test_relative_paths_start_from_the_root_and_absolute_ones_do_not(folder, tmp_path_factory):

@@ -1,125 +1,155 @@
-"""`kb rerank`: photos that a first stage found, ranked anew by what an expert's words ask for."""
+"""`kb rerank`: photos ranked by an expert's words."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from cli.common import options
-from cli.common.config import PROFILES
-from cli.verbs.rerank.listwise import STAGES, ListwiseOrder
-from cli.verbs.rerank.order import JUDGES, METHODS, PRESETS, RerankOrder
-from cli.verbs.rerank.run import rerank_all
+from cli.common import options, output
+from cli.common.progress import counted_calls
+from cli.verbs.rerank.output import RowWriter, forecast_text, summary
+from cli.verbs.rerank.resources import open_resources
+from data.errors import UsageError
+from rerank.cotrr.settings import CotrrSettings
+from rerank.decompose.settings import DecomposeSettings
+from rerank.judges.settings import VisionSettings
+from rerank.methods import DEFAULT_METHOD, METHODS
+from rerank.run_plan import JudgeName, plan_run
+from rerank.settings import PRESETS, RerankSettings, preset_settings
+
+if TYPE_CHECKING:
+    from data.records import Job, RankedImage
 
 EXIT_PARTLY = 7
 
 
 @click.command()
 @click.argument("job", type=click.Path(exists=True, path_type=Path), metavar="JOB")
-@click.option("--query", metavar="TEXT", help="What to look for, where JOB is a folder of photos.")
-@click.option(
-    "--method", type=click.Choice(METHODS), default="decompose", show_default=True, help="How photos are ranked."
-)
-@click.option(
-    "--preset", type=click.Choice(PRESETS), default="default", show_default=True,
-    help="decompose: ours, which costs less, or the paper's constants.",
-)  # fmt: skip
-@click.option(
-    "--context/--no-context", "uses_context", default=True,
-    help="decompose: with or without what the knowledge base knows of the query's words.  [default: with]",
-)  # fmt: skip
-@click.option(
-    "--web/--no-web", "asks_web", default=None,
-    help="decompose: search the web for words that nothing else explains.  [default: where [llm.search] is set and a "
-    "vision model judges]",
-)  # fmt: skip
-@click.option("--direct", is_flag=True, help="decompose: ask the query as it is, as one question.")
-@click.option(
-    "--chain/--no-chain", "is_chained", default=None,
-    help="Whether a question comes with the answers before it.  [default: with context]",
-)  # fmt: skip
-@click.option(
-    "--together/--apart", "is_together", default=None, help="All questions on a photo in one call, or a call each."
-)
-@click.option(
-    "--stop-below", type=click.FloatRange(0, 1), metavar="P",
-    help="After an answer with a probability of yes below P, ask no more about the photo; 0: always ask all.",
-)  # fmt: skip
-@click.option(
-    "--route", "is_routed", is_flag=True,
-    help="Ask queries about appearance as they are, with context: a rule read off INQUIRE's test queries.",
-)  # fmt: skip
-@click.option(
-    "--unscored", type=click.Choice(("zero", "mean")),
-    help="What a missing answer counts: a no, or the mean of the query's other photos.  [default: zero]",
-)  # fmt: skip
-@click.option("--judge", type=click.Choice(JUDGES), help="Who answers.  [default: vision where [llm.vision] is set]")
-@click.option("--reasoning", is_flag=True, help="vision: the model writes its reasons before each answer.")
-@click.option(
-    "--votes", type=click.IntRange(1, 9), default=1, show_default=True,
-    help="vision: ask so many times (an odd number); the majority answers.",
-)  # fmt: skip
-@click.option(
-    "--without-logprobs", type=click.Choice(("stated", "votes", "text")), default="stated", show_default=True,
-    help="vision: where the server gives none, ask for a number, ask five times, or take the word for it.",
-)  # fmt: skip
-@click.option(
-    "--questions-by", type=click.Choice(("model", "rule")),
-    help="Who takes queries apart.  [default: the model with --judge vision, a rule with --judge encoder]",
-)  # fmt: skip
-@click.option(
-    "--max-unscored", type=click.FloatRange(0, 1), metavar="SHARE",
-    help="A query fails if a larger share of its answers is missing.  [default: 0.2]",
-)  # fmt: skip
-@click.option(
-    "--stages", type=click.Choice(STAGES), default=STAGES[0], show_default=True,
-    help="cotrr: all three, or the ranking with photos evaluated, with the query taken apart, or alone.",
-)  # fmt: skip
-@click.option("--one-call", is_flag=True, help="cotrr: all stages and photos in one call, as its authors' code does.")
-@click.option("--top", type=click.IntRange(1), metavar="N", help="cotrr: a ranking names the best N; others follow.")
-@click.option(
-    "--window", type=click.IntRange(2), metavar="N",
-    help="cotrr: photos in one ranking; longer lists go in overlapping windows.  [default: 20, of notes 50]",
-)  # fmt: skip
-@click.option(
-    "--orders", type=click.IntRange(1, 16), metavar="N",
-    help="cotrr: show the photos in N orders and fuse the ranks.  [default: 2; paper: 1]",
-)  # fmt: skip
+@click.option("--query", metavar="TEXT", help="What to look for, if JOB is a folder of photos.")
+@click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True,
+              help="Re-ranking method.")  # fmt: skip
+@click.option("--preset", type=click.Choice(PRESETS), default=PRESETS[0], show_default=True,
+              help="Constants: ours, or those of the paper; for cotrr also those of its authors' code.")  # fmt: skip
+@click.option("--judge", type=click.Choice(get_args(JudgeName)),
+              help="decompose: who answers the questions.  [default: vision if [llm.vision] is set]")  # fmt: skip
+@options.kb_option("Knowledge base for context.  [default: FIELDMARK_KB, else the starter knowledge]")
+@click.option("--context/--no-context", default=None,
+              help="decompose: explain the words of the query to the judge.  [default: on]")  # fmt: skip
+@click.option("--web/--no-web", default=None,
+              help="decompose: search the web for words that nothing else explains.  [default: on with a vision judge "
+              "and [llm.search]]")  # fmt: skip
+@click.option("--samples", type=int, metavar="N",
+              help="decompose: replies per question, an odd number; the majority counts.  [default: 1]")  # fmt: skip
 @click.option("--prompts", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-              help="Prompts that replace ours, by file name.")  # fmt: skip
+              help="Folder of prompts that replace ours, by file name.")  # fmt: skip
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the run costs more.")
-@click.option("--offline", is_flag=True, help="Answer from what earlier runs were told; ask nobody.")
-@click.option("--again", is_flag=True, help="Judge all photos again; replies that are kept still answer.")
-@click.option("--split", type=click.Choice(("test", "validation")), help="Of INQUIRE-Rerank as published.")
-@click.option("--dry-run", is_flag=True, help="Say how many calls the run would make, and stop.")
-@options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
-@click.option(
-    "--profile", type=click.Choice(PROFILES), help="similarity: encoders to compare with.  [default: starter]"
-)
-@click.option(
-    "--format", "form", type=click.Choice(("trec", "jsonl")), default="trec", show_default=True,
-    help="What goes to stdout: the run, or each photo with its evidence.",
-)  # fmt: skip
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="NAME", help="Write NAME.trec and NAME.jsonl instead."
-)
+@click.option("--offline", is_flag=True, help="Use cached replies only.")
+@click.option("--rejudge", is_flag=True, help="Judge all photos again, from cached replies where there are some.")
+@click.option("--split", type=click.Choice(("test", "validation")), help="Split of INQUIRE-Rerank as published.")
+@click.option("--dry-run", is_flag=True, help="Print the number of model calls and their cost, and stop.")
+@options.format_option("trec", "jsonl")
+@click.option("--output", "stem", type=click.Path(path_type=Path), metavar="NAME",
+              help="Write NAME.trec and NAME.jsonl instead of stdout.")  # fmt: skip
 @click.pass_context
-def rerank(ctx: click.Context, /, job: Path, kb: Path | None, **chosen: object) -> None:
-    """Rank the photos of JOB by what its queries ask for, with each question, answer and probability.
+def rerank(
+    ctx: click.Context,
+    /,
+    job: Path,
+    query: str | None,
+    method: str,
+    preset: str,
+    judge: JudgeName | None,
+    kb: Path | None,
+    context: bool | None,
+    web: bool | None,
+    samples: int | None,
+    prompts: Path | None,
+    max_cost: float | None,
+    offline: bool,
+    rejudge: bool,
+    split: str | None,
+    dry_run: bool,
+    form: str,
+    stem: Path | None,
+) -> None:
+    """Rank the photos of JOB by its queries, with each question, answer and probability.
 
-    JOB: a file of JSON lines, a query a line ({"query_id", "text", "candidates": [{"image_id", "path", "score"}]});
-    INQUIRE-Rerank as published (a Parquet file or its folder); or a folder of photos with --query.
+    JOB is a file of JSON lines, one query per line ({"query_id", "text", "candidates": [{"image_id", "path",
+    "score"}]}); INQUIRE-Rerank as published (a Parquet file or its folder); or a folder of photos with --query.
 
-    decompose asks yes/no questions about each photo and takes the mean probability of yes. A run that was stopped goes
-    on where it was: what was answered is not asked again. cotrr takes a query apart, notes how well each photo fits,
-    and ranks the notes of all photos at once.
+    decompose asks yes/no questions about each photo and ranks by the mean probability of yes. cotrr has a model
+    evaluate each photo in words and then rank them all at once. similarity compares the vectors of photo and query. An
+    interrupted run resumes: cached answers are not requested again.
 
     Examples: kb rerank photos/ --query "a warbler with a black cap"; kb rerank jobs.jsonl --judge vision --output run
     """
-    names = ("stages", "one_call", "top", "window", "orders")
-    listwise = ListwiseOrder(**{name: chosen.pop(name) for name in names})  # type: ignore[arg-type]  # by click too
-    order = RerankOrder(job=job, listwise=listwise, **chosen)  # type: ignore[arg-type]  # click has checked them
-    is_whole = rerank_all(options.settings(kb=kb), order, quiet=options.invocation().quiet)
-    if not is_whole:
+    from rerank.forecast import forecast
+    from rerank.job import check_ids, read_jobs
+    from rerank.methods import make_reranker
+    from rerank.run import run_jobs
+
+    for option, value in (("--samples", samples), ("--web", web), ("--context", context)):
+        if value is not None and method != "decompose":
+            raise UsageError(f"{option} is for --method decompose, not for {method}.")
+    stem = _checked_stem(stem, job)
+    settings = options.settings(kb=kb)
+    base = preset_settings(preset, method)
+    methods = RerankSettings(
+        decompose=options.method_settings("rerank.decompose", DecomposeSettings, base=base.decompose, context=context),
+        vision=options.method_settings("rerank.vision", VisionSettings, base=base.vision, samples=samples),
+        cotrr=options.method_settings("rerank.cotrr", CotrrSettings, base=base.cotrr),
+    )
+    plan = plan_run(method, methods, endpoints=settings.llm, judge=judge, web=web)
+    jobs = read_jobs(job, query=query, split=split, images=settings.home / "inquire")
+    if form == "trec" or stem is not None:
+        check_ids(jobs)
+    if dry_run:
+        # Opened all the same: what is missing is said before the run.
+        with open_resources(settings, plan, prompts=prompts, max_cost=max_cost, offline=True):
+            output.write(forecast_text(forecast(plan, jobs), plan, settings.llm))
+        return
+    quiet = options.invocation().quiet
+    with open_resources(
+        settings, plan, prompts=prompts, max_cost=max_cost, offline=offline, rejudge=rejudge
+    ) as opened, output.logged_warnings("rerank"):  # fmt: skip
+        if plan.judge == "encoder" and method == "decompose" and judge is None:
+            output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")
+        writer = RowWriter(jobs, form=form, stem=stem, tag=f"fieldmark-{method}")
+        with counted_calls("photos", sum(len(each.candidates) for each in jobs), quiet=quiet) as meter:
+            n_done = n_failed = 0
+
+            def take(of: Job, ranked: list[RankedImage]) -> None:
+                nonlocal n_done, n_failed
+                n_done, n_failed = n_done + len(ranked), n_failed + sum(row.status == "error" for row in ranked)
+                writer.take(of, ranked)
+                meter(n_done, n_failed)
+
+            result = run_jobs(jobs, make_reranker(method, replace(opened.resources, settings=methods)), on_ranked=take)
+        writer.close()
+        if not quiet:
+            output.note(summary(result, opened.calls))
+    result.raise_if_all_failed()
+    if failed := result.failed:
+        output.warn(
+            f"{len(failed):,} of {output.plural(result.n_images, 'photo')} could not be judged: {failed[0].error}"
+        )
+    for line in result.tally.warnings():
+        output.warn(line)
+    if not result.is_complete:
         ctx.exit(EXIT_PARTLY)
+
+
+def _checked_stem(stem: Path | None, job: Path) -> Path | None:
+    """Return the output files without their endings.
+
+    Raises:
+        UsageError: if one of them is the job itself.
+    """
+    if stem is not None and stem.suffix in (".trec", ".jsonl"):
+        stem = stem.with_suffix("")
+    if stem is not None and job.resolve() == stem.with_name(f"{stem.name}.jsonl").resolve():
+        raise UsageError(f"--output {stem} would overwrite the job.", hint="Choose another name.")
+    return stem

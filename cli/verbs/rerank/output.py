@@ -1,56 +1,54 @@
-"""What `kb rerank` hands out: rows on stdout or in two files, and what it says of the run at its end."""
+"""Output of `kb rerank`: rows on stdout or in two files, the summary of a run, and its forecast."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from cli.verbs.rerank.listwise import summary as summary_of_lists
-from cli.verbs.rerank.order import RerankOrder
-from data.errors import FieldmarkError, NothingReadable
 
 if TYPE_CHECKING:
-    from cli.verbs.rerank.resources import Made
+    from cli.verbs.rerank.resources import ModelCalls
     from data.records import Job, RankedImage
-    from rerank.cotrr.tally import CotrrTally
-    from rerank.decompose.reranker import Tally
+    from rerank.forecast import Forecast, PricedModel
+    from rerank.run import RunResult
+    from rerank.run_plan import RunPlan
 
 
-class Sink:
-    """Rows to stdout in the order of the jobs as soon as they can come, or two files at the end."""
+class RowWriter:
+    """Writes rows to stdout in the order of the jobs as soon as possible, or two files at the end."""
 
-    def __init__(self, order: RerankOrder, jobs: Sequence[Job], *, tag: str) -> None:
-        self._order, self._jobs, self._tag = order, jobs, tag
+    def __init__(self, jobs: Sequence[Job], *, form: str, stem: Path | None, tag: str) -> None:
+        self._jobs, self._form, self._stem, self._tag = jobs, form, stem, tag
         self._done: dict[str, list[RankedImage]] = {}
         self._n_written = 0
 
     def take(self, job: Job, ranked: list[RankedImage]) -> None:
-        """Take the rows of a job that is whole."""
+        """Take the rows of a completed job."""
         self._done[job.query_id] = ranked
-        if self._order.output is None:
+        if self._stem is None:
             while self._n_written < len(self._jobs) and self._jobs[self._n_written].query_id in self._done:
                 rows = self._done[self._jobs[self._n_written].query_id]
-                output.write_rows(self._lines(self._order.form, rows))
+                output.write_rows(self._lines(self._form, rows))
                 self._n_written += 1
 
     def close(self) -> None:
-        """Write the files, where files are wanted."""
+        """Write the files, if files were asked for."""
         from data.files import write_atomic
 
-        stem = self._order.stem
-        if stem is not None:
+        if self._stem is not None:
             for form in ("trec", "jsonl"):
                 text = "".join(self._lines(form, self._done[job.query_id]) for job in self._jobs)
-                write_atomic(stem.with_name(f"{stem.name}.{form}"), text.encode())
+                write_atomic(self._stem.with_name(f"{self._stem.name}.{form}"), text.encode())
 
     def _lines(self, form: str, rows: Sequence[RankedImage]) -> str:
         if form == "trec":
             from rerank.job import trec_lines
 
             if all(row.status == "error" for row in rows):
-                return ""  # a run has no word for a failed query: its rows would be the first stage's order
+                return ""  # a TREC run cannot mark a failed query: its rows would show first-stage order
             return "".join(f"{line}\n" for line in trec_lines(rows, tag=self._tag))
 
         from data.codec import to_json
@@ -58,61 +56,34 @@ class Sink:
         return "".join(json.dumps(to_json(row), ensure_ascii=False) + "\n" for row in rows)
 
 
-def is_whole(done: Mapping[str, list[RankedImage]], tally: Tally | None, lists: CotrrTally | None = None) -> bool:
-    """Return whether all went well; says what did not.
-
-    Raises:
-        FieldmarkError: if no image was judged, why.
-    """
-    rows = [row for ranked in done.values() for row in ranked]
-    failed = [row for row in rows if row.status == "error"]
-    if failed and len(failed) == len(rows):
-        told = lists if tally is None else tally
-        causes: list[FieldmarkError] = [] if told is None else told.failures
-        raise next(iter(causes), NothingReadable(failed[0].error or "no image could be judged"))
-    if failed:
-        output.warn(f"{len(failed):,} of {output.plural(len(rows), 'photo')} could not be judged: {failed[0].error}")
-    n_fallbacks = 0
-    for query_id, plan in tally.plans.items() if tally is not None else ():
-        if plan.source == "fallback":
-            n_fallbacks += 1
-            output.warn(f"{query_id} was asked as it is: {plan.note}")
-    if lists is not None and lists.n_not_deconstructed:
-        n = output.plural(lists.n_not_deconstructed, "query", "queries")
-        output.warn(f"{n} could not be taken apart: used as they are")
-    if lists is not None and lists.n_failed_windows:
-        output.warn(f"{output.plural(lists.n_failed_windows, 'window')} stayed in the order of the first stage")
-    return not failed and not n_fallbacks and (lists is None or lists.is_whole)
-
-
-def summary(
-    done: Mapping[str, list[RankedImage]], made: Made, tally: Tally | None, lists: CotrrTally | None = None
-) -> str:
-    """Return in one line what was done, how answers were obtained, and what it cost."""
-    rows = [row for ranked in done.values() for row in ranked]
-    parts = [f"{output.plural(len(done), 'query', 'queries')}, {output.plural(len(rows), 'photo')}"]
-    if tally is not None:
-        by = ", ".join(f"{name} {n:,}" for name, n in sorted(tally.obtained_by.items()))
-        parts.append(f"{output.plural(tally.n_answers, 'answer')}" + (f" ({by})" if by else ""))
-        if tally.n_unscored:
-            parts.append(f"{tally.n_unscored:,} could not be told")
-        if tally.n_not_asked:
-            parts.append(f"{tally.n_not_asked:,} not asked after a sure no")
-        if tally.n_kept:
-            parts.append(f"{output.plural(tally.n_kept, 'photo')} judged before")
-    if lists is not None:
-        parts += summary_of_lists(lists)
-    if made.connections or made.explaining:
-        meter = made.budget.meter
-        calls = output.plural(meter.calls, "call")
-        parts.append(f"{calls}, {meter.cached:,} from the cache, {made.n_retries:,} tried again")
-        parts.append(_cost(made, n_queries=len(done)))
+def summary(result: RunResult, calls: ModelCalls | None) -> str:
+    """Return one line on a run: counts, and the model calls with their cost."""
+    n_queries = len(result.rows)
+    parts = [f"{output.plural(n_queries, 'query', 'queries')}, {output.plural(result.n_images, 'photo')}"]
+    parts += result.tally.lines()
+    if calls is not None:
+        meter = calls.budget.meter
+        made = output.plural(meter.calls, "model call")
+        parts.append(f"{made}, {meter.cached:,} from the cache, {output.plural(calls.n_retries, 'retry', 'retries')}")
+        if meter.unpriced:
+            parts.append("cost unknown: set price_in and price_out")
+        else:
+            lost = f", up to ${meter.unsure_usd:.4f} more for lost replies" if meter.unsure_usd else ""
+            parts.append(f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} per query")
     return "; ".join(parts)
 
 
-def _cost(made: Made, *, n_queries: int) -> str:
-    meter = made.budget.meter
-    if meter.unpriced:
-        return "cost unknown: set price_in and price_out"
-    lost = f" and up to ${meter.unsure_usd:.4f} for replies that were lost" if meter.unsure_usd else ""
-    return f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} a query"
+def forecast_text(forecast: Forecast, plan: RunPlan, models: Mapping[str, PricedModel]) -> str:
+    """Return what a run would do at most."""
+    shown: dict[str, object] = {"queries": forecast.n_queries, "photos": forecast.n_photos, "judge": plan.judge}
+    if forecast.n_calls:
+        shown["model calls, without retries"] = forecast.n_calls
+        if forecast.context_calls:
+            shown["of these for context"] = sum(call.n for call in forecast.context_calls)
+        cost = forecast.cost_usd(models)
+        shown["approximate cost, at most"] = (
+            "unknown: set price_in and price_out"
+            if cost is None
+            else f"${cost:.2f}, ${cost / max(1, forecast.n_queries):.4f} per query"
+        )
+    return output.as_fields(shown)

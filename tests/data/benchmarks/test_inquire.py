@@ -131,13 +131,13 @@ def test_texts_that_differ_in_case_and_spaces_alone_are_one_query(tmp_path):
 
 def test_a_missing_column_is_named(tmp_path):
     write_parquet(tmp_path / "test.parquet", drop=("clip_score",))
-    with pytest.raises(BadInput, match="lacks the column clip_score"):
+    with pytest.raises(BadInput, match="has no column clip_score"):
         read_rerank(tmp_path)
 
 
 def test_an_image_that_stands_twice_for_a_query_is_refused(tmp_path):
     write_parquet(tmp_path / "test.parquet", [ROWS[0], ROWS[0]])
-    with pytest.raises(BadInput, match="image 11 stands twice"):
+    with pytest.raises(BadInput, match="image 11 is listed twice"):
         read_rerank(tmp_path)
 
 
@@ -152,12 +152,12 @@ def test_a_cell_that_says_nothing_is_refused(tmp_path, score, relevant):
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("test.parquet", b"PAR1 cut off", "is no Parquet file, or not a whole one"),
-        ("metadata.jsonl", b"[1, 2]\n", "expected an object a line"),
-        ("metadata.jsonl", b'{"query": \n', "expected an object a line"),
+        ("test.parquet", b"PAR1 cut off", "is not a Parquet file, or is damaged"),
+        ("metadata.jsonl", b"[1, 2]\n", "expected a JSON object per line"),
+        ("metadata.jsonl", b'{"query": \n', "expected a JSON object per line"),
         ("metadata.jsonl", "{}".encode("utf-16"), "is no text file"),
-        ("metadata.csv", b"file_name,query,relevant,clip_score,inat24_image_id\n", "holds no query with images"),
-        ("metadata.csv", b"file_name,relevant,clip_score,inat24_image_id,query\na.jpg,1,0.5,1\n", "a text as query"),
+        ("metadata.csv", b"file_name,query,relevant,clip_score,inat24_image_id\n", "contains no query with images"),
+        ("metadata.csv", b"file_name,relevant,clip_score,inat24_image_id,query\na.jpg,1,0.5,1\n", "text as query"),
     ],
 )
 def test_a_damaged_file_is_named(tmp_path, name, content, why):
@@ -176,7 +176,7 @@ def test_csv_of_a_spreadsheet_is_read(tmp_path):
 def test_an_image_id_cannot_name_a_file_elsewhere(tmp_path):
     header = "file_name,query,relevant,clip_score,inat24_image_id"
     (tmp_path / "metadata.csv").write_text(f"{header}\na.jpg,{KNOWN},1,0.5,../../x\n")
-    with pytest.raises(BadInput, match="is no image id"):
+    with pytest.raises(BadInput, match="invalid image id"):
         read_rerank(tmp_path)
 
 
@@ -192,7 +192,7 @@ def test_the_hard_subset_keeps_the_order_of_its_file(tmp_path):
     assert (job.query_id, job.relevant) == ("19", ("a/2.jpg",))
     assert [(image.image_id, image.score) for image in job.candidates] == [("b/1.jpg", 0.0), ("a/2.jpg", -1.0)]
     file.write_text('{"query": 1}')
-    with pytest.raises(BadInput, match="no list of queries"):
+    with pytest.raises(BadInput, match="expected a list of queries"):
         read_hard(file)
 
 

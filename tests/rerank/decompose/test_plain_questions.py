@@ -1,6 +1,5 @@
 """Questions by rule, and the kinds of queries by their words."""
 
-import csv
 import tempfile
 from pathlib import Path
 
@@ -9,9 +8,8 @@ import pytest
 from PIL import Image
 
 from data.records import Job, JobImage, QueryPart
-from rerank import rerank
+from rerank import RerankResources, rerank
 from rerank.decompose.plain_questions import NEGATION, direct_question, plain_questions
-from rerank.decompose.routing import kind_of_query
 
 CREST = QueryPart(kind="term", text="crest", name="crest", looks="Feathers that stand up on the head.")
 CARDINAL = QueryPart(kind="species", text="Northern Cardinal", name="Northern Cardinal", looks="A red bird.")
@@ -70,7 +68,8 @@ def test_encoders_are_asked_all_questions_whatever_they_say():
     with tempfile.TemporaryDirectory() as folder:
         Image.new("RGB", (48, 48), "blue").save(Path(folder) / "a.png")
         job = Job(query_id="q", text="a crest, a bill", candidates=(JobImage(image_id="a", path="a.png", score=1.0),))
-        found = rerank(job, "decompose", encoder=SureOfNo(), parts=lambda _: parts, root=folder)
+        resources = RerankResources(encoders=(SureOfNo(),), parts=lambda _: parts, root=folder)
+        found = rerank(job, "decompose", resources)
     assert [one.probability < 0.05 for one in found[0].questions] == [True, True]
 
 
@@ -86,28 +85,3 @@ class SureOfNo:
 
     def encode_texts(self, texts):
         return np.array([[1.0 if text == NEGATION else -1.0, 0.0] for text in texts], dtype=np.float32)
-
-
-@pytest.mark.parametrize(
-    ("query", "kind"),
-    [
-        ("a heron swallowing a frog", "behavior"),
-        ("a king eider", "species"),  # no act, though it ends like one
-        ("a wren on a fence", "context"),
-        ("an immature gull feeding on a beach", "behavior"),
-        ("an albino robin", "appearance"),
-    ],
-)
-def test_the_kind_of_a_query_is_the_first_that_its_words_speak_of(query, kind):
-    assert kind_of_query(query) == kind
-
-
-def test_kinds_of_queries_are_told_as_often_as_the_docs_say(shared):
-    def right(split, same):
-        with (shared / "benchmarks" / f"inquire_queries_{split}.csv").open(encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        return sum(same(row["supercategory"].lower(), kind_of_query(row["query_text"])) for row in rows)
-
-    assert right("val", lambda truth, kind: truth == kind) == 44
-    assert right("test", lambda truth, kind: truth == kind) == 115
-    assert right("test", lambda truth, kind: (truth == "appearance") == (kind == "appearance")) == 160

@@ -9,8 +9,9 @@ from PIL import Image
 from data.contracts import SeenImage
 from data.errors import SourceUnavailable
 from data.records import ChatMessage, ChatRequest, Context, Job, JobImage, Judgement
-from rerank import DecomposeReranker, FairChat, KeptResults, settings_of
+from rerank import DecomposeReranker, FairChat, JudgementCache
 from rerank.decompose.questions import QuestionWriter
+from rerank.decompose.settings import PRESETS
 from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
 
 NAMES = ("a", "b", "c", "d")
@@ -21,6 +22,7 @@ class TableJudge:
     """Answers by image and question number out of a table."""
 
     name = "table"
+    costs_money = True
 
     def __init__(self, table, *, failing=()):
         self.table, self.failing = table, failing
@@ -28,6 +30,9 @@ class TableJudge:
 
     def look(self, path):
         return SeenImage(jpeg=path.stem.encode())
+
+    async def judge_together(self, image, questions, *, query, context):
+        return None
 
     async def judge(self, image, question, *, query, context, earlier):
         image_id = image.jpeg.decode()
@@ -65,7 +70,7 @@ TABLE = {"a": (0.2, 0.1, 0.3), "b": (0.9, 0.8, 1.0), "c": (0.9, 0.1, 0.2), "d": 
 
 
 def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job):
-    ranked, _ = run(job, TableJudge(TABLE), settings_of("paper"))
+    ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"])
     assert [(row.image_id, row.score) for row in ranked] == [("b", 90.0), ("d", 90.0), ("c", 40.0), ("a", 20.0)]
     assert [row.probability for row in ranked[0].questions] == [0.9, 0.8, 1.0]
     # Three answers of half a dollar, and a quarter of what the questions cost.
@@ -75,16 +80,16 @@ def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job
 @pytest.mark.parametrize(
     ("mode", "questions", "passage", "is_chained"),
     [
-        ("direct", ["Does this image show frogs in amplexus?"], "", False),
-        ("questions", QUESTIONS, "", False),
-        ("context", ["Does this image show frogs in amplexus?"], PASSAGE, False),
-        ("full", QUESTIONS, PASSAGE, True),
+        ({"direct": True, "context": False}, ["Does this image show frogs in amplexus?"], "", False),
+        ({"context": False}, QUESTIONS, "", False),
+        ({"direct": True}, ["Does this image show frogs in amplexus?"], PASSAGE, False),
+        ({}, QUESTIONS, PASSAGE, True),
     ],
 )
 def test_a_mode_asks_what_figure_3_says(job, mode, questions, passage, is_chained):
     judge = TableJudge(TABLE)
     chat = ScriptedChat(lambda _: questions_reply())
-    run(job, judge, settings_of("paper", mode), chat=chat)
+    run(job, judge, replace(PRESETS["paper"], **mode), chat=chat)
     of_b = [entry for entry in judge.asked if entry[0] == "b"]
     assert [question for _, question, _, _ in of_b] == list(questions)
     assert {given for _, _, given, _ in of_b} == {passage}
@@ -99,42 +104,43 @@ def test_a_mode_asks_what_figure_3_says(job, mode, questions, passage, is_chaine
 
 def test_chaining_is_a_switch_of_its_own(job):
     judge = TableJudge(TABLE)
-    run(job, judge, replace(settings_of("paper"), is_chained=False))
+    run(job, judge, replace(PRESETS["paper"], chain=False))
     assert {earlier for _, _, _, earlier in judge.asked} == {()}
 
 
 def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job):
     table = TABLE | {"a": (0.01, 1.0, 1.0), "c": (0.9, 0.04, 1.0)}
     judge = TableJudge(table)
-    ranked, reranker = run(job, judge, replace(settings_of("paper"), stop_below=0.05))
+    ranked, reranker = run(job, judge, replace(PRESETS["paper"], stop_below=0.05))
     scores = {row.image_id: row.score for row in ranked}
     assert scores["a"] == pytest.approx(1 / 3) and scores["c"] == pytest.approx(94 / 3, abs=1e-6)
     assert sum(image == "a" for image, *_ in judge.asked) == 1
     assert sum(image == "c" for image, *_ in judge.asked) == 2
-    assert reranker.tally.n_not_asked == 3
+    assert reranker.tally.n_skipped == 3
 
 
-@pytest.mark.parametrize("stop_below", [None, 0.0])
-def test_without_a_limit_even_a_certain_no_stops_nothing(job, stop_below):
+@pytest.mark.parametrize(("stop_below", "is_paid"), [(None, False), (0.0, True)])
+def test_without_a_limit_even_a_certain_no_stops_nothing(job, stop_below, is_paid):
     judge = TableJudge(TABLE | {"a": (0.0, 0.0, 0.9)})
-    ranked, _ = run(job, judge, replace(settings_of("paper"), stop_below=stop_below))
+    judge.costs_money = is_paid
+    ranked, _ = run(job, judge, replace(PRESETS["paper"], stop_below=stop_below))
     assert sum(image == "a" for image, *_ in judge.asked) == 3
     assert {row.image_id: row.score for row in ranked}["a"] == pytest.approx(30)
 
 
 def test_a_probability_at_the_limit_stops_nothing(job):
     judge = TableJudge(TABLE | {"a": (0.05, 0.05, 0.9)})
-    run(job, judge, replace(settings_of("paper"), stop_below=0.05))
+    run(job, judge, replace(PRESETS["paper"], stop_below=0.05))
     assert sum(image == "a" for image, *_ in judge.asked) == 3
 
 
 def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean_of_the_others(job):
     table = TABLE | {"c": (0.9, None, 0.2)}
     for preset in ("paper", "default"):
-        ranked, _ = run(job, TableJudge(table), settings_of(preset))
+        ranked, _ = run(job, TableJudge(table), PRESETS[preset])
         scores = {row.image_id: row.score for row in ranked}
         assert scores["c"] == pytest.approx(100 * 1.1 / 3, abs=1e-6)
-    ours, reranker = run(job, TableJudge(table), replace(settings_of("paper"), unscored="mean"))
+    ours, reranker = run(job, TableJudge(table), replace(PRESETS["paper"], unscored="mean"))
     mean = (0.1 + 0.8 + 0.8) / 3
     assert {row.image_id: row.score for row in ours}["c"] == pytest.approx(100 * (1.1 + mean) / 3, abs=1e-6)
     assert reranker.tally.n_unscored == 1
@@ -146,9 +152,9 @@ def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_order(job, preset):
     table = TABLE | {"b": (None, None, None)}
-    ranked, reranker = run(job, TableJudge(table), settings_of(preset))
+    ranked, reranker = run(job, TableJudge(table), PRESETS[preset])
     assert {row.status for row in ranked} == {"error"}
-    assert "could not tell for 3 of 12 answers" in ranked[0].error
+    assert "no usable answer to 3 of 12 questions" in ranked[0].error
     assert len(reranker.tally.failures) == 1
 
 
@@ -161,7 +167,7 @@ def test_a_judge_that_answers_all_at_once_and_mumbles_is_not_asked_about_every_p
             return [Judgement(probability=None, answer=None, obtained_by="unclear") for _ in questions]
 
     judge = Mumbler(TABLE)
-    ranked, _ = run(job, judge, settings_of("default"))
+    ranked, _ = run(job, judge, PRESETS["default"])
     assert {row.status for row in ranked} == {"error"} and len(judge.asked) == 1
 
 
@@ -172,7 +178,7 @@ def test_missing_answers_that_happen_to_come_first_fail_no_query(job, tmp_path):
         Image.new("RGB", (32, 32), (i * 10, 9, 0)).save(tmp_path / f"{i}.png")
         candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.png"), score=1.0 - i / 100))
     table = {str(i): (None, None, 0.5) if i < 4 else (0.9, 0.9, 0.9) for i in range(20)}
-    ranked, reranker = run(replace(job, candidates=tuple(candidates)), TableJudge(table), settings_of("paper"))
+    ranked, reranker = run(replace(job, candidates=tuple(candidates)), TableJudge(table), PRESETS["paper"])
     assert {row.status for row in ranked} == {"ok"}
     assert (reranker.tally.n_unscored, reranker.tally.n_answers) == (8, 60)
 
@@ -199,36 +205,36 @@ def test_no_more_photos_of_a_query_are_in_memory_than_may_be(job, tmp_path, monk
             return judgement
 
     judge = SlowJudge({str(i): (0.9, 0.9, 0.9) for i in range(12)})
-    ranked, _ = run(replace(job, candidates=tuple(candidates)), judge, settings_of("paper"))
+    ranked, _ = run(replace(job, candidates=tuple(candidates)), judge, PRESETS["paper"])
     assert len(ranked) == 12 and judge.n_seen == 12
     assert judge.most <= 3
 
 
 def test_an_image_whose_provider_fails_is_an_error_row_behind_the_others(job):
-    ranked, _ = run(job, TableJudge(TABLE, failing=("b",)), settings_of("paper"))
+    ranked, _ = run(job, TableJudge(TABLE, failing=("b",)), PRESETS["paper"])
     assert [(row.image_id, row.status) for row in ranked][-1] == ("b", "error")
     assert ranked[-1].error == "down" and ranked[-1].questions == ()
 
 
 def test_answers_are_kept_and_not_asked_for_again(job, tmp_path):
     first = TableJudge(TABLE, failing=("c",))
-    with KeptResults(tmp_path / "kept.sqlite") as kept:
-        run(job, first, settings_of("paper"), kept=kept)
+    with JudgementCache(tmp_path / "kept.sqlite") as cache:
+        run(job, first, PRESETS["paper"], cache=cache)
     second = TableJudge(TABLE)
     chat = ScriptedChat(lambda _: pytest.fail("the questions were written before"))
-    with KeptResults(tmp_path / "kept.sqlite") as kept:
-        ranked, reranker = run(job, second, settings_of("paper"), kept=kept, chat=chat)
+    with JudgementCache(tmp_path / "kept.sqlite") as cache:
+        ranked, reranker = run(job, second, PRESETS["paper"], cache=cache, chat=chat)
     assert {image for image, *_ in second.asked} == {"c"}
-    assert reranker.tally.n_kept == 3
+    assert reranker.tally.n_cached == 3
     assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
 
 
 @pytest.mark.parametrize("change", ["photo", "query", "passage", "chain", "stop", "together"])
 def test_answers_are_asked_for_again_where_anything_changed(job, tmp_path, change):
-    with KeptResults(tmp_path / "kept.sqlite") as kept:
-        run(job, TableJudge(TABLE), settings_of("paper"), kept=kept)
+    with JudgementCache(tmp_path / "kept.sqlite") as cache:
+        run(job, TableJudge(TABLE), PRESETS["paper"], cache=cache)
         judge = TableJudge(TABLE)
-        settings, passage = settings_of("paper"), PASSAGE
+        settings, passage = PRESETS["paper"], PASSAGE
         if change == "photo":
             Image.new("RGB", (32, 32), "white").save(tmp_path / "b.png")
         elif change == "query":
@@ -236,27 +242,27 @@ def test_answers_are_asked_for_again_where_anything_changed(job, tmp_path, chang
         elif change == "passage":
             passage = "Amplexus is an embrace."
         else:
-            changed = {"chain": {"is_chained": False}, "stop": {"stop_below": 0.05}, "together": {"is_together": True}}
+            changed = {"chain": {"chain": False}, "stop": {"stop_below": 0.05}, "together": {"together": True}}
             settings = replace(settings, **changed[change])
-        run(job, judge, settings, kept=kept, passage=passage)
+        run(job, judge, settings, cache=cache, passage=passage)
     assert {image for image, *_ in judge.asked} == ({"b"} if change == "photo" else set(NAMES))
 
 
 def test_questions_are_written_anew_where_the_context_is_another(job, tmp_path):
     chat = ScriptedChat(lambda _: questions_reply())
-    with KeptResults(tmp_path / "kept.sqlite") as kept:
+    with JudgementCache(tmp_path / "kept.sqlite") as cache:
         for passage in (PASSAGE, PASSAGE, "Amplexus is an embrace.", PASSAGE):
-            run(job, TableJudge(TABLE), settings_of("paper"), kept=kept, chat=chat, passage=passage)
+            run(job, TableJudge(TABLE), PRESETS["paper"], cache=cache, chat=chat, passage=passage)
     assert ["is a grip" in request.messages[0].text for request in chat.requests] == [True, False]
 
 
 def test_a_photo_of_which_something_could_not_be_told_is_asked_about_again(job, tmp_path):
-    with KeptResults(tmp_path / "kept.sqlite") as kept:
-        run(job, TableJudge(TABLE | {"c": (0.9, None, 0.2)}), settings_of("paper"), kept=kept)
+    with JudgementCache(tmp_path / "kept.sqlite") as cache:
+        run(job, TableJudge(TABLE | {"c": (0.9, None, 0.2)}), PRESETS["paper"], cache=cache)
         judge = TableJudge(TABLE)
-        _, reranker = run(job, judge, settings_of("paper"), kept=kept)
+        _, reranker = run(job, judge, PRESETS["paper"], cache=cache)
     assert {image for image, *_ in judge.asked} == {"c"}
-    assert (reranker.tally.n_kept, reranker.tally.n_unscored) == (3, 0)
+    assert (reranker.tally.n_cached, reranker.tally.n_unscored) == (3, 0)
 
 
 @pytest.mark.parametrize("finishes_first", [True, False])
@@ -281,7 +287,7 @@ def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job, finishes_firs
             return await super().judge(image, question, **more)
 
     judge = Caller(TABLE)
-    run(job, judge, settings_of("paper"))
+    run(job, judge, PRESETS["paper"])
     order = [(image, QUESTIONS.index(question)) for image, question, *_ in judge.asked]
     first, last = order[0][0], [image for image, number in order if number == 0][-1]
     assert (order.index((first, 2)) < order.index((last, 0))) is finishes_first
@@ -289,7 +295,7 @@ def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job, finishes_firs
 
 def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job):
     judge = TableJudge(TABLE)
-    _, reranker = run(job, judge, settings_of("paper"), chat=ScriptedChat(lambda _: "Sure! Here you go."))
+    _, reranker = run(job, judge, PRESETS["paper"], chat=ScriptedChat(lambda _: "Sure! Here you go."))
     plan = reranker.tally.plans["q"]
     assert plan.source == "fallback" and "expected JSON" in plan.note
     assert {question for _, question, _, _ in judge.asked} == {"Does this image show frogs in amplexus?"}
@@ -299,17 +305,5 @@ def test_a_provider_that_fails_at_the_questions_makes_all_rows_errors(job):
     def down(_):
         raise SourceUnavailable("503")
 
-    ranked, _ = run(job, TableJudge(TABLE), settings_of("paper"), chat=ScriptedChat(down))
+    ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"], chat=ScriptedChat(down))
     assert [(row.image_id, row.status) for row in ranked] == [(name, "error") for name in NAMES]
-
-
-def test_routing_asks_queries_about_appearance_as_they_are_with_context(job):
-    judge = TableJudge(TABLE)
-    settings = replace(settings_of("paper"), is_routed=True)
-    run(replace(job, text="an albino robin"), judge, settings)
-    assert {(question, given) for _, question, given, _ in judge.asked} == {
-        ("Does this image show an albino robin?", PASSAGE)
-    }
-    judge = TableJudge(TABLE)
-    run(replace(job, text="a robin feeding its young"), judge, settings)
-    assert {question for _, question, _, _ in judge.asked} == set(QUESTIONS)

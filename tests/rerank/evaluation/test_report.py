@@ -178,7 +178,7 @@ def test_ranks_that_contradict_scores_are_counted_and_the_score_counts():
 
 
 def test_an_image_of_nobodys_and_one_named_twice_are_refused():
-    with pytest.raises(BadInput, match="'z', which is no candidate of the query 'q0'"):
+    with pytest.raises(BadInput, match="'z', which is not a candidate of query 'q0'"):
         evaluate_runs([run_of("a", {"q0": [("z", 1.0)]})], truth_of_jobs([job("q0", "ab", ("b",))]))
     with pytest.raises(BadInput, match="'a' twice"):
         evaluate_runs([run_of("a", {"q0": [("a", 1.0), ("a", 0.5)]})], truth(1))
@@ -242,7 +242,8 @@ def test_evidence_may_hold_any_line_separator_in_its_texts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("scores", "why"), [(("NaN",), "score nan cannot be ordered"), (("0.5", "0.4"), "line 2: the image a stands twice")]
+    ("scores", "why"),
+    [(("NaN",), "expected a finite score, got nan"), (("0.5", "0.4"), "line 2: image a is listed twice")],
 )
 def test_json_lines_are_held_to_what_trec_files_are(tmp_path, scores, why):
     row = '{"query_id": "q", "image_id": "a", "rank": 1, "first_stage_rank": 1, "score": SCORE}\n'
@@ -253,7 +254,7 @@ def test_json_lines_are_held_to_what_trec_files_are(tmp_path, scores, why):
 
 def test_a_job_whose_scores_cannot_be_ordered_is_refused():
     candidates = tuple(JobImage(image_id=i, path=i, score=s) for i, s in (("a", 0.5), ("b", math.nan)))
-    with pytest.raises(BadInput, match="gives the image 'b' the score nan"):
+    with pytest.raises(BadInput, match="expected a finite score for image 'b', got nan"):
         first_stage(Job(query_id="q", text="x", candidates=candidates))
 
 

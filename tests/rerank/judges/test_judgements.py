@@ -1,4 +1,4 @@
-"""Several votes made one, and numbers that models state."""
+"""Several samples made one, and numbers that models state."""
 
 import pytest
 
@@ -14,13 +14,18 @@ def vote(probability, cost_usd=0.5):
 
 def test_most_votes_decide_and_the_probability_is_their_mean():
     found = majority([vote(0.75), vote(0.25), vote(1.0)], is_share=False)
-    assert (found.answer, found.obtained_by, found.note, found.cost_usd) == ("yes", "logprobs; votes 2/3", "0.75", 1.5)
+    assert (found.answer, found.obtained_by, found.note, found.cost_usd) == (
+        "yes",
+        "logprobs; samples 2/3",
+        "0.75",
+        1.5,
+    )
     assert found.probability == pytest.approx(2 / 3)
 
 
 def test_a_tie_is_a_no():
     found = majority([vote(0.75), vote(0.25), vote(None)], is_share=False)
-    assert (found.answer, found.probability, found.obtained_by) == ("no", 0.5, "logprobs; votes 1/2")
+    assert (found.answer, found.probability, found.obtained_by) == ("no", 0.5, "logprobs; samples 1/2")
 
 
 def test_votes_that_tell_nothing_together_tell_nothing_and_are_paid_for():

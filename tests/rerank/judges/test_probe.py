@@ -6,7 +6,7 @@ import math
 import pytest
 
 from data.records import ChatReply, TokenLogprobs
-from rerank.judges.probe import picture_of, probe
+from rerank.judges.probe import plain_image, probe
 from tests.rerank.scripted import ScriptedChat
 
 
@@ -18,9 +18,9 @@ def reply(text, *, is_scored=True, finish="stop"):
 
 
 def found(red, blue):
-    chat = ScriptedChat(lambda request: red if request.messages[0].images == (picture_of("red"),) else blue)
+    chat = ScriptedChat(lambda request: red if request.messages[0].images == (plain_image("red"),) else blue)
     abilities = asyncio.run(probe(chat))
-    return (abilities.gives_logprobs, abilities.is_thinking, abilities.tells_colours), len(chat.requests)
+    return (abilities.gives_logprobs, abilities.has_reasoning, abilities.tells_colours), len(chat.requests)
 
 
 YES, NO = reply("Yes"), reply("No")
@@ -47,10 +47,10 @@ def test_a_model_that_thinks_is_asked_again_with_room_and_stays_known_as_one():
     def react(request):
         if request.max_tokens < 100:
             return reply("<think>Hm", is_scored=False, finish="length")
-        return reply("Yes" if request.messages[0].images == (picture_of("red"),) else "No")
+        return reply("Yes" if request.messages[0].images == (plain_image("red"),) else "No")
 
     chat = ScriptedChat(react)
     abilities = asyncio.run(probe(chat))
     # The thoughts of the second reply came apart from it: the first one alone told of them.
-    assert (abilities.gives_logprobs, abilities.is_thinking, abilities.tells_colours) == (True, True, True)
+    assert (abilities.gives_logprobs, abilities.has_reasoning, abilities.tells_colours) == (True, True, True)
     assert [request.max_tokens > 100 for request in chat.requests] == [False, False, True, True]

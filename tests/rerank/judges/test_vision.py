@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import threading
 from contextlib import contextmanager
@@ -15,9 +14,10 @@ from PIL import Image
 from data.errors import SourceUnavailable
 from data.records import Job, JobImage, Question, QuestionAnswer
 from kb.endpoints import Connection, Endpoint, ReplyCache, RetryPolicy
-from rerank import DecomposeReranker, FairChat, KeptResults, VisionJudge, VisionSettings, settings_of
+from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter
-from rerank.judges.probe import picture_of
+from rerank.decompose.settings import PRESETS
+from rerank.judges.probe import plain_image
 from tests.rerank.scripted import QUESTIONS, questions_reply
 from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status
 
@@ -39,7 +39,7 @@ def is_probe(call):
 
 
 def is_red(call):
-    return call.images[0] == picture_of("red")
+    return call.images[0] == plain_image("red")
 
 
 def script(answer):
@@ -126,7 +126,7 @@ def test_words_that_hardly_could_have_been_yes_or_no_tell_nothing_but_by_the_pap
 def test_reasons_that_end_without_an_answer_tell_nothing_whatever_word_they_begin_with(photo):
     reasons = "No crest is to be seen from here, for the head is turned away."
     reply = Answer(text=reasons, logprobs=(("No", -0.1, (("No", -0.1), ("Yes", -3.0))), (reasons[2:], -0.1, ())))
-    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(is_reasoned=True)) as judge:
+    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasoning=True)) as judge:
         found = judged(judge, photo)
     assert (found.probability, found.obtained_by) == (None, "unclear")
 
@@ -135,7 +135,7 @@ def test_reasoning_comes_before_the_answer_whose_token_is_read(photo):
     tokens = [("No", -0.1, (("No", -0.1),)), (" crest", -0.1, ()), (".\nAnswer", -0.1, ()), (":", 0.0, ())]
     tokens.append((" Yes", math.log(0.7), ((" Yes", math.log(0.7)), (" No", math.log(0.3)))))
     reply = Answer(text="".join(t for t, _, _ in tokens), logprobs=tuple(tokens))
-    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(is_reasoned=True)) as judge:
+    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasoning=True)) as judge:
         found = judged(judge, photo)
     assert (found.answer, found.note) == ("yes", "No crest.")
     assert found.probability == pytest.approx(0.7)
@@ -158,7 +158,7 @@ def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo):
 
     with OpenAIServer(think) as server, judge_of(server) as judge:
         found = judged(judge, photo)
-        assert asyncio.run(judge.abilities()).is_thinking
+        assert asyncio.run(judge.abilities()).has_reasoning
     assert found.answer == "no" and found.probability == pytest.approx(0.25)
 
 
@@ -175,7 +175,7 @@ def test_thoughts_are_found_out_by_their_end_where_a_template_hides_their_beginn
 
     with OpenAIServer(think) as server, judge_of(server) as judge:
         abilities = asyncio.run(judge.abilities())
-        assert (abilities.gives_logprobs, abilities.is_thinking, abilities.tells_colours) == (True, True, True)
+        assert (abilities.gives_logprobs, abilities.has_reasoning, abilities.tells_colours) == (True, True, True)
         assert server.n_calls == 4
         found = judged(judge, photo)
     assert (found.answer, found.obtained_by) == ("yes", "logprobs") and found.probability == pytest.approx(0.7)
@@ -212,9 +212,9 @@ def test_a_server_that_refuses_log_probabilities_is_asked_without(photo):
 def test_sampled_votes_are_a_share_and_say_so(photo):
     with OpenAIServer(
         script(lambda call: "Yes" if call.payload["seed"] < 4 else "No"), gives_logprobs=False
-    ) as server, judge_of(server, VisionSettings(without_logprobs="votes")) as judge:  # fmt: skip
+    ) as server, judge_of(server, VisionSettings(without_logprobs="samples")) as judge:  # fmt: skip
         found = judged(judge, photo)
-    assert (found.probability, found.answer, found.obtained_by) == (0.8, "yes", "votes 4/5")
+    assert (found.probability, found.answer, found.obtained_by) == (0.8, "yes", "samples 4/5")
     votes = [call for call in server.calls if not is_probe(call)]
     assert {call.payload["temperature"] for call in votes} == {1.0}
 
@@ -222,10 +222,10 @@ def test_sampled_votes_are_a_share_and_say_so(photo):
 def test_three_votes_give_the_majoritys_answer_and_the_mean_probability(photo):
     replies = [YES, NO, scored("Yes", Yes=0.6, No=0.4)]
     with OpenAIServer(script(lambda call: replies[call.payload["seed"]])) as server, judge_of(
-        server, VisionSettings(n_votes=3)
+        server, VisionSettings(samples=3)
     ) as judge:  # fmt: skip
         found = judged(judge, photo)
-    assert found.answer == "yes" and found.obtained_by == "logprobs; votes 2/3"
+    assert found.answer == "yes" and found.obtained_by == "logprobs; samples 2/3"
     assert found.probability == pytest.approx((0.9 + 0.2 + 0.6) / 3)
 
 
@@ -307,12 +307,12 @@ def job(tmp_path):
     return Job(query_id="q", text="frogs in amplexus", candidates=tuple(candidates))
 
 
-def rank(server, job, *, settings=None, cache=None, kept=None, vision=None, **more):
+def rank(server, job, *, settings=None, judgements=None, cache=None, vision=None, **more):
     async def main():
         with judge_of(server, vision, cache=cache, **more) as judge:
             chat = judge._chat
             reranker = DecomposeReranker(
-                judge, settings=settings or settings_of("paper"), writer=QuestionWriter(chat), kept=kept
+                judge, settings=settings or PRESETS["paper"], writer=QuestionWriter(chat), cache=judgements
             )
             try:
                 return await reranker.rank(job), reranker.tally, chat.usage
@@ -344,30 +344,33 @@ def test_an_unreadable_photo_is_a_row_with_an_error_and_costs_no_call(job, tmp_p
 
 def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job):
     with OpenAIServer(with_questions(lambda _: scored("Hm", Hm=1.0))) as server:
-        ranked, tally, usage = rank(server, job, settings=replace(settings_of("default"), is_together=False))
-    assert {row.status for row in ranked} == {"error"} and "could not tell" in ranked[0].error
+        ranked, tally, usage = rank(server, job, settings=replace(PRESETS["default"], together=False))
+    assert {row.status for row in ranked} == {"error"} and "no usable answer" in ranked[0].error
     assert isinstance(tally.failures[0].exit_code, int) and usage.n_calls <= 3 + 20 + 4
 
 
-@pytest.mark.parametrize("vision", [VisionSettings(n_votes=3), VisionSettings(is_reasoned=True)])
+@pytest.mark.parametrize("vision", [VisionSettings(samples=3), VisionSettings(reasoning=True)])
 def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job, vision):
     no = Answer(text="Answer: No", logprobs=(("Answer: ", 0.0, ()), ("No", -0.001, (("No", -0.001), ("Yes", -7.0)))))
     with OpenAIServer(with_questions(lambda _: no)) as server:
-        ranked, tally, usage = rank(server, job, settings=settings_of("default"), vision=vision)
-    assert {len(row.questions) for row in ranked} == {1} and tally.n_not_asked == 20
-    assert dict(tally.obtained_by) == {"logprobs; votes" if vision.n_votes > 1 else "logprobs": 10}
-    assert usage.n_calls == 2 + 1 + 10 * vision.n_votes
+        ranked, tally, usage = rank(server, job, settings=PRESETS["default"], vision=vision)
+    assert {len(row.questions) for row in ranked} == {1} and tally.n_skipped == 20
+    assert dict(tally.obtained_by) == {"logprobs; samples" if vision.samples > 1 else "logprobs": 10}
+    assert usage.n_calls == 2 + 1 + 10 * vision.samples
 
 
 def test_reasons_are_shown_with_the_answers_and_kept(job, tmp_path):
     word = ("Yes", math.log(0.8), (("Yes", math.log(0.8)), ("No", math.log(0.2))))
     reasoned = Answer(text="A green back.\nAnswer: Yes", logprobs=(("A green back.\nAnswer: ", 0.0, ()), word))
-    with OpenAIServer(with_questions(lambda _: reasoned)) as server, KeptResults(tmp_path / "kept.sqlite") as kept:
-        vision = VisionSettings(is_reasoned=True)
-        ranked, _, _ = rank(server, job, kept=kept, vision=vision)
+    with (
+        OpenAIServer(with_questions(lambda _: reasoned)) as server,
+        JudgementCache(tmp_path / "judgements.sqlite") as judgements,
+    ):
+        vision = VisionSettings(reasoning=True)
+        ranked, _, _ = rank(server, job, judgements=judgements, vision=vision)
         assert {row.evaluation for row in ranked} == {"1. A green back.\n2. A green back.\n3. A green back."}
-        again, tally, _ = rank(server, job, kept=kept, vision=vision)
-    assert tally.n_kept == 10 and [row.evaluation for row in again] == [row.evaluation for row in ranked]
+        again, tally, _ = rank(server, job, judgements=judgements, vision=vision)
+    assert tally.n_cached == 10 and [row.evaluation for row in again] == [row.evaluation for row in ranked]
 
 
 def test_a_server_that_is_down_is_not_knocked_at_for_every_question(job):
@@ -398,16 +401,19 @@ def test_the_same_run_again_asks_nothing_and_offline_replays_it(job, tmp_path):
 def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job, tmp_path):
     from kb.endpoints import Budget
 
-    with OpenAIServer(with_questions(lambda _: YES)) as server, KeptResults(tmp_path / "kept.sqlite") as kept:
+    with (
+        OpenAIServer(with_questions(lambda _: YES)) as server,
+        JudgementCache(tmp_path / "judgements.sqlite") as judgements,
+    ):
         # Each call reserves 2,000 tokens for its photo, and uses 400: room for some of them.
-        ranked, _, usage = rank(server, job, kept=kept, budget=Budget(0.012), finishes_first=True)
+        ranked, _, usage = rank(server, job, judgements=judgements, budget=Budget(0.012), finishes_first=True)
         n_errors = sum(row.status == "error" for row in ranked)
         assert 0 < n_errors < 10 and usage.cost_usd <= 0.012
         assert "limit" in ranked[-1].error
         spent = usage.n_calls
-        ranked, tally, usage = rank(server, job, kept=kept, budget=Budget(10))
+        ranked, tally, usage = rank(server, job, judgements=judgements, budget=Budget(10))
         assert {row.status for row in ranked} == {"ok"}
-        assert tally.n_kept == 10 - n_errors and usage.n_calls < spent + 30
+        assert tally.n_cached == 10 - n_errors and usage.n_calls < spent + 30
 
 
 def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_path):
@@ -438,7 +444,7 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_p
             chat = FairChat(connection, n_in_flight=4)
             judge = Watched(chat)
             await judge.abilities()
-            reranker = DecomposeReranker(judge, settings=settings_of("paper"), writer=QuestionWriter(chat))
+            reranker = DecomposeReranker(judge, settings=PRESETS["paper"], writer=QuestionWriter(chat))
             ended = []
 
             async def one(job):
@@ -458,10 +464,7 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_p
 
 
 def test_settings_that_make_no_sense_are_refused():
-    with pytest.raises(ValueError, match="odd number of votes"):
-        VisionSettings(n_votes=2)
+    with pytest.raises(ValueError, match="samples: expected an odd number"):
+        VisionSettings(samples=2)
     with pytest.raises(ValueError, match="stop_below"):
-        replace(settings_of("paper"), stop_below=2)
-    with pytest.raises(ValueError, match="one of default, paper"):
-        settings_of("cheap")
-    assert json.loads(questions_reply())["questions"][0]["question"] == QUESTIONS[0]
+        replace(PRESETS["paper"], stop_below=2)

@@ -34,7 +34,7 @@ def folder(tmp_path, server):
 
 def test_a_job_is_ranked_measured_and_replayed_offline(cli, folder, server):
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--output", "lists", check=True)
-    assert "6 evaluations; 2 rankings; position: effect +0.00 (0 is none), agreement 1.00; 9 calls" in done.stderr
+    assert "6 evaluations; 2 rankings; position bias +0.00 (0 is none), agreement 1.00; 9 model calls" in done.stderr
     rows = [json.loads(line) for line in (folder / "lists.jsonl").read_text().splitlines()]
     assert [row["image_id"] for row in rows] == by_level(6)
     assert rows[0]["evaluation"].startswith("subject: good match (level ")
@@ -46,7 +46,7 @@ def test_a_job_is_ranked_measured_and_replayed_offline(cli, folder, server):
 
 
 def test_one_call_asks_once_for_a_list(cli, folder, server):
-    given = ("rerank", "jobs.jsonl", "--method", "cotrr", "--one-call", "--preset", "paper", "--top", "2")
+    given = ("rerank", "jobs.jsonl", "--method", "cotrr", "--preset", "authors", "--set", "cotrr.top=2")
     done = cli.call(*given, check=True)
     assert [line.split()[2] for line in done.stdout.splitlines()][:2] == by_level(6)[:2]
     assert server.n_calls == 1
@@ -55,17 +55,18 @@ def test_one_call_asks_once_for_a_list(cli, folder, server):
 def test_a_dry_run_counts_the_calls_and_makes_none(cli, folder, server):
     def told(*more):
         shown = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--dry-run", *more, check=True).stdout
-        n_calls = int(re.search(r"calls, without those asked again +(\d+)", shown)[1])
-        return n_calls, float(re.search(r"cost about, at most +\$([\d.]+)", shown)[1])
+        n_calls = int(re.search(r"model calls, without retries +(\d+)", shown)[1])
+        return n_calls, float(re.search(r"approximate cost, at most +\$([\d.]+)", shown)[1])
 
     n_calls, most_usd = told()
     assert n_calls == 9
     # Six photos of 2,000 tokens each at a dollar a million, and what is said of them.
     assert 0.012 < most_usd < 0.04
-    assert told("--one-call")[0] == 2 and told("--one-call", "--orders", "1")[0] == 1
-    assert told("--stages", "ranking")[0] == 2 and told("--stages", "evaluation")[0] == 8
+    one_call = ("--set", "cotrr.form=one-call")
+    assert told(*one_call)[0] == 2 and told(*one_call, "--set", "cotrr.orders=1")[0] == 1
+    assert told("--set", "cotrr.stages=ranking")[0] == 2 and told("--set", "cotrr.stages=evaluation")[0] == 8
     # Windows of four, two apart: two rankings, each in two orders, and not a photo more is evaluated.
-    assert told("--window", "4")[0] == 1 + 6 + 4
+    assert told("--set", "cotrr.window=4")[0] == 1 + 6 + 4
     assert server.n_calls == 0
 
 
@@ -80,15 +81,15 @@ def test_lists_that_had_to_be_mended_are_told(cli, folder, server):
 
     server.script = spoil
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", check=True)
-    assert "2 rankings, 2 faults mended; 2 numbers of no photo, left out" in done.stderr
+    assert "2 rankings, 2 faults repaired; 2 invalid numbers removed" in done.stderr
 
 
 def test_a_query_used_as_it_is_ends_with_7(cli, folder, server):
     script = server.script
     server.script = lambda call: "{}" if "Take the query apart into five" in call.text else script(call)
-    done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--orders", "1")
+    done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--set", "cotrr.orders=1")
     assert done.exit_code == 7
-    assert "1 query could not be taken apart: used as they are" in done.stderr
+    assert "1 query could not be deconstructed and was used as it is" in done.stderr
     assert len(done.stdout.splitlines()) == 6
 
 
@@ -96,9 +97,10 @@ def test_a_query_used_as_it_is_ends_with_7(cli, folder, server):
     ("arguments", "message"),
     [
         (("--method", "cotrr", "--judge", "encoder"), "needs a vision model"),
-        (("--top", "3"), "belong to cotrr"),
-        (("--method", "cotrr", "--votes", "3"), "belongs to decompose"),
-        (("--method", "cotrr", "--stop-below", "0"), "belongs to decompose"),
+        (("--method", "cotrr", "--samples", "3"), "--samples is for --method decompose"),
+        (("--method", "cotrr", "--no-context"), "--context is for --method decompose"),
+        (("--method", "decompose", "--preset", "authors"), 'has no preset "authors"'),
+        (("--set", "cotrr.step=60"), "expected window >= 2 and 1 <= step < window"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(cli, folder, arguments, message):

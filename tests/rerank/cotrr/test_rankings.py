@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from data.errors import MalformedAnswer
-from rerank.cotrr.listwise import (
-    Repairs,
-    fused,
-    input_orders,
-    json_in,
-    kendall_tau,
-    parse_ranking,
-    position_bias,
-    ranks_of,
-)
+from rerank.cotrr.orders import fuse_ranks, input_orders, kendall_tau, position_bias, ranks_of
+from rerank.cotrr.rankings import Repairs, json_in, parse_ranking
 
 
 @pytest.mark.parametrize(
@@ -26,17 +18,17 @@ from rerank.cotrr.listwise import (
     [
         ('{"ranking": [2, 3, 1]}', 3, (1, 2, 0), {}),
         ('{"ranking": [2, 2, 3, 1, 2]}', 3, (1, 2, 0), {"n_duplicates": 2}),
-        ('{"ranking": [7, 2, 0, -1, 1, 3]}', 3, (1, 0, 2), {"n_strangers": 3}),
-        ('{"ranking": [2]}', 3, (1,), {"n_gaps": 2}),
+        ('{"ranking": [7, 2, 0, -1, 1, 3]}', 3, (1, 0, 2), {"n_invalid": 3}),
+        ('{"ranking": [2]}', 3, (1,), {"n_missing": 2}),
         ('{"ranking": ["3", "[1]", "photo 2", 2.0]}', 3, (2, 0, 1), {"n_duplicates": 1}),
-        ('{"ranking": [true, null, [1], 1.5, "three", 2]}', 2, (1,), {"n_strangers": 5, "n_gaps": 1}),
-        ('```json\n{"ranking": [2, 1]}\n```', 2, (1, 0), {"n_loose": 1}),
+        ('{"ranking": [true, null, [1], 1.5, "three", 2]}', 2, (1,), {"n_invalid": 5, "n_missing": 1}),
+        ('```json\n{"ranking": [2, 1]}\n```', 2, (1, 0), {"n_not_json": 1}),
         ('<think>{"ranking": [1, 2]}? No.</think>{"ranking": [2, 1]}', 2, (1, 0), {}),
-        ('As in the example {"ranking": [3, 1]}, so here: {"ranking": [2, 1]}', 2, (1, 0), {"n_loose": 1}),
-        ("[11] > [1] > [12]", 12, (10, 0, 11), {"n_loose": 1, "n_gaps": 9}),
-        ("The best come first.\n3\n1\n2", 3, (2, 0, 1), {"n_loose": 1}),
-        ("3, 1, 2", 3, (2, 0, 1), {"n_loose": 1}),
-        ("[3, 1, 2]", 3, (2, 0, 1), {"n_loose": 1}),
+        ('As in the example {"ranking": [3, 1]}, so here: {"ranking": [2, 1]}', 2, (1, 0), {"n_not_json": 1}),
+        ("[11] > [1] > [12]", 12, (10, 0, 11), {"n_not_json": 1, "n_missing": 9}),
+        ("The best come first.\n3\n1\n2", 3, (2, 0, 1), {"n_not_json": 1}),
+        ("3, 1, 2", 3, (2, 0, 1), {"n_not_json": 1}),
+        ("[3, 1, 2]", 3, (2, 0, 1), {"n_not_json": 1}),
     ],
 )
 def test_a_list_is_read_and_what_is_mended_is_counted(text, n, positions, faults):
@@ -59,7 +51,7 @@ def test_what_holds_no_ranking_is_no_ranking(text):
 
 def test_a_list_of_the_best_few_has_no_gaps_for_the_rest():
     ranking = parse_ranking('{"ranking": [5, 2]}', 10, n_wanted=3)
-    assert (ranking.positions, ranking.repairs.n_gaps) == ((4, 1), 1)
+    assert (ranking.positions, ranking.repairs.n_missing) == ((4, 1), 1)
 
 
 @given(st.integers(1, 12), st.lists(st.one_of(st.integers(-3, 15), st.text(max_size=3), st.none()), max_size=30))
@@ -71,12 +63,12 @@ def test_whatever_comes_each_photo_is_named_once_and_every_fault_is_counted(n, e
     assert len(set(ranking.positions)) == len(ranking.positions)
     assert set(ranking.positions) <= set(range(n))
     repairs = ranking.repairs
-    assert len(ranking.positions) + repairs.n_duplicates + repairs.n_strangers == len(entries)
-    assert repairs.n_gaps == n - len(ranking.positions)
+    assert len(ranking.positions) + repairs.n_duplicates + repairs.n_invalid == len(entries)
+    assert repairs.n_missing == n - len(ranking.positions)
 
 
 def test_repairs_add_up():
-    total = Repairs(n_lists=1, n_gaps=2) + Repairs(n_lists=1, n_loose=1, n_duplicates=1, n_strangers=3)
+    total = Repairs(n_lists=1, n_missing=2) + Repairs(n_lists=1, n_not_json=1, n_duplicates=1, n_invalid=3)
     assert (total.n_lists, total.n_faults) == (2, 7)
 
 
@@ -114,14 +106,14 @@ def test_an_order_and_its_reverse_follow_each_other_and_the_seed_decides():
 @pytest.mark.parametrize("rule", ["mean-rank", "rrf"])
 def test_fusing_equal_rankings_keeps_their_order(rule):
     ranks = [2.0, 1.0, 3.0]
-    scores = fused([ranks, ranks], rule)
+    scores = fuse_ranks([ranks, ranks], rule)
     assert sorted(range(3), key=lambda i: -scores[i]) == [1, 0, 2]
 
 
 def test_rrf_weighs_first_places_more_than_the_mean_rank_does():
     rankings = [[1.0, 2.0], [9.0, 8.0]]
-    assert fused(rankings, "mean-rank")[0] == fused(rankings, "mean-rank")[1]
-    assert fused(rankings, "rrf")[0] > fused(rankings, "rrf")[1]
+    assert fuse_ranks(rankings, "mean-rank")[0] == fuse_ranks(rankings, "mean-rank")[1]
+    assert fuse_ranks(rankings, "rrf")[0] > fuse_ranks(rankings, "rrf")[1]
 
 
 # --- the measure of position bias, on made-up rankers whose bias is known: mechanics, no model's ------------------
@@ -163,6 +155,6 @@ def test_one_order_alone_measures_nothing():
 
 
 def test_reciprocal_ranks_are_added_up_with_the_constant_of_their_authors():
-    found = fused([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], "rrf")
+    found = fuse_ranks([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], "rrf")
     assert found == pytest.approx([1 / 61 + 1 / 63, 2 / 62, 1 / 63 + 1 / 61], abs=1e-15)
     assert found[0] == found[2] > found[1]  # one first place weighs more than two second ones

@@ -1,0 +1,176 @@
+"""Ranked lists of photo numbers in replies: parsed, validated, and repaired by counted rules. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from data.errors import MalformedAnswer
+from rerank.reasoning import without_reasoning
+
+_BRACKETED: Final = re.compile(r"\[\s*(\d+)\s*\]")
+_LISTED: Final = re.compile(r"^\s*(?:\W*\d+(?!\.\d)\s*(?:[>,;\]]|\n|\Z))+", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairs:
+    """Counts of repaired faults in rankings; `+` adds them up."""
+
+    n_lists: int = 0
+    n_not_json: int = 0
+    """Lists that were readable but not the requested JSON."""
+    n_duplicates: int = 0
+    """Repeated numbers: the first place counts."""
+    n_invalid: int = 0
+    """Out-of-range numbers and entries that are not whole numbers: removed."""
+    n_missing: int = 0
+    """Requested photos that the list does not name: placed behind the others, in first-stage order."""
+
+    @property
+    def n_faults(self) -> int:
+        """All repaired faults."""
+        return self.n_not_json + self.n_duplicates + self.n_invalid + self.n_missing
+
+    def __add__(self, other: Repairs) -> Repairs:
+        return Repairs(
+            n_lists=self.n_lists + other.n_lists,
+            n_not_json=self.n_not_json + other.n_not_json,
+            n_duplicates=self.n_duplicates + other.n_duplicates,
+            n_invalid=self.n_invalid + other.n_invalid,
+            n_missing=self.n_missing + other.n_missing,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The photos that a reply names, best first, each once, as positions from 0; and the repairs."""
+
+    positions: tuple[int, ...]
+    repairs: Repairs
+
+
+def json_in(text: str) -> tuple[Mapping[str, object], bool]:
+    r"""Return the JSON object of a reply, and whether other text surrounds it.
+
+    Reasoning (`<think>...</think>`) is skipped; of several objects the last complete one counts.
+
+    Raises:
+        MalformedAnswer: if the reply holds no JSON object.
+
+    Example:
+        >>> json_in('Here it is:\n```json\n{"ranking": [2, 1]}\n```')
+        ({'ranking': [2, 1]}, True)
+    """
+    visible = without_reasoning(text).strip()
+    try:
+        found = json.loads(visible)
+    except json.JSONDecodeError:
+        found = _last_object(visible)
+        if found is None:
+            raise MalformedAnswer(f"expected a JSON object, got {visible[:80]!r}") from None
+        return found, True
+    if not isinstance(found, dict):
+        raise MalformedAnswer(f"expected a JSON object, got {visible[:80]!r}")
+    return found, False
+
+
+def parse_ranking(text: str, n: int, *, n_wanted: int | None = None, field: str = "ranking") -> Ranking:
+    """Return the ranking in a reply over photos 1 to `n`.
+
+    The expected reply is a JSON object with a list of whole numbers under `field`. Without one, `[3] > [1]` is
+    accepted, and lines or a row of numbers; numbers inside sentences are not a ranking.
+
+    Args:
+        text: the reply.
+        n: number of photos.
+        n_wanted: number of photos that the ranking should name, None for all.
+        field: name of the list.
+
+    Raises:
+        MalformedAnswer: if the reply names no photo.
+
+    Example:
+        >>> parse_ranking('{"ranking": [3, 3, 9, 1]}', 3).positions
+        (2, 0)
+        >>> parse_ranking("[11] > [1]", 12, n_wanted=2).positions
+        (10, 0)
+    """
+    entries, is_wrapped = _entries(text, field)
+    positions: list[int] = []
+    seen: set[int] = set()
+    n_duplicates = n_invalid = 0
+    for entry in entries:
+        number = _whole(entry)
+        if number is None or not 1 <= number <= n:
+            n_invalid += 1
+        elif number in seen:
+            n_duplicates += 1
+        else:
+            seen.add(number)
+            positions.append(number - 1)
+    if not positions:
+        raise MalformedAnswer(f"expected a ranking of photos 1 to {n}, got {text.strip()[:80]!r}")
+    wanted = n if n_wanted is None else min(n_wanted, n)
+    # A list longer than requested is no fault.
+    return Ranking(
+        positions=tuple(positions),
+        repairs=Repairs(
+            n_lists=1,
+            n_not_json=int(is_wrapped),
+            n_duplicates=n_duplicates,
+            n_invalid=n_invalid,
+            n_missing=max(0, wanted - len(positions)),
+        ),
+    )
+
+
+def _entries(text: str, field: str) -> tuple[Sequence[object], bool]:
+    try:
+        payload, is_wrapped = json_in(text)
+    except MalformedAnswer:
+        payload, is_wrapped = {}, True
+    entries = payload.get(field)
+    if isinstance(entries, list):
+        return entries, is_wrapped
+    visible = without_reasoning(text)
+    bracketed = _BRACKETED.findall(visible)
+    if bracketed and ">" in visible:
+        return bracketed, True
+    listed = _LISTED.search(visible)
+    numbers = re.findall(r"\d+", listed[0]) if listed else []
+    # A lone number in front of other words is no ranking ("3, the heron, ...").
+    is_row = len(numbers) > 1 or visible.strip(" .\n") == "".join(numbers)
+    return (numbers if is_row else ()), True
+
+
+def _last_object(text: str) -> dict[str, object] | None:
+    decoder = json.JSONDecoder()
+    found: dict[str, object] | None = None
+    at = text.find("{")
+    while at >= 0:
+        try:
+            payload, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError:
+            at = text.find("{", at + 1)
+            continue
+        if isinstance(payload, dict):
+            found = payload
+        at = text.find("{", end)
+    return found
+
+
+def _whole(entry: object) -> int | None:
+    """Return an entry as a whole number: `"[3]"`, `"3"` and 3.0 are 3; None for `true` and "photo three"."""
+    if isinstance(entry, bool):
+        return None
+    if isinstance(entry, int):
+        return entry
+    if isinstance(entry, float):
+        return int(entry) if entry.is_integer() else None
+    found = (
+        re.fullmatch(r"\W*(?:photo|image)?\W*(\d{1,9})\W*", entry, re.IGNORECASE) if isinstance(entry, str) else None
+    )
+    return int(found[1]) if found else None

@@ -1,0 +1,110 @@
+"""Answers about the photos of a query: serialised for the cache, counted, and scored. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from data.errors import TooManyUnscored
+from data.records import Judgement, QuestionAnswer
+from rerank.ranked_images import UNREADABLE_SCORE, total_cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhotoAnswers:
+    """The answers on one photo, or the error that prevented them."""
+
+    answers: tuple[QuestionAnswer, ...] = ()
+    cost_usd: float | None = 0.0
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+    """Reasons given before an answer, or why it is missing, each with the number of its question."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every question that was asked has an answer; only complete photos are cached."""
+        return self.error is None and all(answer.probability is not None for answer in self.answers)
+
+
+def collect_answers(answers: Sequence[QuestionAnswer], judged: Sequence[Judgement]) -> PhotoAnswers:
+    """Return the answers on a photo with their total cost and notes."""
+    notes = tuple(f"{i}. {' '.join(one.note.split())}" for i, one in enumerate(judged, 1) if one.note)
+    return PhotoAnswers(answers=tuple(answers), cost_usd=total_cost(one.cost_usd for one in judged), notes=notes)
+
+
+def to_cache(photo: PhotoAnswers) -> str:
+    """Return the answers as text for the cache."""
+    answers = [[a.question, a.answer, a.probability, a.obtained_by] for a in photo.answers]
+    return json.dumps({"answers": answers, "cost_usd": photo.cost_usd, "notes": photo.notes}, ensure_ascii=False)
+
+
+def from_cache(text: str) -> PhotoAnswers:
+    """Return the answers in a text of the cache."""
+    payload = json.loads(text)
+    answers = tuple(
+        QuestionAnswer(question=question, answer=answer, probability=probability, obtained_by=by)
+        for question, answer, probability, by in payload["answers"]
+    )
+    return PhotoAnswers(answers=answers, cost_usd=payload["cost_usd"], notes=tuple(payload.get("notes", ())))
+
+
+@dataclass(slots=True, kw_only=True)
+class MissingAnswers:
+    """Count of the answers of a query that are missing."""
+
+    max_share: float
+    n_expected: int
+    """Answers if all questions are asked about all photos."""
+    n: int = 0
+    n_missing: int = 0
+
+    def add(self, answers: Sequence[QuestionAnswer]) -> None:
+        """Count answers."""
+        self.n += len(answers)
+        self.n_missing += sum(answer.probability is None for answer in answers)
+
+    def check(self, *, is_last: bool = False) -> None:
+        """Raise if too many answers are missing: the ranking would be little more than the first-stage order.
+
+        Raises:
+            TooManyUnscored: if more than `max_share` of the expected answers are missing; with `is_last`, of the
+                answers that were asked for.
+        """
+        n = self.n if is_last else self.n_expected  # by chance the first answers may be the missing ones
+        if self.n_missing > self.max_share * n:
+            raise TooManyUnscored(
+                f"the judge gave no usable answer to {self.n_missing} of {n} questions; at most {self.max_share:.0%} "
+                "may be missing",
+                hint="kb doctor shows what the endpoint returns; --preset paper accepts `Yes` and `No` in exactly this "
+                "spelling; --set decompose.max_unscored=0.5 allows more",
+            )
+
+
+def photo_scores(photos: Sequence[PhotoAnswers], n_questions: int, unscored: Literal["zero", "mean"]) -> list[float]:
+    """Return the score of each photo: 100 times the mean probability of yes over all questions.
+
+    Args:
+        photos: the answers on each photo.
+        n_questions: questions of the query; those skipped after a sure no count as no.
+        unscored: value of a missing answer: 0, or the mean of that question over the other photos.
+
+    Source:
+        Divide and Conquer, section 3.4 and line 9 of Algorithm 1.
+    """
+    fill = [0.0] * n_questions
+    if unscored == "mean":
+        for j in range(n_questions):
+            known = [p for one in photos if len(one.answers) > j and (p := one.answers[j].probability) is not None]
+            fill[j] = sum(known) / len(known) if known else 0.5
+    scores = []
+    for photo in photos:
+        if photo.error is not None:
+            scores.append(UNREADABLE_SCORE)
+            continue
+        values = [
+            answer.probability if answer.probability is not None else fill[j] for j, answer in enumerate(photo.answers)
+        ]
+        scores.append(100 * sum(values) / max(1, n_questions))
+    return scores

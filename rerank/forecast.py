@@ -1,0 +1,122 @@
+"""Forecast of a run: the number of calls to models, and their approximate cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from data.records import Job
+from rerank.cotrr.windows import windows
+from rerank.decompose.questions import MAX_QUESTIONS
+from rerank.run_plan import RunPlan
+
+# Typical tokens, for the cost forecast only; replies report the real ones.
+PROMPT: Final = 500
+ANSWER, REASONED_ANSWER = 20, 400
+TEXT, SOURCES, WRITTEN = 1_000, 2_000, 400  # request for questions, sources of an explanation, written text
+NOTE, PLACE, COMPARISON = 120, 5, 200  # parts of a ranking
+
+
+class Prices(Protocol):
+    """Prices of a model."""
+
+    def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
+        """Return the cost of one request in US dollars."""
+
+
+class PricedModel(Protocol):
+    """A model with prices, such as an endpoint."""
+
+    @property
+    def prices(self) -> Prices | None:
+        """None if unknown."""
+
+    @property
+    def image_tokens(self) -> int:
+        """Tokens per image."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """Expected calls of one kind."""
+
+    n: int
+    model: str
+    """Name of the endpoint."""
+    photos: int = 0
+    """Photos per call."""
+    tokens_in: int = PROMPT
+    tokens_out: int = WRITTEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """Upper bounds for a run, without retries and, for decompose, with log-probabilities."""
+
+    n_queries: int
+    n_photos: int
+    calls: tuple[Calls, ...] = ()
+    context_calls: tuple[Calls, ...] = ()
+
+    @property
+    def n_calls(self) -> int:
+        """All calls."""
+        return sum(call.n for call in (*self.context_calls, *self.calls))
+
+    def cost_usd(self, models: Mapping[str, PricedModel]) -> float | None:
+        """Return the cost in US dollars; None if a price is unknown."""
+        cost = 0.0
+        for call in (*self.context_calls, *self.calls):
+            model = models[call.model]
+            if model.prices is None:
+                return None
+            tokens_in = call.tokens_in + call.photos * model.image_tokens
+            cost += call.n * model.prices.cost_usd(tokens_in, call.tokens_out)
+        return cost
+
+
+def forecast(plan: RunPlan, jobs: Sequence[Job]) -> Forecast:
+    """Return the expected calls of a run."""
+    calls = {"cotrr": _cotrr, "decompose": _decompose}.get(plan.method)
+    return Forecast(
+        n_queries=len(jobs),
+        n_photos=sum(len(job.candidates) for job in jobs),
+        calls=tuple(calls(plan, jobs)) if calls is not None else (),
+        context_calls=tuple(
+            Calls(n=len(jobs), model=model, tokens_in=SOURCES if model == "text" else PROMPT)
+            for model in plan.context_models
+        ),
+    )
+
+
+def _decompose(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+    if plan.text_model is not None:
+        yield Calls(n=len(jobs), model=plan.text_model, tokens_in=TEXT)
+    if plan.judge != "vision":
+        return
+    settings, vision = plan.settings.decompose, plan.settings.vision
+    is_together = settings.together and settings.is_chained and not vision.reasoning and vision.samples == 1
+    n_each = 1 if is_together or settings.direct else MAX_QUESTIONS
+    n = sum(len(job.candidates) for job in jobs) * n_each * vision.samples
+    yield Calls(n=n, model="vision", photos=1, tokens_out=REASONED_ANSWER if vision.reasoning else ANSWER)
+    yield Calls(n=2, model="vision", photos=1, tokens_out=ANSWER)  # the probe
+
+
+def _cotrr(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+    settings = plan.settings.cotrr
+    text = plan.text_model or "vision"
+    is_staged = settings.form == "staged"
+    for job in jobs:
+        if is_staged and settings.deconstructs:
+            yield Calls(n=1, model=text)
+        if is_staged and settings.evaluates:
+            yield Calls(n=len(job.candidates), model="vision", photos=1)
+        for start, end in windows(len(job.candidates), settings.window_size, settings.stride):
+            n = end - start
+            if settings.sees_photos:
+                tokens_out = COMPARISON + (PLACE if is_staged else NOTE) * n
+                yield Calls(n=settings.orders, model="vision", photos=n, tokens_out=tokens_out)
+            else:
+                tokens = {"tokens_in": PROMPT + NOTE * n, "tokens_out": COMPARISON + PLACE * n}
+                yield Calls(n=settings.orders, model=text, **tokens)

@@ -1,0 +1,82 @@
+"""Runs: many jobs at once through one method, each result delivered as soon as it is complete."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from data.errors import BadInput, NothingReadable
+from data.records import Job, RankedImage
+from rerank.ranked_images import error_rows
+from rerank.scheduling import all_of
+from rerank.tally import TalliedReranker, Tally
+
+N_OPEN: Final = 4  # queries at a time: enough to fill the slots, few enough that the first results come soon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """The ranked images of a run, and its counts."""
+
+    rows: Mapping[str, list[RankedImage]]
+    """Query id -> its images, best first."""
+    tally: Tally
+
+    @property
+    def failed(self) -> list[RankedImage]:
+        """The images that could not be judged."""
+        return [row for rows in self.rows.values() for row in rows if row.status == "error"]
+
+    @property
+    def n_images(self) -> int:
+        """All images."""
+        return sum(map(len, self.rows.values()))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every image was judged, without fallbacks."""
+        return not self.failed and self.tally.is_complete
+
+    def raise_if_all_failed(self) -> None:
+        """Raise the first error if no image was judged."""
+        failed = self.failed
+        if failed and len(failed) == self.n_images:
+            raise next(iter(self.tally.failures), NothingReadable(failed[0].error or "no image could be judged"))
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    reranker: TalliedReranker,
+    *,
+    on_ranked: Callable[[Job, list[RankedImage]], None] = lambda _job, _ranked: None,
+    n_open: int = N_OPEN,
+) -> RunResult:
+    """Return the ranked images of all jobs; `on_ranked` is called as each job completes, in order of completion.
+
+    A job that the method rejects becomes error rows; any other error ends the run. Closes the reranker.
+    """
+    if n_open < 1:
+        raise ValueError(f"expected n_open >= 1, got {n_open}")
+    rows: dict[str, list[RankedImage]] = {}
+
+    async def work(waiting: Iterator[Job]) -> None:
+        for job in waiting:  # shared by all workers: each takes the next one
+            # A task of its own, so that `current_query` is set for this query alone.
+            try:
+                ranked = await asyncio.create_task(reranker.rank(job))
+            except BadInput as error:
+                ranked = error_rows(job, str(error))
+            rows[job.query_id] = ranked
+            on_ranked(job, ranked)
+
+    async def main() -> None:
+        waiting = iter(jobs)
+        await all_of([work(waiting) for _ in range(n_open)])
+
+    try:
+        asyncio.run(main())
+    finally:
+        reranker.close()
+    return RunResult(rows=rows, tally=reranker.tally)

@@ -1,0 +1,108 @@
+"""Choices of a run: judge, models and background knowledge, from the method, its settings and the models at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from data.errors import MissingRequirement, UsageError
+from rerank.settings import RerankSettings
+
+JudgeName = Literal["vision", "encoder"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """The resources that a run needs. Models go by the names of their endpoints: `vision`, `text`, `search`."""
+
+    method: str
+    settings: RerankSettings
+    judge: JudgeName
+    """Who looks at photos: a vision model, or text-image encoders."""
+    text_model: str | None = None
+    """Endpoint that decomposes queries or ranks notes; None: a plain rule, or nobody."""
+    needs_knowledge: bool = False
+    """Whether a knowledge base is read."""
+    uses_wiki: bool = False
+    """Whether the configured wiki may explain words of a query."""
+    context_search: bool = False
+    """Whether words of a query are searched on the web."""
+    context_model: bool = False
+    """Whether a text model writes the context."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The endpoints that judge, write questions or rank."""
+        named = (("vision",) if self.judge == "vision" else ()) + ((self.text_model,) if self.text_model else ())
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def context_models(self) -> tuple[str, ...]:
+        """The endpoints that explain the words of a query."""
+        return (("search",) if self.context_search else ()) + (("text",) if self.context_model else ())
+
+
+def plan_run(
+    method: str,
+    settings: RerankSettings,
+    *,
+    endpoints: Collection[str],
+    judge: JudgeName | None = None,
+    web: bool | None = None,
+) -> RunPlan:
+    """Return the resources that a run needs.
+
+    Args:
+        method: one of `rerank.METHODS`.
+        settings: the settings of all methods.
+        endpoints: the configured models: `vision`, `text`, `search`.
+        judge: who judges; None: the vision model if there is one, else encoders.
+        web: whether to search the web for words that nothing else explains; None: with a vision judge, if there is a
+            search model. Encoders cost nothing, so a run with them asks no model unless told to.
+
+    Raises:
+        MissingRequirement: if a needed model is not configured.
+        UsageError: if the choices contradict each other.
+    """
+    if method != "decompose" and web is not None:
+        raise UsageError(f"Web search is for the method decompose, not for {method}.")
+    if method == "similarity":
+        return RunPlan(method=method, settings=settings, judge="encoder")
+    if method == "cotrr":
+        if judge == "encoder":
+            raise UsageError("The method cotrr needs a vision model.", hint="--method decompose supports encoders.")
+        _first_of(("vision",), endpoints)
+        # The vision model reads notes as well; a text model is used only if it is configured.
+        return RunPlan(
+            method=method, settings=settings, judge="vision", text_model=_first_of(("text", "vision"), endpoints)
+        )
+    chosen: JudgeName = judge or ("vision" if "vision" in endpoints else "encoder")
+    if chosen == "vision":
+        _first_of(("vision",), endpoints)
+    decompose = settings.decompose
+    if web and not decompose.context:
+        raise UsageError("Web search adds context, but context is turned off.", hint="Use --context with --web.")
+    by_model = (decompose.questions_by or ("model" if chosen == "vision" else "rule")) == "model"
+    searches = chosen == "vision" and "search" in endpoints if web is None else web
+    return RunPlan(
+        method=method,
+        settings=settings,
+        judge=chosen,
+        # A vision model writes questions as well.
+        text_model=_first_of(("text", "vision"), endpoints) if by_model and not decompose.direct else None,
+        needs_knowledge=True,
+        uses_wiki=decompose.context,
+        context_search=decompose.context and searches,
+        context_model=decompose.context and chosen == "vision" and "text" in endpoints,
+    )
+
+
+def _first_of(names: tuple[str, ...], endpoints: Collection[str]) -> str:
+    found = next((name for name in names if name in endpoints), None)
+    if found is None:
+        raise MissingRequirement(
+            f"This needs a {names[0]} model: [llm.{names[0]}] is not set.",
+            hint=f"Set [llm.{names[0]}] in fieldmark.toml, or use --method decompose --judge encoder.",
+        )
+    return found

@@ -1,0 +1,60 @@
+"""Counts of a run, and its report to the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from data.errors import FieldmarkError
+from data.records import Job, RankedImage
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """Counts of a run so far; methods add their own."""
+
+    failures: list[FieldmarkError] = field(default_factory=list)
+    """Errors of photos, rankings or whole queries, in the order in which they happened."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything went as asked; repaired replies count as complete, fallbacks do not."""
+        return not self.failures
+
+    def lines(self) -> list[str]:
+        """Return the counts in words; zero counts are left out."""
+        return []
+
+    def warnings(self) -> list[str]:
+        """Return the fallbacks that the user should know of."""
+        return []
+
+
+class TalliedReranker(Protocol):
+    """A `QueryReranker` that counts."""
+
+    @property
+    def tally(self) -> Tally:
+        """The counts so far."""
+
+    async def rank(self, job: Job) -> list[RankedImage]:
+        """Return all images of the job, best first."""
+
+    def close(self) -> None:
+        """Release threads."""
+
+
+def counted(n: int, noun: str, many: str | None = None) -> str:
+    """Return `1 photo`, `2 photos`, `1,200 queries`.
+
+    Example:
+        >>> counted(1, "photo"), counted(1200, "query", "queries")
+        ('1 photo', '1,200 queries')
+    """
+    return f"{n:,} {noun if n == 1 else many or noun + 's'}"
+
+
+def counts_in_words(counts: Sequence[tuple[int, str, str]]) -> list[str]:
+    """Return `n noun` for each (n, singular, plural) above zero."""
+    return [counted(n, one, many) for n, one, many in counts if n]
