@@ -114,7 +114,7 @@ def rerank(
     quiet = options.invocation().quiet
     with open_resources(
         settings, plan, prompts=prompts, max_cost=max_cost, offline=offline, rejudge=rejudge
-    ) as opened, output.logged_warnings("rerank"):  # fmt: skip
+    ) as opened, output.logged("rerank"):  # fmt: skip
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")
         writer = RowWriter(jobs, form=form, stem=stem, tag=f"fieldmark-{method}")
