@@ -28,8 +28,6 @@ UNTESTED = {  # to be emptied while the verbs are redone
     "context --wiki",
     "context --contact",
     "context --store",
-    "rerank --context",
-    "rerank --prompts",
     "eval rerank --measure",
     "eval rerank --ties",
     "eval rerank --seed",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import signal
 import subprocess
@@ -13,73 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
+from tests.cli.verbs.rerank.conftest import COLOURS, answered, jobs_file, script
 from tests.rerank.scripted import questions_reply
 from tests.servers.openai_server import Answer, OpenAIServer, Status
-
-COLOURS = ("red", "blue", "yellow", "green", "black", "white")
-
-
-def said(text, **masses):
-    top = tuple((name, math.log(mass)) for name, mass in masses.items())
-    return Answer(text=text, logprobs=((text, top[0][1], top),), input_tokens=400, output_tokens=1)
-
-
-YES, NO = said("Yes", Yes=0.9, No=0.1), said("No", No=0.9, Yes=0.1)
-
-
-def script(call):
-    """Says yes to what is red, one question a call."""
-    if not call.images:
-        return questions_reply()
-    from io import BytesIO
-
-    red, _, blue = Image.open(BytesIO(call.images[0])).convert("RGB").resize((1, 1)).getpixel((0, 0))
-    return YES if red > 150 > blue else NO
-
-
-@pytest.fixture(scope="module")
-def birds(tmp_path_factory):
-    """A small knowledge base of drawings."""
-    import kb
-    from kb.sources.starter import StarterSource
-    from recognize import load_encoders
-
-    path = tmp_path_factory.mktemp("kb") / "birds.kb"
-    source = StarterSource(with_vectors=False)
-    kb.build(path, source.drawn_taxa()[:2], source, load_encoders("starter"))
-    return path
-
-
-@pytest.fixture
-def photos(tmp_path):
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    for colour in COLOURS:
-        Image.new("RGB", (40, 40), colour).save(folder / f"{colour} bird.png")
-    return folder
-
-
-@pytest.fixture
-def endpoint(monkeypatch):
-    def connect(server, *, kind="vision", **more):
-        values = {"model": "m", "base_url": server.base_url, "price_in": 1, "price_out": 1} | more
-        for name, value in values.items():
-            monkeypatch.setenv(f"FIELDMARK_LLM_{kind.upper()}_{name.upper()}", str(value))
-
-    return connect
-
-
-def jobs_file(folder, *, n=1):
-    candidates = [
-        {"image_id": f"{i}", "path": str(path.relative_to(folder.parent)), "score": 1 - i / 10}
-        for i, path in enumerate(sorted(folder.iterdir()))
-    ]
-    lines = [json.dumps({"query_id": f"q{i}", "text": f"a red bird, {i}", "candidates": candidates}) for i in range(n)]
-    file = folder.parent / "jobs.jsonl"
-    file.write_text("\n".join(lines) + "\n")
-    return file
 
 
 def test_a_folder_is_ranked_by_the_encoders_without_any_server(cli, birds, photos):
@@ -302,7 +238,7 @@ def test_a_query_that_failed_is_in_the_evidence_and_not_in_the_run(cli, birds, p
     file = jobs_file(photos, n=2)
 
     def mumble_on_the_second(call):
-        return said("Hm", Hm=1.0) if call.images and "a red bird, 1" in call.text else script(call)
+        return answered("Hm", Hm=1.0) if call.images and "a red bird, 1" in call.text else script(call)
 
     with OpenAIServer(mumble_on_the_second) as server:
         endpoint(server)

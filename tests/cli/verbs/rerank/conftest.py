@@ -1,0 +1,82 @@
+"""A small knowledge base, coloured photos, a job over them, and endpoints for `kb rerank`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.rerank.scripted import questions_reply
+from tests.servers.openai_server import Answer, Call, OpenAIServer
+
+COLOURS = ("red", "blue", "yellow", "green", "black", "white")
+
+
+def answered(text: str, **masses: float) -> Answer:
+    """A reply of one token, with the probabilities of its alternatives."""
+    top = tuple((name, math.log(mass)) for name, mass in masses.items())
+    return Answer(text=text, logprobs=((text, top[0][1], top),), input_tokens=400, output_tokens=1)
+
+
+YES, NO = answered("Yes", Yes=0.9, No=0.1), answered("No", No=0.9, Yes=0.1)
+
+
+def script(call: Call) -> Answer | str:
+    """Yes to red photos and no to the others, one question per call."""
+    if not call.images:
+        return questions_reply()
+    from io import BytesIO
+
+    red, _, blue = Image.open(BytesIO(call.images[0])).convert("RGB").resize((1, 1)).getpixel((0, 0))
+    return YES if red > 150 > blue else NO
+
+
+@pytest.fixture(scope="session")
+def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small knowledge base of drawings."""
+    import kb
+    from kb.sources.starter import StarterSource
+    from recognize import load_encoders
+
+    path = tmp_path_factory.mktemp("kb") / "birds.kb"
+    source = StarterSource(with_vectors=False)
+    kb.build(path, source.drawn_taxa()[:2], source, load_encoders("starter"))
+    return path
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """A folder of six photos, each of one colour."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for colour in COLOURS:
+        Image.new("RGB", (40, 40), colour).save(folder / f"{colour} bird.png")
+    return folder
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A function that configures a server as `[llm.KIND]`."""
+
+    def connect(server: OpenAIServer, *, kind: str = "vision", **more: object) -> None:
+        values = {"model": "m", "base_url": server.base_url, "price_in": 1, "price_out": 1} | more
+        for name, value in values.items():
+            monkeypatch.setenv(f"FIELDMARK_LLM_{kind.upper()}_{name.upper()}", str(value))
+
+    return connect
+
+
+def jobs_file(folder: Path, *, n: int = 1) -> Path:
+    """Write a file of jobs over the photos of a folder beside it, and return it."""
+    candidates = [
+        {"image_id": f"{i}", "path": str(path.relative_to(folder.parent)), "score": 1 - i / 10}
+        for i, path in enumerate(sorted(folder.iterdir()))
+    ]
+    lines = [json.dumps({"query_id": f"q{i}", "text": f"a red bird, {i}", "candidates": candidates}) for i in range(n)]
+    file = folder.parent / "jobs.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    return file

@@ -1,0 +1,207 @@
+"""Settings of `kb rerank`: each one changes the requests on the wire, or the ranking."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.cli.verbs.rerank.conftest import answered, jobs_file, script
+from tests.rerank.cotrr.test_reranker import Script
+from tests.rerank.scripted import questions_reply
+from tests.servers.openai_server import Call, OpenAIServer
+
+EARLIER = "What was found so far"
+TOGETHER = "one line for each question"
+PROBE = "Is this picture red?"
+PAPER = ("--preset", "paper", "--no-context")
+
+
+class Run:
+    """A run of `kb rerank` over six photos: its calls after the probe, and its rows."""
+
+    def __init__(self, calls: list[Call], rows: list[dict[str, Any]], exit_code: int) -> None:
+        self.calls, self.rows, self.exit_code = calls, rows, exit_code
+
+    @property
+    def asked(self) -> list[Call]:
+        """The calls with photos."""
+        return [call for call in self.calls if call.images]
+
+    @property
+    def obtained_by(self) -> set[str]:
+        return {one["obtained_by"] for row in self.rows for one in row["questions"]}
+
+    def score(self, image_id: str) -> float:
+        (score,) = [row["score"] for row in self.rows if row["image_id"] == image_id]
+        return float(score)
+
+
+Ranked = Callable[..., Run]
+
+
+@pytest.fixture
+def ranked(cli: Any, birds: Path, photos: Path, endpoint: Any) -> Iterator[Ranked]:
+    """A function that ranks the photos by a scripted server."""
+    file = jobs_file(photos)
+
+    def rank(*more: str, by: Any = script, gives_logprobs: bool = True, job: Path = file) -> Run:
+        with OpenAIServer(by, gives_logprobs=gives_logprobs) as server:
+            endpoint(server)
+            command = ("rerank", str(job), "--kb", str(birds), "--format", "jsonl", "--rejudge", "--quiet")
+            done = cli.call(*command, *more)
+            # Replies are cached by request, so every run needs a cache of its own.
+            for cache in Path(os.environ["FIELDMARK_HOME"]).glob("replies.sqlite*"):
+                cache.unlink()
+            calls = [call for call in server.calls if PROBE not in call.text]
+        return Run(calls, [json.loads(line) for line in done.stdout.splitlines()], done.exit_code)
+
+    yield rank
+
+
+def test_direct_asks_the_query_itself(ranked: Ranked) -> None:
+    run = ranked("--no-context", "--set", "decompose.direct=true")
+    assert len(run.calls) == 6 and all("Does this image show a red bird, 0?" in call.text for call in run.calls)
+
+
+def test_context_is_off_by_setting_and_on_again_by_option(ranked: Ranked, photos: Path, birds: Path) -> None:
+    import kb
+
+    with kb.open(birds) as store:
+        name = store.species(store.taxon_ids[:1])[0].taxon.common_name
+    file = jobs_file(photos)
+    file.write_text(file.read_text().replace("a red bird, 0", f"a {name}"))
+    off = ("--set", "decompose.context=false", "--preset", "paper")
+    assert not any("<background>" in call.text for call in ranked(*off).calls)
+    assert all("<background>" in call.text for call in ranked(*off, "--context").calls)
+
+
+def test_chain_shows_the_earlier_answers(ranked: Ranked) -> None:
+    with_chain = ranked(*PAPER, "--set", "decompose.chain=true")
+    assert sum(EARLIER in call.text for call in with_chain.calls) == 12
+    assert not any(EARLIER in call.text for call in ranked("--preset", "paper", "--set", "decompose.chain=false").calls)
+
+
+def test_together_asks_all_questions_in_one_call(ranked: Ranked) -> None:
+    assert any(TOGETHER in call.text for call in ranked("--preset", "paper", "--set", "decompose.together=true").calls)
+    assert not any(TOGETHER in call.text for call in ranked("--set", "decompose.together=false").calls)
+
+
+def test_stop_below_skips_questions_after_a_sure_no(ranked: Ranked) -> None:
+    # Red and yellow pass every question, four photos fail the first one with a probability of .1.
+    assert len(ranked(*PAPER, "--set", "decompose.stop_below=0.2").asked) == 2 * 3 + 4
+    assert len(ranked(*PAPER).asked) == 6 * 3
+
+
+def mumble_at_blue(call: Call) -> Any:
+    if call.images and PROBE not in call.text:
+        red, green, blue = Image.open(io.BytesIO(call.images[0])).convert("RGB").resize((1, 1)).getpixel((0, 0))
+        if blue > 150 > max(red, green):
+            return answered("Hm", Hm=1.0)
+    return script(call)
+
+
+def test_unscored_is_the_value_of_a_missing_answer(ranked: Ranked) -> None:
+    assert ranked(*PAPER, by=mumble_at_blue).score("1") == 0
+    mean = (2 * 90 + 3 * 10) / 5
+    assert ranked(*PAPER, "--set", "decompose.unscored=mean", by=mumble_at_blue).score("1") == pytest.approx(mean)
+
+
+def test_max_unscored_fails_a_query_with_more_missing_answers(ranked: Ranked) -> None:
+    assert ranked(*PAPER, by=mumble_at_blue).exit_code == 0  # 3 of 18 are missing
+    assert ranked(*PAPER, "--set", "decompose.max_unscored=0.1", by=mumble_at_blue).exit_code != 0
+
+
+def test_questions_by_rule_need_no_model(ranked: Ranked) -> None:
+    assert [call for call in ranked("--set", "decompose.questions_by=rule").calls if not call.images] == []
+    assert len([call for call in ranked().calls if not call.images]) == 1
+
+
+def test_reasoning_is_requested_and_shown(ranked: Ranked) -> None:
+    def reasoned(call: Call) -> Any:
+        if PROBE in call.text or not call.images:
+            return script(call)
+        said = answered("Yes", Yes=0.9, No=0.1)
+        return replace(
+            said, text="It is red.\nAnswer: Yes", logprobs=(("It is red.\nAnswer: ", 0.0, ()), *said.logprobs)
+        )
+
+    run = ranked(*PAPER, "--set", "vision.reasoning=true", by=reasoned)
+    assert all("Answer: Yes" in call.text for call in run.asked)
+    assert run.rows[0]["evaluation"].startswith("1. It is red.")
+
+
+def test_samples_are_so_many_replies_per_question(ranked: Ranked) -> None:
+    direct = ("--no-context", "--set", "decompose.direct=true")
+    assert len(ranked(*direct, "--set", "vision.samples=3").calls) == 6 * 3
+    run = ranked(*direct, "--set", "vision.samples=3", "--samples", "5")
+    assert len(run.calls) == 6 * 5 and run.obtained_by == {"logprobs; samples 5/5", "logprobs; samples 0/5"}
+
+
+def test_without_logprobs_and_fallback_samples(ranked: Ranked) -> None:
+    direct = ("--no-context", "--set", "decompose.direct=true")
+    text = ranked(*direct, "--set", "vision.without_logprobs=text", gives_logprobs=False)
+    assert text.obtained_by == {"text"} and len(text.calls) == 6
+    sampled = ("--set", "vision.without_logprobs=samples")
+    assert len(ranked(*direct, *sampled, gives_logprobs=False).calls) == 6 * 5
+    assert len(ranked(*direct, *sampled, "--set", "vision.fallback_samples=3", gives_logprobs=False).calls) == 6 * 3
+
+
+def test_spelling_exact_counts_yes_and_no_alone(ranked: Ranked) -> None:
+    def small(call: Call) -> Any:
+        return answered(" yes", **{" yes": 0.9}) if call.images else questions_reply()
+
+    direct = ("--no-context", "--set", "decompose.direct=true")
+    assert ranked(*direct, by=small).exit_code == 0
+    assert ranked(*direct, "--set", "vision.spelling=exact", by=small).exit_code != 0
+
+
+@pytest.mark.parametrize(
+    ("key", "more", "by"), [("vision.max_side", PAPER, script), ("cotrr.max_side", ("--method", "cotrr"), Script())]
+)
+def test_max_side_scales_the_photos(ranked: Ranked, photos: Path, key: str, more: tuple[str, ...], by: Any) -> None:
+    settings = {"vision.max_side": "vision.max_side=30", "cotrr.max_side": "cotrr.max_side=30"}
+    for size, given in ((30, ("--set", settings[key])), (40, ())):
+        run = ranked(*more, *given, by=by)
+        assert {max(Image.open(io.BytesIO(call.images[0])).size) for call in run.asked} == {size}
+
+
+def test_fusion_by_reciprocal_ranks(ranked: Ranked) -> None:
+    # Two orders of six photos: mean ranks give scores from 1 to 6, reciprocal ranks about 2 / 61 at most.
+    assert ranked("--method", "cotrr", by=Script()).rows[0]["score"] == 6
+    rrf = ranked("--method", "cotrr", "--set", "cotrr.fusion=rrf", by=Script())
+    assert rrf.rows[0]["score"] == pytest.approx(2 / 61, abs=1e-6)
+
+
+def test_photo_messages_send_each_photo_by_itself(ranked: Ranked) -> None:
+    ranking = ("--method", "cotrr", "--set", "cotrr.stages=ranking")
+    assert len(ranked(*ranking, by=Script()).calls[0].payload["messages"]) == 7
+    one = ranked(*ranking, "--set", "cotrr.photo_messages=false", by=Script())
+    assert len(one.calls[0].payload["messages"]) == 1
+
+
+def test_step_is_the_distance_of_windows(ranked: Ranked) -> None:
+    window = ("--method", "cotrr", "--set", "cotrr.window=4", "--set", "cotrr.orders=1")
+    # One call for the query, one per photo, and one per window: two windows by default, three with a step of one.
+    assert len(ranked(*window, by=Script()).calls) == 1 + 6 + 2
+    assert len(ranked(*window, "--set", "cotrr.step=1", by=Script()).calls) == 1 + 6 + 3
+
+
+def test_prompts_replace_ours(ranked: Ranked, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "direct.md").write_text("Look closely. $question Yes or no?")
+    run = ranked("--no-context", "--set", "decompose.direct=true", "--prompts", str(tmp_path / "mine"))
+    assert all(call.text.startswith("Look closely. Does this image show") for call in run.calls)
+
+
+def test_a_table_of_the_settings_file_holds_where_no_option_is_given(ranked: Ranked) -> None:
+    Path("fieldmark.toml").write_text("[rerank.decompose]\ndirect = true\n[rerank.vision]\nsamples = 3\n")
+    assert len(ranked("--no-context").calls) == 6 * 3
+    assert len(ranked("--no-context", "--samples", "1").calls) == 6
