@@ -1,8 +1,8 @@
-"""What position bias does to a ranking, and what fusing orders takes back: `python -m benchmarks.listwise`.
+"""Effect of position bias on a ranking, and of fusing several orders: `python -m benchmarks.listwise`.
 
-The ranker is made up: each of 20 photos has a worth from 1 to 20, and a place further back costs `bias` worths, with a
-little noise. So the bias is known, and the table shows whether the measure finds it and how much fusing mends.
-Mechanics: no model ranks here, and no figure says anything of one.
+The ranker is simulated: each of 20 photos has a worth from 1 to 20, and each position further back costs `bias` worths,
+with some noise. The bias is therefore known; the table shows whether the measure finds it and how much fusing corrects.
+No model ranks here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from rerank.cotrr.listwise import fused, input_orders, kendall_tau, position_bias, ranks_of
+
+from rerank.cotrr.orders import fuse_ranks, input_orders, kendall_tau, position_bias, ranks_of
 
 N_PHOTOS = 20
 N_LISTS = 200
@@ -35,7 +36,7 @@ def main() -> None:
             effects.append(found.effect or 0.0)
             agreements.append(found.agreement or 0.0)
             for n in ORDERS:
-                taus[n].append(kendall_tau(worth.tolist(), fused(rankings[:n])) or 0.0)
+                taus[n].append(kendall_tau(worth.tolist(), fuse_ranks(rankings[:n])) or 0.0)
         row = "".join(f"{np.mean(taus[n]):15.2f}" for n in ORDERS)
         lines.append(f"{bias:5.2f}{np.mean(effects):9.2f}{np.mean(agreements):11.2f}{row}")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -1,38 +1,25 @@
-"""The figures of one ranked list, under a stated rule for equal scores."""
+"""Figures of one ranked list, with a stated rule for ties."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
 
 from data.metrics import ties as tied
 from data.metrics.ranked import average_precision, hit, ndcg, precision, recall, reciprocal_rank
 from data.metrics.ties import Block
-
-TiePolicy = Literal["first-stage", "expected", "worst", "best", "trec", "inquire"]
-
-TIE_POLICIES: Final[Mapping[TiePolicy, str]] = {
-    "first-stage": "equal scores keep the order of the first stage (or, where a file does not tell it, of its ranks)",
-    "expected": "the mean over all orders of equal scores",
-    "worst": "relevant images come last among equal scores",
-    "best": "relevant images come first among equal scores",
-    "trec": "equal scores by falling image id, as trec_eval orders them",
-    "inquire": "as INQUIRE's code: AP with the precision at the end of each group of equal scores, nDCG averaged over "
-    "their orders, MRR with the last of them first; the other figures in first-stage order",
-}
-"""Rule for equal scores -> what it does."""
+from rerank.evaluation.request import TiePolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedList:
-    """Images of one query by falling score; equal scores stand in first-stage order."""
+    """Images of one query by falling score, ties in first-stage order."""
 
     image_ids: tuple[str, ...] = ()
     scores: tuple[float, ...] = ()
 
     def relevance(self, relevant: frozenset[str]) -> list[bool]:
-        """Return for each image whether it is relevant."""
+        """Return whether each image is relevant."""
         return [image_id in relevant for image_id in self.image_ids]
 
     def blocks(self, relevant: frozenset[str]) -> list[Block]:
@@ -43,9 +30,9 @@ class RankedList:
 def figures_of(
     ranked: RankedList, relevant: frozenset[str], *, cutoffs: Sequence[int], ties: TiePolicy = "first-stage"
 ) -> dict[str, float]:
-    """Return measure -> value of one list; `data.metrics.ranked.DEFINITIONS` says what each is.
+    """Return measure -> value of one list; `data.metrics.ranked.DEFINITIONS` defines the measures.
 
-    Relevant images that are not in the list count as missed. Where nothing is relevant, every figure is 0. `AP`,
+    Relevant images that are not in the list count as missed. Without relevant images every figure is 0. `AP`,
     `AP (INQUIRE)`, `nDCG` and `MRR` are over the whole list, the others at each cutoff.
 
     Example:
@@ -112,12 +99,12 @@ def _expected(blocks: Sequence[Block], n: int, cutoffs: Sequence[int]) -> dict[s
 
 
 def _as_inquire(ranked: RankedList, relevant: frozenset[str], cutoffs: Sequence[int]) -> dict[str, float]:
-    """Return the figures that INQUIRE's code makes otherwise where scores are equal."""
+    """Return the figures that INQUIRE's code computes differently for ties."""
     n, blocks = len(relevant), ranked.blocks(relevant)
     whole = max(1, len(ranked.scores))
     last_first = [found for block in _grouped(ranked, relevant) for found in reversed(block)]
     found = {
-        # Of a list shorter than what is relevant, INQUIRE's nDCG takes the best list of that length for the ideal.
+        # For a list shorter than the relevant images, INQUIRE's ideal is the best list of that length.
         "AP (INQUIRE)": tied.grouped_average_precision(blocks, n_relevant=n, k=whole),
         "nDCG": tied.expected_ndcg(blocks, n_relevant=n, k=whole),
         "MRR": reciprocal_rank(last_first.index(True) + 1 if True in last_first else None),

@@ -1,4 +1,4 @@
-"""How good runs are: the usual measures over the queries whose relevant images are known, and paired tests."""
+"""Evaluation of runs: measures over queries with known relevant images, and paired tests."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
 from data.metrics.ties import TieMass, tie_mass
 from data.records import Job, RankedImage
-from rerank.evaluation.figures import RankedList, TiePolicy, figures_of
+from rerank.evaluation.figures import RankedList, figures_of
+from rerank.evaluation.request import TiePolicy
 from rerank.evaluation.runs import Run, Truth, ranked_list, truth_of_jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """The figures of one run. `ranked.DEFINITIONS` says what each measure is; intervals are over queries."""
+    """The figures of one run. `ranked.DEFINITIONS` defines the measures; intervals are over queries."""
 
     n: int
     """Queries measured."""
     n_without_relevant: int
-    """Queries left out because no relevant image is known."""
+    """Queries without a known relevant image; not measured."""
     n_errors: int
     """Images that could not be read; they rank last."""
     measures: tuple[Measured, ...]
@@ -32,7 +33,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stratum:
-    """The figures of a run over the queries of one kind; `labels` is empty for all queries."""
+    """The figures of a run over the queries with given labels; no labels: all queries."""
 
     labels: Mapping[str, str]
     """Axis -> label."""
@@ -49,24 +50,24 @@ class RunFigures:
 
     name: str
     n_missing_queries: int
-    """Queries that the run does not rank; they count as 0."""
+    """Queries missing from the run; they count as 0."""
     n_unknown_queries: int
-    """Queries of the run that no job and no judgement knows; they are left out."""
+    """Queries of the run that are not in the jobs or qrels; ignored."""
     n_missing_images: int
-    """Candidates of the jobs, of queries that are ranked, which the run leaves out; they count as not found."""
+    """Candidates of ranked queries that the run leaves out; they count as not found."""
     n_errors: int
     """Images that could not be judged."""
     n_failed_queries: int
-    """Queries of which no image could be judged: their figures are those of the first stage."""
+    """Queries without any judged image; measured in first-stage order."""
     n_out_of_order: int
-    """Images whose rank contradicts their score; the score counts."""
+    """Images with a rank that contradicts their score; the score counts."""
     cost_usd: float | None
     tied_items: float
-    """Share of images that share their score with another."""
+    """Share of images with the same score as another."""
     open_pairs: float
-    """Share of pairs of a relevant and an irrelevant image with one score: what the rule for ties decides."""
+    """Share of pairs of a relevant and an irrelevant image with equal scores, which the rule for ties decides."""
     bounds: Mapping[str, tuple[float, float, float]]
-    """Measure -> its mean if every tie falls badly, on average over all orders, and if every tie falls well."""
+    """Measure -> its mean in the worst case of all ties, expected over all orders, and in the best case."""
     strata: tuple[Stratum, ...]
     by_query: Mapping[str, Mapping[str, float]]
     """Query -> measure -> value."""
@@ -79,7 +80,7 @@ class RunFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A run beside the baseline, over the queries of one stratum."""
+    """A run compared with the baseline over the queries of one stratum."""
 
     run: str
     baseline: str
@@ -87,7 +88,7 @@ class Comparison:
     labels: Mapping[str, str]
     test: PairedTest
     p_corrected: float
-    """`test.p_value` after Holm's correction for all runs compared on this measure and stratum."""
+    """`test.p_value` with Holm's correction over all runs compared on this measure and stratum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +120,7 @@ def evaluate(
         runs: one ranked list for each job, in any order; `rerank.ranked_images(job)` gives the one to compare with.
         jobs: the jobs, with `relevant`.
         cutoffs: the k of hit@k, P@k, R@k, AP@k and nDCG@k.
-        n_resamples: of the bootstrap.
+        n_resamples: bootstrap resamples.
 
     Raises:
         BadInput: if a job has no run, a run no job, or a run is not a permutation of its job's images.
@@ -142,14 +143,14 @@ def evaluate(
             continue  # of a job without candidates
         query_id = images[0].query_id
         if query_id not in truth.candidates:
-            raise BadInput(f"there is a run for {query_id!r}, but no such job")
+            raise BadInput(f"the run ranks query {query_id!r}, but there is no such job")
         lists[query_id] = images
     values: dict[str, dict[str, float]] = {}
     n_errors = 0
     for job in given:
         images = lists.get(job.query_id, [])
         if sorted(image.image_id for image in images) != sorted(image.image_id for image in job.candidates):
-            raise BadInput(f"the run for {job.query_id!r} is not a permutation of the job's images")
+            raise BadInput(f"the run of query {job.query_id!r} is not a permutation of the job's images")
         n_errors += sum(image.status == "error" for image in images)
         if job.query_id in truth.relevant:
             in_order = RankedList(
@@ -179,24 +180,24 @@ def evaluate_runs(
     n_resamples: int = 10_000,
     seed: int = 0,
 ) -> Evaluation:
-    """Return the figures of several runs over all queries with something relevant, and how they differ.
+    """Return the figures of several runs over all queries with relevant images, and their differences.
 
-    A query or image that a run leaves out counts as not found, and is counted.
+    Queries and images missing from a run count as not found; their number is reported.
 
     Args:
-        runs: at least one; their names must differ.
-        truth: what is relevant.
+        runs: at least one, with different names.
+        truth: the relevant images.
         cutoffs: the k of the measures that have one.
-        ties: what equal scores count as, see `rerank.evaluation.figures.TIE_POLICIES`.
-        by: the axes to split queries by; each entry is one split, of one or several axes at once.
-        baseline: the name of the run that the others are compared with; None compares nothing.
-        tested: the measures that are compared.
-        n_resamples: of bootstrap and randomisation.
-        seed: of both.
+        ties: the order of equal scores, see `rerank.evaluation.request.TIE_POLICIES`.
+        by: axes to split queries by; each entry is one split, by one or several axes.
+        baseline: name of the run to compare the others with; None compares nothing.
+        tested: the measures to compare.
+        n_resamples: resamples of bootstrap and randomisation.
+        seed: random seed of both.
 
     Raises:
-        BadInput: if a run ranks an image twice or one that is no candidate, or no query is measured.
-        ValueError: if names of runs repeat, or there is no run of the baseline's name.
+        BadInput: if a run ranks an image twice or one that is not a candidate, or no query has relevant images.
+        ValueError: if names of runs repeat, or no run has the name of the baseline.
     """
     names = [run.name for run in runs]
     if len(set(names)) < len(names) or not names:
@@ -204,7 +205,7 @@ def evaluate_runs(
     if baseline is not None and baseline not in names:
         raise ValueError(f"expected a baseline among {names}, got {baseline!r}")
     if not truth.relevant:
-        raise BadInput("no query has relevant images", hint="jobs need `relevant`, or give --qrels")
+        raise BadInput("no query has relevant images", hint="Jobs need `relevant`; or use --qrels.")
     groups = _strata(truth, by)
     figures = tuple(_figures(run, truth, cutoffs, ties, groups, n_resamples, seed) for run in runs)
     return Evaluation(
@@ -239,7 +240,7 @@ def _figures(
         mass += of_list
         found = figures_of(ranked, relevant, cutoffs=cutoffs, ties=ties)
         by_query[query_id] = found
-        # Without an open pair all orders of the ties give the same figures.
+        # Without an undecided pair all orders of the ties give the same figures.
         for name in ("worst", "expected", "best"):
             bound = figures_of(ranked, relevant, cutoffs=cutoffs, ties=name) if of_list.n_open_pairs else found
             bounds.setdefault(name, []).append(bound)
@@ -298,7 +299,7 @@ def _comparisons(
 
 
 def _strata(truth: Truth, by: Sequence[Sequence[str]]) -> list[tuple[Mapping[str, str], list[str]]]:
-    """Return labels and queries of each stratum: first all queries, then those of each split that have the labels."""
+    """Return labels and queries of each stratum: all queries first, then the labelled queries of each split."""
     groups: list[tuple[Mapping[str, str], list[str]]] = [({}, list(truth.relevant))]
     for axes in by:
         found: dict[tuple[str, ...], list[str]] = {}

@@ -28,9 +28,6 @@ UNTESTED = {  # to be emptied while the verbs are redone
     "context --wiki",
     "context --contact",
     "context --store",
-    "eval rerank --measure",
-    "eval rerank --ties",
-    "eval rerank --seed",
     "eval species --seed",
 }
 

@@ -1,26 +1,17 @@
-"""`kb eval rerank` and `kb eval species`: how good results are, as tables or data."""
+"""`kb eval rerank` and `kb eval species`: figures of results, as tables or data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import get_args
 
 import click
 
 from cli.common import options, output
 from cli.verbs.eval.species.command import species
+from rerank.evaluation.request import EvaluationRequest, Strata, TiePolicy
 
-CommandT = TypeVar("CommandT", bound=Callable[..., object])
-
-TIES = (
-    "first-stage",
-    "expected",
-    "worst",
-    "best",
-    "trec",
-    "inquire",
-)  # TIE_POLICIES of rerank, which loads late
+DEFAULTS = EvaluationRequest()
 
 
 @click.group()
@@ -30,87 +21,51 @@ def eval() -> None:
 
 @eval.command()
 @click.argument("runs", nargs=-1, metavar="[[NAME=]RUN]...")
-@click.option(
-    "--jobs", type=click.Path(exists=True, path_type=Path), metavar="FILE",
-    help="The jobs that were ranked, with `relevant`; also INQUIRE-Rerank as published (a folder or a Parquet file).",
-)  # fmt: skip
-@click.option("--split", type=click.Choice(("test", "validation")), help="Of INQUIRE-Rerank as published.")
-@click.option(
-    "--qrels", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-    help="Relevance as TREC has it, instead of --jobs.",
-)  # fmt: skip
-@click.option(
-    "-k", "cutoffs", type=click.IntRange(1), multiple=True, metavar="K", help="Cutoffs; without it 10, 50 and 100."
-)
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="NAME",
-    help="Measures to show, the first in all tables, such as `AP@50`; `--format json` has all of them.",
-)  # fmt: skip
-@click.option("--ties", type=click.Choice(TIES), default=TIES[0], show_default=True, help="What equal scores count as.")
-@click.option(
-    "--baseline", metavar="NAME", help="The run to compare with; without it the first stage, else the first run."
-)
-@click.option("--strata", type=click.Choice(["auto", "inquire", "none"]), default="auto", show_default=True,
-    help="Split by supercategory and words of the trade: queries of the text of one of INQUIRE's (auto), or of its "
-    "number (inquire).",
-)  # fmt: skip
-@click.option(
-    "--without", multiple=True, metavar="LABEL", help="Leave out a stratum; the published tables leave out Species."
-)
-@click.option(
-    "--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of bootstrap and randomisation."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of both.")
+@click.option("--jobs", type=click.Path(exists=True, path_type=Path), metavar="FILE",
+              help="Jobs with `relevant`, or INQUIRE-Rerank as published (a folder or a Parquet file).")  # fmt: skip
+@click.option("--split", type=click.Choice(("test", "validation")), help="Split of INQUIRE-Rerank as published.")
+@click.option("--qrels", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+              help="Relevance in TREC format, instead of --jobs.")  # fmt: skip
+@click.option("-k", "cutoffs", type=click.IntRange(1), multiple=True, default=DEFAULTS.cutoffs, show_default=True,
+              metavar="K", help="Cutoffs of the measures.")  # fmt: skip
+@click.option("-m", "--measure", "measures", multiple=True, metavar="NAME",
+              help="Measures in the tables, such as `AP@50`; the first is tested.  [default: a selection]")  # fmt: skip
+@click.option("--ties", type=click.Choice(get_args(TiePolicy)), default=DEFAULTS.ties, show_default=True,
+              help="Order of equal scores.")  # fmt: skip
+@click.option("--baseline", metavar="NAME", help="Run to compare with.  [default: the first stage, else the first run]")
+@click.option("--strata", type=click.Choice(get_args(Strata)), default=DEFAULTS.strata, show_default=True,
+              help="Split INQUIRE's queries by supercategory and lingo (technical terms); auto knows them by text, "
+              "inquire by number too.")  # fmt: skip
+@click.option("--without", multiple=True, metavar="LABEL",
+              help="Leave out the queries with this label; the published tables leave out Species.")  # fmt: skip
+@click.option("--resamples", "n_resamples", type=click.IntRange(100), default=DEFAULTS.n_resamples, show_default=True,
+              help="Number of bootstrap and randomisation resamples.")  # fmt: skip
+@click.option("--seed", type=int, default=DEFAULTS.seed, show_default=True, help="Random seed.")
 @options.format_option("table", "csv", "json")
-def rerank(
-    runs: tuple[str, ...],
-    jobs: Path | None,
-    split: str | None,
-    qrels: Path | None,
-    cutoffs: tuple[int, ...],
-    measures: tuple[str, ...],
-    ties: str,
-    baseline: str | None,
-    strata: str,
-    without: tuple[str, ...],
-    resamples: int,
-    seed: int,
-    form: str,
-) -> None:
+def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
     """Measure ranked lists: TREC runs or the JSON lines of kb rerank.
 
-    Without a RUN the first stage of the jobs is measured. Every mean comes with its standard error and a 95 % interval
-    over queries; the tests are paired. A RUN is named by its file unless a NAME is given.
+    Without a RUN the first stage of the jobs is measured. Each mean comes with its standard error and a 95 % interval
+    over queries; tests are paired. A RUN is named after its file unless a NAME is given. `--format json` holds all
+    measures, for each query too.
 
     Example: kb eval rerank context=a.run both=b.jsonl --jobs jobs.jsonl --without Species
     """
-    from cli.verbs.eval import rerank as evaluating
+    from cli.verbs.eval.rerank import as_csv, as_text
+    from rerank.evaluation.files import evaluate_files, evaluation_warnings
 
-    question = evaluating.Order(
-        runs=runs,
-        jobs=jobs,
-        split=split,
-        qrels=qrels,
-        cutoffs=tuple(sorted(set(cutoffs))) or (10, 50, 100),
-        measures=measures,
-        ties=ties,
-        baseline=baseline,
-        strata=strata,
-        without=without,
-        n_resamples=resamples,
-        seed=seed,
-    )
-    evaluation = evaluating.evaluated(question)
-    for line in evaluating.warnings(question, evaluation):
+    request = EvaluationRequest(cutoffs=tuple(sorted(set(cutoffs))), **given)  # type: ignore[arg-type]  # click has checked
+    evaluation = evaluate_files(request)
+    for line in evaluation_warnings(request, evaluation):
         output.warn(line)
     if form == "json":
         from data.codec import to_json
 
         output.write(output.as_json(to_json(evaluation)))
     elif form == "csv":
-        output.write_rows(evaluating.as_csv(evaluation))
+        output.write_rows(as_csv(evaluation))
     else:
-        output.write(evaluating.as_text(evaluation, question.shown))
+        output.write(as_text(evaluation, request.shown))
 
 
 eval.add_command(species)

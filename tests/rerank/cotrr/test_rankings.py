@@ -28,6 +28,7 @@ from rerank.cotrr.rankings import Repairs, json_in, parse_ranking
         ("[11] > [1] > [12]", 12, (10, 0, 11), {"n_not_json": 1, "n_missing": 9}),
         ("The best come first.\n3\n1\n2", 3, (2, 0, 1), {"n_not_json": 1}),
         ("3, 1, 2", 3, (2, 0, 1), {"n_not_json": 1}),
+        ("11, 1, 12", 12, (10, 0, 11), {"n_not_json": 1, "n_missing": 9}),
         ("[3, 1, 2]", 3, (2, 0, 1), {"n_not_json": 1}),
     ],
 )

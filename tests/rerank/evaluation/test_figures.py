@@ -7,7 +7,8 @@ import pytest
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from data.metrics.ranked import DEFINITIONS
-from rerank.evaluation.figures import TIE_POLICIES, RankedList, figures_of
+from rerank.evaluation.figures import RankedList, figures_of
+from rerank.evaluation.request import TIE_POLICIES
 
 CUTOFFS = (1, 3, 10, 50, 100)
 EXACT = {"abs": 1e-9, "rel": 0}

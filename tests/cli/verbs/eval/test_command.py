@@ -37,8 +37,8 @@ def data(outcome):
 
 def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli, folder):
     done = cli.call("eval", "rerank", "both=turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, check=True)
-    assert "3 queries: mean, standard error" in done.stdout
-    assert "difference to 'first stage', paired" in done.stdout
+    assert "3 queries: mean ± standard error" in done.stdout
+    assert "paired difference from 'first stage'" in done.stdout
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert "first stage 25.0 ± 0.0 25.0 ± 0.0 43.1 ± 0.0 0.250 ± 0.000 10.0 ± 0.0 100.0 ± 0.0" in lines
     # Three queries: 2 of 2**3 sign patterns are as large.
@@ -98,8 +98,8 @@ def test_qrels_do_instead_of_jobs_and_numbers_are_inquires_only_on_request(cli, 
 def test_what_is_missing_counts_as_0_and_is_said(cli, folder):
     (folder / "part.run").write_text("128 Q0 128-3 1 0.5 t\n")
     done = cli.call("eval", "rerank", "part.run", "--jobs", "jobs.jsonl", check=True)
-    assert "part does not rank 2 queries of 3; they count as 0" in done.stderr
-    assert "part leaves out 3 candidates; they count as not found" in done.stderr
+    assert "part: 2 queries of 3 missing; counted as 0" in done.stderr
+    assert "part: 3 candidates missing; counted as not found" in done.stderr
 
 
 def test_what_a_reader_must_know_before_trusting_the_figures_is_said(cli, folder):
@@ -114,9 +114,9 @@ def test_what_a_reader_must_know_before_trusting_the_figures_is_said(cli, folder
     done = cli.call("eval", "rerank", "down.jsonl", "--qrels", "qrels.txt", check=True)
     assert done.stderr.splitlines() == [
         "warning: down: 7 images could not be judged",
-        "warning: down: 1 query of 2 failed as a whole; they are measured in first-stage order",
-        "warning: down: the rank of 1 image contradicts the score; the score counts",
-        "warning: 1 query without a relevant image: not measured",
+        "warning: down: 1 query of 2 failed as a whole; measured in first-stage order",
+        "warning: down: 1 rank contradicts its score; the score counts",
+        "warning: 1 query has no relevant image; not measured",
     ]
 
 
@@ -129,19 +129,19 @@ def test_the_order_of_a_file_without_scores_is_not_called_that_of_a_search(cli, 
 def test_queries_of_the_run_that_no_job_has_are_said(cli, folder):
     (folder / "more.run").write_text((folder / "turned.run").read_text() + "130 Q0 x 1 0.5 t\n")
     done = cli.call("eval", "rerank", "more.run", "--jobs", "jobs.jsonl", "--without", "Species", check=True)
-    assert "more ranks 1 query that no job names; left out" in done.stderr
+    assert "more: 1 query is not in the jobs; ignored" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["turned.run"], 2, "what is relevant"),
-        (["turned.run", "--jobs", "jobs.jsonl", "--qrels", "qrels.txt"], 2, "what is relevant"),
-        (["--qrels", "qrels.txt"], 2, "no run is given"),
-        (["missing.run", "--qrels", "qrels.txt"], 5, "no file missing.run"),
-        (["turned.run", "turned.run", "--qrels", "qrels.txt"], 2, "two runs have one name"),
-        (["turned.run", "--qrels", "qrels.txt", "--baseline", "x"], 2, "no run 'x'"),
-        (["turned.run", "--qrels", "qrels.txt", "-m", "AP@7"], 2, "no measure 'AP@7'"),
+        (["turned.run"], 2, "Specify the relevant images"),
+        (["turned.run", "--jobs", "jobs.jsonl", "--qrels", "qrels.txt"], 2, "Specify the relevant images"),
+        (["--qrels", "qrels.txt"], 2, "No run is given"),
+        (["missing.run", "--qrels", "qrels.txt"], 5, "missing.run does not exist"),
+        (["turned.run", "turned.run", "--qrels", "qrels.txt"], 2, "Two runs have the same name"),
+        (["turned.run", "--qrels", "qrels.txt", "--baseline", "x"], 2, 'no run "x"'),
+        (["turned.run", "--qrels", "qrels.txt", "-m", "AP@7"], 2, 'Unknown measure "AP@7"'),
         (["turned.run", "--jobs", "turned.run"], 5, "turned.run, line 1"),
         (
             [
@@ -169,7 +169,7 @@ def test_arguments_that_make_no_sense_are_said_so(cli, folder, arguments, code, 
 def test_an_error_ends_the_command_with_its_code_and_a_hint(cli, folder):
     done = cli.run("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--without", "Plants")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "error: no query is labelled 'Plants'\nhint: no query is labelled; see --strata" in done.stderr
+    assert 'error: No query has the label "Plants".\nhint: No query has a label; see --strata.' in done.stderr
 
 
 def test_a_file_whose_name_has_an_equals_sign_is_taken_as_it_is(cli, folder):
@@ -191,3 +191,38 @@ def test_the_published_data_set_is_read_by_split(cli, folder):
 def test_the_options_of_all_verbs_stand_behind_the_second_word(cli, folder):
     assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--quiet").exit_code == 0
     assert cli.call("eval").exit_code == 2
+
+
+def test_measures_are_those_asked_for_and_the_first_is_tested(cli, folder):
+    given = ("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "-m", "P@10", "--measure", "MRR")
+    done = cli.call(*given, check=True)
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "run P@10 MRR" in lines and any(line.startswith("P@10: mean with 95 % interval") for line in lines)
+
+
+def test_ties_change_the_order_of_equal_scores(cli, folder):
+    (folder / "flat.run").write_text("".join(f"{q} Q0 {q}-{n} {n + 1} 0.5 t\n" for q in TEXTS for n in range(4)))
+    given = ("eval", "rerank", "flat.run", "--qrels", "qrels.txt", "--format", "json")
+
+    def mrr(*more):
+        found = data(cli.call(*given, *more))
+        return found["ties"], found["runs"][0]["by_query"]["128"]["MRR"]
+
+    assert mrr() == ("first-stage", 0.25)
+    assert mrr("--ties", "best") == ("best", 1.0)
+    assert mrr("--ties", "trec") == ("trec", 1.0)  # by falling id
+
+
+def test_resamples_and_seed_decide_the_intervals(cli, folder):
+    # Eight queries with the relevant image at rank 1 to 8, so that the resamples differ.
+    (folder / "mixed.qrels").write_text("".join(f"q{i} 0 x{i} 1\n" for i in range(8)))
+    lines = [f"q{i} Q0 x{n} {n + 1} {8 - n} t" for i in range(8) for n in range(8)]
+    (folder / "mixed.run").write_text("\n".join(lines) + "\n")
+    given = ("eval", "rerank", "mixed.run", "--qrels", "mixed.qrels", "--format", "json", "--resamples", "101")
+
+    def intervals(*more):
+        found = data(cli.call(*given, *more))
+        return [measured["macro_interval"] for measured in found["runs"][0]["strata"][0]["measures"]]
+
+    assert intervals("--seed", "1") == intervals("--seed", "1") != intervals("--seed", "2")
+    assert intervals("--seed", "1") != intervals("--seed", "1", "--resamples", "1000")

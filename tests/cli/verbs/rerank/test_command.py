@@ -258,6 +258,15 @@ def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(cli, birds, photos, 
     assert "photos" in run.stdout and "at most" in run.stdout
 
 
+def test_a_dry_run_without_a_model_counts_no_calls(cli, birds, photos):
+    run = cli.call("rerank", jobs_file(photos, n=2), "--kb", birds, "--judge", "encoder", "--dry-run", check=True)
+    assert [line.split() for line in run.stdout.splitlines()] == [
+        ["queries", "2"],
+        ["photos", "12"],
+        ["judge", "encoder"],
+    ]
+
+
 def test_a_run_that_was_killed_asks_for_nothing_twice(cli, birds, photos, endpoint):
     """Kill -9 in the middle: every reply that had come is there, the rest is asked for, and the result is the same."""
     file = jobs_file(photos)

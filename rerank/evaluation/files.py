@@ -1,0 +1,126 @@
+"""Evaluation of runs in files, with strata of INQUIRE's queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from data.benchmarks.inquire_labels import QueryLabel, label_by_id, label_of
+from data.errors import BadInput, UsageError, did_you_mean
+from rerank.evaluation.figures import RankedList, figures_of
+from rerank.evaluation.report import Evaluation, evaluate_runs
+from rerank.evaluation.request import AXES, FIRST_STAGE, EvaluationRequest
+from rerank.evaluation.runs import Run, Truth, first_stage_run, read_run, truth_of_jobs, truth_of_qrels
+from rerank.job import read_jobs
+from rerank.tally import counted
+
+
+def evaluate_files(request: EvaluationRequest) -> Evaluation:
+    """Return the evaluation of runs in files.
+
+    Raises:
+        BadInput: if a file is missing or invalid.
+        UsageError: if the request is contradictory, or names an unknown run, measure or label.
+    """
+    if (request.jobs is None) == (request.qrels is None):
+        raise UsageError("Specify the relevant images.", hint="Use either --jobs FILE or --qrels FILE.")
+    runs = [_read_run(given) for given in request.runs]
+    strata: dict[str, QueryLabel | None]
+    if request.jobs is not None:
+        jobs = read_jobs(request.jobs, split=request.split)
+        truth = truth_of_jobs(jobs)
+        strata = {job.query_id: _label(job.query_id, job.text, request) for job in jobs}
+        # The first stage is always measured: a re-ranked list says little without it.
+        runs.insert(0, first_stage_run(jobs, name=FIRST_STAGE))
+    else:
+        assert request.qrels is not None
+        truth = truth_of_qrels(request.qrels)
+        strata = {query_id: _label(query_id, "", request) for query_id in truth.relevant}
+    labels = {query_id: label.strata for query_id, label in strata.items() if label and query_id in truth.relevant}
+    truth = _without(replace(truth, strata=labels), request.without)
+    if not runs:
+        raise UsageError("No run is given.", hint="Name at least one; with --jobs the first stage is measured alone.")
+    names = [run.name for run in runs]
+    if len(set(names)) < len(names):
+        raise UsageError("Two runs have the same name.", hint="NAME=FILE gives a run another name.")
+    baseline = request.baseline or names[0]
+    if baseline not in names:
+        raise UsageError(f'There is no run "{baseline}" to compare with.', hint=did_you_mean(baseline, names))
+    _check_measures(request)
+    return evaluate_runs(
+        runs,
+        truth,
+        cutoffs=request.cutoffs,
+        ties=request.ties,
+        by=[[axis] for axis in AXES] + [list(AXES)],
+        baseline=baseline if len(runs) > 1 else None,
+        tested=request.shown[:1],
+        n_resamples=request.n_resamples,
+        seed=request.seed,
+    )
+
+
+def evaluation_warnings(request: EvaluationRequest, evaluation: Evaluation) -> Iterator[str]:
+    """Yield the faults of runs that affect the figures."""
+    if request.jobs and request.jobs.suffix == ".json":
+        yield f"{request.jobs.name} has no scores: {FIRST_STAGE!r} is the order of the file, not of a search"
+    for run in evaluation.runs:
+        if run.n_missing_queries:
+            n = counted(run.n_missing_queries, "query", "queries")
+            yield f"{run.name}: {n} of {evaluation.n_queries} missing; counted as 0"
+        if run.n_unknown_queries:
+            n = counted(run.n_unknown_queries, "query is", "queries are")
+            yield f"{run.name}: {n} not in the {'jobs' if request.jobs else 'qrels'}; ignored"
+        if run.n_missing_images:
+            yield f"{run.name}: {counted(run.n_missing_images, 'candidate')} missing; counted as not found"
+        if run.n_errors:
+            yield f"{run.name}: {counted(run.n_errors, 'image')} could not be judged"
+        if run.n_failed_queries:
+            n = counted(run.n_failed_queries, "query", "queries")
+            yield f"{run.name}: {n} of {evaluation.n_queries} failed as a whole; measured in first-stage order"
+        if run.n_out_of_order:
+            n = counted(run.n_out_of_order, "rank contradicts its score", "ranks contradict their scores")
+            yield f"{run.name}: {n}; the score counts"
+    if evaluation.n_without_relevant:
+        n = counted(evaluation.n_without_relevant, "query has", "queries have")
+        yield f"{n} no relevant image; not measured"
+
+
+def _read_run(given: str) -> Run:
+    # A file with "=" in its own name is taken as it is.
+    name, equals, path = ("", "", given) if Path(given).is_file() else given.partition("=")
+    file = Path(path if equals else given)
+    if not file.is_file():
+        raise BadInput(f"{file} does not exist")
+    return read_run(file, name=name if equals else None)
+
+
+def _label(query_id: str, text: str, request: EvaluationRequest) -> QueryLabel | None:
+    if request.strata == "none":
+        return None
+    return (label_by_id(query_id) if request.strata == "inquire" else None) or (label_of(text) if text else None)
+
+
+def _without(truth: Truth, labels: Sequence[str]) -> Truth:
+    """Return the truth without the queries that have one of the labels."""
+    known = sorted({label for of_query in truth.strata.values() for label in of_query.values()})
+    for label in labels:
+        if label not in known:
+            hint = did_you_mean(label, known) if known else "No query has a label; see --strata."
+            raise UsageError(f'No query has the label "{label}".', hint=hint)
+    kept: Mapping[str, frozenset[str]] = {
+        query: images
+        for query, images in truth.relevant.items()
+        if not set(labels) & set(truth.strata.get(query, {}).values())
+    }
+    if truth.relevant and not kept:
+        raise UsageError("--without leaves no query to measure.", hint=f"{len(truth.relevant)} have relevant images.")
+    return replace(truth, relevant=kept)
+
+
+def _check_measures(request: EvaluationRequest) -> None:
+    known = list(figures_of(RankedList(), frozenset(), cutoffs=request.cutoffs))
+    for name in request.shown:
+        if name not in known:
+            raise UsageError(f'Unknown measure "{name}".', hint=f"{did_you_mean(name, known)} -k adds cutoffs.")
