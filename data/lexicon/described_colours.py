@@ -1,4 +1,4 @@
-"""Which colours a description names, and of which part of the body."""
+"""Colours that a description names, and the part of the body that has each."""
 
 from __future__ import annotations
 
@@ -9,28 +9,26 @@ import numpy as np
 
 from data.arrays import FloatArray
 from data.lexicon.palette import COLOUR_WORDS, N_COLOURS
+from data.lexicon.tables import column
+from data.lexicon.word_groups import equations
 
 N_REGIONS: Final = 3  # upper, middle, lower third of a bird as it perches
 
-# Part -> how much of a picture it fills in the upper, middle and lower third. By eye; whole birds come last.
-_PARTS: Final[dict[str, tuple[float, float, float]]] = {
-    "crown cap forehead forecrown crest head nape hindcrown": (0.9, 0.1, 0.0),
-    "face cheek ear-coverts auriculars mask lores lore supercilium eyebrow eyestripe": (0.6, 0.0, 0.0),
-    "chin throat bib gorget collar neck": (0.6, 0.2, 0.0),
-    "bill beak mandible culmen cere casque wattle eye iris eye-ring eyering": (0.25, 0.0, 0.0),
-    "back mantle upperparts wing wings coverts scapulars wingbar wingbars shoulder flight primaries secondaries rump": (
-        0.2,
-        0.9,
-        0.4,
-    ),
-    "breast chest underparts underpart side sides flank flanks": (0.2, 0.9, 0.4),
-    "belly abdomen vent undertail crissum thighs": (0.0, 0.4, 0.8),
-    "tail uppertail rectrices": (0.0, 0.2, 0.6),
-    "leg legs foot feet tarsus tarsi toes": (0.0, 0.0, 0.25),
-    "body plumage overall bird male female adult": (0.7, 1.0, 0.7),
+# Parts, by the name in the lexicon -> how much of a picture they fill in the upper, middle and lower third. By eye.
+_THIRDS: Final[dict[str, tuple[float, float, float]]] = {
+    "crown": (0.9, 0.1, 0.0),
+    "face": (0.6, 0.0, 0.0),
+    "throat": (0.6, 0.2, 0.0),
+    "bill": (0.25, 0.0, 0.0),
+    "back": (0.2, 0.9, 0.4),
+    "breast": (0.2, 0.9, 0.4),
+    "belly": (0.0, 0.4, 0.8),
+    "tail": (0.0, 0.2, 0.6),
+    "legs": (0.0, 0.0, 0.25),
+    "body": (0.7, 1.0, 0.7),
 }
 PART_WORDS: Final[dict[str, tuple[float, float, float]]] = {
-    word: area for words, area in _PARTS.items() for word in words.split()
+    word: _THIRDS[third] for word, third in column("parts", "third").items()
 }
 _NO_PART: Final = (0.3, 0.4, 0.3)
 _OTHER_PLUMAGE: Final = frozenset(
@@ -76,13 +74,7 @@ def _pieces(token: str) -> list[str]:
     return [_PARTICIPLES.get(piece, piece) for piece in token.split("-")]
 
 
-# The part in "red-capped", "white-bellied".
-_PARTICIPLES: Final = {
-    "capped": "cap", "crowned": "crown", "headed": "head", "throated": "throat", "breasted": "breast",
-    "bellied": "belly", "backed": "back", "winged": "wing", "tailed": "tail", "billed": "bill", "legged": "legs",
-    "necked": "neck", "faced": "face", "vented": "vent", "rumped": "rump", "eyed": "eye", "cheeked": "cheek",
-    "crests": "crest", "crested": "crest", "eyes": "eye", "footed": "feet", "fronted": "forehead",
-}  # fmt: skip
+_PARTICIPLES: Final = dict(equations("participle"))  # the part in "red-capped"
 
 
 def _area_of_part_near(tokens: list[str], position: int) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""The colours that describe birds: their names, what else they are called, and how a pixel is given to them."""
+"""Sixteen plain colours: their typical pixels, the words for them, and the share of each in a pixel."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from data.arrays import FloatArray
+from data.lexicon.tables import column
 
 # A colour may have several typical pixels: plumage is lit and shaded. sRGB, chosen by eye, not tuned.
 _SWATCHES: Final[dict[str, tuple[tuple[int, int, int], ...]]] = {
@@ -31,44 +32,11 @@ _SWATCHES: Final[dict[str, tuple[tuple[int, int, int], ...]]] = {
 COLOURS: Final[tuple[str, ...]] = tuple(_SWATCHES)
 N_COLOURS: Final = len(COLOURS)
 
-# Everything that English calls a colour of plumage; a mixture is shared out evenly.
-_CALLED: Final[dict[str, str]] = {
-    "black": "black blackish jet ebony sooty inky dusky:black,grey blackcap melanistic",
-    "white": "white whitish snowy ivory pearly silvery:white,grey silver:white,grey milky creamy:white,buff",
-    "grey": "grey gray greyish grayish ashy ash smoky leaden pewter hoary",
-    "brown": "brown brownish umber chocolate coffee dun earthy sepia bronze:brown,olive bronzy:brown,olive "
-    "drab:brown,grey",
-    "rufous": "rufous rufescent chestnut russet rusty rust cinnamon:rufous,buff bay ferruginous copper coppery auburn "
-    "mahogany:rufous,brown reddish-brown maroon:rufous,red tawny:rufous,buff rufous-brown brick:rufous,red",
-    "buff": "buff buffy buffish sandy sand tan beige cream fawn straw isabelline ochre:buff,orange "
-    "ochraceous:buff,orange",
-    "red": "red reddish:red,rufous crimson scarlet vermilion ruby carmine blood cherry",
-    "orange": "orange orangish apricot flame amber:orange,yellow",
-    "yellow": "yellow yellowish lemon golden gold canary citrine sulphur sulfur saffron:yellow,orange primrose",
-    "olive": "olive olivaceous olive-green khaki",
-    "green": "green greenish emerald lime grass-green",
-    "teal": "teal turquoise aquamarine cyan sea-green",
-    "blue": "blue bluish azure cobalt navy indigo:blue,purple cerulean ultramarine sapphire lapis sky-blue",
-    "purple": "purple purplish violet lilac:purple,pink lavender:purple,pink magenta:purple,pink amethyst "
-    "mauve:purple,pink",
-    "pink": "pink pinkish rose rosy rosy-pink salmon:pink,orange flesh fleshy coral:pink,orange vinous:pink,rufous "
-    "vinaceous:pink,rufous",
-    "slate": "slate slaty slate-grey slate-gray slate-blue gunmetal blue-grey blue-gray bluish-grey bluish-gray",
+COLOUR_WORDS: Final[dict[str, tuple[int, ...]]] = {
+    word: tuple(COLOURS.index(colour) for colour in mixture.split("+"))
+    for word, mixture in column("colours", "plain").items()
 }
-
-
-def _read_called() -> dict[str, tuple[int, ...]]:
-    words: dict[str, tuple[int, ...]] = {}
-    for colour, called in _CALLED.items():
-        for entry in called.split():
-            word, _, mixture = entry.partition(":")
-            names = mixture.split(",") if mixture else [colour]
-            words[word] = tuple(COLOURS.index(name) for name in names)
-    return words
-
-
-COLOUR_WORDS: Final[dict[str, tuple[int, ...]]] = _read_called()
-"""Word, lower case -> positions in `COLOURS`."""
+"""Word, lower case -> positions in `COLOURS`; a mixture is shared out evenly."""
 
 _BITS: Final = 5  # of each channel: 32,768 entries, finer than JPEG noise
 _SOFTNESS: Final = 90.0  # squared Lab distance at which a colour's weight falls to 1/e

@@ -1,13 +1,14 @@
-"""The word lists that tell looks from other matters, read once from `birds.txt`.
+"""Word groups that tell looks from other matters, from `words.txt` of a group of animals.
 
-For birds, frogs, insects, mammals, fish and plants alike; data, not code, so that a reader can judge them.
+Those of birds serve frogs, insects, mammals, fish and plants as well.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from importlib.resources import files
+
+from data.lexicon.tables import BIRDS, lines_of
 
 VISUAL_GROUPS = ("part", "colour", "pattern", "shape", "size", "who", "compare")
 OTHER_GROUPS = ("sound", "place", "taxonomy", "naming", "behaviour", "breeding", "weight", "people")
@@ -16,8 +17,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 @cache
-def groups() -> dict[str, frozenset[str]]:
-    """Return group -> its words as listed, in lower case.
+def groups(group: str = BIRDS) -> dict[str, frozenset[str]]:
+    """Return the name of each word group -> its words as listed, in lower case.
 
     Example:
         >>> "supercilium" in groups()["part"]
@@ -25,15 +26,26 @@ def groups() -> dict[str, frozenset[str]]:
     """
     found: dict[str, set[str]] = {}
     current: set[str] | None = None
-    for line in files("data.lexicon").joinpath("birds.txt").read_text(encoding="utf-8").splitlines():
-        words = line.partition("#")[0].split()
+    for line in lines_of("words", group=group):
+        words = line.split()
         if len(words) == 1 and words[0].startswith("["):
             current = found.setdefault(words[0].strip("[]"), set())
-        elif words:
-            if current is None:
-                raise ValueError(f"expected a [group] before the first word of the lexicon, got {words[0]!r}")
+        elif current is None:
+            raise ValueError(f"expected a [group] before the first word of the lexicon, got {words[0]!r}")
+        else:
             current.update(words)
     return {name: frozenset(words) for name, words in found.items()}
+
+
+def equations(name: str, group: str = BIRDS) -> list[tuple[str, str]]:
+    """Return the pairs of a word group whose words are written `one=other`, sorted.
+
+    Example:
+        >>> ("abdomen", "belly") in [(other, one) for one, other in equations("synonym")]
+        True
+    """
+    pairs = (word.partition("=") for word in sorted(groups(group)[name]))
+    return [(one, other) for one, _, other in pairs]
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Literal
 
-from data.lexicon.word_groups import group_of, groups, variants, words_of
+from data.lexicon.word_groups import equations, group_of, variants, words_of
 
 ClaimKind = Literal["colour", "number", "part", "shade"]
 Whose = Literal["", "both", "male", "female", "juvenile"]
@@ -95,8 +95,7 @@ def unsupported(text: str, evidence: Iterable[str]) -> dict[str, ClaimKind]:
 @cache
 def _synonyms() -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
-    for pair in groups()["synonym"]:
-        one, _, other = pair.partition("=")
+    for one, other in equations("synonym"):
         table.setdefault(one, set()).add(other)
         table.setdefault(other, set()).add(one)
     return {word: frozenset(others) for word, others in table.items()}

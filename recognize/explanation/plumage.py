@@ -1,31 +1,15 @@
-"""The words that name parts of a bird, looks of a part, and markings on it."""
+"""Parts of a bird, their looks and the markings on them, word by word."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from data.lexicon.palette import COLOUR_WORDS, COLOURS
+from data.lexicon.tables import column
+from data.lexicon.word_groups import groups
 
-
-def _by_word(groups: Mapping[str, str]) -> dict[str, str]:
-    return {word: name for name, words in groups.items() for word in words.split()}
-
-
-_PART: Final = _by_word(
-    {
-        "crown": "crown cap forecrown", "forehead": "forehead", "crest": "crest", "head": "head",
-        "nape": "nape hindcrown", "face": "face cheek cheeks ear-coverts auriculars lores lore mask",
-        "eyebrow": "supercilium eyebrow", "eyestripe": "eyestripe eyestripes eyeline",
-        "throat": "throat chin bib gorget", "neck": "neck", "collar": "collar",
-        "bill": "bill beak mandible culmen", "eye": "eye eyes iris irises irides",
-        "eye-ring": "eye-ring eyering", "back": "back mantle upperparts upperpart",
-        "wings": "wing wings coverts primaries secondaries", "wing bars": "wingbar wingbars",
-        "rump": "rump uppertail", "breast": "breast chest", "underparts": "underparts underpart",
-        "flanks": "flank flanks side sides", "belly": "belly bellies abdomen", "vent": "vent undertail crissum",
-        "tail": "tail rectrices", "legs": "leg legs tarsi", "feet": "foot feet toes", "plumage": "plumage body",
-    }
-)  # fmt: skip
+_PART: Final = column("parts", "field_mark")
 # Parts of two words, by the second: "ear coverts" are no wings, an eye ring is no eye.
 _PAIRS: Final[dict[str, dict[str, str]]] = {
     "wing": {"bar": "wing bars", "bars": "wing bars"},
@@ -35,32 +19,14 @@ _PAIRS: Final[dict[str, dict[str, str]]] = {
     "uppertail": {"coverts": "rump"},
     "tail": {"coverts": "rump"},
 }
-_LOOK: Final = _by_word(
-    {
-        "streaked": "streaked streaks streaking striped stripes", "barred": "barred bars barring",
-        "scaly": "scaly scaled", "spotted": "spotted spots speckled mottled", "glossy": "glossy iridescent",
-        "plain": "plain unmarked uniform", "long": "long elongated", "short": "short stubby", "hooked": "hooked",
-        "curved": "curved decurved downcurved", "conical": "conical", "slender": "slender thin",
-        "stout": "stout thick heavy massive", "forked": "forked notched", "rounded": "rounded round",
-        "pointed": "pointed", "bare": "bare naked", "webbed": "webbed",
-    }
-)  # fmt: skip
+_LOOK: Final = column("looks", "field_mark")
 # Looks of one kind rule each other out: a tail can be forked and short, but not long and short.
-_KIND: Final = _by_word(
-    {
-        "pattern": "streaked barred scaly spotted plain", "length": "long short", "thickness": "slender stout",
-        "shape": "hooked curved conical forked rounded pointed",
-    }
-)  # fmt: skip
-_MARKING: Final = _by_word(
-    {
-        "patch": "patch speculum", "patches": "patches", "band": "band bands", "stripe": "stripe", "stripes": "stripes",
-        "streaks": "streak streaks streaking", "spot": "spot", "spots": "spots spotting speckles", "bar": "bar",
-        "bars": "bars barring", "line": "line", "lines": "lines", "ring": "ring", "tips": "tip tips tipped",
-        "edges": "edge edges edged edging fringe fringes fringed margin margins bordered", "base": "base",
-        "wash": "wash washed tinge tinged tint", "corners": "corner corners", "markings": "marking markings marks",
-    }
-)  # fmt: skip
+_KINDS: Final = {
+    "pattern": "streaked barred scaly spotted plain", "length": "long short", "thickness": "slender stout",
+    "shape": "hooked curved conical forked rounded pointed",
+}  # fmt: skip
+_KIND: Final = {look: kind for kind, looks in _KINDS.items() for look in looks.split()}
+_MARKING: Final = column("markings", "field_mark")
 # Behind them a colour is the marking's without a "with": "tipped white".
 _COLOURED: Final = frozenset(("tipped", "edged", "fringed", "bordered", "washed", "tinged"))
 # With it these say so too: "barred with white".
@@ -96,12 +62,7 @@ _COPULAS: Final = frozenset(("is", "are", "was", "were"))
 _PLACING: Final = frozenset(
     ("over", "above", "behind", "below", "under", "beneath", "through", "around", "across", "between", "near", "beside")
 )
-# Behind a colour they say that it is that of all of it: "a white owl".
-_NAMES: Final = (
-    "bird songbird seabird waterbird shorebird gamebird wader owl crow raven woodpecker parrot heron egret swan goose "
-    "duck gull tern pigeon dove hawk eagle finch warbler hummingbird"
-)
-_BIRDS: Final = frozenset(_NAMES.split())
+_BIRDS: Final = groups()["bird-noun"] | groups()["bird-noun-of-marks"]
 _SIDES: Final = {"above": "back", "below": "underparts", "underneath": "underparts"}
 _ON: Final = frozenset(("on", "to", "of", "at", "in", "along", "down"))
 

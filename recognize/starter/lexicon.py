@@ -1,13 +1,16 @@
-"""What a text says of a bird's looks: its words, and which part has which attribute ("red crown").
+"""Features of a text for the starter models: its words, and its pairs of part and attribute ("red crown").
 
-Run-time code without a model. Part and attribute pairs are what tells species apart: a bag of words knows "red" and
-"crown", a pair knows that it is the crown that is red.
+A bag of words knows "red" and "crown"; a pair knows that the crown is red, which tells species apart. `PARTS`,
+`ATTRIBUTES` and the `starter` columns of the lexicon are frozen by the shipped weights: changing one needs new weights.
+So this reader stays apart from `recognize.explanation.marks`.
 """
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+from data.lexicon.tables import column
 
 WINDOW: Final = 5
 """A part and an attribute belong together if at most so many words apart in one sentence."""
@@ -26,85 +29,10 @@ thick thin pointed conical large small forked rounded slender stout straight dar
 """
 PARTS: Final = tuple(_PART_NAMES.split())
 ATTRIBUTES: Final = tuple(_ATTRIBUTE_NAMES.split())
-# One line each: the word that counts, then what is written for it.
-_PART_SYNONYMS: Final = """
-bill: beak bills beaks
-breast: chest breasts
-belly: abdomen bellies stomach
-back: mantle
-wing: wings
-leg: legs tarsi
-foot: feet
-tail: tails
-flank: flanks sides side
-eye: eyes iris irises
-lore: lores
-cheek: cheeks auriculars ear
-eyebrow: supercilium eyebrows
-eyestripe: eyestripes eyeline
-eyering: eyerings
-wingbar: wingbars bars
-head: heads hood
-underparts: underside underpart
-upperparts: upperpart
-body: plumage
-undertail: crissum
-face: facial
-crown: cap caps
-neck: necks
-shoulder: shoulders
-chin: chins
-throat: throats
-moustache: malar
-nape: hindneck
-"""
-_ATTRIBUTE_SYNONYMS: Final = """
-grey: gray grayish greyish slate silver silvery charcoal
-brown: brownish
-white: whitish
-black: blackish
-red: reddish
-yellow: yellowish lemon
-green: greenish
-blue: bluish
-orange: orangish
-pink: pinkish
-purple: purplish
-streaked: streaks streaking streaky stripes striped
-spotted: spots speckled spotting
-barred: barring bands banded
-buff: buffy beige
-rufous: ruddy russet
-iridescent: metallic glossy
-curved: decurved downcurved
-thick: heavy massive
-pale: light
-bright: vibrant
-golden: gold
-cinnamon: tawny
-broad: wide
-turquoise: teal cyan
-violet: lavender
-slender: slim
-small: tiny
-large: big
-cream: ivory
-long: elongated
-scaled: scaly scalloped
-bare: naked
-"""
-
-
-def _positions(names: tuple[str, ...], synonyms: str) -> dict[str, int]:
-    positions = {name: i for i, name in enumerate(names)}
-    for line in synonyms.strip().splitlines():
-        name, others = line.split(":")
-        positions.update(dict.fromkeys(others.split(), positions[name]))
-    return positions
-
-
-_PART_OF: Final = _positions(PARTS, _PART_SYNONYMS)
-_ATTRIBUTE_OF: Final = _positions(ATTRIBUTES, _ATTRIBUTE_SYNONYMS)
+_PART_OF: Final = {word: PARTS.index(name) for word, name in column("parts", "starter").items()}
+_ATTRIBUTE_OF: Final = {
+    word: ATTRIBUTES.index(name) for table in ("colours", "looks") for word, name in column(table, "starter").items()
+}
 N_PAIRS: Final = len(PARTS) * len(ATTRIBUTES)
 
 

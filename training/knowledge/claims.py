@@ -1,4 +1,4 @@
-"""Claims out of sentences: what a text says of the colour, pattern or shape of a part, of one sex or both.
+"""Claims from sentences: the colour, pattern or shape of a part, of one sex or both.
 
 Rules, no model: runs of colour, shade, pattern and shape words before a part ("a thin black bill") or said of it ("the
 legs are pink", "back: olive-brown"). What is denied, compared, or said of the young, of winter or of races is passed
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from training.knowledge.fillers import BIRDS, FILLERS, PATTERN_NOUNS
+from data.lexicon.word_groups import groups
 from training.knowledge.parts import BAR_PARTS, NOT_THE_PART, PARTS, PHRASES
 from training.knowledge.vocabulary import (
     COLOURS,
@@ -64,6 +64,10 @@ _SEGMENT = re.compile(
 )
 _TOKEN = re.compile(r"[a-z]+(?:-[a-z]+)*|[,;:()]")
 
+FILLERS = groups()["filler"]
+PATTERN_NOUNS = groups()["pattern-noun"]
+_BIRD_NOUNS = groups()["bird-noun"] | groups()["bird-noun-of-facts"]
+BIRDS = _BIRD_NOUNS | {f"{noun}s" for noun in _BIRD_NOUNS}
 _JOINS = frozenset((",", "and", "or", "to", "with-and"))
 _SHAPE_WORDS = frozenset(word for words in SHAPES.values() for word in words)
 _COPULAS = frozenset(("is", "are", "being", "appears", "appear"))
