@@ -20,7 +20,7 @@ from pathlib import Path
 import kb
 import recognize
 from cli.common.config import resolve
-from kb.lookup.context import Explainer, gathered
+from kb.lookup.context import Explainer, gather
 from kb.lookup.findings import Findings
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped
@@ -105,7 +105,7 @@ def main() -> None:
             wiki = WikiTerms(source)
         rows = []
         for query, supercategory in read(options.queries):
-            found, learnt = gathered(store, query, encoders.sentence, wiki=wiki)
+            found, learnt = gather(store, query, encoders.sentence, wiki=wiki)
             rows.append(Row(query=query, supercategory=supercategory, found=found, n_learnt=len(learnt)))
         if options.list:
             sys.stdout.writelines(f"{line(row)}\n" for row in rows)

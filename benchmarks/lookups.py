@@ -30,7 +30,7 @@ from data.starter.knowledge import read_terms
 from kb.checklist.avilist import load_checklist
 from kb.distill.extractive import ExtractiveDistiller
 from kb.lookup.bm25 import BM25, tokens
-from kb.lookup.context import VECTOR_SHARE, WORDS_SHARE
+from kb.lookup.search import VECTOR_SHARE, WORDS_SHARE
 from kb.sources.mediawiki.html.parse import parse_article
 
 QUESTIONS = Path(__file__).with_name("term_questions.tsv")

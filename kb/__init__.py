@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kb.curate.lint import lint as lint
     from kb.curate.remove import remove as remove
     from kb.lookup.context import context as context
-    from kb.lookup.context import search as search
+    from kb.lookup.search import search as search
     from kb.pipeline.builder import build as build
     from kb.pipeline.updater import update as update
     from kb.shipped import open_knowledge_base as open
@@ -41,7 +41,7 @@ _HOMES = {
     "lint": ("kb.curate.lint", "lint"),
     "open": ("kb.shipped", "open_knowledge_base"),
     "remove": ("kb.curate.remove", "remove"),
-    "search": ("kb.lookup.context", "search"),
+    "search": ("kb.lookup.search", "search"),
     "update": ("kb.pipeline.updater", "update"),
     "verify": ("kb.store.verify", "verify"),
 }

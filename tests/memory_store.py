@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows, rank_descending
 from data.contracts import TextEncoder
 from data.records import SpeciesEntry, Taxon, Term
+
+DerivedT = TypeVar("DerivedT")
 
 
 class BagOfWords:
@@ -43,9 +46,16 @@ class ShelfStore:
 
     def __init__(self, entries: Sequence[SpeciesEntry], terms: Sequence[Term], encoder: TextEncoder) -> None:
         self._entries = {entry.taxon.taxon_id: entry for entry in sorted(entries, key=lambda e: e.taxon.taxon_id)}
+        self._derived: dict[object, Any] = {}
         self._terms = sorted(terms, key=lambda term: term.name)
         self._species_vectors = encoder.encode_texts(self.summary_texts())
         self._term_vectors = encoder.encode_texts([f"{t.name}. {t.definition} {t.look_for}" for t in self._terms])
+
+    def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        found: DerivedT = self._derived[make]
+        return found
 
     @property
     def taxon_ids(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cli.common.config import Settings
 from cli.common.output import logged, note
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from kb.lookup.context import Explainer
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer, SpeciesList
+
+FoundT = TypeVar("FoundT")
 
 
 @contextmanager
@@ -84,8 +86,8 @@ class ContextHelpers:
     wiki: Explainer | None = None
     search: WebSearch | None = None
     chat: ChatModel | None = None
-    is_chat_a_must: bool = False
-    """Its failure is an error; else passages are put together without it."""
+    require_chat: bool = False
+    """A failure of the model is an error; otherwise passages are composed without it."""
     prompts: Path | None = None
     budget: Budget | None = None
     """Of search and model together."""
@@ -136,7 +138,7 @@ def helpers_of_context(
             if asks_model:
                 chat = stack.enter_context(connected(settings, "text", budget=budget, offline=offline))
                 models = (*helpers.models, chat.name)
-                helpers = replace(helpers, chat=chat, is_chat_a_must=model is True, models=models)
+                helpers = replace(helpers, chat=chat, require_chat=model is True, models=models)
         yield helpers
 
 
@@ -152,7 +154,7 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
 
 
 def contexts_of(
-    store: KnowledgeBase, queries: Sequence[str], helpers: ContextHelpers, *, keep: bool
+    store: KnowledgeBase, queries: Sequence[str], helpers: ContextHelpers, *, learn: bool
 ) -> Iterator[Context]:
     """Yield what is known of the words of each query, in order, as it is found."""
     from kb.lookup.context import contexts
@@ -164,9 +166,9 @@ def contexts_of(
         wiki=helpers.wiki,
         search=helpers.search,
         chat=helpers.chat,
-        is_chat_a_must=helpers.is_chat_a_must,
+        require_chat=helpers.require_chat,
         prompts=helpers.prompts,
-        keep=keep,
+        learn=learn,
     )
 
 
@@ -274,43 +276,27 @@ def reconciled_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
 
 
 def context_look_up(store: KnowledgeBase, helpers: ContextHelpers) -> Callable[[str], Context]:
-    """Return what `kb context` says to a query, as a function that one thread at a time is in."""
-    from threading import Lock
-
-    turn = Lock()
-
-    def look_up(query: str) -> Context:
-        with turn:
-            return next(contexts_of(store, [query], helpers, keep=True))
-
-    return look_up
+    """Return a thread-safe function from a query to its context."""
+    return _one_at_a_time(lambda query: next(contexts_of(store, [query], helpers, learn=True)))
 
 
 def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:
-    """Return a function that finds the names in a query, with what the knowledge base says of their looks."""
-    from threading import Lock
+    """Return a thread-safe function from a query to the names in it."""
+    from kb.lookup.query_parts import query_parts as parts_of
 
-    from kb.lookup.word_index import index_of
+    return _one_at_a_time(lambda query: parts_of(store, query))
+
+
+def _one_at_a_time(look_up: Callable[[str], FoundT]) -> Callable[[str], FoundT]:
+    from threading import Lock
 
     turn = Lock()
 
-    def find(query: str) -> list[QueryPart]:
+    def locked(query: str) -> FoundT:
         with turn:
-            index = index_of(store)
-            parts = []
-            for mention in index.names.find(query):
-                name, looks = mention.text, ""
-                if mention.kind == "term":
-                    term = index.terms[mention.ids[0]]
-                    name, looks = term.name, term.look_for
-                elif mention.kind == "species":
-                    (entry,) = store.species(mention.ids[:1])
-                    name = entry.taxon.common_name
-                    looks = entry.summary.text if entry.summary is not None else ""
-                parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks))
-            return parts
+            return look_up(query)
 
-    return find
+    return locked
 
 
 Reading = Callable[[Iterable[Identification]], Iterator[Identification]]

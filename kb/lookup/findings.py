@@ -1,4 +1,4 @@
-"""What a knowledge base holds on the words of a query: terms, species and groups, by name or by a clear description."""
+"""Terms, species and groups that a query names or clearly describes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from data.lexicon.word_groups import group_of
 from data.records import SpeciesEntry, Term
 from kb.checklist.avilist import fold
 from kb.lookup.bm25 import tokens
+from kb.lookup.index import LookupIndex, LookupStore, index_of
 from kb.lookup.mentions import Mention
-from kb.lookup.word_index import LookupIndex, LookupStore, index_of
 
 MAX_SPECIES = 4
 MAX_TERMS = 6
 
-# When a query names nothing, only a text that holds nearly all of its words may answer, or half of them and is like it
-# as a whole. Tuned on 71 questions that describe a term and 98 queries that describe none, for the vectors of the
-# starter and of all-MiniLM-L6-v2: at .5 none of the 98 is answered by either (docs/results.md).
+# A query without names is answered by a text that holds nearly all of its words, or half of them and has a similar
+# vector. Tuned on 71 questions that describe a term and 98 queries that describe none, with the vectors of the starter
+# and of all-MiniLM-L6-v2: at .5 neither answers any of the 98 (docs/results.md).
 TERM_COVERAGE = 0.9
 TERM_COVERAGE_WITH_VECTOR = 0.5
 TERM_SIMILARITY = 0.5
@@ -33,26 +33,26 @@ _GENERIC = frozenset(tokens("photo photograph picture image bird species animal 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What was found; `mentions` are the runs of words that it was found by, in the order of the query."""
+    """Results of a look-up; `mentions` are the words of the query that matched, in their order."""
 
     mentions: tuple[Mention, ...] = ()
     terms: tuple[Term, ...] = ()
     species: tuple[SpeciesEntry, ...] = ()
     groups: tuple[Mention, ...] = ()
     is_by_description: bool = False
-    """The query names nothing; as a whole it describes the one term, or the few species, that are here."""
+    """The query has no names; as a whole it describes the one term, or the few species, found."""
 
     def __bool__(self) -> bool:
         return bool(self.terms or self.species or self.groups)
 
 
 def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
-    """Return what a knowledge base holds on the words of a query.
+    """Return the terms, species and groups that a query names or describes.
 
     Args:
         store: an open knowledge base.
         query: free text.
-        encoder: the sentence encoder that the knowledge base was built with.
+        encoder: the sentence encoder of the knowledge base.
     """
     index = index_of(store)
     asked_before = index.questions.get(fold(query))
@@ -75,7 +75,7 @@ def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
 
 
 def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:
-    """Return the unit vector of a text, or None where the encoder understands nothing of it."""
+    """Return the unit vector of a text, or None for a zero vector."""
     vector: FloatArray = encoder.encode_texts([text])[0]
     return vector if bool(np.any(vector)) else None
 
@@ -115,14 +115,14 @@ def _described_term(
     similar = {} if vector is None else dict(store.query_terms(vector, len(index.terms)))
     order = rank_descending(scores + np.asarray([max(similar.get(i, 0.0), 0.0) for i in term_ids], dtype=np.float32))
     best = int(order[0])
-    # Colours are everywhere: they never make a match by themselves.
+    # Colours are too common to make a match alone.
     telling = [word for word in words if group_of(word) != "colour"]
     n_held = round(float(index.term_words.coverage(telling)[best]) * len(telling))
     by_words = held[best] >= TERM_COVERAGE
     by_vector = similar.get(term_ids[best], 0.0) >= TERM_SIMILARITY and held[best] >= TERM_COVERAGE_WITH_VECTOR
     if n_held < TERM_WORDS or not (by_words or by_vector):
         return None
-    # Two terms that fit alike: the query describes neither.
+    # Two terms that fit equally well: the query describes neither.
     if len(order) > 1 and held[order[1]] >= held[best] and scores[order[1]] >= 0.9 * scores[best]:
         return None
     return term_ids[best]

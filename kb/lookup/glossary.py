@@ -1,4 +1,4 @@
-"""The words of the trade that ship with Fieldmark: they answer in every knowledge base that lacks them."""
+"""The glossary that ships with Fieldmark; it answers for terms that a knowledge base lacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kb.checklist.avilist import fold
 
 
 def glossary_of(store: object) -> list[Term]:
-    """Return the shipped terms that look-ups in a store may use: on disk, all but those that its user removed.
+    """Return the glossary terms for look-ups in a store: all that its user did not remove.
 
     A store in memory has none.
     """
@@ -26,7 +26,7 @@ def glossary_of(store: object) -> list[Term]:
 
 @cache
 def shipped_terms() -> tuple[Term, ...]:
-    """Return the terms that ship, each with the glossary as its source.
+    """Return the shipped terms, each with the glossary as its source.
 
     Example:
         >>> next(term.source.title for term in shipped_terms() if term.source and term.name == "cere")

@@ -1,4 +1,4 @@
-"""Keeping what a look-up learnt elsewhere, so that the next one needs neither wiki nor web."""
+"""Learning: terms that a look-up found elsewhere, stored so that the next one needs neither wiki nor web."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data.files import writer_lock
 from data.records import Term, WebPassage
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_id
-from kb.lookup.word_index import QUESTION_ID
+from kb.lookup.index import QUESTION_ID
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.ledger import Ledger, Step, fingerprint
 from kb.store.rows import encode_mark, entry_of, items_of, rows_of
@@ -75,7 +75,7 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
 
 
 def terms_of_passages(question: str, passages: Sequence[WebPassage]) -> list[Term]:
-    """Return what a web search said on a question as terms that only the same question finds again, sources kept."""
+    """Return the passages of a web search as terms that only the same question finds again, with their sources."""
     base = term_id(question).removeprefix("term:")
     return [
         Term(
@@ -97,8 +97,8 @@ def shortened(text: str) -> str:
     return " ".join(" ".join(kept or [line]).split()[: 2 * MAX_PASSAGE_WORDS])
 
 
-def named_once(terms: Sequence[Term], held: Sequence[Term]) -> list[Term]:
-    """Return the terms that are not held yet by that id; what a knowledge base was built with is never replaced."""
+def new_terms(terms: Sequence[Term], held: Sequence[Term]) -> list[Term]:
+    """Return the terms whose id is not held yet; terms of a knowledge base are never replaced."""
     known = {term.term_id for term in held}
     return [term for term in terms if term.term_id not in known]
 

@@ -1,4 +1,4 @@
-"""The passage on a query, put together from what was found: nothing in it was not there before."""
+"""Passages composed of the texts that a look-up found, without new words."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Iterable, Sequence
 
 from data.records import Context, Source, SpeciesEntry, Statement, Term, TermNote
 from kb.lookup.findings import Findings
+from kb.lookup.index import LookupStore, is_question
 from kb.lookup.mentions import Mention
-from kb.lookup.word_index import LookupStore, is_question
 
 MAX_GROUP_MEMBERS = 8
-MAX_DESCRIBED_MEMBERS = 2  # of a group; more would say little of each
+MAX_DESCRIBED_MEMBERS = 2  # of a group; with more, each gets too few words
 MAX_SENTENCES = 4
 MAX_SENTENCE_WORDS = 70
 MAX_MEMBER_WORDS = 40
-# Sentences on these come first where the query speaks of one of them.
-_OF_WHOM = {
+# Sex and age; sentences on the one in the query come first.
+_SEX_AGE = {
     "male": ("male", "males", "drake", "cock", "stag"),
     "female": ("female", "females", "hen"),
     "young": ("juvenile", "juveniles", "immature", "young", "chick", "chicks", "subadult"),
 }
 
 
-def composed(store: LookupStore, query: str, found: Findings) -> Context:
-    """Return the context of a query: terms with what to look for, species by their summaries, groups by their members.
+def compose(store: LookupStore, query: str, found: Findings) -> Context:
+    """Return the context of a query: terms with what to look for, species with summaries, groups with members.
 
-    Of a species those sentences come first that speak of the sex or age that the query asks for.
+    Sentences on the sex or age in the query come first.
     """
     if not found:
         return Context(query=query)
@@ -49,12 +49,12 @@ def composed(store: LookupStore, query: str, found: Findings) -> Context:
 
 
 def group_passages(store: LookupStore, found: Findings) -> list[str]:
-    """Return a sentence on each group that was found: which of its species are known."""
+    """Return one sentence per group, with its species in the knowledge base."""
     return [_group_passage(group, store.species(group.ids[:MAX_GROUP_MEMBERS])) for group in found.groups]
 
 
 def described_members(store: LookupStore, found: Findings) -> list[SpeciesEntry]:
-    """Return the species of small groups that have a description and were not found by their own names."""
+    """Return the described species of small groups, except those found by their own names."""
     told = {entry.taxon.taxon_id for entry in found.species}
     small = [group.ids for group in found.groups if len(group.ids) <= MAX_DESCRIBED_MEMBERS]
     ids = dict.fromkeys(i for members in small for i in members if i not in told)
@@ -69,7 +69,7 @@ def term_passage(term: Term) -> str:
 
 
 def species_passage(entry: SpeciesEntry, query: str = "", *, max_words: int = MAX_SENTENCE_WORDS) -> str:
-    """Return the names of a species and a few sentences of its summary, in the summary's order."""
+    """Return the names of a species and a few sentences of its summary, in their order."""
     taxon = entry.taxon
     name = f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_names else taxon.scientific_name
     if entry.summary is None:
@@ -86,14 +86,14 @@ def species_passage(entry: SpeciesEntry, query: str = "", *, max_words: int = MA
 
 
 def unique(sources: Iterable[Source | None]) -> list[Source]:
-    """Return the sources that there are, each once, in their order."""
+    """Return the sources without None and duplicates, in their order."""
     return list(dict.fromkeys(source for source in sources if source is not None))
 
 
 def _fit(statement: Statement, query: str) -> int:
-    """Return 1 for a sentence on the sex or age that the query names, -1 for one on others alone, else 0."""
+    """Return 1 for a sentence on the sex or age in the query, -1 for one only on others, else 0."""
     asked, said = (
-        {who for who, words in _OF_WHOM.items() if set(words) & set(re.findall(r"[a-z]+", text.lower()))}
+        {who for who, words in _SEX_AGE.items() if set(words) & set(re.findall(r"[a-z]+", text.lower()))}
         for text in (query, statement.text)
     )
     if not asked or not said:

@@ -1,4 +1,4 @@
-"""A passage written by a chat model out of the texts that a look-up found, each sentence checked against them."""
+"""Passages written by a chat model from the texts of a look-up, each sentence checked against its sources."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from data.records import ChatMessage, ChatRequest, Context, Source, SpeciesEntry
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
+from kb.lookup.index import LookupStore, is_question
 from kb.lookup.passages import described_members, group_passages, term_passage
-from kb.lookup.word_index import LookupStore, is_question
 
 MAX_WORDS = 120
-MAX_TEXT_WORDS = 250  # of one text that the model gets
+MAX_TEXT_WORDS = 250  # per text in the request
 MAX_REPLY_TOKENS = 1_000
 MIN_SUPPORT = 0.6
-"""The least share of a sentence's telling words that its sources or the query must hold."""
+"""Smallest share of a sentence's content words that must be in its sources or the query."""
 FENCE = "=== TEXTS ==="
 _SCHEMA = {
     "type": "object",
@@ -52,28 +52,28 @@ _MARK = re.compile(r"\s*\[\d+\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A text that the model may use, and where it is from."""
+    """A text for the model, and its source."""
 
     text: str
     source: Source
 
 
-def written(
+def write_passage(
     answer: Context, found: Findings, store: LookupStore, chat: ChatModel, *, prompts: DistilPrompts | None = None
 ) -> Context:
-    """Return the answer with its passage written anew by the model; as it was where the model gives nothing of use.
+    """Return the answer with a passage written by the model, or unchanged if no sentence of the reply is usable.
 
-    Each sentence ends with the numbers of its sources, `[1]`, which are positions in `sources`; only cited ones stay.
+    Each sentence ends with the numbers of its sources, such as `[1]`, 1-based in `sources`; only cited sources remain.
 
     Args:
-        answer: what was composed.
-        found: what it was composed from.
-        store: names the members of groups, which stand at the end of the passage as they are.
-        chat: asked once.
-        prompts: ours or the user's.
+        answer: the composed answer.
+        found: the findings that it was composed from.
+        store: gives the members of groups, which follow at the end of the passage.
+        chat: the model; it gets one request.
+        prompts: the prompt templates; without them the shipped ones.
 
     Raises:
-        SourceError: if the provider failed for good.
+        SourceError: if the provider fails for good.
         CostStop, NotCached: from the model.
     """
     texts = texts_of(found, described_members(store, found))
@@ -97,9 +97,9 @@ def written(
 
 
 def texts_of(found: Findings, members: Sequence[SpeciesEntry] = ()) -> list[Text]:
-    """Return the texts on what was found and on members of groups, each with its source.
+    """Return the texts on findings and members of groups, each with its source.
 
-    What has no source is known by its own name.
+    Without a source, the name of the term or species stands for it.
     """
     texts = [
         Text(
@@ -116,7 +116,7 @@ def texts_of(found: Findings, members: Sequence[SpeciesEntry] = ()) -> list[Text
 
 
 def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts | None = None) -> ChatRequest:
-    """Return the request for a passage; the fence stands nowhere inside the texts or the query."""
+    """Return the request for a passage; the fence is removed from texts and query."""
     listed = "\n".join(f"[{i}] {_inside(text.text)}" for i, text in enumerate(texts, start=1))
     prompts = prompts or DistilPrompts()
     prompt = prompts.fill("context", query=_inside(query), texts=listed, fence=FENCE, max_words=str(MAX_WORDS))
@@ -129,7 +129,7 @@ def parse_reply(text: str) -> list[tuple[str, tuple[int, ...]]]:
     """Return the `(sentence, numbers of its sources)` pairs of a reply.
 
     Raises:
-        MalformedAnswer: if it is not the JSON that was asked for.
+        MalformedAnswer: if it is not JSON of the requested form.
     """
     try:
         found = json.loads(text[text.index("{") : text.rindex("}") + 1])
@@ -144,29 +144,29 @@ def parse_reply(text: str) -> list[tuple[str, tuple[int, ...]]]:
 def supported(
     sentences: Sequence[tuple[str, tuple[int, ...]]], texts: Sequence[Text], query: str
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the sentences that their sources bear out, as far as words can tell, up to `MAX_WORDS` words.
+    """Return the sentences that their sources support, judged by words, up to `MAX_WORDS` words in all.
 
-    A sentence must name at least one text and none that does not exist. Every number, every word for a number and every
-    colour in it must stand in a text that it names, and so must most of its telling words, or in the query.
+    A sentence must cite at least one text, and only existing ones. Its numbers, number words and colours must be in a
+    cited text, and most of its content words in a cited text or the query.
     """
     kept: list[tuple[str, tuple[int, ...]]] = []
     room = MAX_WORDS
     for said, cited in sentences:
         if not said or not cited or not all(1 <= n <= len(texts) for n in cited):
             continue
-        if is_borne_out(said, " ".join(texts[n - 1].text for n in cited), query) and len(said.split()) <= room:
+        if is_supported(said, " ".join(texts[n - 1].text for n in cited), query) and len(said.split()) <= room:
             kept.append((said, tuple(dict.fromkeys(cited))))
             room -= len(said.split())
     return kept
 
 
-def is_borne_out(said: str, text: str, query: str) -> bool:
-    """Return whether a sentence says nothing that its text does not, judged by numbers, colours and telling words.
+def is_supported(said: str, text: str, query: str) -> bool:
+    """Return whether a text supports a sentence, judged by numbers, colours and content words.
 
     Example:
-        >>> is_borne_out("The male holds the female.", "The male clasps and holds a female.", "amplexus")
+        >>> is_supported("The male holds the female.", "The male clasps and holds a female.", "amplexus")
         True
-        >>> is_borne_out("The male is green.", "The male clasps and holds a female.", "amplexus")
+        >>> is_supported("The male is green.", "The male clasps and holds a female.", "amplexus")
         False
     """
     if "://" in said or set(_DIGITS.findall(said)) - set(_DIGITS.findall(text)):

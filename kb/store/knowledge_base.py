@@ -7,10 +7,11 @@ matrix, made from Chroma when the knowledge base has changed. With a warm cache 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from kb.store.snapshots import is_newest, nearest, table_of
 
 if TYPE_CHECKING:
     from kb.store.chroma import Collections  # imports chromadb when used; a warm cache needs none of it
+
+DerivedT = TypeVar("DerivedT")
 
 
 class KnowledgeBase:
@@ -55,6 +58,8 @@ class KnowledgeBase:
         self._generation = self.ledger.fact("generation") or ""
         self._columns = self.ledger.entry_columns("taxon")
         self._tables: dict[str, VectorTable] = {}
+        self._derived: dict[object, Any] = {}
+        self._derived_lock = RLock()
 
     @property
     def path(self) -> Path:
@@ -65,6 +70,14 @@ class KnowledgeBase:
     def spaces(self) -> tuple[str, ...]:
         """The encoder spaces, each once."""
         return self.info.spaces
+
+    def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
+        """Return `make(self)`, made on first use and held as long as this is open: the look-up index, for example."""
+        with self._derived_lock:
+            if make not in self._derived:
+                self._derived[make] = make(self)
+            found: DerivedT = self._derived[make]
+            return found
 
     def check_space(self, spaces: Sequence[str]) -> None:
         """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""

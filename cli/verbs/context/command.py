@@ -93,7 +93,7 @@ def context(
         if prompts is not None and helpers.chat is None:
             raise UsageError("--prompts is for a model, and none writes the passage", hint="[llm.text], or --model")
         rows = zip(
-            asked, wiring.contexts_of(knowledge, [query.text for query in asked], helpers, keep=store), strict=True
+            asked, wiring.contexts_of(knowledge, [query.text for query in asked], helpers, learn=store), strict=True
         )
         try:
             if form == "json":

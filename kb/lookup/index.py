@@ -1,0 +1,124 @@
+"""The look-up index of an open knowledge base: names, words of summaries and words of terms.
+
+The store owns it: `index_of` asks the store for it, which makes it on first use and holds it as long as it is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
+
+from data.arrays import FloatArray
+from data.records import SpeciesEntry, Taxon, Term
+from kb.checklist.avilist import fold
+from kb.lookup.bm25 import BM25, tokens
+from kb.lookup.glossary import glossary_of
+from kb.lookup.mentions import NameFinder
+
+QUESTION_ID = "term:question-"
+
+DerivedT = TypeVar("DerivedT")
+
+
+class LookupStore(Protocol):
+    """The part of an open knowledge base that look-ups read."""
+
+    @property
+    def taxon_ids(self) -> tuple[str, ...]:
+        """All species, sorted by id."""
+
+    def taxa(self) -> list[Taxon]:
+        """Return the taxa of all species in the order of `taxon_ids`."""
+
+    def summary_texts(self) -> list[str]:
+        """Return the summaries of all species in the order of `taxon_ids`; empty for a species without one."""
+
+    def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
+        """Return the entries of these species, in this order."""
+
+    def terms(self) -> list[Term]:
+        """Return all terms, sorted by name."""
+
+    def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
+        """Return up to `n` `(taxon_id, cosine)`, best first."""
+
+    def query_terms(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
+        """Return up to `n` `(term_id, cosine)`, best first."""
+
+    def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
+        """Return `make(self)`, made on first use and held as long as the store is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookupIndex:
+    """Names, words of summaries (rows as in `taxa`) and words of terms (rows as in `word_ids`)."""
+
+    taxa: list[Taxon]
+    summaries: BM25
+    names: NameFinder
+    terms: dict[str, Term]
+    """All terms by id, the store's before those of the glossary."""
+    term_words: BM25
+    word_ids: tuple[str, ...]
+    questions: dict[str, tuple[str, ...]]
+    """Folded question -> ids of the terms with the answers of a web search; such terms are not names."""
+
+
+class Lookup:
+    """The look-up index of one open knowledge base, and the terms learnt since it was opened.
+
+    Terms of the shipped glossary are in the index too, unless the store has a term with the same id.
+    """
+
+    def __init__(self, store: LookupStore) -> None:
+        self._taxa = store.taxa()
+        self._summaries = BM25(
+            tokens(" ".join((*_searchable_names(taxon), text)))
+            for taxon, text in zip(self._taxa, store.summary_texts(), strict=True)
+        )
+        self._stored = {term.term_id: term for term in store.terms()}
+        self._glossary = glossary_of(store)
+        self.index = self._made()
+
+    @property
+    def stored_terms(self) -> list[Term]:
+        """Terms of the store and learnt terms, sorted by name, without the glossary."""
+        return sorted(self._stored.values(), key=lambda term: term.name)
+
+    def learn(self, terms: Iterable[Term]) -> None:
+        """Add terms to the index; on disk, the open store keeps the state in which it was opened."""
+        self._stored |= {term.term_id: term for term in terms}
+        self.index = self._made()
+
+    def _made(self) -> LookupIndex:
+        terms = [*self.stored_terms, *(term for term in self._glossary if term.term_id not in self._stored)]
+        words = [term for term in terms if not is_question(term)]
+        questions: dict[str, tuple[str, ...]] = {}
+        for term in terms:
+            if is_question(term):
+                questions[fold(term.name)] = (*questions.get(fold(term.name), ()), term.term_id)
+        return LookupIndex(
+            taxa=self._taxa,
+            summaries=self._summaries,
+            names=NameFinder(self._taxa, words),
+            terms={term.term_id: term for term in terms},
+            term_words=BM25(tokens(" ".join((t.name, *t.aliases, t.definition, t.look_for))) for t in words),
+            word_ids=tuple(term.term_id for term in words),
+            questions=questions,
+        )
+
+
+def index_of(store: LookupStore) -> LookupIndex:
+    """Return the look-up index of an open knowledge base, with all terms learnt so far."""
+    return store.derived(Lookup).index
+
+
+def is_question(term: Term) -> bool:
+    """Return whether a term holds the answer to a whole question instead of the meaning of a word."""
+    return term.term_id.startswith(QUESTION_ID)
+
+
+def _searchable_names(taxon: Taxon) -> Iterable[str]:
+    groups = (taxon.lineage[rank] for rank in ("family", "order") if rank in taxon.lineage)
+    return (*taxon.common_names, taxon.scientific_name, *groups)

@@ -1,0 +1,85 @@
+"""A small knowledge base in memory: six birds and four terms."""
+
+from __future__ import annotations
+
+from data.records import Source, SpeciesEntry, Statement, Summary, Taxon, Term
+from data.taxon_ids import taxon_id
+from tests.memory_store import BagOfWords, ShelfStore
+
+ENCODER = BagOfWords()
+
+
+def entry(name: str, common: str, *sentences: str, family: str, order: str) -> SpeciesEntry:
+    taxon = Taxon(
+        taxon_id=taxon_id(name),
+        scientific_name=name,
+        rank="species",
+        common_names=(common,),
+        lineage={"class": "Aves", "order": order, "family": family, "genus": name.split()[0]},
+    )
+    summary = Summary(statements=tuple(Statement(text=s) for s in sentences)) if sentences else None
+    source = Source(title=common, url=f"https://wiki.example/{taxon.taxon_id}", revision=3, licence="CC BY-SA 4.0")
+    return SpeciesEntry(taxon=taxon, source=source, summary=summary)
+
+
+CARDINAL = entry(
+    "Cardinalis cardinalis",
+    "Northern Cardinal",
+    "The male is red.",
+    "It has a red crest and a black face.",
+    family="Cardinalidae",
+    order="Passeriformes",
+)
+SPECIES = [
+    CARDINAL,
+    entry(
+        "Cardinalis sinuatus",
+        "Pyrrhuloxia",
+        "It is grey with a red crest and a yellow bill.",
+        family="Cardinalidae",
+        order="Passeriformes",
+    ),
+    entry(
+        "Nycticorax nycticorax",
+        "Black-crowned Night Heron",
+        "The crown and back are black.",
+        "The eyes are red.",
+        family="Ardeidae",
+        order="Pelecaniformes",
+    ),
+    entry(
+        "Tyto alba",
+        "Western Barn Owl",
+        "The face is white and heart-shaped.",
+        family="Tytonidae",
+        order="Strigiformes",
+    ),
+    entry("Bubo bubo", "Eurasian Eagle-Owl", family="Strigidae", order="Strigiformes"),
+    entry(
+        "Calidris pugnax",
+        "Ruff",
+        "The male has a large ruff of feathers around the neck.",
+        family="Scolopacidae",
+        order="Charadriiformes",
+    ),
+]
+AMPLEXUS = Term(
+    term_id="term:amplexus",
+    name="amplexus",
+    definition="The mating embrace of frogs and toads: the male clasps the female from behind",
+    look_for="A smaller frog that sits on the back of a larger one.",
+    source=Source(title="Amplexus", url="https://wiki.example/amplexus", revision=9, licence="CC BY-SA 4.0"),
+)
+TERMS = [
+    AMPLEXUS,
+    Term(term_id="term:supercilium", name="supercilium", definition="A stripe above the eye.", aliases=("eyebrow",)),
+    Term(
+        term_id="term:barring",
+        name="barring",
+        definition="Narrow bands across a feather.",
+        look_for="Lines across.",
+        aliases=("bars",),
+    ),
+    Term(term_id="term:nuptial-pad", name="nuptial pad", definition="A swelling on the thumb of a male frog."),
+]
+STORE = ShelfStore(SPECIES, TERMS, ENCODER)

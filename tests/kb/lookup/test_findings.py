@@ -1,0 +1,160 @@
+"""Look-ups find what a query names or clearly describes, say where it is from, and make nothing up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from data.records import Term
+from kb.lookup.context import context
+from kb.lookup.mentions import NameFinder
+from kb.lookup.search import search
+from tests.kb.lookup.shelf import AMPLEXUS, CARDINAL, ENCODER, SPECIES, STORE, TERMS, entry
+from tests.memory_store import ShelfStore
+
+
+def found_species(query: str) -> list[str]:
+    sources = context(STORE, query, ENCODER).sources
+    return [source.title for source in sources]
+
+
+# --- context: names ----------------------------------------------------------------------------------------------
+
+
+def test_a_term_gives_its_definition_what_to_look_for_and_its_source() -> None:
+    found = context(STORE, "Two frogs in amplexus", ENCODER)
+    assert found.found
+    assert found.passage == (
+        "Amplexus: The mating embrace of frogs and toads: the male clasps the female from behind. "
+        "What to look for: A smaller frog that sits on the back of a larger one."
+    )
+    assert [(note.name, note.look_for) for note in found.terms] == [("amplexus", AMPLEXUS.look_for)]
+    assert found.sources == (AMPLEXUS.source,)
+
+
+@pytest.mark.parametrize(
+    "query", ["barring", "a barred owl's tail", "Bars on the tail", "eyebrows", "NUPTIAL PADS", "nuptial-pad of a frog"]
+)
+def test_terms_are_found_by_alias_and_inflection(query: str) -> None:
+    assert len(context(STORE, query, ENCODER).terms) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "northern cardinal",
+        "Two Northern Cardinals at a feeder",
+        "northern cardinal's nest",
+        "Cardinalis cardinalis",
+        "a male cardinalis cardinalis in snow",
+    ],
+)
+def test_a_species_is_found_by_either_name_inside_a_sentence(query: str) -> None:
+    found = context(STORE, query, ENCODER)
+    assert found.passage == (
+        "Northern Cardinal (Cardinalis cardinalis): The male is red. It has a red crest and a black face."
+    )
+    assert found.sources == (CARDINAL.source,)
+
+
+def test_spelling_of_hyphens_and_colours_does_not_matter() -> None:
+    assert found_species("black crowned night-herons roosting") == ["Black-crowned Night Heron"]
+
+
+def test_a_species_without_summary_is_named_and_nothing_is_made_up() -> None:
+    found = context(STORE, "eurasian eagle owl", ENCODER)
+    assert found.passage == "Eurasian Eagle-Owl (Bubo bubo): in this knowledge base, but without a description."
+    assert found.sources == ()
+
+
+@pytest.mark.parametrize("query", ["owls", "An owl in flight", "Strigiformes"])
+def test_of_a_group_it_says_which_species_are_known(query: str) -> None:
+    assert ": this knowledge base has Eurasian Eagle-Owl, Western Barn Owl." in context(STORE, query, ENCODER).passage
+
+
+def test_a_long_group_is_bounded() -> None:
+    many = [
+        entry(f"Avis species{chr(97 + i)}", f"Wren {i}", family="Avidae", order="Aviformes") for i in range(26)
+    ]  # fmt: skip
+    passage = context(ShelfStore(many, [], ENCODER), "Avidae", ENCODER).passage
+    assert passage.startswith("Avidae: this knowledge base has Wren 0, Wren 1,")
+    assert passage.endswith("Wren 7 and 18 more.")
+
+
+def test_the_longest_name_wins_and_each_word_is_used_once() -> None:
+    terms = [*TERMS, Term(term_id="term:crown", name="crown", definition="The top of the head.")]
+    finder = NameFinder([item.taxon for item in SPECIES], terms)
+    found = finder.find("The black-crowned night heron has a dark crown")
+    assert [(mention.kind, mention.text) for mention in found] == [
+        ("species", "black-crowned night heron"),
+        ("term", "crown"),
+    ]
+
+
+def test_terms_and_species_of_one_query_come_with_all_their_sources_once() -> None:
+    found = context(STORE, "Amplexus of frogs near a northern cardinal, amplexus again", ENCODER)
+    assert found.sources == (AMPLEXUS.source, CARDINAL.source)
+    assert len(found.terms) == 1
+
+
+def test_a_word_that_only_looks_like_a_term_or_is_part_of_a_longer_name_is_none() -> None:
+    terms = [*TERMS, Term(term_id="term:crown", name="crown", definition="The top of the head.", aliases=("cap",))]
+    finder = NameFinder([item.taxon for item in SPECIES], terms)
+    assert finder.find("Scarlet Waxy Cap in bare hands") == []
+    assert [mention.ids for mention in finder.find("a black cap")] == [("term:crown",)]
+
+
+def test_a_species_that_is_not_known_is_not_taken_for_its_group() -> None:
+    assert not context(STORE, "a spotted owl in a tree hole", ENCODER).found
+    assert not context(STORE, "Spotted Owl", ENCODER).found
+    assert context(STORE, "two owls in a tree hole", ENCODER).found
+
+
+def test_a_genus_that_is_an_english_word_needs_its_capital() -> None:
+    finder = NameFinder([replace(CARDINAL.taxon, scientific_name="Dives dives", common_names=())], [])
+    assert finder.find("An osprey dives into water") == []
+    assert finder.find("Dives into water") == []
+    assert [mention.kind for mention in finder.find("Birds of the genus Cardinalis")] == ["group"]
+
+
+# --- context: descriptions ---------------------------------------------------------------------------------------
+
+
+def test_a_term_is_found_by_a_clear_description() -> None:
+    assert [note.name for note in context(STORE, "mating embrace of frogs", ENCODER).terms] == ["amplexus"]
+
+
+def test_a_species_is_found_by_a_clear_description() -> None:
+    assert found_species("bird with a red crest and black face") == ["Northern Cardinal"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "sunglasses on a table",
+        "xyzzy",
+        "",
+        "   ",
+        "?!",
+        "a red car",
+        "black and white photo",
+        "the male lead of a film",
+        "a person with a red face and black shoes",
+        "large dog on the back of a truck",
+        "a striped shirt with a yellow collar",
+        "heart-shaped balloon",
+        "the of and",
+        "鳥",
+    ],
+)
+def test_what_the_knowledge_base_does_not_know_is_not_found(query: str) -> None:
+    found = context(STORE, query, ENCODER)
+    assert (found.found, found.passage, found.terms, found.sources) == (False, "", (), ())
+    assert found.query == query
+
+
+def test_an_empty_knowledge_base_finds_nothing() -> None:
+    empty = ShelfStore([], [], ENCODER)
+    assert not context(empty, "northern cardinal with a red crest", ENCODER).found
+    assert search(empty, "northern cardinal", ENCODER) == []

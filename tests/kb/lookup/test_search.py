@@ -1,0 +1,77 @@
+"""Search finds species by name and by description."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kb.lookup.context import context
+from kb.lookup.search import search
+from tests.kb.lookup.shelf import ENCODER, STORE, TERMS, entry
+from tests.memory_store import BagOfWords, ShelfStore
+
+
+def first(text: str) -> str:
+    return search(STORE, text, ENCODER)[0].common_name
+
+
+def test_birds_are_identified_from_words() -> None:
+    assert first("red crest and black face") == "Northern Cardinal"
+    assert first("heart shaped white face") == "Western Barn Owl"
+    assert first("grey bird, yellow bill, red crest") == "Pyrrhuloxia"
+
+
+def test_names_win_over_descriptions_and_slips_of_the_pen_are_forgiven() -> None:
+    assert first("ruff") == "Ruff"
+    assert first("Cardinalis sinuatus") == "Pyrrhuloxia"
+    assert first("northern card") == "Northern Cardinal"
+    assert first("nothern cardnal") == "Northern Cardinal"
+    assert first("pyrhuloxia") == "Pyrrhuloxia"
+    assert {match.common_name for match in search(STORE, "Strigiformes", ENCODER)} == {
+        "Eurasian Eagle-Owl",
+        "Western Barn Owl",
+    }
+
+
+def test_scores_fall_and_ties_go_by_name() -> None:
+    matches = search(STORE, "red", ENCODER)
+    assert [match.score for match in matches] == sorted((match.score for match in matches), reverse=True)
+    twins = [
+        entry(f"Avis {x}", f"{x} Wren", "It is green.", family="Avidae", order="Aviformes")
+        for x in ("ccc", "aaa", "bbb")
+    ]
+    store = ShelfStore(twins, [], ENCODER)
+    assert [match.common_name for match in search(store, "green", ENCODER)] == ["aaa Wren", "bbb Wren", "ccc Wren"]
+    assert search(store, "green", ENCODER) == search(store, "green", ENCODER)
+
+
+def test_no_more_than_asked_for_and_nothing_for_nonsense() -> None:
+    assert len(search(STORE, "red", ENCODER, n=2)) == 2
+    assert search(STORE, "xyzzy", ENCODER) == []
+    assert search(STORE, " ", ENCODER) == []
+    with pytest.raises(ValueError, match="expected n of at least 1, got 0"):
+        search(STORE, "red", ENCODER, n=0)
+
+
+def test_a_large_knowledge_base_is_loaded_once_and_then_answers_fast() -> None:
+    words = ["red", "blue", "crown", "bill", "streaked", "wing", "tail", "long", "pale", "rump", "breast", "white"]
+    many = [
+        entry(
+            f"Genus{i % 2300} species{i}", f"{words[i % 12]} {words[i % 7]} Bird {i}",
+            *(f"The {words[(i * j) % 12]} is {words[(i + j) % 12]} and {words[(i * 3 + j) % 12]}." for j in range(8)),
+            family=f"Familyidae{i % 250}", order="Aviformes",
+        )
+        for i in range(11_131)
+    ]  # fmt: skip
+    store = ShelfStore(many, TERMS, BagOfWords(dim=16))
+    encoder = BagOfWords(dim=16)
+    begin = time.process_time()
+    search(store, "warm up", encoder)
+    loading_s = time.process_time() - begin
+    begin = time.process_time()
+    assert search(store, "red crown and a long white tail", encoder)
+    assert search(store, "Gennus17 speccies17", encoder)
+    assert context(store, "Two frogs in amplexus", encoder).found
+    answering_s = time.process_time() - begin
+    assert answering_s < loading_s  # three answers take a fifth of it: nothing that was loaded is made again
