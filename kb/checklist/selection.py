@@ -72,7 +72,7 @@ def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
     order, or a bare list with a name a line; lines that begin with `#` and empty lines are skipped. The scientific name
     is looked up first. A row the checklist does not know is a taxon of its own if it has a scientific name and its row
     gives a class, order, family or English name beside it (so that frogs can be built from a table); otherwise it is
-    left out as "not in the taxonomy".
+    left out as "not in the checklist".
 
     Raises:
         BadInput: with the line number, if the table cannot be read; if it holds no names.
@@ -106,7 +106,7 @@ def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
         if found is None:
             nearest = ", ".join(checklist.suggest(names[0], 3))
             detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
-            strangers.append(LeftOut(name=names[0], reason=reasons.NOT_IN_TAXONOMY, detail=detail))
+            strangers.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
         else:
             taxa.setdefault(found.taxon_id, found)
     if not taxa:

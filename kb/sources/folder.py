@@ -112,7 +112,7 @@ class FolderSource(ArticleSource):
         """Return the folders that bear the name of none of the taxa."""
         names = {fold(name) for t in taxa for name in (t.scientific_name, *t.common_names, *t.synonyms)}
         strangers = {path.name for name, path in self._by_name.items() if name not in names}
-        return [LeftOut(name=name, reason=reasons.NOT_IN_TAXONOMY) for name in sorted(strangers)]
+        return [LeftOut(name=name, reason=reasons.NOT_IN_CHECKLIST) for name in sorted(strangers)]
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield for each term the folder of that name (or of the title given) in `Terms`."""
@@ -199,7 +199,7 @@ class FolderSource(ArticleSource):
                     LeftOut(name=figure.file, reason=reasons.TOO_SMALL, detail=f"{picture.width} x {picture.height}")
                 )
             elif any(image.anchor.sha256 == sha256 for image in images):
-                skipped.append(LeftOut(name=figure.file, reason=reasons.SAME_PICTURE))
+                skipped.append(LeftOut(name=figure.file, reason=reasons.DUPLICATE_PHOTO))
             else:
                 credit = credits_.get(figure.file, Credit())
                 images.append(

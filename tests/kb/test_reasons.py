@@ -1,4 +1,4 @@
-"""The words in which a build says what it left out and marked."""
+"""Reasons of a build are explained in the documentation."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from kb import reasons
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "curation.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "build.md"
 
 
 def test_every_word_that_a_build_counts_is_explained_in_the_docs() -> None:
     words = {value for name, value in vars(reasons).items() if name.isupper()}
-    told = PAGE.read_text(encoding="utf-8").partition("## What a build reports")[2].partition("\n## ")[0]
+    told = PAGE.read_text(encoding="utf-8").partition("## Read the report")[2].partition("\n## ")[0]
     rows = [row.split("|")[1] for row in told.splitlines() if row.startswith("| `")]
     assert len(words) > 15
     assert {word for word in words if not any(f"`{word}`" in row for row in rows)} == set()

@@ -135,7 +135,7 @@ class PhotoFinder:
                 kept = self._held.get(versions[figure.file])
                 image = _again(kept, key, figure, taken) if kept else self._download(key, figure, taken)
                 if isinstance(image, AnchorImage) and any(image.anchor.sha256 == held.anchor.sha256 for held in images):
-                    image = LeftOut(name=figure.file, reason=reasons.SAME_PICTURE)
+                    image = LeftOut(name=figure.file, reason=reasons.DUPLICATE_PHOTO)
             else:
                 image = taken
             if isinstance(image, LeftOut):
@@ -145,7 +145,7 @@ class PhotoFinder:
         if not images and not self._has_seen_a_picture:
             # A portal, a fault page or a ban stands in for every picture and says nothing of this one: ask another day.
             for item in skipped:
-                if item.reason == reasons.NOT_SENT:
+                if item.reason == reasons.NOT_AN_IMAGE:
                     raise MalformedAnswer(item.detail)
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped), versions=versions)
 
@@ -153,7 +153,7 @@ class PhotoFinder:
         if not is_photo(figure.file):
             return LeftOut(name=figure.file, reason=reasons.NOT_A_PHOTO)
         if shows_something_else(figure.file, figure.caption):
-            return LeftOut(name=figure.file, reason=reasons.A_MAP_OR_SIGN)
+            return LeftOut(name=figure.file, reason=reasons.MAP_OR_SIGN)
         if info is None or not info.get("url"):
             return LeftOut(name=figure.file, reason=reasons.NO_FILE)
         media_type = str(info.get("mime") or "")
@@ -191,7 +191,7 @@ class PhotoFinder:
         try:
             check_redirect(file.url, origin=self._pages.client.api_url)
         except MalformedAnswer as error:
-            return LeftOut(name=figure.file, reason=reasons.ELSEWHERE, detail=str(error))
+            return LeftOut(name=figure.file, reason=reasons.BLOCKED_HOST, detail=str(error))
         try:
             content, picture = self._fetched_picture(file.url)
         except PageNotFound as error:
@@ -199,7 +199,7 @@ class PhotoFinder:
         except TooLarge as error:
             return LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error))
         except MalformedAnswer as error:
-            return LeftOut(name=figure.file, reason=reasons.NOT_SENT, detail=str(error))
+            return LeftOut(name=figure.file, reason=reasons.NOT_AN_IMAGE, detail=str(error))
         except BadImage as error:
             return LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error))
         self._has_seen_a_picture = True

@@ -214,7 +214,7 @@ class WikipediaSource(ArticleSource):
         if article.is_disambiguation:
             return LeftOut(name=page.title, reason=reasons.DISAMBIGUATION)
         if _contradicts(article, page.subject_id):
-            return LeftOut(name=page.title, reason=reasons.NOT_ABOUT, detail=f"its taxobox: {_stated(article)}")
+            return LeftOut(name=page.title, reason=reasons.OTHER_SUBJECT, detail=f"its taxobox: {_stated(article)}")
         return fetched
 
     def _fetched(self, page: PageRef, answer: Json) -> FetchedPage:

@@ -33,7 +33,7 @@ def test_status_lists_what_was_left_out_and_why(cli: Any, tmp_path: Path) -> Non
     listed = json.loads(cli.call("status", "--kb", "n.kb", "--left-out", "--format", "json", check=True).stdout)
     assert [(row["name"], row["reason"]) for row in listed] == [
         ("Cyanocitta cristata", "no page"),
-        ("Sea Robin", "not in the taxonomy"),
+        ("Sea Robin", "not in the checklist"),
     ]
     table = cli.call("status", "--kb", "n.kb", "--left-out", check=True).stdout
     assert all(re.search(rf"^{row['name']} +{row['reason']}", table, re.M) for row in listed)

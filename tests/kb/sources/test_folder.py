@@ -96,7 +96,7 @@ def test_photos_become_anchors_with_their_credits_and_bad_ones_are_named(folder:
     assert batch.images[0].anchor.credit == "Ann, CC BY 4.0 (https://x.example/1)"
     assert batch.images[1].anchor.media_type == "image/jpeg"
     assert {item.name: item.reason for item in batch.skipped} == {
-        "2 again.jpg": "same picture twice", "3 broken.jpg": "unreadable picture", "5 tiny.jpg": "too small",
+        "2 again.jpg": "duplicate photo", "3 broken.jpg": "unreadable image", "5 tiny.jpg": "too small",
     }  # fmt: skip
 
 
@@ -167,4 +167,4 @@ def test_a_file_that_cannot_be_read_costs_itself_alone(tmp_path: Path) -> None:
     [(_, batch)] = source.fetch_anchors([("blue-jay", source.parse(fetched["Blue Jay"]))], limit=3)
     assert isinstance(batch, AnchorBatch)
     assert [image.anchor.file for image in batch.images] == ["b.jpg"]
-    assert [(photo.name, photo.reason) for photo in batch.skipped] == [("a.jpg", "unreadable picture")]
+    assert [(photo.name, photo.reason) for photo in batch.skipped] == [("a.jpg", "unreadable image")]

@@ -199,7 +199,7 @@ def _reason_for(page: WikiPage, checklist: TaxonSource) -> str:
         return reasons.NOT_A_BIRD
     if page.clues.class_name and page.clues.class_name != "Aves":
         return reasons.NOT_A_BIRD
-    return reasons.NOT_IN_TAXONOMY
+    return reasons.NOT_IN_CHECKLIST
 
 
 def _term_tries(name: str) -> list[str]:

@@ -76,7 +76,7 @@ def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict
         if match is not Match.NO:
             found.append((-match, not has_preferred_title, i, page))
             continue
-        reason = reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.NOT_ABOUT
+        reason = reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.OTHER_SUBJECT
         result.setdefault(i, left_out(taxa[i], reason, page.title))
     found.sort(key=lambda item: item[:3])
     taken: set[str] = set()

@@ -214,7 +214,7 @@ class TestAgainstARealWiki:
         outcome = cli.run("build", "--names", "names.csv", "--api-url", wiki_api_url, "--kb", "named.kb", check=True)
         report = fields(outcome.stdout)
         assert report["species"] == "1"
-        assert "not in the taxonomy" in report["left out"]
+        assert "not in the checklist" in report["left out"]
 
     def test_an_address_that_is_no_api_ends_with_6(self, cli: Any, wiki_api_url: str) -> None:
         page = wiki_api_url.replace("api.php", "index.php")

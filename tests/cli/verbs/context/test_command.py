@@ -160,7 +160,7 @@ def test_a_model_that_cannot_be_asked_is_no_reason_to_say_nothing_unless_it_is_a
     label = "(put together from the texts; no model wrote it)\n"
     assert label in fallen_back.stdout
     assert fallen_back.stdout.replace(label, "") == alone.stdout
-    assert fallen_back.stderr.startswith("warning: no model writes the passages, they are put together from the texts")
+    assert fallen_back.stderr.startswith("warning: The model failed; passages are composed without it")
     assert strict.exit_code == 6
     assert strict.stdout == ""
 

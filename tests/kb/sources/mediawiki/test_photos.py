@@ -72,11 +72,11 @@ def test_what_is_not_taken_is_named_with_its_reason(wiki: FaultyWiki) -> None:
     assert isinstance(batch, AnchorBatch)
     assert [image.anchor.file for image in batch.images] == ["Good.jpg"]
     assert {item.name: item.reason for item in batch.skipped} == {
-        "Gone.jpg": "no such file", "Drawing.svg": "not a photo", "Range map.png": "a map or sign",
+        "Gone.jpg": "no such file", "Drawing.svg": "not a photo", "Range map.png": "map or sign",
         "Song.ogg": "not a photo",
-        "Nc.jpg": "licence not free", "Bare.jpg": "licence unknown", "Cut.jpg": "unreadable picture",
-        "Html.jpg": "not a photo", "Tiny.jpg": "too small", "Away.jpg": "on a host that is not asked",
-        "Same.jpg": "same picture twice",
+        "Nc.jpg": "licence not free", "Bare.jpg": "licence unknown", "Cut.jpg": "unreadable image",
+        "Html.jpg": "not a photo", "Tiny.jpg": "too small", "Away.jpg": "on a blocked host",
+        "Same.jpg": "duplicate photo",
     }  # fmt: skip
     assert "Nc.jpg" not in wiki.photos_asked
 
@@ -154,7 +154,7 @@ def test_one_page_among_pictures_loses_one_picture(wiki: FaultyWiki) -> None:
     (batch,) = fetch(wiki, article("page.jpg", "a.jpg"))
     assert isinstance(batch, AnchorBatch)
     assert [image.anchor.file for image in batch.images] == ["a.jpg"]
-    assert [(item.name, item.reason) for item in batch.skipped] == [("page.jpg", "something else came")]
+    assert [(item.name, item.reason) for item in batch.skipped] == [("page.jpg", "not an image")]
 
 
 def test_a_picture_that_came_damaged_is_asked_for_once_more(wiki: FaultyWiki) -> None:

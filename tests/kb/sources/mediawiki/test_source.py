@@ -171,7 +171,7 @@ def test_a_page_that_changed_its_subject_is_left_out_by_fetch(wiki: FaultyWiki, 
     pages.append(PageRef(subject_id="nestor-notabilis", title="Kea"))
     results = {page.title: result for page, result in source.fetch(pages)}
     reasons = {title: result.reason for title, result in results.items() if isinstance(result, LeftOut)}
-    assert reasons == {"Merlin": "not about the taxon", "Northern cardinal": "disambiguation", "Kea": "no page"}
+    assert reasons == {"Merlin": "about another subject", "Northern cardinal": "disambiguation", "Kea": "no page"}
     assert isinstance(results["Eurasian hoopoe"], FetchedPage)
 
 
@@ -250,13 +250,13 @@ def test_the_odd_wikis_birds_are_joined_and_its_namesakes_are_not(odd_wiki: str)
     source = WikipediaSource(odd_wiki, contact=None)
     found = list(source.locate(birds()))
     assert titles_of(found) == ODD_BIRDS
-    assert reasons_of(found) == {"no page": 11131 - 12, "not about the taxon": 2}
+    assert reasons_of(found) == {"no page": 11131 - 12, "about another subject": 2}
     others = {item.name: item.reason for item in source.unclaimed(CHECKLIST)}
     assert others == {
         "Main Page": "not a bird", "Merlin": "not a bird", "Ruff": "not a bird", "Black swan": "not a bird",
         "Bird bath": "not a bird", "Common toad": "not a bird", "Bird & Co. 50% (brand)": "not a bird",
         "Kea": "disambiguation", "Struthio": "not a species", "List of odd birds": "not a species",
-        "Florida cardinal": "not in the taxonomy",
+        "Florida cardinal": "not in the checklist",
     }  # fmt: skip
     bodies = [result for _, result in source.fetch([page for _, page in found if isinstance(page, PageRef)])]
     assert all(isinstance(body, FetchedPage) for body in bodies)
@@ -341,7 +341,7 @@ def test_all_184_birds_come_with_text_and_credits_at_a_fair_cost(wiki_api_url: s
     assert reasons_of(found) == {"no page": 11131 - 184}
     assert {item.name: item.reason for item in source.unclaimed(CHECKLIST)} == {
         "Main Page": "not a bird", "Robin": "disambiguation", "Binoculars": "not a bird", "Amplexus": "not a bird",
-        "Plain stub bird": "not in the taxonomy", "Bird without a box": "not in the taxonomy",
+        "Plain stub bird": "not in the checklist", "Bird without a box": "not in the checklist",
         "List of birds by common name": "not a species",
     }  # fmt: skip
     bodies = [body for _, body in source.fetch(pages) if isinstance(body, FetchedPage)]
@@ -368,7 +368,7 @@ def test_the_list_page_and_the_category_lead_to_the_same_birds(wiki_api_url: str
     assert sum(isinstance(match, tuple) for match in by_category.values()) == 184
     left_out = {title: match.reason for title, match in by_list.items() if isinstance(match, LeftOut)}
     assert left_out == {
-        "Plain stub bird": "not in the taxonomy", "Bird without a box": "not in the taxonomy",
+        "Plain stub bird": "not in the checklist", "Bird without a box": "not in the checklist",
         "Binoculars": "not a bird", "Robin": "disambiguation", "Bird that nobody wrote about": "no page",
     }  # fmt: skip
     assert source.n_requests <= 20

@@ -100,7 +100,7 @@ def test_moved_deleted_and_ambiguous_pages_end_as_in_a_fresh_build(
 def found_reason(changes: tuple[Change, ...], name: str) -> str:
     """Return why a name was taken out: a redirect to another bird is a double or a stranger, as a build finds it."""
     [reason] = [change.detail for change in changes if change.name == name]
-    assert reason in ("duplicate page", "not about the taxon")
+    assert reason in ("duplicate page", "about another subject")
     return reason
 
 
