@@ -11,6 +11,7 @@ import click
 import pytest
 
 from cli.main import commands
+from cli.verbs.identify.rows import TABLE_STAGES
 from docs import generate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +80,11 @@ def test_the_names_on_the_wire_do_not_change_unnoticed() -> None:
     `python -m docs.generate > tests/cli/golden/names.json` writes it anew.
     """
     assert generate.names_on_the_wire() == json.loads((GOLDEN / "names.json").read_text(encoding="utf-8"))
+
+
+def test_the_how_to_explains_every_score_of_the_table() -> None:
+    page = (DOCS / "howto" / "identify.md").read_text(encoding="utf-8")
+    assert [stage for stage in TABLE_STAGES if f"`{stage}`" not in page] == []
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *WRITTEN], ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,8 +57,9 @@ def names(found: list[tuple[str, list[str]]]) -> list[str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder, with the `kb` and `python` to be tested on the path."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unpacked: Path) -> Path:
+    """An empty folder, with the `kb` and `python` to be tested on the path, and the shipped knowledge unpacked."""
+    monkeypatch.setenv("FIELDMARK_HOME", str(shutil.copytree(unpacked, tmp_path / "home")))
     programs = Path(os.environ.get("FIELDMARK_TEST_PROGRAMS", tmp_path / "bin"))
     if not programs.exists():
         programs.mkdir()
