@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 
 def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Return the seconds that a Retry-After header asks for (a number or a date), or None if it says nothing readable.
+    """Return the seconds that a Retry-After header asks for (a number or a date), or None if it is not readable.
 
     Example:
         >>> parse_retry_after("7"), parse_retry_after("soon"), parse_retry_after(None)

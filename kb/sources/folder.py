@@ -1,13 +1,13 @@
-"""A folder of one's own texts and photos as a source of articles.
+"""A folder of your own texts and photos as a source of articles.
 
     my-birds/
-      Northern Cardinal/        named by a common or the scientific name of the species
-        article.txt             *.txt, *.md or *.html; several are read one after the other, sorted by name
-        male.jpg  female.jpg    photos, taken as anchors in the order of their names
+      Northern Cardinal/        named by common or scientific name of the species
+        article.txt             *.txt, *.md or *.html; several are joined, sorted by name
+        male.jpg  female.jpg    photos, used as anchors in the order of their names
         credits.csv             optional: file,author,licence,url (any of the last three may be empty)
-      Terms/Amplexus/           optional: what a word of the trade means
+      Terms/Amplexus/           optional: the meaning of a term
 
-A photo without a line in `credits.csv` has no author and no licence on record; it is yours to use, so it is taken.
+A photo without a line in `credits.csv` is taken too, without author and licence: it is yours.
 Markdown headings (`## Description`) and lines of capitals and words that end with a colon alone on their line are
 headings of plain texts; HTML is read as a page of a wiki.
 """
@@ -56,7 +56,7 @@ MAX_PHOTO_BYTES = 100_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credit:
-    """Whom a photo is owed to."""
+    """Attribution of a photo."""
 
     author: str | None = None
     licence: str | None = None
@@ -67,35 +67,35 @@ class FolderSource(ArticleSource):
     """A folder with one folder for each species.
 
     Raises:
-        BadInput: if there is no such folder, or none in it.
+        BadInput: if the folder does not exist or has no subfolder.
     """
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         if not self.folder.is_dir():
-            raise BadInput(f"there is no folder {self.folder}", hint="a folder with one folder for each species in it")
+            raise BadInput(f"Folder not found: {self.folder}", hint="give a folder with one subfolder per species")
         if not any(path.is_dir() for path in self.folder.iterdir()):
-            hint = f"each species has a folder of its own there: {self.folder}/Mallard/article.txt"
-            raise BadInput(f"the folder {self.folder} has no folder in it", hint=hint)
+            hint = f"make one subfolder per species, such as {self.folder}/Mallard/article.txt"
+            raise BadInput(f"No subfolders in {self.folder}", hint=hint)
         self._by_name = _folders_by_name(self.folder)
 
     @property
     def name(self) -> str:
-        """The folder's own name; its path would tell apart what is the same."""
+        """Name of the folder, without its path, so that a moved folder is the same source."""
         return f"folder {self.folder.resolve().name}"
 
     @property
     def parser(self) -> str:
-        """Name and version of what `parse` does."""
+        """Name and version of `parse`."""
         return PARSER
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """How it is opened again."""
+        """Settings that open the source again."""
         return {"kind": "folder", "path": str(self.folder.resolve())}
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield for each taxon the folder that bears one of its names, the preferred ones first."""
+        """Yield the folder of each taxon by its names, preferred names first."""
         taken: dict[str, Taxon] = {}
         for taxon in taxa:
             names = (taxon.scientific_name, *taxon.common_names, *taxon.synonyms)
@@ -109,13 +109,13 @@ class FolderSource(ArticleSource):
                 yield taxon, PageRef(subject_id=taxon.taxon_id, title=path.name, revision=_revision(path))
 
     def unclaimed(self, taxa: Sequence[Taxon]) -> list[LeftOut]:
-        """Return the folders that bear the name of none of the taxa."""
+        """Return the folders that match no taxon."""
         names = {fold(name) for t in taxa for name in (t.scientific_name, *t.common_names, *t.synonyms)}
         strangers = {path.name for name, path in self._by_name.items() if name not in names}
         return [LeftOut(name=name, reason=reasons.NOT_IN_CHECKLIST) for name in sorted(strangers)]
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield for each term the folder of that name (or of the title given) in `Terms`."""
+        """Yield the folder of each term in `Terms`, by name or by the title given."""
         inside = next((p for p in _subfolders(self.folder) if p.name.lower() == TERMS_FOLDER), None)
         by_name = _folders_by_name(inside) if inside else {}
         for name, title in terms:
@@ -127,7 +127,7 @@ class FolderSource(ArticleSource):
                 yield name, PageRef(subject_id=term_id(name), title=title, revision=_revision(path))
 
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
-        """Yield the text of each folder; a text that cannot be read is a failure, a folder that is gone is left out."""
+        """Yield the text of each folder; an unreadable text is a failure, a missing folder is left out."""
         for page in pages:
             result: FetchedPage | LeftOut | Failure
             try:
@@ -135,13 +135,13 @@ class FolderSource(ArticleSource):
                 if path.is_dir() and _article_files(path):
                     result = self._read(page)
                 else:
-                    result = LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="it is gone or has no text")
+                    result = LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing or without text")
             except (OSError, UnicodeDecodeError, BadInput) as error:
                 result = Failure(taxon=page.title, stage="fetch", reason=f"{page.title}: {error}")
             yield page, result
 
     def parse(self, fetched: FetchedPage) -> Article:
-        """Return the article in a body; pure. Its figures are the photos that lay in the folder when it was read."""
+        """Return the article in a body; pure. Its figures are the photos in the folder at the time of reading."""
         files = [name for name in fetched.properties.get("photos", "").split("\n") if name]
         figures = tuple(Figure(file=name, role="lead" if i == 0 else "body") for i, name in enumerate(files))
         if fetched.media_type == "text/html":
@@ -154,7 +154,7 @@ class FolderSource(ArticleSource):
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield for each `(subject_id, article)` the first `limit` readable photos of its folder."""
+        """Yield the first `limit` readable photos of each `(subject_id, article)`."""
         for key, article in articles:
             try:
                 yield key, self._anchors(key, article, limit)
@@ -221,10 +221,10 @@ class FolderSource(ArticleSource):
 
 
 def read_credits(path: Path) -> dict[str, Credit]:
-    """Return file name -> credit of a `credits.csv`; empty if there is no such file.
+    """Return file name -> credit of a `credits.csv`; empty if the file does not exist.
 
     Raises:
-        BadInput: if it lacks the column `file` or is not a UTF-8 table.
+        BadInput: if the column `file` is missing or it is not a UTF-8 table.
     """
     if not path.is_file():
         return {}
@@ -261,7 +261,7 @@ def _folders_by_name(folder: Path) -> dict[str, Path]:
 
 
 def _article_files(path: Path) -> list[Path]:
-    """Return the texts of a folder, of one kind: where there is HTML and plain text, the first kind by name."""
+    """Return the text files of a folder, either HTML or plain text, by the kind of the first file."""
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in ARTICLE_SUFFIXES and file.is_file())
     files = [file for file in files if not file.name.startswith(".")]
     is_html = bool(files) and files[0].suffix.lower().startswith(".htm")
@@ -274,7 +274,7 @@ def _photos(path: Path) -> list[Path]:
 
 
 def _may_have_text(path: Path) -> bool:
-    """Return whether a folder has a text; of one that cannot be read the fetch says why."""
+    """Return whether a folder has a text; an unreadable folder counts, and fetching reports why."""
     try:
         return bool(_article_files(path))
     except OSError:
@@ -282,9 +282,9 @@ def _may_have_text(path: Path) -> bool:
 
 
 def _revision(path: Path) -> int | None:
-    """Return a number that changes with texts, photos and credits, so that an unchanged folder is not read again.
+    """Return a number that changes with texts, photos and credits, so that unchanged folders are not read again.
 
-    None for a folder that cannot be read; a single file that cannot counts by that.
+    None for an unreadable folder; an unreadable file counts by its error.
     """
     try:
         files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]

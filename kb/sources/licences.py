@@ -1,4 +1,4 @@
-"""Licences of texts and pictures: a short name, and whether it is free (use and change by anyone, for any purpose)."""
+"""Licences of texts and images: short names, and whether they are free (use and change by anyone, for any purpose)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NOT_FREE = re.compile(
 
 
 def licence_freedom(name: str, url: str = "", *, is_marked_unfree: bool = False) -> Freedom:
-    """Return whether a licence is free; what is not understood is unknown, and nothing that forbids is ever free.
+    """Return whether a licence is free; unknown texts are "unknown", and restrictions always mean "not free".
 
     Example:
         >>> [licence_freedom(name) for name in ("CC BY-SA 4.0", "CC BY-NC 2.0", "Public domain", "")]
@@ -51,7 +51,7 @@ def licence_freedom(name: str, url: str = "", *, is_marked_unfree: bool = False)
 
 
 def short_licence(name: str, url: str = "") -> str | None:
-    """Return the usual short name of a licence from its name and address, the name itself if it is unknown, or None.
+    """Return the short name of a licence from its name and address; an unknown name as it is, or None.
 
     Example:
         >>> short_licence("Creative Commons Attribution-ShareAlike 4.0", "https://creativecommons.org/licenses/by-sa/4.0/")

@@ -1,4 +1,4 @@
-"""Plain and Markdown texts to prose with sections, as `kb.sources.mediawiki.html.parse` does with the HTML of wikis."""
+"""Parsing of plain and Markdown texts into prose with sections."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The knowledge that ships with Fieldmark as a source of articles: a fetch is a file read, a photo is a drawing.
+"""The shipped knowledge as a source of articles: fetching reads a file, photos are drawings.
 
-It goes through the same stages as Wikipedia. Its texts are our own words, so they have no revision and no address.
+Its texts are Fieldmark's own, so they have no revision and no address.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class StarterSource(ArticleSource):
     def __init__(
         self, *, vectors: Path | None = None, with_vectors: bool = True, spaces: Sequence[str] | None = None
     ) -> None:
-        """Name the files; they are read when first needed.
+        """Set the files, which are read on first use.
 
         Args:
-            vectors: replaces the bundled file of anchors that are numbers.
-            with_vectors: without them, anchors are drawings.
-            spaces: the spaces of the encoders that ask; if the numbers lack one of them, anchors are drawings.
+            vectors: replaces the shipped file of anchor vectors.
+            with_vectors: False gives drawings as anchors.
+            spaces: encoder spaces; if the vectors lack one of them, anchors are drawings.
         """
         self._vectors_file = vectors
         self._with_vectors = with_vectors
@@ -73,7 +73,7 @@ class StarterSource(ArticleSource):
 
     @cached_property
     def name(self) -> str:
-        """`starter` and a digest of all that it knows, so that other facts, drawings or vectors are another source."""
+        """`starter` and a digest of its facts, drawings and vectors; a change makes another source."""
         files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), index_digest().encode()]
         if self._with_vectors:
             files.append(self._vectors_file.read_bytes() if self._vectors_file else read_bytes(FILE))
@@ -102,7 +102,7 @@ class StarterSource(ArticleSource):
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """How it is opened again."""
+        """Settings that open the source again."""
         return {"kind": "starter"}
 
     def taxa(self) -> list[Taxon]:
@@ -110,7 +110,7 @@ class StarterSource(ArticleSource):
         return [species.taxon for species in self._species.values()]
 
     def drawn_taxa(self) -> list[Taxon]:
-        """Return the species that there are drawings of, sorted by id."""
+        """Return the species with drawings, sorted by id."""
         drawn = {drawing.taxon_id for drawing in read_drawings()}
         return [taxon for taxon in self.taxa() if taxon.taxon_id in drawn]
 
@@ -119,7 +119,7 @@ class StarterSource(ArticleSource):
         return list(self._terms.values())
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield for each taxon its entry, or that there is none."""
+        """Yield the entry of each taxon, or that there is none."""
         for taxon in taxa:
             if taxon.taxon_id in self._species:
                 title = self._species[taxon.taxon_id].taxon.common_name
@@ -128,7 +128,7 @@ class StarterSource(ArticleSource):
                 yield taxon, LeftOut(name=taxon.scientific_name, reason=NO_PAGE)
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield for each term, by name, alias or title, its entry, or that there is none."""
+        """Yield the entry of each term, by name, alias or title, or that there is none."""
         by_name = {fold(name): term for term in self._terms.values() for name in (term.name, *term.aliases)}
         for name, title in terms:
             term = by_name.get(fold(title or name))
@@ -138,7 +138,7 @@ class StarterSource(ArticleSource):
                 yield name, PageRef(subject_id=term.term_id, title=term.name)
 
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | Failure]]:
-        """Yield each entry as the line of JSON that it is."""
+        """Yield each entry as a line of JSON."""
         by_title = {term.name: term for term in self._terms.values()}
         for page in pages:
             entry: StarterSpecies | Term | None = self._species.get(page.subject_id) or by_title.get(page.title)
@@ -159,7 +159,7 @@ class StarterSource(ArticleSource):
     def parse(self, fetched: FetchedPage) -> Article:
         """Return a species as a lead and a section Description, a term as its definition and a section Look for.
 
-        A species of which too little is agreed on has neither: there is nothing to distil.
+        A species without agreed facts has neither: there is nothing to distil.
         """
         if fetched.properties.get("kind") == "term":
             term = loads(Term, fetched.body)
@@ -178,13 +178,13 @@ class StarterSource(ArticleSource):
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield up to `limit` anchors of each species: those that ship as vectors, else drawings, sexes in turn."""
+        """Yield up to `limit` anchors of each species: shipped vectors, else drawings, alternating sexes."""
         for subject_id, _ in articles:
             given = self._vectors.of(subject_id)[:limit]
             yield subject_id, AnchorBatch(images=tuple(given or self._drawings(subject_id, limit)))
 
     def text_vector(self, subject_id: str, space: str) -> FloatArray | None:
-        """Return the vector of a species' looks at length, for which its short text stands; None if none ships."""
+        """Return the shipped vector of a species' full description, or None."""
         return self._vectors.text_vector(subject_id, space)
 
     def _drawings(self, taxon_id: str, n: int) -> Iterator[AnchorImage]:
@@ -208,12 +208,12 @@ def _infobox(taxon: Taxon) -> Infobox:
 
 
 def own_source(title: str) -> Source:
-    """Return the source of a text of our own: a title and a licence, neither address nor revision."""
+    """Return the source of one of our own texts: title and licence, without address and revision."""
     return Source(title=title, licence=LICENCE)
 
 
 def article_of(source: Source, parts: Sequence[tuple[str, str]]) -> Article:
-    """Return the article of these `(heading, text)` parts; a part without a text is left out."""
+    """Return the article of these `(heading, text)` parts; empty parts are left out."""
     text, sections = "", []
     for heading, body in parts:
         if not body:

@@ -1,4 +1,4 @@
-"""Photos of articles from a wiki's files: which may be taken, with author and licence, and their bytes."""
+"""Free photos of wiki articles, with author, licence and bytes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from kb.sources.mediawiki.pages.wiki_pages import WikiPages, is_title
 
 # Wikimedia's file servers refuse other widths since 2026.
 THUMBNAIL_WIDTHS_PX = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)
-SMALLEST_SIDE_PX = 64  # less tells a model nothing
+SMALLEST_SIDE_PX = 64  # smaller images are useless to a model
 MAX_PIXELS = 50_000_000
-MOST_DAMAGED = 4  # times that a picture may come damaged, each time otherwise
-FIGURES_PER_ARTICLE = 20  # a page with hundreds of pictures must not cost hundreds of look-ups
+MOST_DAMAGED = 4  # tries for an image that arrives damaged in different ways
+FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
-    """A file as the wiki describes it."""
+    """Metadata of a file on the wiki."""
 
     url: str
     page_url: str | None
@@ -45,10 +45,10 @@ class _File:
 
 
 class PhotoFinder:
-    """Takes the free photos of articles; `allow_any_licence` takes the others too, with their licence noted.
+    """Finds the free photos of articles; `allow_any_licence` takes all, with their licence on record.
 
     Raises:
-        ValueError: for a thumbnail width that Wikimedia does not serve.
+        ValueError: if Wikimedia does not serve the thumbnail width.
     """
 
     def __init__(self, pages: WikiPages, *, thumbnail_px: int, allow_any_licence: bool) -> None:
@@ -63,7 +63,7 @@ class PhotoFinder:
     def fetch(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield for each article its first `limit` free photos, in the order of the articles.
+        """Yield the first `limit` free photos of each article, in the order of the articles.
 
         Raises:
             MissingContact: for photos on a Wikimedia host without a contact.
@@ -84,21 +84,21 @@ class PhotoFinder:
                     yield key, _result(key, article, future)
 
     def versions(self, files: Sequence[str]) -> dict[str, str]:
-        """Return file -> a text that changes when the photo or its credit does; empty where there is no such file.
+        """Return file -> a text that changes with the photo or its credit; empty for a missing file.
 
         Raises:
-            SourceError: if the wiki cannot be asked.
+            SourceError: if the wiki is not available.
         """
         asked = [file for file in dict.fromkeys(files) if is_title(file)]
         found = self._describe(asked)
         return {file: _version(found.get(file)) for file in files}
 
     def reuse(self, held: Mapping[str, Anchor]) -> None:
-        """Take these anchors, by the version of their photo, instead of downloading the same photo once more."""
+        """Reuse these anchors, by version of the photo, instead of downloading the photo again."""
         self._held = held
 
     def _describe(self, files: Sequence[str]) -> dict[str, Json]:
-        """Return what the wiki says of each file that it has, by the file's name as asked."""
+        """Return the wiki's metadata of each existing file, by file name."""
         found: dict[str, Json] = {}
         prefix = "File:"
         for i in range(0, len(files), TITLES_PER_REQUEST):
@@ -143,7 +143,7 @@ class PhotoFinder:
             else:
                 images.append(image)
         if not images and not self._has_seen_a_picture:
-            # A portal, a fault page or a ban stands in for every picture and says nothing of this one: ask another day.
+            # A captive portal, an error page or a ban answers for every image, so nothing is known of this one.
             for item in skipped:
                 if item.reason == reasons.NOT_AN_IMAGE:
                     raise MalformedAnswer(item.detail)
@@ -177,16 +177,16 @@ class PhotoFinder:
             page_url=info.get("descriptionurl") or None,
             media_type=media_type,
             author=said.get("Attribution") or said.get("Artist") or None,
-            # A mark beside the licence is noted in its name, so that credits know of it.
+            # The non-free mark becomes part of the licence name, so that credits show it.
             licence=f"{name or 'licence unknown'} (non-free)" if is_marked_unfree else name or short_licence("", url),
             licence_url=url or None,
         )
 
     def _download(self, key: str, figure: Figure, file: _File) -> AnchorImage | LeftOut:
-        """Return the photo, or why it is not one.
+        """Return the photo, or why it is skipped.
 
         Raises:
-            SourceError: where another try may help.
+            SourceError: if another run may succeed.
         """
         try:
             check_redirect(file.url, origin=self._pages.client.api_url)
@@ -223,23 +223,22 @@ class PhotoFinder:
         )
 
     def _fetched_picture(self, url: str) -> tuple[bytes, Image]:
-        """Return a photo as it came and decoded; what cannot be decoded is asked for again, until it comes twice alike.
+        """Return a photo as bytes and decoded; a damaged one is downloaded again until two downloads are equal.
 
-        Servers cut bodies and still name the length of what they sent; cut again, it is cut elsewhere. A picture that
-        is damaged on the wiki itself comes the same each time.
+        Servers sometimes truncate a body at a random place. An image that is damaged on the wiki itself arrives equal
+        each time.
 
         Raises:
             PageNotFound: if there is no such file.
-            TooLarge: if it is larger than what is taken.
-            MalformedAnswer: if something else came: a web page, whatever it called itself, a refusal, a redirect to
-                where we do not go.
-            BadImage: if the picture is damaged.
+            TooLarge: if it exceeds the size limit.
+            MalformedAnswer: if the response is not an image: a web page, a rejection, a redirect to a blocked host.
+            BadImage: if the image is damaged.
         """
         seen: set[str] = set()
         while True:
             content = self._pages.client.fetch_photo(url)
             if content[:500].lstrip()[:14].lower().startswith((b"<!doctype html", b"<html")):
-                raise MalformedAnswer(f"expected a picture from {url}, got a page of HTML")
+                raise MalformedAnswer(f"expected an image from {url}, got an HTML page")
             try:
                 return content, read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
             except BadImage:
@@ -250,12 +249,12 @@ class PhotoFinder:
 
 
 def _version(info: Json | None) -> str:
-    """Return a text that changes with what the wiki says of a file; empty where it has none."""
+    """Return a hash of the metadata of a file; empty without metadata."""
     return sha256_hex(json.dumps(info, sort_keys=True))[:16] if info else ""
 
 
 def _again(held: Anchor, key: str, figure: Figure, file: _File) -> AnchorImage:
-    """Return a photo that is kept already, as this article shows it."""
+    """Return a stored photo with the caption and credit of this article."""
     return AnchorImage(
         anchor=replace(
             held,
@@ -271,7 +270,7 @@ def _again(held: Anchor, key: str, figure: Figure, file: _File) -> AnchorImage:
 
 
 def media_type_of(content: bytes) -> str | None:
-    """Return the media type that the first bytes of a picture show (a thumbnail of a TIFF is a JPEG), or None.
+    """Return the media type of an image by its first bytes (a TIFF thumbnail is a JPEG), or None.
 
     Example:
         >>> media_type_of(b"GIF89a...")
@@ -290,7 +289,7 @@ def media_type_of(content: bytes) -> str | None:
 
 
 def _groups(articles: Sequence[tuple[str, Article]]) -> Iterator[list[tuple[str, tuple[Figure, ...], Article]]]:
-    """Yield the articles in groups whose files fit one request."""
+    """Yield groups of articles; the files of a group fit into one request."""
     group: list[tuple[str, tuple[Figure, ...], Article]] = []
     files: set[str] = set()
     for key, article in articles:
@@ -319,7 +318,7 @@ def _failure(key: str, article: Article, error: SourceError) -> Failure:
 
 
 def _metadata(info: Json) -> dict[str, str]:
-    """Return the file's metadata as plain text, HTML and blanks removed."""
+    """Return the metadata as plain text, without HTML and extra spaces."""
     found = info.get("extmetadata") or {}
     return {key: _plain(str(item.get("value", ""))) for key, item in found.items() if isinstance(item, dict)}
 

@@ -1,4 +1,4 @@
-"""A MediaWiki as a source of articles and photos: taxa joined with its pages, bodies, parsed articles, anchors."""
+"""Wikipedia, or any other MediaWiki, as a source of articles and photos."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kb.sources.mediawiki.pages.locate import Locator
 from kb.sources.mediawiki.pages.wiki_pages import WikiPages
 from kb.sources.mediawiki.photos import PhotoFinder
 
-PARSER = "mediawiki-html/1"  # raise the number when `parse` gives other articles for the same pages
+PARSER = "mediawiki-html/1"  # raise the number when `parse` changes its result
 CATEGORY_DEPTH = 3
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
@@ -33,12 +33,12 @@ class WikipediaSource(ArticleSource):
 
     Args:
         api_url: the address of its `api.php`; Wikipedia's in `language` if None.
-        contact: who runs this, for the User-Agent; Wikimedia's wikis are not asked without it.
-        language: which Wikipedia, and the language noted for articles of a wiki that does not say its own.
-        thumbnail_px: the width of photos; one of those that Wikimedia serves.
-        allow_any_licence: take photos that are not free too.
-        timeouts: how long to wait for an answer.
-        retry: how often to try again.
+        contact: contact address for the User-Agent; required for Wikimedia's wikis.
+        language: language code of the Wikipedia, and of articles on a wiki that states none.
+        thumbnail_px: width of photos in pixels; one of those that Wikimedia serves.
+        allow_any_licence: also take photos that are not free.
+        timeouts: limits for connections and answers.
+        retry: number and spacing of tries.
 
     Raises:
         MissingContact: for a Wikimedia wiki without a contact.
@@ -68,27 +68,27 @@ class WikipediaSource(ArticleSource):
 
     @property
     def photo_rules(self) -> str:
-        """The width of photos, and whether those that are not free are taken too."""
+        """Width of photos, and whether non-free ones are taken."""
         return f"{self._photos.thumbnail_px}px" + (", any licence" if self._photos.allows_any_licence else "")
 
     @property
     def parser(self) -> str:
-        """Name and version of what `parse` does."""
+        """Name and version of `parse`."""
         return PARSER
 
     @property
     def n_requests(self) -> int:
-        """API requests so far, photos apart."""
+        """API requests so far, photos excluded."""
         return self.client.n_requests
 
     @property
     def n_photo_requests(self) -> int:
-        """Photos asked for so far, tries included."""
+        """Photo downloads so far, retries included."""
         return self.client.n_photo_requests
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """How it is opened again; user names, passwords and queries of the address are not in it."""
+        """Settings that open the source again, without user name, password and query of the address."""
         return {
             "kind": "wikipedia",
             "api_url": self.client.api_url_shown,
@@ -98,31 +98,31 @@ class WikipediaSource(ArticleSource):
         }
 
     def close(self) -> None:
-        """Close the connections to the wiki; done by itself when the source is not needed any more."""
+        """Close the connections to the wiki; called automatically when the source is garbage collected."""
         self.client.close()
 
-    # --- which page is whose -----------------------------------------------------------------------------------
+    # --- pages of taxa and terms --------------------------------------------------------------------------------
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield for each taxon its page or why it has none, as `Locator.locate` does; bodies are not fetched."""
+        """Yield the page of each taxon, or why it has none, as `Locator.locate` does; bodies are not fetched."""
         return self._locator.locate(taxa)
 
     def unclaimed(self, checklist: TaxonSource) -> list[LeftOut]:
-        """Return the articles of a small wiki that are none of the located taxa's, as `Locator.unclaimed` does."""
+        """Return the articles of a small wiki that belong to no located taxon, as `Locator.unclaimed` does."""
         return self._locator.unclaimed(checklist)
 
     def match_titles(
         self, titles: Sequence[str], checklist: TaxonSource
     ) -> Iterator[tuple[str, tuple[Taxon, PageRef] | LeftOut]]:
-        """Yield for each title the species its page is about, or why it is none, as `Locator.match_titles` does."""
+        """Yield the species of each title's page, or why there is none, as `Locator.match_titles` does."""
         return self._locator.match_titles(titles, checklist)
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield for each `(term, page title or None)` its page or why it has none, as `Locator.locate_terms` does."""
+        """Yield the page of each `(term, page title or None)`, or why it has none, as `Locator.locate_terms` does."""
         return self._locator.locate_terms(terms)
 
     def titles_in_list(self, page: str) -> list[str]:
-        """Return the titles of the articles that a list page links to, in its order, red links too.
+        """Return the titles that a list page links to, in its order, including red links.
 
         Raises:
             BadInput: if there is no such page.
@@ -131,35 +131,35 @@ class WikipediaSource(ArticleSource):
             html = self.client.parse_page(page)["text"]
         except PageNotFound as error:
             raise BadInput(
-                f"{self.client.host} has no page {page!r}",
-                hint="--list expects the exact title of a page there that links to species, such as 'List of owls'",
+                f"There is no page {page!r} on {self.client.host}",
+                hint="--list expects the exact title of a page with links to species, such as 'List of owls'",
             ) from error
         return links_in_list(html, self._pages.site)
 
     def titles_in_category(self, category: str) -> list[str]:
-        """Return the titles of the articles in a category (with or without `Category:`) and in those below it.
+        """Return the titles in a category (with or without `Category:`) and its subcategories.
 
         Raises:
-            BadInput: if it has no members.
+            BadInput: if it has no articles.
         """
         try:
             titles = self._pages.members(category, depth=CATEGORY_DEPTH)
-        except PageNotFound:  # no category can have that name
+        except PageNotFound:  # an invalid category name
             titles = []
         if not titles:
             raise BadInput(
-                f"{self.client.host} has no article in the category {category!r}",
-                hint="--category expects the exact name of a category there, such as 'Owls'",
+                f"There are no articles in the category {category!r} on {self.client.host}",
+                hint="--category expects the exact name of a category, such as 'Owls'",
             )
         return titles
 
     # --- bodies ------------------------------------------------------------------------------------------------
 
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
-        """Yield each page's body as it arrives, in any order; what is not about its taxon after all is left out.
+        """Yield the body of each page as it arrives, in any order; pages about another subject are left out.
 
         Raises:
-            MissingContact: if the wiki leads to Wikimedia and there is no contact.
+            MissingContact: if the wiki redirects to Wikimedia and no contact is set.
         """
         if not pages:
             return
@@ -187,28 +187,28 @@ class WikipediaSource(ArticleSource):
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield for each `(subject_id, article)` up to `limit` free photos: lead image, galleries, then the text's."""
+        """Yield up to `limit` free photos for each `(subject_id, article)`: lead image, galleries, then the text's."""
         return self._photos.fetch(articles, limit=limit)
 
-    # --- what is new -------------------------------------------------------------------------------------------
+    # --- updates ----------------------------------------------------------------------------------------------
 
     def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
-        """Yield for each taxon or term the page that it has now, as `newest_pages` does."""
+        """Yield the present page of each taxon or term, as `newest_pages` does."""
         return newest_pages(self._pages, self._locator, held)
 
     def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
-        """Return file -> a text that changes when the photo, its author or its licence does; empty for no such file."""
+        """Return file -> a text that changes with the photo, its author or its licence; empty for a missing file."""
         return self._photos.versions(files)
 
     def reuse_photos(self, held: Mapping[str, Anchor]) -> None:
-        """Take these anchors, by the version of their photo, for what would be downloaded once more."""
+        """Reuse these anchors, by version of the photo, instead of downloading it again."""
         self._photos.reuse(held)
 
     def _fetch_one(self, page: PageRef) -> FetchedPage | LeftOut:
         try:
             answer = self.client.parse_page(page.title)
         except PageNotFound:
-            return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="it is gone since it was looked up")
+            return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="deleted since it was looked up")
         fetched = self._fetched(page, answer)
         article = self.parse(fetched)
         if article.is_disambiguation:
@@ -223,7 +223,9 @@ class WikipediaSource(ArticleSource):
         properties = answer.get("properties") or {}
         return FetchedPage(
             page=page,
-            body=_COMMENT.sub("", answer["text"]).strip(),  # comments hold times of rendering; equal pages, equal bytes
+            body=_COMMENT.sub(
+                "", answer["text"]
+            ).strip(),  # comments hold rendering times; without them equal pages are equal bytes
             media_type="text/html",
             source=Source(
                 title=title,
@@ -248,16 +250,15 @@ def _outcome(done: Future[FetchedPage | LeftOut], page: PageRef) -> FetchedPage 
 
 @cache
 def _checklist_taxon(subject_id: str) -> Taxon | None:
-    """Return the species of the checklist with that id; None for terms and for taxa of other lists."""
+    """Return the species of the checklist with that id, or None for terms and other taxa."""
     taxon = None if ":" in subject_id else load_checklist().find(subject_id.replace("-", " "))
     return taxon if taxon is not None and taxon.taxon_id == subject_id else None
 
 
 def _contradicts(article: Article, subject_id: str) -> bool:
-    """Return whether an article's taxobox is certainly another organism's.
+    """Return whether the taxobox of an article certainly belongs to another organism.
 
-    Only what the page and the checklist say counts, not what an earlier look-up knew: a build that goes on after a kill
-    must come to the same end.
+    Only page and checklist count, not an earlier look-up, so that a resumed build has the same result.
     """
     taxon = _checklist_taxon(subject_id)
     if taxon is None or article.infobox is None:

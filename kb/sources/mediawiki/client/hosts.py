@@ -1,4 +1,4 @@
-"""Which addresses may be asked: http(s) only, the wiki itself and Wikimedia's file servers, these with a contact."""
+"""Checks of addresses: http(s) only, on the wiki itself or Wikimedia's file servers, the latter with a contact."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def host_of(url: str) -> str:
 
 
 def check_url(url: str) -> None:
-    """Do nothing if `url` is an http or https address with a host.
+    """Check that `url` is an http or https address with a host.
 
     Raises:
         UsageError: if it is not.
@@ -52,14 +52,14 @@ def check_url(url: str) -> None:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
             f"expected an http or https address, got {url.split('?')[0].rsplit('@', 1)[-1]!r}",
-            hint="the address of a wiki's api.php, such as https://en.wikipedia.org/w/api.php",
+            hint="give the address of a wiki's api.php, such as https://en.wikipedia.org/w/api.php",
         )
 
 
 def check_redirect(url: str, *, origin: str) -> None:
-    """Do nothing if the wiki at `origin` may send us to `url`: to its own host, or to Wikimedia's over https.
+    """Check that the wiki at `origin` may redirect to `url`: its own host, or Wikimedia's over https.
 
-    A wiki on loopback may send us to any port there; no other wiki may send us to this machine or its network.
+    A wiki on loopback may redirect to any port there; no other wiki may redirect to this machine or its network.
 
     Raises:
         MalformedAnswer: if it may not.
@@ -68,17 +68,17 @@ def check_redirect(url: str, *, origin: str) -> None:
     host, own_host = (parts.hostname or "").lower(), (own.hostname or "").lower()
     allowed = parts.scheme in ("http", "https") and bool(host)
     if own.scheme == "https" and parts.scheme == "http":
-        allowed = False  # a downgrade would put the request where others can change it
+        allowed = False  # a downgrade would expose the request
     if allowed and not (host == own_host or is_wikimedia(url) or (_is_loopback(host) and _is_loopback(own_host))):
         allowed = False
     if not allowed:
         raise MalformedAnswer(
-            f"{host_of(origin)} sends us to {parts.scheme or 'no scheme'}://{host_of(url)}: not allowed"
+            f"{host_of(origin)} redirects to {parts.scheme or 'no scheme'}://{host_of(url)}, which is not allowed"
         )
 
 
 def is_wikimedia(url: str) -> bool:
-    """Return whether the address is one of Wikimedia's.
+    """Return whether an address belongs to Wikimedia.
 
     Example:
         >>> is_wikimedia("https://en.wikipedia.org/w/api.php"), is_wikimedia("https://notwikipedia.org/")
@@ -89,7 +89,7 @@ def is_wikimedia(url: str) -> bool:
 
 
 def require_contact(url: str, contact: str | None) -> None:
-    """Do nothing if we may ask that host.
+    """Check that the host may be contacted.
 
     Raises:
         MissingContact: if it is Wikimedia's and there is no contact address for the User-Agent.

@@ -1,4 +1,4 @@
-"""Trying again: what is worth it, how long to wait, and when to give up on a wiki that is down."""
+"""Retries of wiki requests: backoff, Retry-After, and giving up on a wiki that is down."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ AnswerT = TypeVar("AnswerT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often and how long to try again; times in seconds.
+    """Number and spacing of tries; times in seconds.
 
-    A wiki that answers is given `tries`, one that never did `tries_at_first`. A wish to come back later than in
-    `longest_wait_s`, or waits of more than `total_s` in all, end the trying.
+    A wiki that has answered before gets `tries`, one that never did `tries_at_first`. A Retry-After above
+    `longest_wait_s`, or waits above `total_s` in all, end the tries.
     """
 
     tries: int = 5
@@ -30,7 +30,7 @@ class RetryPolicy:
 
 
 class Refusal(Exception):
-    """One try that failed and may be repeated; `error` is what to raise when the tries are used up."""
+    """A failed try that may be repeated; `error` is raised after the last one."""
 
     def __init__(
         self,
@@ -45,16 +45,16 @@ class Refusal(Exception):
         self.error = error
         self.retry_after_s = retry_after_s
         self.where = where
-        """The host, where it wants to be asked later."""
+        """The host that sent a Retry-After."""
         self.is_silent = is_silent
-        """It did not answer at all, be it for good or too slowly."""
+        """No answer at all, or too slow."""
         self.is_dubious = is_dubious
-        """If it never answered well, it is most likely not a wiki; few tries are enough."""
+        """The host may not be a wiki; if it never gave a good answer, few tries are enough."""
 
     @classmethod
     def wait(cls, where: str, why: str | int, retry_after_s: float | None) -> Refusal:
-        """Return the refusal of a host that wants to be asked later."""
-        wish = f", asks to come back in {retry_after_s:g} s" if retry_after_s is not None else ""
+        """Return the refusal of a busy host."""
+        wish = f", retry after {retry_after_s:g} s" if retry_after_s is not None else ""
         return cls(
             RateLimited(f"{where} is busy ({why}){wish}", retry_after_s=retry_after_s),
             retry_after_s=retry_after_s,
@@ -63,7 +63,7 @@ class Refusal(Exception):
 
 
 class Retrier:
-    """Runs requests to one wiki and repeats those that failed for a passing reason; shared by all threads."""
+    """Repeats failed requests to one wiki; shared by all threads."""
 
     def __init__(self, retry: RetryPolicy) -> None:
         self.retry = retry
@@ -74,10 +74,10 @@ class Retrier:
         self._told_by = "the wiki"
 
     def run(self, request: Callable[[], AnswerT]) -> AnswerT:
-        """Return what `request` returns, after as many tries as the retry allows.
+        """Return the result of `request`, after as many tries as the policy allows.
 
         Raises:
-            SourceError: what the last try failed with.
+            SourceError: the error of the last try.
         """
         started = time.monotonic()
         n_failed = 0
@@ -96,24 +96,24 @@ class Retrier:
             time.sleep(wait_s)
 
     def pause(self) -> None:
-        """Wait until the host may be asked again; to be called right before each request is sent.
+        """Wait until the host accepts requests again; called right before each request.
 
-        What one thread was told (Retry-After) holds for all of them, also where that thread has given up.
+        A Retry-After holds for all threads, even if the thread that got it has given up.
 
         Raises:
-            RateLimited: if that is longer than the retry allows to wait.
+            RateLimited: if the wait is longer than the policy allows.
         """
         while (left := self._not_before - time.monotonic()) > 0:
             if left > self.retry.longest_wait_s:
                 raise RateLimited(
-                    f"{self._told_by} asked not to be asked again for {left:.0f} s",
+                    f"{self._told_by} accepts no requests for {left:.0f} s",
                     retry_after_s=left,
-                    hint=f"what is done is kept; run the same command again in {left:.0f} s",
+                    hint=f"progress is saved; run the same command again in {left:.0f} s",
                 )
             time.sleep(left)
 
     def _next_wait(self, refusal: Refusal, n_failed: int, spent_s: float) -> float | None:
-        """Return how long to wait before the next try, or None to give up."""
+        """Return the seconds before the next try, or None to give up."""
         retry = self.retry
         with self._lock:
             is_alive = self._has_answered or not refusal.is_silent
@@ -121,7 +121,7 @@ class Retrier:
             if refusal.is_dubious and not self._has_answered:
                 tries = min(tries, 3)
             if self._is_down:
-                # Others have waited for it in vain: a dead wiki must not cost the full retry for every page.
+                # Other threads waited in vain: a dead wiki must not cost all tries for every page.
                 tries = 1
             backoff: float = retry.first_wait_s * 2.0 ** (n_failed - 1) * random.uniform(0.5, 1.5)
             wait_s: float = min(backoff, retry.longest_wait_s)

@@ -1,4 +1,4 @@
-"""The one client of MediaWiki: `wikipedia-api`'s, made to speak to any wiki, politely, and to say clearly what failed.
+"""HTTP client for any MediaWiki, built on `wikipedia-api`, with rate limits, retries and clear errors.
 
 It adds to the library, through the library's own HTTP client, what a build needs: parsed pages, batched queries with
 continuation, and photo downloads. How failures are judged and waited out is in `retry`, which addresses may be
@@ -26,22 +26,22 @@ from kb.retry_after import parse_retry_after
 from kb.sources.mediawiki.client.hosts import check_redirect, check_url, host_of, require_contact
 from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
 
-TITLES_PER_REQUEST = 50  # the API's limit for those who are not bots
+TITLES_PER_REQUEST = 50  # the API's limit for clients without bot rights
 N_CONCURRENT = 3  # Wikimedia's limit for one client
 MAX_ANSWER_BYTES = 20_000_000
 MAX_PHOTO_BYTES = 30_000_000
 MAX_REDIRECTS = 5
 MAX_CONTINUATIONS = 10_000
-LONGEST_GET = 6_000  # characters of a query that are still sent in the address; servers cut at about 8,000
+LONGEST_GET = 6_000  # characters of a query string; longer queries are posted, since servers cut at about 8,000
 LAG_ERRORS = frozenset({"maxlag", "ratelimited", "readonly"})
 
-# A parsed JSON answer is a tree of anything; its shape is checked where a field is read.
+# A parsed JSON answer; its shape is checked where a field is read.
 Json: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long to wait for a wiki, in seconds: for a connection, for the next bytes, and for one whole answer."""
+    """Timeouts in seconds: for a connection, for the next bytes, and for a whole answer."""
 
     connect_s: float = 5.0
     read_s: float = 20.0
@@ -75,8 +75,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
     ) -> None:
-        if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", language):  # it becomes a part of the host
-            raise UsageError(f"expected the language code of a Wikipedia, such as en or zh-min-nan, got {language!r}")
+        if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", language):  # it becomes part of the host
+            raise UsageError(f"expected a Wikipedia language code such as en or zh-min-nan, got {language!r}")
         self.api_url = api_url or super()._build_url(language)
         self.contact = contact
         check_url(self.api_url)
@@ -92,24 +92,24 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         super().__init__(
             user_agent=user_agent(contact),
             language=language,
-            max_retries=0,  # `Retrier` tries again: it also knows maxlag, cut bodies and how to give up on a dead wiki
+            max_retries=0,  # `Retrier` repeats requests: it also handles maxlag, truncated bodies and dead wikis
             timeout=httpx.Timeout(waits.read_s, connect=waits.connect_s),
             follow_redirects=False,  # each hop is checked here
             limits=httpx.Limits(max_connections=N_CONCURRENT),
         )
         self.close = weakref.finalize(self, self._client.close)
-        """Closes the connections; done by itself when the client is not needed any more."""
+        """Closes the connections; called automatically when the client is garbage collected."""
 
     @property
     def host(self) -> str:
-        """Host, and port if it is a special one, of the wiki; without user names and queries."""
+        """Host of the wiki, with the port unless it is the default; without user name and query."""
         return host_of(self.api_url)
 
     def _build_url(self, language: str) -> str:  # the library's is fixed to LANG.wikipedia.org
         del language
         return self.api_url
 
-    def _get(self, language: str, params: dict[str, Any]) -> Json:  # so that the library's own methods are polite too
+    def _get(self, language: str, params: dict[str, Any]) -> Json:  # so that the library's own methods keep our limits
         del language
         return self.request({**params, "formatversion": 1})  # the shape that they read
 
@@ -119,14 +119,14 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         Raises:
             SourceUnavailable: down, too slow, 5xx, or an answer cut off, after all tries.
             RateLimited: 429 or a lagging database, after all tries.
-            MalformedAnswer: something else than the API's JSON, or an error of the API.
+            MalformedAnswer: not the API's JSON.
             PageNotFound: the API says that there is no such page.
         """
         fields = {"format": "json", "formatversion": "2", "maxlag": "5"} | {k: str(v) for k, v in params.items()}
         return self._retrier.run(lambda: self._ask(fields))
 
     def query(self, params: Mapping[str, str | int]) -> Iterator[Json]:
-        """Yield the `query` part of each answer of a query, following its continuation to the end."""
+        """Yield the `query` part of each answer, following continuation to the end."""
         continuation: Mapping[str, str | int] = {}
         for _ in range(MAX_CONTINUATIONS):
             answer = self.request({"action": "query", **params, **continuation})
@@ -138,7 +138,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             if not following or following == continuation:
                 return
             continuation = following
-        raise MalformedAnswer(f"{self.host} continues one query without end")
+        raise MalformedAnswer(f"{self.host} continues a query endlessly")
 
     def query_titles(self, titles: Sequence[str], params: Mapping[str, str | int]) -> Json:
         """Return the merged answer to a query about at most 50 titles, redirects resolved.
@@ -183,7 +183,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     # --- one try ---------------------------------------------------------------------------------------------------
 
     def _ask(self, fields: Mapping[str, str]) -> Json:
-        self._retrier.pause()  # what is not sent is not counted
+        self._retrier.pause()  # unsent requests are not counted
         with self._count_lock:
             self.n_requests += 1
         encoded = urlencode(fields)
@@ -194,22 +194,22 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         return self._read_answer(response, body)
 
     def _download(self, url: str) -> bytes:
-        self._retrier.pause()  # what is not sent is not counted
+        self._retrier.pause()  # unsent requests are not counted
         with self._count_lock:
             self.n_photo_requests += 1
         response, body = self._send("GET", url, limit=MAX_PHOTO_BYTES)
         kind = response.headers.get("Content-Type", "").split(";")[0].strip().lower()
         if kind.startswith("text/"):
-            # An error page under status 200, gone the next time; where it stays, there is no picture.
-            raise Refusal(MalformedAnswer(f"expected a picture from {host_of(url)}, got {kind}"), is_dubious=True)
+            # An error page with status 200 usually goes away; if it stays, there is no image.
+            raise Refusal(MalformedAnswer(f"expected an image from {host_of(url)}, got {kind}"), is_dubious=True)
         if not body:
-            raise Refusal(SourceUnavailable(f"{host_of(url)} sent an empty picture"))
+            raise Refusal(SourceUnavailable(f"{host_of(url)} sent an empty image"))
         return body
 
     def _send(
         self, method: str, url: str, form: dict[str, str] | None = None, *, limit: int = MAX_ANSWER_BYTES
     ) -> tuple[httpx.Response, bytes]:
-        """Return a response of status 200 and its body, redirects followed as far as they may be."""
+        """Return a response with status 200 and its body; allowed redirects are followed."""
         for _ in range(MAX_REDIRECTS + 1):
             with self._slots:
                 self._retrier.pause()
@@ -221,7 +221,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             check_redirect(target, origin=self.api_url)
             require_contact(target, self.contact)
             url = target
-        raise MalformedAnswer(f"{self.host} redirects without end")
+        raise MalformedAnswer(f"{self.host} redirects endlessly")
 
     def _exchange(self, method: str, url: str, form: dict[str, str] | None, limit: int) -> tuple[httpx.Response, bytes]:
         where = host_of(url)
@@ -232,21 +232,21 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
                 for part in response.iter_bytes():
                     body += part
                     if len(body) > limit:
-                        raise TooLarge(f"{where} sends more than the {limit:,} bytes that are taken")
+                        raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
                     if time.monotonic() > deadline:
-                        slow = f"{where} is too slow: no whole answer in {self._total_s:g} s"
+                        slow = f"{where} is too slow: no complete answer in {self._total_s:g} s"
                         raise Refusal(SourceUnavailable(slow), is_silent=True)
         except httpx.TimeoutException as error:
             raise Refusal(
-                SourceUnavailable(f"{where} is too slow: nothing came for {_seconds(error, self._waits)}"),
+                SourceUnavailable(f"{where} is too slow: no data for {_seconds(error, self._waits)}"),
                 is_silent=True,
             ) from error
         except httpx.ConnectError as error:
-            raise Refusal(SourceUnavailable(f"{where} cannot be reached: {error}"), is_silent=True) from error
+            raise Refusal(SourceUnavailable(f"{where} is not reachable: {error}"), is_silent=True) from error
         except (httpx.RequestError, httpx.StreamError) as error:
-            raise Refusal(SourceUnavailable(f"{where} broke off its answer: {error}")) from error
+            raise Refusal(SourceUnavailable(f"{where} closed the connection early: {error}")) from error
         except httpx.InvalidURL as error:
-            raise MalformedAnswer(f"{where} gives an address that is none: {error}") from error
+            raise MalformedAnswer(f"{where} redirects to an invalid address: {error}") from error
         return response, bytes(body)
 
     def _check_status(self, response: httpx.Response, url: str) -> None:
@@ -261,7 +261,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             raise PageNotFound(f"{where} answered {status} {response.reason_phrase}")
         hint = "is this the address of api.php?" if url.startswith(self.api_url) else None
         if status == 403 and self.contact is None:
-            hint = "some wikis want a contact address: export FIELDMARK_CONTACT='you@example.org'"
+            hint = "some wikis require a contact address: export FIELDMARK_CONTACT='you@example.org'"
         raise MalformedAnswer(f"{where} answered {status} {response.reason_phrase}", hint=hint)
 
     def _read_answer(self, response: httpx.Response, body: bytes) -> Json:
@@ -270,7 +270,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             answer = json.loads(body)
         except ValueError as error:
             is_cut = kind == "application/json" or body[:1] == b"{"
-            got = f"{kind} that breaks off" if is_cut else kind
+            got = f"truncated {kind}" if is_cut else kind
             wrong = MalformedAnswer(
                 f"expected JSON from {self.api_url_shown}, got {got}",
                 hint=None if is_cut else "is this the address of api.php?",
@@ -288,14 +288,14 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         if code in LAG_ERRORS:
             raise Refusal.wait(self.host, code, parse_retry_after(response.headers.get("Retry-After")))
         if code.startswith("internal_api_error"):
-            raise Refusal(SourceUnavailable(f"{self.host} failed inside: {info}"))
+            raise Refusal(SourceUnavailable(f"internal error of {self.host}: {info}"))
         if code in ("missingtitle", "nosuchpageid", "nosuchrevid", "pagecannotexist", "invalidtitle"):
             raise PageNotFound(f"{self.host}: {info}")
-        raise SourceError(f"{self.host} refused the request: {code}: {info}")
+        raise SourceError(f"{self.host} rejected the request: {code}: {info}")
 
     @property
     def api_url_shown(self) -> str:
-        """The API's address without user name, password and query, fit for messages."""
+        """The API's address without user name, password and query, for messages."""
         url = httpx.URL(self.api_url)
         return f"{url.scheme}://{host_of(self.api_url)}{url.path}"
 
@@ -305,17 +305,17 @@ def _seconds(error: httpx.TimeoutException, waits: Timeouts) -> str:
 
 
 def user_agent(contact: str | None) -> str:
-    """Return our part of the User-Agent, as Wikimedia's policy wants it; the library adds its own name and version."""
+    """Return our part of the User-Agent, as Wikimedia's policy requires; the library adds its own."""
     try:
         number = version("fieldmark")
-    except PackageNotFoundError:  # run from a checkout that was not installed
+    except PackageNotFoundError:  # a checkout that is not installed
         number = "0"
     plain = "".join(letter for letter in (contact or "no contact given") if " " <= letter <= "~" and letter not in "()")
     return f"fieldmark/{number} ({plain})"
 
 
 def merge_answers(parts: Iterator[Json]) -> Json:
-    """Return one `query` answer made of the parts that continuation gives: lists are joined, pages merged by title."""
+    """Return the parts of a continued `query` as one answer: lists joined, pages merged by title."""
     merged: Json = {}
     pages: dict[tuple[int, str], Json] = {}
     for part in parts:

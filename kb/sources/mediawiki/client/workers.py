@@ -1,4 +1,4 @@
-"""Threads that ask a wiki, and are not waited for when a build is stopped."""
+"""Threads for wiki requests, abandoned when a build is stopped."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kb.sources.mediawiki.client.wiki_client import N_CONCURRENT
 
 @contextmanager
 def wiki_workers(name: str) -> Iterator[ThreadPoolExecutor]:
-    """Give a pool of as many threads as may ask a wiki at a time.
+    """Yield a pool of as many threads as a wiki allows concurrent requests.
 
-    What was handed in is finished when the block ends. When it is left by an exception, Ctrl-C among them, nothing more
-    is begun and nobody waits: a slow wiki may take a minute for the answer that a thread is waiting for.
+    Submitted work is finished when the block ends. If the block raises, including on Ctrl-C, no more work
+    starts and threads are not joined: a slow wiki may take a minute for its answer.
     """
     pool = ThreadPoolExecutor(N_CONCURRENT, thread_name_prefix=name)
     try:

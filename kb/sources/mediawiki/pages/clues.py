@@ -67,7 +67,7 @@ class Match(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clues:
-    """What the beginning of a page says of its subject."""
+    """Facts about the subject from the beginning of a page."""
 
     binomial: str | None = None
     """The taxobox's."""
@@ -76,7 +76,7 @@ class Clues:
     lead: str = ""
     """The first sentences as plain text."""
     lead_binomials: tuple[str, ...] = ()
-    """In the order of the lead; only as far as the first sentences go."""
+    """In the order of the first sentences."""
     is_disambiguation: bool = False
 
     @property
@@ -86,7 +86,7 @@ class Clues:
 
     @property
     def speaks_of_birds(self) -> bool:
-        """Whether the page says that it is about birds, or has a taxobox that states no class."""
+        """Whether the page is about birds, or has a taxobox without a class."""
         if self.class_name:
             return self.class_name.lower() == "aves"
         return self.has_taxobox or bool(self.lead_binomials) or is_called_a_bird(self.lead)
@@ -99,10 +99,10 @@ def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Cl
     flat = _LINK.sub(r"\1", text)
     values: dict[str, str] = {}
     for key, value in _PARAMETER.findall(flat.replace("'''", "''").replace("''", "")):
-        values.setdefault(key.lower().strip(), value.strip())  # the box comes before other templates
+        values.setdefault(key.lower().strip(), value.strip())  # the taxobox precedes other templates
     binomial = _binomial_of(values)
     prose = flat
-    for _ in range(20):  # templates nest; each round takes the innermost away
+    for _ in range(20):  # nested templates; each pass removes the innermost
         prose, n_removed = _INNERMOST_TEMPLATE.subn("", prose)
         if not n_removed:
             break
@@ -187,7 +187,7 @@ def taxon_names(taxon: Taxon) -> tuple[str, ...]:
 
 
 def without_qualifier(title: str) -> str:
-    """Return a title without the word in brackets that tells an animal from its namesakes.
+    """Return a title without a bracketed qualifier for animals.
 
     Example:
         >>> without_qualifier("Merlin (bird)"), without_qualifier("Merlin (film)")

@@ -1,4 +1,4 @@
-"""The articles that a list page lists: links in its lists and tables, in order."""
+"""Article links in the lists and tables of a list page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup, Tag
 
 from kb.sources.mediawiki.pages.wiki_pages import SiteInfo, clean_title
 
-# A link under these headings leads away from the list.
+# Links under these headings are not part of the list.
 _OTHER_SECTIONS = frozenset(
     {"see also", "references", "external links", "notes", "further reading", "sources", "bibliography", "footnotes"}
 )

@@ -1,4 +1,4 @@
-"""Looking up where a wiki writes of what: taxa, the titles of a list, and terms, joined with its pages."""
+"""Search for the wiki pages of taxa, list titles and terms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kb.sources.mediawiki.pages.wiki_pages import PAGES_PER_LISTING, WikiPage, W
 if TYPE_CHECKING:
     from data.contracts import TaxonSource
 
-SMALL_WIKI_PAGES = 5_000  # ten listings: so much is always worth it for a bird under an unexpected title
+SMALL_WIKI_PAGES = 5_000  # ten listings, worth it to find a bird under an unexpected title
 LARGEST_LISTED_WIKI = 60_000
 # A search costs two requests, one for each taxon; a few are always worth it, then one for so many found.
 MOST_SEARCHES = 5
@@ -26,7 +26,7 @@ SEARCHES_PER_FOUND = 20
 
 
 class Locator:
-    """Finds the pages of one wiki that are about taxa and terms; remembers which of those it listed are nobody's."""
+    """Finds the pages of taxa and terms on one wiki, and remembers which listed pages are left over."""
 
     def __init__(self, pages: WikiPages) -> None:
         self._pages = pages
@@ -34,7 +34,7 @@ class Locator:
         self._claimed: dict[str, str] = {}  # title -> taxon_id
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield for each taxon its page or why it has none; bodies are not fetched.
+        """Yield the page of each taxon, or why it has none; bodies are not fetched.
 
         A small wiki's pages are listed and joined to the names; a large one is asked for the names, 50 a request, the
         rarer spellings only for taxa not found yet. Either way the first section of a page must speak of the taxon.
@@ -50,7 +50,7 @@ class Locator:
             yield taxon, page if isinstance(page, LeftOut) else page_ref(taxon, page)
 
     def unclaimed(self, checklist: TaxonSource) -> list[LeftOut]:
-        """Return the articles of a wiki that `locate` listed and joined to no taxon, each with why.
+        """Return the articles that `locate` listed and matched to no taxon, with reasons.
 
         Empty for a wiki that is too large to be listed. A species that was not among the taxa of `locate` is not left
         out: nobody asked for it.
@@ -71,7 +71,7 @@ class Locator:
     def match_titles(
         self, titles: Sequence[str], checklist: TaxonSource
     ) -> Iterator[tuple[str, tuple[Taxon, PageRef] | LeftOut]]:
-        """Yield for each title the species of the checklist that its page is about, or why it is none.
+        """Yield the species of each title's page, or why there is none.
 
         The page's binomial decides; without one its title or redirects do. Of two titles that lead to one species the
         first is taken.
@@ -93,7 +93,7 @@ class Locator:
                 yield title, (taxon, page_ref(taxon, page))
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield for each `(term, page title or None)` its page or why it has none.
+        """Yield the page of each `(term, page title or None)`, or why it has none.
 
         Without a title the page of the term's own name is taken, else a hit of the wiki's search whose title or
         redirect is the term but for case, hyphens and accents.
@@ -112,7 +112,7 @@ class Locator:
                 yield name, PageRef(subject_id=term_id(name), title=page.title, revision=page.revision)
 
     def _should_list(self, n_taxa: int) -> bool:
-        """Return whether listing the wiki costs fewer requests than asking for the names."""
+        """Return whether listing the wiki costs fewer requests than looking up the names."""
         if n_taxa * 3 <= TITLES_PER_REQUEST:
             return False  # a single request asks for all of it
         n_pages = self._pages.site.n_pages
@@ -155,7 +155,7 @@ class Locator:
         if missing and self._pages.site.n_pages <= SMALL_WIKI_PAGES:
             found |= {i: page for i, page in self._find_by_listing(taxa).items() if i in missing}
         elif missing:
-            # Those that a namesake stands in the way of first.
+            # Taxa hidden by a namesake come first.
             missing.sort(key=lambda i: i not in found)
             for i in missing[: MOST_SEARCHES + (len(taxa) - len(missing)) // SEARCHES_PER_FOUND]:
                 hits = [title for title, _ in self._pages.search(f'"{taxa[i].scientific_name}"', 3)]
@@ -173,7 +173,7 @@ class Locator:
 
 
 def _species_on(page: WikiPage, checklist: TaxonSource) -> Taxon | None:
-    """Return the species of the checklist that a page is about, or None."""
+    """Return the species that a page is about, or None."""
     names = [page.clues.best_binomial, *(without_qualifier(title) for title in page.titles)]
     for name in filter(None, names):
         found = checklist.find(name)
@@ -188,7 +188,7 @@ def _species_on(page: WikiPage, checklist: TaxonSource) -> Taxon | None:
 
 
 def _reason_for(page: WikiPage, checklist: TaxonSource) -> str:
-    """Return why a page that is about no species is not taken in."""
+    """Return why a page without a species is left out."""
     if page.clues.is_disambiguation:
         return reasons.DISAMBIGUATION
     known = checklist.find(without_qualifier(page.title))

@@ -1,4 +1,4 @@
-"""Joining taxa to pages: which page is whose, at most one each."""
+"""Matching of taxa and pages, at most one each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kb.sources.mediawiki.pages.wiki_pages import WikiPage
 
 
 def title_tries(taxon: Taxon) -> list[list[str]]:
-    """Return the titles under which a wiki may have a taxon, in rounds from the surest to the rarest.
+    """Return possible page titles of a taxon, in rounds from the most to the least likely.
 
     The binomial comes first: where it exists, as page or redirect, it leads to the bird and never to a namesake. Then
     the preferred English name as checklists and as wikis spell it, then all other names and spellings.
@@ -23,7 +23,7 @@ def title_tries(taxon: Taxon) -> list[list[str]]:
     third = [*taxon.synonyms]
     for name in english[:1]:
         third += [f"{sentence_case(name)} (bird)", *_half_capitalised(name)]
-        if "grey" in name.lower():  # the one difference in spelling that most names of birds have
+        if "grey" in name.lower():  # the most common spelling variant of bird names
             american = name.replace("Grey", "Gray").replace("grey", "gray")
             third += [sentence_case(american), american]
     for name in english[1:]:
@@ -63,7 +63,7 @@ def candidates(taxa: Sequence[Taxon], pages: Iterable[WikiPage]) -> Iterator[tup
 
 
 def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict[int, WikiPage | LeftOut]:
-    """Return for each taxon that has a candidate its page, or why none of its candidates is.
+    """Return the page of each taxon with candidates, or why none of them fits.
 
     Surer matches choose first; among equals the page whose own title is the taxon's preferred name, then the order of
     the taxa. So no page is given twice.
@@ -100,7 +100,7 @@ def left_out(taxon: Taxon, reason: str, title: str = "") -> LeftOut:
 
 
 def page_ref(taxon: Taxon, page: WikiPage) -> PageRef:
-    """Return the reference from a taxon to its page."""
+    """Return the page reference of a taxon."""
     return PageRef(subject_id=taxon.taxon_id, title=page.title, revision=page.revision)
 
 

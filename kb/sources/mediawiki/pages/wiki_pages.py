@@ -1,4 +1,4 @@
-"""Pages of a wiki before their bodies are fetched: what there is, under which titles, and how they begin."""
+"""Look-ups of wiki pages: titles, redirects, revisions and clues from the first section."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _SITE: Mapping[str, str | int] = {"meta": "siteinfo", "siprop": "general|statist
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteInfo:
-    """What a wiki says of itself."""
+    """Name, language, licence and namespaces of a wiki."""
 
     name: str
     page_address: str
     """With `$1` for the title."""
     language: str
     licence: str | None
-    """Of its texts, or None if it states none."""
+    """Licence of its texts, or None if not stated."""
     n_pages: int
     file_namespace: str
     category_namespace: str
@@ -49,7 +49,7 @@ class SiteInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WikiPage:
-    """A page as a look-up finds it. `redirects` are the titles known to lead to it."""
+    """A page found by a look-up. `redirects` are known titles that lead to it."""
 
     title: str
     revision: int | None
@@ -64,7 +64,7 @@ class WikiPage:
 
 
 class WikiPages:
-    """Looks pages up in one wiki, 50 titles a request, three requests at a time."""
+    """Looks up pages of one wiki, 50 titles per request, three requests at a time."""
 
     def __init__(self, client: WikiClient) -> None:
         self.client = client
@@ -72,13 +72,13 @@ class WikiPages:
 
     @property
     def site(self) -> SiteInfo:
-        """What the wiki says of itself; asked once, and with the first look-up if that comes before."""
+        """Site information; requested once, together with the first look-up if possible."""
         if self._site is None:
             self._site = self._read_site(merge_answers(self.client.query(_SITE)))
         return self._site
 
     def look_up(self, titles: Sequence[str], *, with_clues: bool = True) -> dict[str, WikiPage]:
-        """Return the pages that exist by the titles asked for, redirects resolved.
+        """Return title -> page for the titles that exist, redirects resolved.
 
         Without clues only their revisions are asked for, and whether they are disambiguations.
         """
@@ -89,7 +89,9 @@ class WikiPages:
         first, rest = batches[:1], batches[1:]
         for batch in first:
             found.update(look_up(batch))
-        if rest:  # the first one alone: it brings the siteinfo, and a dead wiki is asked once and not three times
+        if (
+            rest
+        ):  # the first one alone: it brings the site information, and a dead wiki gets one request instead of three
             with wiki_workers("look-up") as pool:
                 for part in pool.map(look_up, rest):
                     found.update(part)
@@ -121,7 +123,7 @@ class WikiPages:
         ]
 
     def members(self, category: str, *, depth: int) -> list[str]:
-        """Return the titles of the articles in a category and those below it down to `depth`, in the wiki's order."""
+        """Return the article titles in a category and its subcategories down to `depth`, in the wiki's order."""
         prefix = self.site.category_namespace
         name = category.split(":", 1)[1] if ":" in category and is_category(category, prefix) else category
         queue = [(f"{prefix}:{name.strip()}", 0)]
@@ -167,7 +169,7 @@ class WikiPages:
         final: dict[str, str] = {}
         for title in titles:
             end = target.get(title, title)
-            for _ in range(5):  # a double redirect is followed, a circle is not
+            for _ in range(5):  # follows double redirects, but no loops
                 if end not in redirect:
                     break
                 aliases.setdefault(redirect[end], []).append(end)
@@ -195,12 +197,12 @@ class WikiPages:
 
 
 def clean_title(title: str) -> str:
-    """Return a title as wikis keep it: NFC, blanks for underscores, single blanks."""
+    """Return a title in normal form: NFC, single spaces, no underscores."""
     return " ".join(unicodedata.normalize("NFC", title).replace("_", " ").split())
 
 
 def is_title(title: str) -> bool:
-    """Return whether any wiki could have a page of that title; one bad title would spoil the request of fifty."""
+    """Return whether a title is valid on any wiki; one invalid title fails a request of fifty."""
     return bool(title) and not _NEVER_IN_TITLES.search(title) and len(title.encode()) <= LONGEST_TITLE_BYTES
 
 

@@ -201,7 +201,7 @@ def test_a_wiki_that_is_none_fails_clearly(wiki: FaultyWiki, source: WikipediaSo
     with pytest.raises(Exception, match="expected JSON from http://127"):
         list(source.locate(birds()))
     gone = WikipediaSource("http://127.0.0.1:9/api.php", contact=None, retry=QUICK)
-    with pytest.raises(SourceUnavailable, match="cannot be reached"):
+    with pytest.raises(SourceUnavailable, match="is not reachable"):
         list(gone.locate(birds()))
     with pytest.raises(MissingContact):
         WikipediaSource(None, contact=None)
