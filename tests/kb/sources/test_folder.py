@@ -130,13 +130,13 @@ def test_what_cannot_be_read_is_a_failure_and_a_missing_folder_an_error(folder: 
     assert isinstance(page, PageRef)
     ((_, result),) = source.fetch([page])
     assert isinstance(result, Failure)
-    with pytest.raises(BadInput, match="there is no folder"):
+    with pytest.raises(BadInput, match="Folder not found"):
         FolderSource(folder / "none")
 
 
 def test_a_folder_of_loose_files_is_told_how_it_should_be(tmp_path: Path) -> None:
     (tmp_path / "Mallard.txt").write_text("The head is green.")
-    with pytest.raises(BadInput, match="has no folder in it") as error:
+    with pytest.raises(BadInput, match="No subfolders in") as error:
         FolderSource(tmp_path)
     assert error.value.hint is not None
     assert f"{tmp_path}/Mallard/article.txt" in error.value.hint

@@ -131,7 +131,7 @@ def test_a_host_that_sends_pages_for_all_pictures_fails_and_does_not_lose_them(w
     wiki.photo_faults = [portal] * 20
     for batch in fetch(wiki, article("a.jpg"), article("b.jpg")):
         assert isinstance(batch, Failure)
-        assert "expected a picture from" in batch.reason
+        assert "expected an image from" in batch.reason
 
 
 def test_a_host_that_refuses_all_pictures_fails_and_one_that_lacks_them_does_not(wiki: FaultyWiki) -> None:

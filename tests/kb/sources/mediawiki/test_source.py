@@ -304,9 +304,9 @@ def test_a_category_is_read_with_those_below_it(odd_wiki: str) -> None:
     assert source.titles_in_category("Animals") == ["Common toad", "Gray Heron", "Kea (parrot)"]
     assert source.titles_in_category("Category:odd birds") == ["Gray Heron", "Kea (parrot)"]
     for name in ("None such", "a|b"):
-        with pytest.raises(BadInput, match=re.escape(f"no article in the category {name!r}")):
+        with pytest.raises(BadInput, match=re.escape(f"There are no articles in the category {name!r}")):
             source.titles_in_category(name)
-        with pytest.raises(BadInput, match=re.escape(f"has no page {name!r}")):
+        with pytest.raises(BadInput, match=re.escape(f"There is no page {name!r}")):
             source.titles_in_list(name)
 
 
