@@ -96,9 +96,9 @@ def enlarged(photos: list[str], folder: Path) -> list[str]:
 
 def main() -> None:
     """Measure, and print a table."""
-    from cli.verbs.identify.command import leave_cores_to_the_encoder
+    from cli.verbs.identify.command import limit_numpy_threads
 
-    leave_cores_to_the_encoder()  # as the command does: before NumPy is loaded, so all below is imported late
+    limit_numpy_threads()  # as the command does: before NumPy is loaded, so all below is imported late
 
     from PIL import Image
 
@@ -107,7 +107,7 @@ def main() -> None:
     from cli.common import wiring
     from data.images.decode import find_images
     from kb.shipped import unpack_shipped
-    from recognize.confidence.answers import MIN_CONFIDENCE, UNKNOWN_PRIOR
+    from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
     from recognize.starter.tower import pixels_of
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

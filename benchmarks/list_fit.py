@@ -25,8 +25,8 @@ from cli.verbs.identify import species_list as species_lists
 from kb.shipped import unpack_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from recognize import SpeciesList, load_encoders
-from recognize.confidence.prior import OFF_LIST_SHARE
 from recognize.evaluation.protocol import Photo, read_collection
+from recognize.settings import OFF_LIST_SHARE
 
 FIVE = ("Ardea cinerea", "Anas platyrhynchos", "Buteo buteo", "Parus major", "Erithacus rubecula")
 

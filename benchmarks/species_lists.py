@@ -24,12 +24,13 @@ from data.arrays import IntArray
 from data.metrics.ranked import measure
 from data.starter.knowledge import read_bytes
 from recognize.confidence.calibration import Calibration, Chances, chances_of, find_evidence
-from recognize.confidence.prior import OFF_LIST_SHARE, ListPrior, SpeciesList, judged, temperature_of
+from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.evaluation.protocol import N_FOLDS
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries, Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
+from recognize.settings import OFF_LIST_SHARE
 from training.starter.calibrate import MODES, fit_temperature
 from training.starter.cases import Case, lineages_of
 from training.starter.fitting import calibration_error

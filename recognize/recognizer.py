@@ -10,15 +10,16 @@ from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
 from data.records import Answer, Candidate, Identification, PhotoProgress
 from recognize.candidates import CandidateMaker
-from recognize.confidence.answers import MIN_CONFIDENCE, UNKNOWN_PRIOR, answer_of
+from recognize.confidence.answers import answer_of
 from recognize.confidence.calibration import N_JUDGED, Calibration, Chances, Parameters, chances_of, find_evidence
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.encode import encode_in_batches
 from recognize.photos import Decoded, ImageSource
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import read_knowledge
-from recognize.scoring.presets import STARTS_FROM_TEXTS, Settings, find_preset
+from recognize.scoring.presets import Settings, find_preset
 from recognize.scoring.stages import AnchorPooling, Queries, Ranking
+from recognize.settings import CHUNK_PRESETS, MIN_CONFIDENCE, UNKNOWN_PRIOR
 
 OnPhoto = Callable[[PhotoProgress], None]
 """Called after each row that the caller takes, in the caller's own thread."""
@@ -152,7 +153,7 @@ class Recognizer:
         n_texts, n_anchors = len(self._knowledge.chunk_owners), len(self._knowledge.anchors.owners)
         if not (n_texts or n_anchors):
             raise MissingKnowledgeBase(store.path, why="the knowledge base holds neither texts nor anchors")
-        if preset in STARTS_FROM_TEXTS and not n_texts:
+        if preset in CHUNK_PRESETS and not n_texts:
             raise UsageError(
                 f"the preset {preset} starts from texts, and {store.path} holds none", hint="--preset default"
             )

@@ -19,6 +19,8 @@ from data.errors import ConfigError, did_you_mean
 SettingsT = TypeVar("SettingsT")
 
 TABLES: Final[dict[str, str]] = {
+    "identify": "recognize.settings:IdentifySettings",
+    "eval.species": "recognize.settings:EvaluationSettings",
     "rerank.decompose": "rerank.decompose.settings:DecomposeSettings",
     "rerank.vision": "rerank.judges.settings:VisionSettings",
     "rerank.cotrr": "rerank.cotrr.settings:CotrrSettings",

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from data.records import Answer, Taxon
 from recognize.confidence.calibration import RANKS, Chances, Lineage
-
-MIN_CONFIDENCE: Final = 0.5
-"""Minimum confidence of an answer; below it the answer rolls up to the next rank."""
-UNKNOWN_PRIOR: Final = 0.2
-"""Prior probability that a photo shows a species outside the knowledge base: a guess; set your own."""
 
 
 def answer_of(first: Taxon | None, chances: Chances | None, lineage: Lineage, *, min_confidence: float) -> Answer:

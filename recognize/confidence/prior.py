@@ -22,10 +22,8 @@ from recognize.scoring.exact import rounded
 from recognize.scoring.fusion import AnchorMode
 from recognize.scoring.pairs import Scores
 from recognize.scoring.stages import Ranking
+from recognize.settings import OFF_LIST_SHARE
 
-OFF_LIST_SHARE: Final = 0.1
-"""Expected share of photos with species that are not on the list: a guess; set your own. Compared with .01 it costs
-little where the list is right and saves much where it is not (docs/results.md)."""
 N_QUARTERS: Final = 48
 """Quarters of months in a year, as in eBird's bar charts."""
 

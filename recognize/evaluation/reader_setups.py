@@ -11,9 +11,10 @@ from data.contracts import Encoders, KnowledgeStore
 from data.records import Candidate
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.setups import Setup, rank_setup
-from recognize.reader.candidate_context import CandidateContext, Context
+from recognize.reader.candidate_context import CandidateContext
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking
+from recognize.settings import ReaderContext
 
 K_PAPER: Final = 10
 K_COMPARED: Final = (5, 10, 15)
@@ -25,7 +26,7 @@ class ReaderSetup:
 
     retrieval: Setup | None
     """How candidates are found; None for no retrieval: the model names the species alone."""
-    context: Context = "refined"
+    context: ReaderContext = "refined"
     k: int = K_PAPER
 
 
@@ -44,7 +45,7 @@ def comparisons(best: Setup = Setup(preset="vr-rag-v1")) -> list[ReaderSetup]:  
     Args:
         best: the paper's retrieval, in the vocabulary and with the anchors to use.
     """
-    contexts: tuple[Context, ...] = ("summary", "chunks", "article")
+    contexts: tuple[ReaderContext, ...] = ("summary", "chunks", "article")
     return [
         ReaderSetup(retrieval=best),
         ReaderSetup(retrieval=None),
@@ -61,7 +62,7 @@ def questions_of(
     paths: Sequence[Path],
     setup: ReaderSetup,
     knowledge: Knowledge | None,
-    contexts: Mapping[Context, CandidateContext],
+    contexts: Mapping[ReaderContext, CandidateContext],
 ) -> tuple[list[Question], list[str | None]]:
     """Return the question for each photo, and the first species of its re-ranked candidates."""
     if setup.retrieval is None or knowledge is None:

@@ -14,9 +14,10 @@ from data.contracts import Encoders, KnowledgeStore
 from data.errors import UsageError
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.scoring.knowledge import Knowledge, read_knowledge
-from recognize.scoring.presets import STARTS_FROM_TEXTS, Settings, find_preset
+from recognize.scoring.presets import Settings, find_preset
 from recognize.scoring.stages import Ranking
 from recognize.scoring.subset import queries_of_encoders, with_anchors, with_encoders, with_names, with_species
+from recognize.settings import CHUNK_PRESETS
 
 Vocabulary = Literal["open", "bounded"]
 Texts = Literal["descriptions", "names"]
@@ -93,7 +94,7 @@ class Variants:
         """
         key = setup.texts, setup.anchors
         known = self._texts(setup.texts) if setup.anchors == KB_ANCHORS else self._with_set(setup)
-        if setup.preset in STARTS_FROM_TEXTS and not len(known.chunk_owners):
+        if setup.preset in CHUNK_PRESETS and not len(known.chunk_owners):
             raise UsageError(f"the preset {setup.preset} starts from texts, and {self._store.path} holds none")
         if setup.preset == "anchors-only" and not len(known.anchors.owners):
             raise UsageError(f"the preset anchors-only needs anchors, and {self._store.path} holds none")

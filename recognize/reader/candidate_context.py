@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from data.contracts import KnowledgeStore
 from data.errors import MissingRequirement, UsageError
 from data.records import Summary
+from recognize.settings import ReaderContext
 
-Context = Literal["refined", "summary", "chunks", "article", "names"]
-CONTEXTS: Final[tuple[Context, ...]] = get_args(Context)
+CONTEXTS: Final[tuple[ReaderContext, ...]] = get_args(ReaderContext)
 
 TextOf = Callable[[str], str | None]
 """Taxon id -> text, None if there is none."""
@@ -27,7 +27,7 @@ class SourceTexts:
     """The summary of the first of two passes of the distiller."""
 
 
-def context_of(name: str) -> Context:
+def context_of(name: str) -> ReaderContext:
     """Return the context of that name.
 
     Raises:
@@ -54,7 +54,7 @@ class CandidateContext:
         summary. Either way a candidate comes with those of its chunks that are among the k best, not with all.
     """
 
-    def __init__(self, store: KnowledgeStore, context: Context, sources: SourceTexts = NO_SOURCE_TEXTS) -> None:
+    def __init__(self, store: KnowledgeStore, context: ReaderContext, sources: SourceTexts = NO_SOURCE_TEXTS) -> None:
         """Set up the look-up.
 
         Args:

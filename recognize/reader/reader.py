@@ -18,8 +18,8 @@ from data.errors import SourceError, UsageError
 from data.prompts import Prompts
 from data.records import Candidate, ChatMessage, ChatRequest, Reading
 from recognize.reader.replies import NONE, ReadCounts, Sample, read_sample
+from recognize.settings import MAX_READER_CANDIDATES
 
-MAX_CANDIDATES: Final = len(ascii_uppercase)
 FAILED: Final = "the reader failed"
 _FENCE: Final = re.compile(r"</?\s*candidates\s*>", re.IGNORECASE)
 PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
@@ -93,8 +93,8 @@ class Reader:
             CostStop, MissingRequirement: at once, as the model raises them; the other samples are cancelled. A
                 `SourceError` of the model fails one sample and is listed in `failures`.
         """
-        if not 1 <= len(candidates) <= MAX_CANDIDATES:
-            raise UsageError(f"expected 1 to {MAX_CANDIDATES} candidates for the reader, got {len(candidates)}")
+        if not 1 <= len(candidates) <= MAX_READER_CANDIDATES:
+            raise UsageError(f"expected 1 to {MAX_READER_CANDIDATES} candidates for the reader, got {len(candidates)}")
         descriptions = [candidate.summary or "" for candidate in candidates] if texts is None else texts
         if len(descriptions) != len(candidates):
             raise UsageError(f"expected a text for each of {len(candidates)} candidates, got {len(descriptions)}")

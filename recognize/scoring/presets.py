@@ -72,9 +72,6 @@ PRESETS: Final[dict[str, Preset]] = {
 """Name -> how photos are scored. `anchors-only` and `text-only` are the stages alone, to measure the others against;
 `direct-rag` is the paper's retrieval by one encoder without re-ranking."""
 
-STARTS_FROM_TEXTS: Final = frozenset({"direct-rag", "text-only", "vr-rag-v1"})
-"""The presets that rank chunks of texts."""
-
 _POOLINGS: Final[dict[str, tuple[AnchorPooling, ...]]] = {
     "anchors-only": ("mean", "max", "centre"),
     "default": ("mean", "max", "centre"),

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
-from recognize.confidence.answers import MIN_CONFIDENCE, UNKNOWN_PRIOR
 from recognize.confidence.calibration import RANKS, JudgedRank, Parameters, chances_of
 from recognize.evaluation.protocol import N_FOLDS
 from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.pairs import Scores
+from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 from training.starter.calibrate import MODES, fit_parameters, is_right
 from training.starter.cases import Case, ask, lesson
 from training.starter.charts import Line, Panel, draw

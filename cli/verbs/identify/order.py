@@ -1,4 +1,4 @@
-"""What `kb identify` is asked for, and where its rows go."""
+"""Inputs, output file and warnings of `kb identify`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cli.common import output
 from cli.verbs.identify import rows
 from cli.verbs.identify.parquet import ParquetTable
-from cli.verbs.identify.resume import Lack, ResumableOutput
+from cli.verbs.identify.resume import Missing, ResumableOutput
 from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 def find_photos(arguments: Sequence[str]) -> list[str]:
-    """Return the photos that the arguments mean, each once; `-` stands for the paths on stdin, one a line.
+    """Return the photos of the arguments, each once; `-` reads one path per line from stdin.
 
     Raises:
         NothingReadable: if there are none.
-        UsageError: if an argument is empty, as `"$PHOTO"` is where no such variable is set: it would be this folder.
+        UsageError: for an empty argument, such as an unset shell variable; it would mean the current folder.
     """
     from data.images.decode import find_images
 
     if not all(argument.strip() for argument in arguments):
-        raise UsageError("an empty argument names no photo", hint="for this folder, say .")
+        raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")
 
     named: list[str] = []
     for argument in arguments:
@@ -41,18 +41,18 @@ def find_photos(arguments: Sequence[str]) -> list[str]:
             named.append(argument)
     found = [str(path) for path in find_images(named)]
     if not found:
-        raise NothingReadable(f"no photo in {', '.join(named) or 'what stdin named'}")
+        raise NothingReadable(f"No photo found in {', '.join(named) or 'the paths on stdin'}.")
     return found
 
 
 def _lines_of_stdin() -> list[str]:
-    """Return the lines on stdin as names of files: their bytes as they are, whatever the locale; no mark of order."""
+    """Return the lines on stdin as file names, byte for byte whatever the locale, without a byte-order mark."""
     text = sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf")
     return [os.fsdecode(line.rstrip(b"\r")) for line in text.split(b"\n") if line.strip()]
 
 
 def parameters_of(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
-    """Return all that makes the rows what they are, for a later run to compare."""
+    """Return everything that determines the rows, for comparison when a run resumes."""
     parameters: dict[str, object] = {
         "kb": store.info.id,
         "generation": store.ledger.fact("generation"),
@@ -78,18 +78,18 @@ def sink_for(
     start_over: bool,
     wanted: Collection[str] | None = None,
 ) -> ResumableOutput | rows.Printed:
-    """Return where the rows go: into a file that can be gone on with, or to stdout as they come.
+    """Return the destination of the rows: a resumable file, or stdout.
 
     Raises:
-        UsageError: if that is no file, but a pipe or a device: a file would take its place.
+        UsageError: for a pipe or a device, which a file would replace.
     """
     if file is None:
         return rows.Printed(form)
     if file.exists() and not file.is_file():
-        raise UsageError(f"--output {file} is not a file", hint="without --output, the rows go to stdout")
-    file = Path(os.path.realpath(file))  # a link stays one, and two names of a file have one lock
+        raise UsageError(f"--output {file} is not a regular file.", hint="Leave out --output to print to stdout.")
+    file = Path(os.path.realpath(file))  # links stay links, and two names of one file share a lock
     is_parquet = form == "parquet"
-    # Rows of an earlier version would stand under a header that is not theirs.
+    # Rows of another version have another header.
     columns = {"columns": len(rows.CSV_COLUMNS)} if form != "jsonl" else {}
     return ResumableOutput(
         file.with_name(f"{file.name}.part") if is_parquet else file,
@@ -105,64 +105,65 @@ def sink_for(
 
 
 def uncalibrated_text(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase) -> str:
-    """Return that options (by the names of their parameters) change nothing, why, and where they would."""
+    """Return that options (by parameter name) have no effect, and why."""
     why = f"this knowledge base has no calibration for the preset {recognizer.preset}"
     if recognizer.misfit:
         why = f"the calibration of this knowledge base {recognizer.misfit}"
     elif (store.layout.calibration / "default.json").is_file():
-        why += ", only for default"
-    return f"{named(given)} nothing, since no answer has a confidence: {why}"
+        why += "; use --preset default"
+    return f"{named(given)} {'has' if len(given) == 1 else 'have'} no effect: {why}"
 
 
 def named(given: Sequence[str]) -> str:
-    """Return options as they are written, by the names of their parameters, and that they change something.
+    """Return options as a user writes them, by parameter name.
 
     Example:
         >>> named(["min_confidence"]), named(["min_confidence", "unknown_prior"])
-        ('--min-confidence changes', '--min-confidence and --unknown-prior change')
+        ('--min-confidence', '--min-confidence and --unknown-prior')
     """
-    options = " and ".join(f"--{name.replace('_', '-')}" for name in given)
-    return f"{options} change{'s' if len(given) == 1 else ''}"
+    return " and ".join(f"--{name.replace('_', '-')}" for name in given)
 
 
-def lack_of(row: Identification) -> Lack:
-    """Return what a row lacks: the reader's answer, or that of passes that got no reply; nothing else is a lack."""
+def missing_in(row: Identification) -> Missing:
+    """Return what is missing in a row: the reader's answer, or some of its samples; empty if complete."""
     if row.reader is None or not row.reader.failures:
         return ""
     return "samples" if row.reader.answered else "reader"
 
 
-def again_text(n_failed: int, lacks: Mapping[Lack, int]) -> str:
-    """Return what `--retry-failed` would do again of what was done before, as a clause; nothing where all is well."""
+def resumed_text(n_photos: int, n_done: int, n_failed: int, missing: Mapping[Missing, int]) -> str:
+    """Return how many photos an earlier run did, and what `--retry-failed` would retry."""
     said = {
-        "in vain": n_failed,
-        "without the reader's answer": lacks.get("reader", 0),
-        "without some of the reader's passes": lacks.get("samples", 0),
+        "unreadable": n_failed,
+        "without the reader's answer": missing.get("reader", 0),
+        "without some of the reader's samples": missing.get("samples", 0),
     }
-    parts = [f"{n:,} of them {how}" for how, n in said.items() if n]
-    return f", {', '.join(parts)} (--retry-failed tries them again)" if parts else ""
+    parts = [f"{n:,} {how}" for how, n in said.items() if n]
+    retry = f"; {', '.join(parts)} (use --retry-failed to retry)" if parts else ""
+    return f"Resuming: {n_done:,} of {output.plural(n_photos, 'photo')} done before{retry}"
 
 
-def lack_warnings(lacks: Mapping[Lack, int], n_photos: int, *, can_retry: bool) -> Iterator[str]:
-    """Yield what rows lack, and what may help; `lacks` counts them."""
-    again = "; --retry-failed asks again" if can_retry else ""
+def missing_warnings(missing: Mapping[Missing, int], n_photos: int, *, can_retry: bool) -> Iterator[str]:
+    """Yield warnings about missing answers of the reader; `missing` counts rows."""
+    retry = "; use --retry-failed to retry" if can_retry else ""
     of_all = f"of {output.plural(n_photos, 'photo')}"
-    if n := lacks.get("reader", 0):
-        yield f"the reader failed for {n:,} {of_all}: the answer is that of the ranking{again}"
-    if n := lacks.get("samples", 0):
-        yield f"some passes of the reader failed for {n:,} {of_all}: the others decided{again}"
+    if n := missing.get("reader", 0):
+        yield f"the reader failed for {n:,} {of_all}; their answers come from the ranking{retry}"
+    if n := missing.get("samples", 0):
+        yield f"some samples of the reader failed for {n:,} {of_all}; the others decided{retry}"
 
 
 def form_for(form: str | None, file: Path | None) -> rows.Form:
-    """Return the format that was asked for, else the one that the file's name says."""
+    """Return the given format, else the one of the file's extension."""
     if file is None:
         if form == "parquet":
-            raise UsageError("--format parquet needs --output FILE", hint="a Parquet file is written as a whole")
+            raise UsageError("--format parquet needs --output FILE.")
         return rows.form_of(form or "table")
     suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
     form = form or suffixes.get(file.suffix.lower())
     if form is None or form == "table":
         raise UsageError(
-            f"--output {file} needs --format csv, jsonl or parquet", hint="or a name that ends in one of these"
+            f"Unknown format of --output {file}.",
+            hint="Add --format csv, jsonl or parquet, or use one of these extensions.",
         )
     return rows.form_of(form)

@@ -1,6 +1,6 @@
-"""The rows of `kb identify` as a Parquet file, which pandas, polars and R read with the types of its columns.
+"""Rows of `kb identify` as a Parquet file with typed columns.
 
-A Parquet file is written as a whole. Until a run is over its rows lie beside it, a line of JSON each, in FILE.part.
+A Parquet file is written as a whole: until the end of a run, the rows are lines of JSON in FILE.part beside it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from data.errors import BadInput
 
-ROWS_AT_A_TIME = 5_000  # a few MB in memory, and small enough groups for readers that skip
+ROWS_AT_A_TIME = 5_000  # a few MB in memory, and row groups small enough to skip
 Columns = Mapping[str, str]
-"""Name of a column -> text, integer or number."""
+"""Column -> text, integer or number."""
 
 
 class ParquetTable:
@@ -29,7 +29,7 @@ class ParquetTable:
         """Yield the rows as lines of JSON.
 
         Raises:
-            BadInput: if the file is no Parquet file, or one with other columns.
+            BadInput: if the file is not Parquet, or has other columns.
         """
         import pyarrow
         import pyarrow.parquet
@@ -37,15 +37,15 @@ class ParquetTable:
         try:
             with pyarrow.parquet.ParquetFile(self.path) as file:
                 if file.schema_arrow.names != list(self._columns):
-                    raise BadInput(f"{self.path} has other columns than this version writes", hint="another --output")
+                    raise BadInput(f"{self.path} has the columns of another version.", hint="Choose another --output.")
                 for batch in file.iter_batches(ROWS_AT_A_TIME):
                     for row in batch.to_pylist():
                         yield json.dumps(row, ensure_ascii=False) + "\n"
         except (pyarrow.ArrowInvalid, OSError) as error:
-            raise BadInput(f"{self.path} cannot be read as Parquet: {error}", hint="remove it to begin anew") from error
+            raise BadInput(f"{self.path} is not a readable Parquet file: {error}", hint="Delete it.") from error
 
     def pack(self, rows: Iterable[str], parameters: Mapping[str, object]) -> None:
-        """Write rows, lines of JSON, with the parameters that made them in the file's metadata under `fieldmark`."""
+        """Write rows (lines of JSON); the parameters go into the file's metadata under `fieldmark`."""
         import pyarrow
         import pyarrow.parquet
 
@@ -58,7 +58,7 @@ class ParquetTable:
             with pyarrow.parquet.ParquetWriter(temporary, schema, compression="zstd") as writer:
                 while batch := [_clean(json.loads(line)) for line in islice(lines, ROWS_AT_A_TIME)]:
                     writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
-            with temporary.open("rb") as written:  # the rows are about to be deleted: they must be on the disk
+            with temporary.open("rb") as written:  # the temporary rows are deleted next
                 os.fsync(written.fileno())
             temporary.replace(self.path)
         except BaseException:
@@ -67,7 +67,7 @@ class ParquetTable:
 
 
 def _clean(row: dict[str, object]) -> dict[str, object]:
-    """Return the row with all texts in UTF-8; bytes of a file name that are none are spelt out in hex."""
+    """Return the row with all texts in UTF-8; other bytes of file names become hex escapes."""
     return {
         name: value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         if isinstance(value, str) and not value.isascii()

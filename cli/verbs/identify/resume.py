@@ -1,10 +1,9 @@
-"""A long `kb identify --output FILE` that goes on where it stopped.
+"""Resumable output of a long `kb identify --output FILE`.
 
-FILE holds the rows, in UTF-8; a file name that is no UTF-8 keeps its bytes. A journal under FIELDMARK_HOME holds what
-made them: the parameters in its first line, then a line for each photo whose rows are all written, with how many those
-are, whether the photo could be read, what a reader left unanswered, and its size and time. Rows without a line in the
-journal are the rest of a run that was cut off; they are dropped and made again, as are the rows of photos that have
-changed. Rows are copied one by one, so that memory does not grow with them.
+FILE holds the rows in UTF-8; file names in other encodings keep their bytes. A journal under FIELDMARK_HOME has the
+parameters in its first line, then one line per finished photo: number of rows, whether the photo was readable, missing
+answers of a reader, size and modification time. Rows without a journal line come from an interrupted run; they are
+dropped and made again, as are rows of photos that changed. Rows are copied one by one, so memory stays constant.
 """
 
 from __future__ import annotations
@@ -23,34 +22,34 @@ from data.errors import UsageError
 from data.files import sha256_hex, writer_lock
 
 FOREIGN = "surrogateescape"
-"""How Python spells the bytes of file names that are no UTF-8."""
+"""Error handler that keeps file names of other encodings byte for byte."""
 
 
-Lack = Literal["", "reader", "samples"]
-"""What the rows of a photo that could be read lack all the same: a reader's answer, or that of some of its passes."""
-_LACKS: Final[Mapping[str, Lack]] = {lack: lack for lack in get_args(Lack)}
+Missing = Literal["", "reader", "samples"]
+"""Missing part of a readable photo: the reader's answer, or some of its samples."""
+_MISSING: Final[Mapping[str, Missing]] = {missing: missing for missing in get_args(Missing)}
 
 
 class Table(Protocol):
-    """A file that cannot be appended to: it is made of the rows when a run is over."""
+    """A file format without appending: the file is written from the rows at the end of a run."""
 
     path: Path
 
     def unpack(self) -> Iterator[str]:
-        """Yield the rows, each with its line end, of the file as an earlier run left it."""
+        """Yield the rows of an earlier run, each with its line end."""
 
     def pack(self, rows: Iterable[str], parameters: Mapping[str, object]) -> None:
-        """Replace the file by one of these rows, whole or not at all."""
+        """Replace the file atomically by one with these rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
-    """What the journal says of a photo; without `rows` it was written before they were counted."""
+    """Journal entry of a photo."""
 
     image: str
-    rows: int | None
+    rows: int
     ok: bool
-    lacks: Lack
+    missing: Missing
     size: int | None
     mtime_ns: int | None
 
@@ -60,15 +59,14 @@ class ResumableOutput:
 
     Args:
         path: the file of the rows.
-        folder: where journals lie.
-        parameters: all that makes the rows what they are; JSON values.
+        folder: the folder of journals.
+        parameters: JSON values that determine the rows.
         header: the first line of the file, if its format has one.
-        image_of: gives the photo that a row belongs to; a row is a line.
-        retry_failed: drop the rows of photos that could not be read, or that lack something, so that they are tried
-            again.
-        wanted: the photos of this run, by default all: rows of others are not tried again, so they are not dropped.
-        start_over: drop all rows of an earlier run, whatever its parameters were.
-        table: where the rows go when the run is over; then `path` is only their place until then, and is removed.
+        image_of: row (a line) -> photo.
+        retry_failed: drop the rows of unreadable photos and of photos with missing parts, to retry them.
+        wanted: the photos of this run, default all; rows of other photos are never dropped.
+        start_over: drop all rows of an earlier run, whatever its parameters.
+        table: final destination of the rows; `path` is then temporary and removed at the end.
     """
 
     def __init__(
@@ -87,11 +85,11 @@ class ResumableOutput:
         self.path = path
         self.journal = folder / f"{sha256_hex(str(path.absolute()))[:24]}.jsonl"
         self.done: frozenset[str] = frozenset()
-        """The photos whose rows are there already."""
+        """Photos with rows from an earlier run."""
         self.failed: frozenset[str] = frozenset()
-        """Those of them that could not be read."""
-        self.lacking: Mapping[str, Lack] = {}
-        """Those of them that could, and lack something."""
+        """The unreadable ones among them."""
+        self.missing: Mapping[str, Missing] = {}
+        """Readable ones with a missing part."""
         self._shown = path if table is None else table.path
         self._parameters = dict(parameters)
         self._header = header
@@ -100,7 +98,7 @@ class ResumableOutput:
         self._wanted = wanted
         self._start_over = start_over
         self._table = table
-        self._is_new = False  # whether rows came that the table does not have
+        self._is_new = False  # whether the table missing rows
         self._lock = ExitStack()
         self._rows: TextIO | None = None
         self._lines: TextIO | None = None
@@ -129,15 +127,15 @@ class ResumableOutput:
         finally:
             self._lock.close()
 
-    def add(self, image: str, rows: str, *, ok: bool, lacks: Lack = "") -> None:
-        """Append the whole rows of one photo, then note that they are there, and what they lack."""
+    def add(self, image: str, rows: str, *, ok: bool, missing: Missing = "") -> None:
+        """Append all rows of one photo, then its journal entry."""
         if self._rows is None or self._lines is None:
             raise ValueError("expected an open output: use it in a with statement")
         self._is_new = True
         self._rows.write(rows)
         self._rows.flush()
         size, mtime_ns = _state(image)
-        line = _Line(image=image, rows=rows.count("\n"), ok=ok, lacks=lacks, size=size, mtime_ns=mtime_ns)
+        line = _Line(image=image, rows=rows.count("\n"), ok=ok, missing=missing, size=size, mtime_ns=mtime_ns)
         self._lines.write(_as_json(line))
         self._lines.flush()
 
@@ -145,9 +143,9 @@ class ResumableOutput:
         was_cut_off = self._table is not None and self.path.exists()
         is_there = any(path.exists() and path.stat().st_size for path in (self.path, self._shown))
         finished = self._finished() if is_there else {}
-        is_of_use = is_there and not self._start_over  # a table that is begun anew may have other columns
+        is_of_use = is_there and not self._start_over  # a table that starts over may have other columns
         counts = Counter(image for image, _ in self._rows_of_photos()) if is_of_use else Counter()
-        kept = {image: line for image, line in finished.items() if _are_all(counts[image], line.rows)}
+        kept = {image: line for image, line in finished.items() if counts[image] == line.rows}
         with _replacing(self.path) as out:
             out.write(self._header)
             out.writelines(row for image, row in (self._rows_of_photos() if kept else ()) if image in kept)
@@ -156,13 +154,13 @@ class ResumableOutput:
             out.writelines(map(_as_json, kept.values()))
         self.done = frozenset(kept)
         self.failed = frozenset(image for image, line in kept.items() if not line.ok)
-        self.lacking = {image: line.lacks for image, line in kept.items() if line.lacks}
+        self.missing = {image: line.missing for image, line in kept.items() if line.missing}
         self._is_new = was_cut_off or len(kept) < len(counts)
         self._rows = self.path.open("a", encoding="utf-8", errors=FOREIGN, newline="")
         self._lines = self.journal.open("a", encoding="utf-8")
 
     def _rows_of_photos(self) -> Iterator[tuple[str, str]]:
-        """Yield each whole row of the file with its photo; without the header, and without a row that was cut off."""
+        """Yield each row of the file with its photo, without the header and a truncated last row."""
         if self._table is not None and not self.path.exists():
             yield from self._with_photos(self._table.unpack())
             return
@@ -179,10 +177,10 @@ class ResumableOutput:
                 continue
 
     def _finished(self) -> dict[str, _Line]:
-        """Return the journal's lines of photos that are as they were, or are gone, but for those to be made again.
+        """Return the journal entries of unchanged or deleted photos, except those to retry.
 
         Raises:
-            UsageError: if the file is not ours, or was made with other parameters.
+            UsageError: if the file has no journal, or was made with other parameters.
         """
         try:
             with self.journal.open(encoding="utf-8") as file:
@@ -191,17 +189,17 @@ class ResumableOutput:
         except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
             there = self._shown if self._shown.exists() else self.path
             raise UsageError(
-                f"{there} exists, and not from an earlier run of this command",
-                hint="choose another --output, or remove the file",
+                f"{there} exists but was not written by kb identify.",
+                hint="Choose another --output, or delete the file.",
             ) from error
         now = json.loads(json.dumps(self._parameters))
         if then != now and not self._start_over:
-            # Of either side: a parameter that is gone is a change as well.
+            # Both sides: a removed parameter is a change too.
             names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
             changed = ", ".join(f"{name} {then.get(name)!r} -> {now.get(name)!r}" for name in names)
             raise UsageError(
-                f"{self._shown} was made with other parameters: {changed}",
-                hint="choose another --output, or begin anew with --no-resume",
+                f"{self._shown} was written with other parameters: {changed}.",
+                hint="Choose another --output, or use --no-resume to start over.",
             )
         return found
 
@@ -211,7 +209,7 @@ class ResumableOutput:
             try:
                 line = _parsed(text)
             except (ValueError, KeyError, TypeError):
-                continue  # the last line of a run that was killed in it
+                continue  # truncated last line of a killed run
             now = _state(line.image)
             if now not in {(None, None), (line.size, line.mtime_ns)} or self._is_to_retry(line, now):
                 found.pop(line.image, None)
@@ -222,17 +220,12 @@ class ResumableOutput:
     def _is_to_retry(self, line: _Line, now: tuple[int | None, int | None]) -> bool:
         if not self._retry_failed or (self._wanted is not None and line.image not in self._wanted):
             return False
-        # What is gone cannot give a better row.
-        return not line.ok or (line.lacks != "" and now != (None, None))
-
-
-def _are_all(n: int, wanted: int | None) -> bool:
-    """Return whether so many rows of a photo are all that it has; journals of old did not say how many that is."""
-    return n == wanted if wanted is not None else n > 0
+        # A deleted photo cannot be retried.
+        return not line.ok or (line.missing != "" and now != (None, None))
 
 
 def _state(image: str) -> tuple[int, int] | tuple[None, None]:
-    """Return what changes when another photo takes the file's name, as cameras that count anew let happen."""
+    """Return size and modification time, which change when another photo takes the file's name."""
     try:
         found = Path(image).stat()
     except (OSError, ValueError):
@@ -241,13 +234,11 @@ def _state(image: str) -> tuple[int, int] | tuple[None, None]:
 
 
 def _as_json(line: _Line) -> str:
-    entry: dict[str, object] = {"image": line.image}
-    if line.rows is not None:
-        entry["rows"] = line.rows
+    entry: dict[str, object] = {"image": line.image, "rows": line.rows}
     if not line.ok:
         entry["failed"] = True
-    if line.lacks:
-        entry["lacks"] = line.lacks
+    if line.missing:
+        entry["missing"] = line.missing
     if line.size is not None:
         entry |= {"size": line.size, "mtime_ns": line.mtime_ns}
     return json.dumps(entry) + "\n"
@@ -257,9 +248,9 @@ def _parsed(text: str) -> _Line:
     entry = json.loads(text)
     return _Line(
         image=entry["image"],
-        rows=entry.get("rows"),
+        rows=entry["rows"],
         ok=not entry.get("failed", False),
-        lacks=_LACKS[entry.get("lacks", "")],
+        missing=_MISSING[entry.get("missing", "")],
         size=entry.get("size"),
         mtime_ns=entry.get("mtime_ns"),
     )
@@ -267,9 +258,9 @@ def _parsed(text: str) -> _Line:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[TextIO]:
-    """Give a new file that takes the place of `path` when it is whole, in one step."""
+    """Open a temporary file that replaces `path` atomically on success."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Always of one name: one run at a time writes here, and what a killed one left is overwritten.
+    # A fixed name: one run writes at a time, and leftovers of a killed run are overwritten.
     temporary = path.with_name(f".{path.name}.new")
     try:
         with temporary.open("w", encoding="utf-8", errors=FOREIGN, newline="") as out:

@@ -12,7 +12,7 @@ from typing import Literal, cast, get_args
 
 from cli.common.delimited import armed, disarmed
 from cli.common.output import as_table, steady, wrapped, write_rows
-from cli.verbs.identify.resume import Lack
+from cli.verbs.identify.resume import Missing
 from data.records import Candidate, Identification
 from recognize.answer_text import answer_text, both_names, failures_text, unanswered_text
 
@@ -83,7 +83,7 @@ class Printed:
 
     done: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
-    lacking: Mapping[str, Lack] = {}
+    missing: Mapping[str, Missing] = {}
 
     def __init__(self, form: Form) -> None:
         self._form = form
@@ -95,7 +95,7 @@ class Printed:
     def __exit__(self, *_error: object) -> None:
         """Do nothing: no file is open."""
 
-    def add(self, image: str, rows: str, *, ok: bool, lacks: Lack = "") -> None:
+    def add(self, image: str, rows: str, *, ok: bool, missing: Missing = "") -> None:
         """Print the rows of one photo."""
         write_rows(rows)
 

@@ -1,4 +1,4 @@
-"""The list of `kb identify --species-list`: read, matched, and what did not match said on stderr."""
+"""Species list of `kb identify --species-list`: reading, matching, and warnings on stderr."""
 
 from __future__ import annotations
 
@@ -18,26 +18,25 @@ if TYPE_CHECKING:
     from recognize import SpeciesList
     from recognize.confidence.prior import ListPrior
 
-N_NAMED = 10  # of the names that did not match
-MANY_ABSENT = 0.3  # more of a list than this not being in the knowledge base is worth a word
-FEW_LISTED = 10  # fewer species than this are hardly those of a place,
-MANY_TIMES = 100  # which is worth a word where each counts as more than so many others
+N_NAMED = 10  # unmatched names in a warning
+MANY_OUTSIDE = 0.3  # a larger share of the list outside the knowledge base is mentioned
+FEW_LISTED = 10  # fewer species hardly cover a place;
+MANY_TIMES = 100  # warn if each is favoured more than this
 SURE: Final = 0.9
-"""Answers that are this sure without the list tell whether it is of the place: 96 % of them are right."""
-MOST_OFF: Final = 0.99  # as a share to be advised
+"""Answers with this confidence without the list show whether the list fits: 96 % of them are right."""
+MOST_OFF: Final = 0.99  # largest advised share
 
 Fact = Literal["named", "changed", "sure", "sure changed", "sure off"]
-"""Of a photo: it was named to the species without the list, another came first with it; the same of those that were
-sure without it; that species is not on the list."""
+"""Identified to species without the list; changed by the list; both for confident answers; confident and not listed."""
 
 
 def expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: bool) -> SpeciesList:
-    """Return the species of the knowledge base that are on a list, and say what of the list is not among them.
+    """Return the listed species of the knowledge base; warn about unmatched names.
 
-    `quiet` leaves out how many are; names that match no species are always told.
+    `quiet` omits the summary, not the warning.
 
     Raises:
-        BadInput: if the file holds no list, or no species of the knowledge base is on it.
+        BadInput: if the file is not a list, or lists no species of the knowledge base.
     """
     from kb.checklist.species_lists import match_list, read_list
     from recognize import SpeciesList
@@ -48,27 +47,27 @@ def expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: 
     if unknown:
         output.warn(unknown_text(file, unknown))
     if not matched.taxon_ids:
-        raise BadInput(f"no species of {file} is in the knowledge base {store.path}", hint=summary(matched))
+        raise BadInput(f"No species of {file} is in the knowledge base {store.path}.", hint=summary(matched))
     if not quiet:
         output.note(f"{file} ({listed.kind}): {summary(matched)}")
     return SpeciesList(taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share)
 
 
 def summary(matched: MatchedList) -> str:
-    """Return how many species a list has here and elsewhere, and how many lines stand for several."""
-    n_here, n_absent = len(matched.taxon_ids), len(matched.absent)
+    """Return the number of species in a list, in the knowledge base, and of lines for several species."""
+    n_here, n_outside = len(matched.taxon_ids), len(matched.absent)
     several = sum(name.why == "several species" for name in matched.unmatched)
-    text = f"{output.plural(n_here + n_absent, 'species', 'species')}, {n_here:,} of them in this knowledge base"
+    text = f"{output.plural(n_here + n_outside, 'species', 'species')}, {n_here:,} of them in this knowledge base"
     text += f"; {output.plural(several, 'line')} for several species or hybrids" if several else ""
-    if n_absent > MANY_ABSENT * (n_here + n_absent):
-        text += "; many are not in it: where answers have a confidence, --unknown-prior says how many photos show these"
+    if n_outside > MANY_OUTSIDE * (n_here + n_outside):
+        text += "; many are outside it: consider a larger --unknown-prior"
     return text
 
 
 def unknown_text(file: Path, names: list[UnmatchedName]) -> str:
-    """Return which names stand for no species, and what they may be meant to be."""
+    """Return the unmatched names with suggestions."""
     shown = [
-        f"{name.name} ({name.why}{', like ' + ' or '.join(name.suggestions) if name.suggestions else ''})"
+        f"{name.name} ({name.why}{'; did you mean ' + ' or '.join(name.suggestions) + '?' if name.suggestions else ''})"
         for name in names[:N_NAMED]
     ]
     rest = f"; and {len(names) - N_NAMED:,} more" if len(names) > N_NAMED else ""
@@ -77,24 +76,23 @@ def unknown_text(file: Path, names: list[UnmatchedName]) -> str:
 
 
 def boost_text(prior: ListPrior) -> str:
-    """Return what a list gives to a species, in units of the score."""
+    """Return how much listed species are favoured."""
     log_odds = prior.log_odds(None)
-    when = "; in which weeks, by the date of each photo" if prior.has_quarters else ""
-    fitted = "" if prior.is_fitted else "; a guess: this was not fitted for the models of this knowledge base"
+    when = "; the weeks of the list apply by the date of each photo" if prior.has_quarters else ""
+    fitted = "" if prior.is_fitted else "; estimated, because it was not fitted for these models"
     return (
-        f"listed species count as {math.exp(log_odds):,.0f} times as likely as others: "
-        f"+{log_odds * prior.temperature:.3f} to their scores{when}{fitted}"
+        f"Species on your list are favoured {math.exp(log_odds):,.0f} to 1: "
+        f"+{log_odds * prior.temperature:.3f} on their scores{when}{fitted}"
     )
 
 
 def few_warnings(prior: ListPrior) -> Iterator[str]:
-    """Yield that a list names too few species to be all that can be expected, if so."""
+    """Yield a warning for a list that is probably too short."""
     n, odds = int(prior.listed(None).sum()), math.exp(prior.log_odds(None))
     if n < FEW_LISTED and odds > MANY_TIMES:
         yield (
-            f"the list names {output.plural(n, 'species', 'species')} of this knowledge base, and each counts as "
-            f"{odds:,.0f} times as likely as any other: a list should hold all that can be expected there, or "
-            "--off-list-share say how many photos show others"
+            f"The list has only {output.plural(n, 'species', 'species')} of this knowledge base, each favoured "
+            f"{odds:,.0f} to 1. List every species to expect, or raise --off-list-share"
         )
 
 
@@ -104,7 +102,7 @@ def names(store: KnowledgeBase, listed: SpeciesList) -> frozenset[str]:
 
 
 def facts_of(row: Identification, listed: Collection[str]) -> Iterator[Fact]:
-    """Yield what the list did to a photo that had a species without it; `listed` are scientific names."""
+    """Yield the effects of the list on a photo identified to species without it; `listed` are scientific names."""
     without = row.answer_without_list
     if without is None or without.rank != "species" or not row.candidates:
         return
@@ -121,27 +119,27 @@ def facts_of(row: Identification, listed: Collection[str]) -> Iterator[Fact]:
 
 
 def changed_text(facts: Mapping[Fact, int]) -> str:
-    """Return how many photos have another first species by the list."""
+    """Return how many photos the list changed."""
     return (
-        f"the list changed the first species of {facts.get('changed', 0):,} of "
-        f"{output.plural(facts.get('named', 0), 'photo')} named to the species without it"
+        f"The list changed the first species of {facts.get('changed', 0):,} of "
+        f"{output.plural(facts.get('named', 0), 'photo')} identified to species without it"
     )
 
 
 def changed_warnings(facts: Mapping[Fact, int], off_list_share: float) -> Iterator[str]:
-    """Yield where the list went against sure answers, and where it does not fit the photos, with a share that does.
+    """Yield warnings where the list overrides confident answers, or does not fit the photos.
 
-    What is sure without the list shows how many photos are of species that are not on it (`benchmarks.list_fit`). It is
-    said where chance alone would hardly bring as many at the share given: three standard errors.
+    Confident answers without the list estimate the share of photos off the list (`benchmarks.list_fit`). The warning
+    comes when that share exceeds the given one by three standard errors.
     """
     n, n_changed, n_off = (facts.get(fact, 0) for fact in ("sure", "sure changed", "sure off"))
-    sure = f"{output.plural(n, 'photo')} that {'was' if n == 1 else 'were'} at least {100 * SURE:.0f} % sure without it"
+    sure = f"{output.plural(n, 'photo')} with at least {100 * SURE:.0f} % confidence without it"
     if n_changed:
-        yield f"the list changed the first species of {n_changed:,} of {sure}: see the answers without the list"
+        yield f"The list changed the first species of {n_changed:,} of {sure}: compare the answers without the list"
     if n_off > off_list_share * n + 3 * math.sqrt(n * off_list_share * (1 - off_list_share)):
         fitting = min(MOST_OFF, round(n_off / n, 2))
         yield (
-            f"the list does not fit these photos: {n_off:,} of {sure} show species that are not "
-            f"on it; --off-list-share {fitting:g} would fit (it is {off_list_share:g}), or, if the list is right, the "
-            "birds are not in this knowledge base (--unknown-prior)"
+            f"The list does not fit these photos: {n_off:,} of {sure} show species that are not "
+            f"on it. Use --off-list-share {fitting:g} instead of {off_list_share:g}; or, if the list is right, raise "
+            "--unknown-prior, because these species may not be in the knowledge base"
         )

@@ -13,8 +13,9 @@ from data.images.decode import Photo
 from data.starter.knowledge import read_bytes
 from recognize import PRESETS, Recognizer, SpeciesList, explain, load_encoders
 from recognize.confidence.calibration import Calibration, Chances
-from recognize.confidence.prior import OFF_LIST_SHARE, TEMPERATURES, ListPrior, judged, quarter_of, temperature_of
+from recognize.confidence.prior import TEMPERATURES, ListPrior, judged, quarter_of, temperature_of
 from recognize.scoring.stages import Ranking
+from recognize.settings import OFF_LIST_SHARE
 from tests.recognize.birds_in_memory import BIRDS, bird, memory_store
 
 IDS = tuple(f"species-{i}" for i in range(10))

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from recognize.evaluation.reader_setups import ReaderSetup
     from recognize.evaluation.setups import Setup
 
-# recognize.reader.candidate_context.CONTEXTS, which loads late; a test compares them.
-CONTEXTS = ("refined", "summary", "chunks", "article", "names")
 K_OF_PRESET = {"vr-rag-v2": 5}  # the constants of the authors' code; all others take the paper's 10
 K = 10
 COMPARED = "vr-rag-v1"
@@ -37,6 +35,8 @@ class ReaderOrder:
     contexts: tuple[str, ...] = ()
     ks: tuple[int, ...] = ()
     alone: bool = False
+    changes: tuple[str, ...] = ()
+    """Settings of the reader given on the command line."""
     n_samples: int = 1
     max_cost: float | None = None
     offline: bool = False
@@ -45,15 +45,15 @@ class ReaderOrder:
 
 def check(order: ReaderOrder) -> None:
     """Raise `UsageError` if arguments contradict each other."""
-    changes = (order.contexts, order.ks, order.alone)
-    if order.comparisons and any(changes):
-        raise UsageError("--comparisons has contexts and k of its own", hint="or --reader, and say them yourself")
+    if order.comparisons and order.changes:
+        raise UsageError(
+            f"--comparisons sets {order.changes[0]} itself.", hint="Use --reader to choose the settings of the reader."
+        )
     if order.is_asked or order.comparisons:
         return
-    if any(changes) or order.n_samples > 1 or order.max_cost is not None or order.offline or order.prompts is not None:
+    if order.changes or order.n_samples > 1 or order.max_cost is not None or order.offline or order.prompts is not None:
         raise UsageError(
-            "--reader-context, --reader-k, --reader-alone, --reader-samples, --max-cost, --offline and --prompts go "
-            "with --reader or --comparisons"
+            "--reader-samples, --max-cost, --offline, --prompts and reader settings need --reader or --comparisons."
         )
 
 
@@ -79,7 +79,7 @@ def reader_setups_of(
                 continue
             kept.append(setup)
         return kept
-    contexts = [choice for choice in CHOICES if choice in order.contexts] or ["refined"]
+    contexts = [choice for choice in CHOICES if choice in order.contexts]
     reader_setups = [
         ReaderSetup(retrieval=setup, context=context, k=k)
         for setup in setups

@@ -66,7 +66,7 @@ def test_the_chance_that_an_answer_needs_is_said_to_count_only_where_the_reader_
 ) -> None:
     asked = ("identify", drawings / "bubo-scandiacus.png", "--kb", calibrated_kb, "--min-confidence", "1", "--quiet")
     assert cli.call(*asked, check=True).stderr == ""
-    warning = "warning: --min-confidence changes only rows where the reader fails: its choices have no confidence\n"
+    warning = "warning: Only rows where the reader fails use --min-confidence: its choices have no confidence\n"
     ranks = []
     for script in (failing_at(1), second_of):
         server.script = script
@@ -114,7 +114,7 @@ def test_a_model_that_refuses_leaves_the_answer_and_says_so(
     photo = drawings / "bubo-scandiacus.png"
     outcome = cli.call("identify", photo, "--kb", built_kb, "--reader", "--format", "jsonl")
     assert outcome.exit_code == 7
-    assert "the reader failed for 1 of 1 photo: the answer is that of the ranking\n" in outcome.stderr
+    assert "the reader failed for 1 of 1 photo; their answers come from the ranking\n" in outcome.stderr
     row = json.loads(outcome.stdout)
     assert (row["status"], row["answer"]["name"]) == ("ok", row["candidates"][0]["scientific_name"])
     assert (row["reader"]["agreement"], row["reader"]["samples"], row["reader"]["answered"]) == (0, 1, 0)
@@ -142,11 +142,11 @@ def test_retry_failed_asks_a_reader_that_failed_again_and_no_other(
 
     again = cli.call(*command)
     assert (again.exit_code, server.n_calls) == (7, n_photos), "a failure stays until it is to be tried again"
-    assert "2 of them without the reader's answer (--retry-failed tries them again)" in again.stderr
+    assert "2 without the reader's answer (use --retry-failed to retry)" in again.stderr
 
     retried = cli.call(*command, "--retry-failed", check=True)
     assert server.n_calls == n_photos + 2
-    assert f"{n_photos - 2} photos of {n_photos} done before\n" in retried.stderr
+    assert f"Resuming: {n_photos - 2} of {n_photos} photos done before\n" in retried.stderr
     rows = tmp_path / "all" / name
     cli.call("identify", drawings, "--kb", built_kb, "--reader", "--output", rows, "--offline", check=True)
     assert answers_in(tmp_path / name) == answers_in(rows)
@@ -183,7 +183,7 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
     command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--reader-samples", "4")
     file = tmp_path / "names.csv"
     done = cli.call(*command, "--output", file, check=True)
-    assert "some passes of the reader failed for 1 of 1 photo: the others decided; --retry-failed" in done.stderr
+    assert "some samples of the reader failed for 1 of 1 photo; the others decided; use --retry-failed" in done.stderr
     row = next(csv.DictReader(io.StringIO(file.read_text())))
     assert (row["answer_name"], row["reader_agreement"]) == (asked[1], "0.5")
     assert (row["reader_samples"], row["reader_answered"]) == ("4", "2")
@@ -241,7 +241,13 @@ def test_the_row_s_candidates_are_those_that_the_reader_was_shown(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, preset: str, k: str | None, n: int
 ) -> None:
     (row,) = rows_of(
-        cli, drawings / "bubo-scandiacus.png", "--kb", built_kb, "--preset", preset, *(("--reader-k", k) if k else ())
+        cli,
+        drawings / "bubo-scandiacus.png",
+        "--kb",
+        built_kb,
+        "--preset",
+        preset,
+        *(("--set", f"reader_candidates={k}") if k else ()),
     )
     assert [candidate["scientific_name"] for candidate in row["candidates"]] == shown_in(server.calls[0])
     assert len(row["candidates"]) == n
@@ -260,14 +266,16 @@ def test_where_chunks_are_ranked_the_reader_is_shown_the_species_of_the_k_best(
         recognizer = recognize.Recognizer(store, recognize.load_encoders("starter"), preset=preset)
         (ranking,) = recognizer.rank([photo])
     for k in (None, 3):
-        (row,) = rows_of(cli, photo, "--kb", built_kb, "--preset", preset, *(("--reader-k", str(k)) if k else ()))
+        (row,) = rows_of(
+            cli, photo, "--kb", built_kb, "--preset", preset, *(("--set", f"reader_candidates={k}") if k else ())
+        )
         ids = [candidate["taxon_id"] for candidate in row["candidates"]]
         assert ids == list(dict.fromkeys(ranking.chunk_taxon_ids[: k or 10]))
 
 
 def test_the_reader_is_told_what_is_asked_for(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
     asked = (drawings / "bubo-scandiacus.png", "--kb", built_kb)
-    (row,) = rows_of(cli, *asked, "--reader-context", "names")
+    (row,) = rows_of(cli, *asked, "--set", "reader_context=names")
     assert (
         f"\nA. {row['candidates'][0]['common_name']} ({row['candidates'][0]['scientific_name']})\n"
         in server.calls[0].text
@@ -275,7 +283,7 @@ def test_the_reader_is_told_what_is_asked_for(cli: Any, built_kb: Path, drawings
     assert row["candidates"][0]["summary"] not in server.calls[0].text
     rows_of(cli, *asked)
     assert row["candidates"][0]["summary"] in server.calls[1].text
-    lacking = cli.call("identify", *asked, "--reader", "--reader-context", "summary")
+    lacking = cli.call("identify", *asked, "--reader", "--set", "reader_context=summary")
     assert (lacking.exit_code, "model-two-pass" in lacking.stderr, server.n_calls) == (3, True, 2)
 
 
@@ -332,8 +340,8 @@ def test_a_card_shows_the_reader_s_reason(
         ("--offline",),
         ("--max-cost", "7"),
         ("--reader-samples", "3"),
-        ("--reader-k", "5"),
-        ("--reader-context", "names"),
+        ("--set", "reader_candidates=5"),
+        ("--set", "reader_context=names"),
         ("--prompts", "."),
     ],
 )
@@ -346,11 +354,7 @@ def test_options_of_the_reader_without_one_end_with_2(
 def test_more_candidates_than_labels_are_refused_before_a_photo_is_read(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
-    from cli.verbs.identify.command import MOST_READ
-    from recognize.reader.reader import MAX_CANDIDATES
-
-    assert MOST_READ == MAX_CANDIDATES
-    outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--top", str(MOST_READ + 1))
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--top", "27")
     assert (outcome.exit_code, outcome.stdout, server.n_calls) == (2, "", 0)
 
 

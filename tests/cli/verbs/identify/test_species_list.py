@@ -29,7 +29,7 @@ def test_ten_names_are_told_and_how_many_more_there_are() -> None:
 def test_one_name_is_told_with_what_it_may_mean() -> None:
     name = UnmatchedName(name="Snowy Owll", why="unknown", suggestions=("Snowy Owl", "Sooty Owl"))
     assert species_lists.unknown_text(FILE, [name]) == (
-        "1 name of list.txt matches no species: Snowy Owll (unknown, like Snowy Owl or Sooty Owl)"
+        "1 name of list.txt matches no species: Snowy Owll (unknown; did you mean Snowy Owl or Sooty Owl?)"
     )
 
 
@@ -48,8 +48,8 @@ def test_what_a_listed_species_gets_is_said_in_units_of_the_score() -> None:
     listed = SpeciesList(taxon_ids=frozenset("a"), quarters={"a": frozenset([1])}, off_list_share=0.1)
     told = species_lists.boost_text(ListPrior(listed, ids, temperature=0.5, is_fitted=False))
     assert told == (
-        "listed species count as 81 times as likely as others: +2.197 to their scores; in which weeks, by the date of "
-        "each photo; a guess: this was not fitted for the models of this knowledge base"
+        "Species on your list are favoured 81 to 1: +2.197 on their scores; the weeks of the list apply by the date of "
+        "each photo; estimated, because it was not fitted for these models"
     )
 
 
@@ -60,7 +60,9 @@ def test_few_species_that_count_for_much_are_worth_a_word(n_listed: int, n_speci
     ids = tuple(f"species-{number}" for number in range(n_species))
     prior = ListPrior(SpeciesList(taxon_ids=frozenset(ids[:n_listed])), ids, temperature=1.0)
     told = list(species_lists.few_warnings(prior))
-    assert [text.startswith(f"the list names {n_listed} species of this") for text in told] == [True] * is_worth_a_word
+    assert [text.startswith(f"The list has only {n_listed} species of this") for text in told] == [
+        True
+    ] * is_worth_a_word
 
 
 def row_of(first: str, without: Answer | None) -> Identification:
@@ -92,11 +94,11 @@ def test_what_a_list_did_to_a_photo(row: Identification, facts: list[str]) -> No
 def test_what_went_against_sure_answers_is_said_with_a_share_that_fits() -> None:
     told = list(species_lists.changed_warnings({"sure": 40, "sure changed": 2, "sure off": 30}, 0.1))
     assert told == [
-        "the list changed the first species of 2 of 40 photos that were at least 90 % sure without it: see the answers "
-        "without the list",
-        "the list does not fit these photos: 30 of 40 photos that were at least 90 % sure without it show species that "
-        "are not on it; --off-list-share 0.75 would fit (it is 0.1), or, if the list is right, the birds are not in "
-        "this knowledge base (--unknown-prior)",
+        "The list changed the first species of 2 of 40 photos with at least 90 % confidence without it: compare the "
+        "answers without the list",
+        "The list does not fit these photos: 30 of 40 photos with at least 90 % confidence without it show species "
+        "that are not on it. Use --off-list-share 0.75 instead of 0.1; or, if the list is right, raise "
+        "--unknown-prior, because these species may not be in the knowledge base",
     ]
     assert list(species_lists.changed_warnings({"sure": 40, "sure off": 30}, 0.75)) == []
 
@@ -109,4 +111,4 @@ def test_a_list_fits_while_chance_can_bring_what_is_not_on_it(n_off: int, fits: 
 
 def test_one_sure_photo_of_a_species_that_is_not_listed_says_nothing_of_the_list() -> None:
     assert list(species_lists.changed_warnings({"sure": 1, "sure off": 1}, 0.1)) == []
-    assert "99 would fit" in next(species_lists.changed_warnings({"sure": 2, "sure off": 2}, 0.1))
+    assert "--off-list-share 0.99 instead" in next(species_lists.changed_warnings({"sure": 2, "sure off": 2}, 0.1))

@@ -14,7 +14,7 @@ import pytest
 from training.plates.catalogue import plates_of
 
 CARDINAL, JAY, OWL = "cardinalis-cardinalis", "cyanocitta-cristata", "bubo-scandiacus"
-FAST = ("--resamples", "100", "-q")
+FAST = ("--set", "resamples=100", "-q")
 
 
 def draw(taxon_id: str, path: Path, seed: int = 1) -> Path:
@@ -174,7 +174,7 @@ def test_photos_that_are_anchors_or_nearly_are_counted_and_left_out(cli: Any, bu
 
 
 def test_the_table_prints_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
-    asked = ("--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--preset", "vr-rag-v1", "--texts", "both")
+    asked = ("--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--preset", "vr-rag-v1", "--set", "texts=both")
     done = cli.call("eval", "species", folders, *asked, *FAST, check=True)
     lines = done.stdout.splitlines()
     assert f"class folders: 4 photos of 3 species; knowledge base {built_kb}" in lines
@@ -190,7 +190,7 @@ def test_the_table_prints_figures_tests_and_definitions(cli: Any, built_kb: Path
 def test_anchors_alone_stand_there_once_beside_names_and_descriptions(cli: Any, built_kb: Path, folders: Path) -> None:
     asked = (folders, "--kb", built_kb, "--keep-leaks", "--vocabulary", "open", "--preset", "anchors-only")
     for texts, expected in (("both", ["descriptions"]), ("names", ["names"])):
-        found = measured(cli, *asked, "--texts", texts)
+        found = measured(cli, *asked, "--set", f"texts={texts}")
         assert [figures["setup"]["texts"] for figures in found["figures"]] == expected
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from cli.verbs.eval.species.readers import CONTEXTS
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from training.plates.catalogue import plates_of
 
@@ -21,7 +20,7 @@ BIRDS = {
     "Cyanocitta cristata": "It is blue above and white below. There is a black necklace.",
     "Bubo scandiacus": "It is white with black bars. The eyes are yellow.",
 }
-FAST = ("--resamples", "100", "-q", "--keep-leaks", "--vocabulary", "open")
+FAST = ("--set", "resamples=100", "-q", "--keep-leaks", "--vocabulary", "open")
 LINE = re.compile(r"^([A-Z])\. .*\((\w+ \w+)\)(?:: (.*))?$", re.MULTILINE)
 
 
@@ -89,12 +88,6 @@ def measured(cli: Any, *arguments: str | Path) -> dict[str, Any]:
 
 def micro(figures: dict[str, Any]) -> dict[str, float]:
     return {measure["name"]: measure["micro"] for measure in figures["measures"]}
-
-
-def test_the_choices_are_those_of_the_library() -> None:
-    from recognize.reader.candidate_context import CONTEXTS as LIBRARY
-
-    assert CONTEXTS == LIBRARY
 
 
 def test_a_reader_that_takes_the_first_is_as_right_as_the_ranking(
@@ -166,7 +159,17 @@ def test_where_no_summary_was_refined_a_warning_says_what_the_reader_is_told(
 def test_the_table_names_each_way_its_rules_and_its_cost_and_defines_its_words(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    asked = ("--kb", built_kb, "--reader", "--reader-context", "names", "--reader-k", "3", "--reader-alone")
+    asked = (
+        "--kb",
+        built_kb,
+        "--reader",
+        "--set",
+        "reader_contexts=names",
+        "--set",
+        "reader_candidates=3",
+        "--set",
+        "reader_alone=true",
+    )
     done = cli.call("eval", "species", folders, *asked, "--reader-samples", "2", *FAST, check=True)
     lines = done.stdout.splitlines()
     assert any(re.match(r"reader scripted@\S+, 2 samples a photo; 6 photos; by photo", line) for line in lines)
@@ -205,7 +208,7 @@ def test_passes_without_a_reply_have_a_column_where_there_are_any(
 def test_csv_has_rows_of_readers_after_those_of_rankings(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    asked = ("--kb", built_kb, "--reader", "--reader-alone", "--format", "csv")
+    asked = ("--kb", built_kb, "--reader", "--set", "reader_alone=true", "--format", "csv")
     done = cli.call("eval", "species", folders, *asked, *FAST, check=True)
     rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["reader"]]
     assert {row["preset"] for row in rows} == {"vr-rag-v1", "no retrieval"}
@@ -242,7 +245,7 @@ def test_readers_are_asked_in_the_vocabulary_and_with_the_anchors_that_are_asked
 ) -> None:
     asked = (folders, "--kb", built_kb, "--vocabulary", "bounded", "--anchors", "train", "--train", folders)
     for how, n in (("--reader", 1), ("--comparisons", 6)):
-        outcome = cli.call("eval", "species", *asked, how, "--format", "json", "--keep-leaks", "--resamples", "100")
+        outcome = cli.call("eval", "species", *asked, how, "--format", "json", "--keep-leaks", "--set", "resamples=100")
         found = json.loads(outcome.stdout)["readers"]["figures"]
         setups = [figures["setup"]["retrieval"] for figures in found]
         assert len(setups) == n
@@ -255,15 +258,18 @@ def test_readers_are_asked_in_the_vocabulary_and_with_the_anchors_that_are_asked
 @pytest.mark.parametrize(
     "options",
     [
-        ("--reader-k", "5"),
-        ("--reader-alone",),
+        ("--set", "reader_candidates=5"),
+        (
+            "--set",
+            "reader_alone=true",
+        ),
         ("--offline",),
         ("--max-cost", "1"),
-        ("--comparisons", "--reader-k", "5"),
+        ("--comparisons", "--set", "reader_candidates=5"),
         ("--comparisons", "--preset", "default"),
-        ("--comparisons", "--texts", "both"),
-        ("--comparisons", "--texts", "names"),
-        ("--reader", "--texts", "names", "--reader-context", "chunks"),
+        ("--comparisons", "--set", "texts=both"),
+        ("--comparisons", "--set", "texts=names"),
+        ("--reader", "--set", "texts=names", "--set", "reader_contexts=chunks"),
         ("--reader", "--ablation"),
     ],
 )
@@ -278,7 +284,7 @@ def test_without_a_model_or_without_the_texts_it_ends_with_3(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, tmp_path: Path
 ) -> None:
     asked = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
-    lacking = cli.call(*asked, "--reader-context", "summary")
+    lacking = cli.call(*asked, "--set", "reader_contexts=summary")
     assert (lacking.exit_code, "model-two-pass" in lacking.stderr) == (3, True)
     (tmp_path / "fieldmark.toml").write_text("")
     unset = cli.call(*asked)

@@ -1,0 +1,75 @@
+"""Settings and defaults of recognition: light to import, so that the command line reads them here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+MIN_CONFIDENCE: Final = 0.5
+"""Minimum confidence of an answer; below it the answer rolls up to the next rank."""
+UNKNOWN_PRIOR: Final = 0.2
+"""Prior probability that a photo shows a species outside the knowledge base: a guess; set your own."""
+OFF_LIST_SHARE: Final = 0.1
+"""Expected share of photos with species that are not on the species list: a guess; set your own. Compared with .01 it
+costs little where the list is right and saves much where it is not (docs/results.md)."""
+
+PHOTO_PRESETS: Final = ("default", "vr-rag-v1", "vr-rag-v2", "direct-rag")
+"""Presets that name species; the others of `recognize.PRESETS` are single stages, for evaluation."""
+CHUNK_PRESETS: Final = frozenset({"direct-rag", "text-only", "vr-rag-v1"})
+"""Presets that rank chunks of texts."""
+
+MAX_READER_CANDIDATES: Final = 26
+"""Candidates that a reader can be shown: one for each label from A to Z."""
+READER_CHUNKS: Final = 10
+"""Chunks whose species the reader is shown; VR-RAG, section 6.1: k."""
+
+ReaderContext = Literal["refined", "summary", "chunks", "article", "names"]
+"""Description of a candidate for a reader; VR-RAG, table 5, and the name alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentifySettings:
+    """Settings of a reader that names species in photos."""
+
+    reader_context: Literal["refined", "summary", "article", "names"] = "refined"
+    """Description of a candidate for the reader: the summary, the first-pass summary, the raw article, or the name
+    alone. VR-RAG, table 5."""
+    reader_candidates: int | None = None
+    """Candidates shown to the reader, at most 26. Default: `--top`; where chunks are ranked, the species of the 10 best
+    chunks."""
+
+    def __post_init__(self) -> None:
+        _check_candidates(self.reader_candidates)
+
+    def reader_chunks(self, preset: str) -> int | None:
+        """Return how many chunks give the reader its candidates; None for presets that rank species."""
+        return (self.reader_candidates or READER_CHUNKS) if preset in CHUNK_PRESETS else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSettings:
+    """Settings of an evaluation of species recognition."""
+
+    texts: Literal["descriptions", "names", "both"] = "descriptions"
+    """Texts that photos are compared with: descriptions of species, or `a photo of NAME`. VR-RAG, supplement C."""
+    reader_contexts: tuple[ReaderContext, ...] = ("refined",)
+    """Descriptions of candidates for the reader, each measured on its own. VR-RAG, table 5."""
+    reader_candidates: tuple[int, ...] = ()
+    """Numbers of candidates shown to the reader, each measured on its own. Default: 10; 5 for vr-rag-v2."""
+    reader_alone: bool = False
+    """Also measure the reader without retrieval, naming the species by itself."""
+    resamples: int = 2_000
+    """Number of bootstrap and randomisation resamples, at least 100."""
+    seed: int = 0
+    """Random seed of the resamples."""
+
+    def __post_init__(self) -> None:
+        for number in self.reader_candidates:
+            _check_candidates(number)
+        if self.resamples < 100:
+            raise ValueError(f"expected resamples of at least 100, got {self.resamples}")
+
+
+def _check_candidates(number: int | None) -> None:
+    if number is not None and not 1 <= number <= MAX_READER_CANDIDATES:
+        raise ValueError(f"expected reader_candidates from 1 to {MAX_READER_CANDIDATES}, got {number}")
