@@ -31,9 +31,7 @@ PART_WORDS: Final[dict[str, tuple[float, float, float]]] = {
     word: _THIRDS[third] for word, third in column("parts", "third").items()
 }
 _NO_PART: Final = (0.3, 0.4, 0.3)
-_OTHER_PLUMAGE: Final = frozenset(
-    ("female", "females", "juvenile", "juveniles", "immature", "immatures", "chick", "young")
-)
+_OTHER_PLUMAGE: Final = column("sexes", "plain").keys()
 _OTHER_PLUMAGE_WEIGHT: Final = 0.4  # photos show males and adults more often
 _REACH: Final = 5  # words between a colour and its part
 
@@ -56,7 +54,7 @@ def find_colours(text: str) -> FloatArray:
     """Return how much of each third is said to have each colour: `(3, 16)` float32, zero where no colour is named."""
     found = np.zeros((N_REGIONS, N_COLOURS), dtype=np.float64)
     for tokens in sentences_of_words(text):
-        weight = _OTHER_PLUMAGE_WEIGHT if _OTHER_PLUMAGE.intersection(tokens) else 1.0
+        weight = _OTHER_PLUMAGE_WEIGHT if _OTHER_PLUMAGE & set(tokens) else 1.0
         for position, token in enumerate(tokens):
             colours = COLOUR_WORDS.get(token)
             if colours is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Literal
 
+from data.lexicon.tables import column
 from data.lexicon.word_groups import equations, group_of, variants, words_of
 
 ClaimKind = Literal["colour", "number", "part", "shade"]
@@ -34,15 +35,8 @@ _SHADES = frozenset(
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_NUMBERS, start=1)}
-_NAMED: dict[Whose, tuple[str, ...]] = {
-    "male": ("male", "cock", "drake"),
-    "female": ("female", "hen"),
-    "juvenile": ("juvenile", "immature", "young", "chick", "nestling", "fledgling", "hatchling", "subadult"),
-    "both": ("sexes", "both"),
-}
-_WHOSE: dict[str, Whose] = {
-    form: owner for owner, words in _NAMED.items() for word in words for form in (word, word + "s")
-}
+_OWNERS: dict[str, Whose] = {"male": "male", "female": "female", "juvenile": "juvenile", "both": "both"}
+_WHOSE = {word: _OWNERS[owner] for word, owner in column("sexes", "claim").items()}
 _FIRST_YEAR = re.compile(r"\bfirst[- ](?:year|winter|summer|plumage)\b", re.IGNORECASE)
 # "duller than the male", "similar to the female", "unlike the young": whom it is compared with, not whom it speaks of.
 _BEFORE_COMPARED = frozenset(("than", "to", "from", "unlike", "like", "resembles", "resemble", "resembling", "as"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from data.lexicon.tables import column
 from data.lexicon.word_groups import group_of, groups, words_of
 
 Who = Literal["", "adult", "male", "female", "season", "juvenile", "race"]
@@ -16,25 +17,25 @@ _BOTH = re.compile(
     r"(?:adult )?females? and (?:the )?(?:adult )?males?)\b",
     re.IGNORECASE,
 )
+
+
+def _words_for(who: str, *more: str) -> re.Pattern[str]:
+    words = [word for word, named in column("sexes", "subject").items() if named == who]
+    return re.compile(rf"\b(?:{'|'.join([*words, *more])})\b", re.IGNORECASE)
+
+
 _SAID: tuple[tuple[Who, re.Pattern[str]], ...] = (
     ("race", re.compile(r"\b(?:subspecies|races?|nominate|forms?|populations?)\b|^[A-Z]\. [a-z]+\. ", re.IGNORECASE)),
-    (
-        "juvenile",
-        re.compile(
-            r"\b(?:juveniles?|immatures?|young|chicks?|nestlings?|fledglings?|subadults?|hatchlings?|tadpoles?|larvae?|"
-            r"cubs?|calves|first[- ](?:year|winter))\b",
-            re.IGNORECASE,
-        ),
-    ),
+    ("juvenile", _words_for("juvenile", "first[- ](?:year|winter)")),
     (
         "season",
         re.compile(
             r"^(?:in|during|outside) (?:\w+[ -]){0,3}(?:winter|summer|spring|autumn|plumage|season)|non-?breeding", re.I
         ),
     ),
-    ("female", re.compile(r"\b(?:females?|hens?|queens?)\b", re.IGNORECASE)),
-    ("male", re.compile(r"\b(?:males?|cocks?|drakes?|bulls?|stags?)\b", re.IGNORECASE)),
-    ("adult", re.compile(r"\badults?\b", re.IGNORECASE)),
+    ("female", _words_for("female")),
+    ("male", _words_for("male")),
+    ("adult", _words_for("adult")),
 )
 # Further on a sex is a detail ("brighter in the male"), not what the sentence is about.
 _SUBJECT_REACH = 45

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from data.lexicon.tables import column
 from recognize.explanation.plumage import without_articles
 
 OWN: Final = ""
 """Of males and adults too: what a guide shows as the species."""
 
-_MALES: Final = frozenset(("male", "males", "drake", "drakes", "cock", "sexes"))
-_ADULTS: Final = frozenset(("adult", "adults"))
-_YOUNG: Final = (
-    "juvenile juveniles immature immatures young younger chick chicks subadult subadults fledgling fledglings nestling "
-    "nestlings duckling ducklings"
-)
-_OTHERS: Final[dict[str, str]] = {
-    **dict.fromkeys(("female", "females", "hen", "hens"), "female"),
-    **dict.fromkeys(_YOUNG.split(), "young"),
-}
+_SEX_AGE: Final = column("sexes", "field_mark")
+_MALES: Final = frozenset(word for word, named in _SEX_AGE.items() if named in ("male", "both"))
+_ADULTS: Final = frozenset(word for word, named in _SEX_AGE.items() if named == "adult")
+_OTHERS: Final = {word: named for word, named in _SEX_AGE.items() if named in ("female", "young")}
 _COMPARED: Final = frozenset(("like", "unlike", "than", "resemble", "resembles", "resembling", "to", "as", "from"))
 
 

@@ -114,9 +114,8 @@ def test_texts_that_share_rare_words_are_nearer_than_those_that_share_common_one
 
 
 def test_an_unknown_profile_lists_those_there_are():
-    with pytest.raises(ConfigError, match="no profile 'big'") as caught:
+    with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of best, paper, plain, starter'):
         load_encoders("big")
-    assert "starter" in caught.value.hint
 
 
 def test_a_hundred_photos_a_second_on_one_core():

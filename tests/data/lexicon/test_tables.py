@@ -14,7 +14,7 @@ from data.lexicon.tables import BIRDS, column, lines_of, rows
 from data.lexicon.word_groups import equations, groups
 from recognize.starter.lexicon import ATTRIBUTES, PARTS
 
-TABLES = ("colours", "looks", "markings", "parts")
+TABLES = ("colours", "looks", "markings", "parts", "sexes")
 
 
 @pytest.fixture
