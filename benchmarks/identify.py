@@ -105,7 +105,7 @@ def main() -> None:
     import kb
     import recognize
     from cli.common import wiring
-    from data.images.decode import find_images
+    from data.images.find import find_images
     from kb.shipped import unpack_shipped
     from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
     from recognize.starter.tower import pixels_of

@@ -13,8 +13,7 @@ from data.arrays import FloatArray
 from data.contracts import Encoders, VectorTable
 from data.errors import SpaceMismatch
 from data.files import sha256_hex
-from data.records import Anchor, Chunk, SpeciesEntry, Statement, Summary, Taxon, Term
-from data.taxon_ids import taxon_id
+from data.records import Anchor, Chunk, SpeciesEntry, Statement, Summary, Taxon, Term, taxon_id
 
 if TYPE_CHECKING:
     from PIL.Image import Image

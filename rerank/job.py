@@ -13,7 +13,7 @@ from data.benchmarks.inquire import is_rerank_folder, read_hard, read_rerank
 from data.codec import loads, to_json
 from data.errors import BadInput, NothingReadable, StoreError, UsageError
 from data.files import read_lines
-from data.images.decode import find_images
+from data.images.find import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
 from rerank.ranked_images import first_stage_ranks

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from data.errors import BadInput
-from data.images.decode import SUFFIXES
+from data.images.find import SUFFIXES
 from data.records import Box
 
 Split = Literal["train", "test"]

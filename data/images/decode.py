@@ -1,20 +1,15 @@
-"""Pictures: found, checked before they are decoded, upright, and always 8-bit RGB.
+"""Pictures: checked before they are decoded, upright, always 8-bit RGB.
 
-Whatever is wrong with a picture is a `BadImage` that says what was found and what was expected; no decoder's own error
-or warning gets out.
+Whatever is wrong with a picture raises `BadImage` with the value found and the one expected; errors and warnings of
+decoders do not get out.
 """
 
 from __future__ import annotations
 
 import io
-import re
-import threading
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from math import isfinite
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Final
@@ -23,14 +18,12 @@ import numpy as np
 from PIL import Image
 
 from data.errors import BadImage
+from data.images.exif import quiet, read_exif
 
 ENCODER_SIDE: Final = 512  # pixels of the shorter side; no encoder here looks at more than 384
 MAX_BYTES: Final = 100 * 2**20
 MAX_PIXELS: Final = 200_000_000  # the largest phone cameras
 FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO", "HEIF", "AVIF")
-SUFFIXES: Final = frozenset(
-    (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".heic", ".heif", ".hif", ".avif")
-)
 EXPECTED: Final = "expected a JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC or AVIF picture"
 
 _HEIF_BRANDS: Final = frozenset((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"))
@@ -56,11 +49,6 @@ _ORIENTATIONS: Final = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-_ORIENTATION, _EXIF_DATE, _EXIF_IFD, _GPS_IFD = 0x0112, 0x0132, 0x8769, 0x8825
-_TAKEN, _TAKEN_OFFSET = 0x9003, 0x9011
-_OFFSET = re.compile(r"[+-][0-2][0-9]:[0-5][0-9]")
-
-_quiet_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +109,7 @@ def read_photo(
             raise BadImage(f"{name} has {width} x {height} pixels, at most {max_pixels:,} are read")
         if width < 1 or height < 1:
             raise BadImage(f"{name} has no pixels")
-        orientation, place, date = _read_exif(opened)
+        orientation, place, date = read_exif(opened)
         if min_side is not None:
             opened.draft(None, (min_side, min_side))
         opened.load()
@@ -141,43 +129,6 @@ def to_rgb(image: Image.Image) -> Image.Image:
     """
     with _as_bad_image("the picture"):
         return _to_rgb(image)
-
-
-def find_images(paths: Iterable[str | Path]) -> list[Path]:
-    """Return the picture files that the paths name, each once, in the order of the paths.
-
-    A folder gives the pictures below it, sorted, without hidden ones; a pattern (`*.jpg`, `**/*.png`) gives what it
-    matches, sorted; a file is taken whatever its name. A path that does not exist is kept, so that reading it says so.
-    """
-    found: dict[Path, None] = {}
-    for given in paths:
-        found.update(dict.fromkeys(_named(Path(given))))
-    return list(found)
-
-
-def _named(path: Path) -> list[Path]:
-    try:
-        path = path.expanduser()
-        if path.is_dir():
-            return _pictures_below(path)
-        if not path.exists() and any(sign in str(path) for sign in "*?["):
-            return _matches(path)
-    except (OSError, RuntimeError):  # too long a name, `~` of nobody: lists of files hold anything, and reading says so
-        pass
-    return [path]
-
-
-def _pictures_below(folder: Path) -> list[Path]:
-    inside = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-    return sorted(path for path in inside if not any(part.startswith(".") for part in path.relative_to(folder).parts))
-
-
-def _matches(pattern: Path) -> list[Path]:
-    first_wild = next(i for i, part in enumerate(pattern.parts) if any(sign in part for sign in "*?["))
-    # As shells have it, and Python from 3.13 on: `**` beside other signs is no more than `*`.
-    wild = [part if part == "**" else re.sub(r"\*\*+", "*", part) for part in pattern.parts[first_wild:]]
-    matched = Path(*pattern.parts[:first_wild]).glob(str(Path(*wild)))
-    return sorted(path for path in matched if path.is_file() and path.suffix.lower() in SUFFIXES)
 
 
 def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]:
@@ -219,7 +170,7 @@ def _open(content: bytes, name: str) -> Image.Image:
         factory, accept = Image.OPEN.get(kind, (None, None))
         if factory is None:
             continue
-        with _quiet():
+        with quiet():
             accepted = accept(prefix) if accept is not None else True
             # A plug-in may answer with the reason for which it does not take the file.
             if accepted and not isinstance(accepted, str):
@@ -236,14 +187,6 @@ def _register_heif() -> None:
 
     if "HEIF" not in Image.OPEN:
         register_heif_opener()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    # Header parsing warns about odd files. `catch_warnings` swaps a global, so one thread at a time.
-    with _quiet_lock, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @contextmanager
@@ -282,51 +225,3 @@ def _to_8_bit(levels: np.ndarray) -> np.ndarray:
     else:
         scale = 255 / max(255.0, top)
     return np.clip(np.rint(values * scale), 0, 255).astype(np.uint8)
-
-
-def _read_exif(image: Image.Image) -> tuple[int, tuple[float, float] | None, str | None]:
-    """Return orientation, place and date; damaged EXIF data are as good as none."""
-    with _quiet():
-        try:
-            exif = image.getexif()
-            orientation = exif.get(_ORIENTATION, 1)
-            place = _place(exif.get_ifd(_GPS_IFD))
-            details = exif.get_ifd(_EXIF_IFD)
-            date = _date(details.get(_TAKEN) or exif.get(_EXIF_DATE), details.get(_TAKEN_OFFSET))
-        except Exception:  # the same seam as in decoding: a broken tag must not cost the picture
-            return 1, None, None
-    return orientation if isinstance(orientation, int) else 1, place, date
-
-
-def _place(gps: dict[int, object]) -> tuple[float, float] | None:
-    latitude = _degrees(gps.get(2), gps.get(1), negative="S", limit=90)
-    longitude = _degrees(gps.get(4), gps.get(3), negative="W", limit=180)
-    if latitude is None or longitude is None or (latitude == 0 and longitude == 0):
-        return None  # 0, 0 is what receivers without a fix write
-    return latitude, longitude
-
-
-def _degrees(parts: object, reference: object, *, negative: str, limit: float) -> float | None:
-    if not isinstance(parts, tuple) or len(parts) != 3:
-        return None
-    try:
-        degrees, minutes, seconds = (float(part) for part in parts)
-    except (TypeError, ValueError, ZeroDivisionError):
-        return None
-    value = degrees + minutes / 60 + seconds / 3600
-    if not isfinite(value) or not 0 <= value <= limit:
-        return None
-    return round(-value if str(reference).strip("\x00 ").upper() == negative else value, 6)
-
-
-def _date(taken: object, offset: object) -> str | None:
-    if not isinstance(taken, str):
-        return None
-    try:
-        moment = datetime.strptime(taken.strip("\x00 "), "%Y:%m:%d %H:%M:%S")
-    except ValueError:
-        return None
-    text = moment.isoformat()
-    if isinstance(offset, str) and _OFFSET.fullmatch(offset.strip("\x00 ")):
-        text += offset.strip("\x00 ")
-    return text

@@ -27,7 +27,7 @@ from data.records.knowledge import Anchor, AnchorImage, Chunk, Span, SpeciesEntr
 from data.records.lookups import Context, TaxonMatch, TermNote
 from data.records.photos import AnchorMatch, Answer, AnswerRank, Candidate, Identification, PhotoProgress, Reading
 from data.records.queries import Job, JobImage, Judgement, QueryPart, Question, QuestionAnswer, RankedImage
-from data.records.taxa import Rank, SubjectKind, Taxon
+from data.records.taxa import Rank, SubjectKind, Taxon, taxon_id
 
 __all__ = [
     "STAGES",
@@ -86,4 +86,5 @@ __all__ = [
     "Update",
     "Verification",
     "WebPassage",
+    "taxon_id",
 ]

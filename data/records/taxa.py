@@ -1,7 +1,9 @@
-"""Taxa of a checklist."""
+"""Taxa of a checklist and their ids."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -30,3 +32,14 @@ class Taxon:
     def common_name(self) -> str:
         """The preferred English name, else the scientific name."""
         return self.common_names[0] if self.common_names else self.scientific_name
+
+
+def taxon_id(scientific_name: str) -> str:
+    """Return the id of the taxon, its scientific name as a slug.
+
+    Example:
+        >>> taxon_id("Cardinalis cardinalis")
+        'cardinalis-cardinalis'
+    """
+    decomposed = unicodedata.normalize("NFKD", scientific_name.lower())
+    return "-".join(re.findall(r"[^\W_]+", "".join(c for c in decomposed if not unicodedata.combining(c))))

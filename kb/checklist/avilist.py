@@ -19,8 +19,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from data.errors import MissingRequirement
-from data.records import Taxon
-from data.taxon_ids import taxon_id
+from data.records import Taxon, taxon_id
 from kb.checklist.english_groups import GROUP_NAMES
 from kb.checklist.near_names import NearNames
 from kb.checklist.subspecies import SubspeciesNames, species_of

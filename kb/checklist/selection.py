@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.errors import BadInput, UnknownTaxon
-from data.records import LeftOut, Taxon
-from data.taxon_ids import taxon_id
+from data.records import LeftOut, Taxon, taxon_id
 from kb import reasons
 from kb.checklist.avilist import fold
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from data.errors import BadInput
-from data.records import Taxon
-from data.taxon_ids import taxon_id
+from data.records import Taxon, taxon_id
 from kb.checklist.avilist import fold
 from kb.checklist.reconcile import UnmatchedName, load_reconciler
 

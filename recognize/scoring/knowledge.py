@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray, IntArray
 from data.contracts import Encoders, KnowledgeStore, TrainedOnSpecies, VectorTable
 from data.errors import StoreError
-from data.taxon_ids import taxon_id
+from data.records import taxon_id
 
 _SAMPLE: Final = 256  # rows: a deviation good to 5 %, which changes no more than the weight of a stage by as much
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
+from data.records import taxon_id
 from data.starter.knowledge import read_species
-from data.taxon_ids import taxon_id
 from recognize.confidence.calibration import N_JUDGED, Evidence, JudgedRank, Lineage, find_evidence
 from recognize.scoring.fusion import FusionWeights, default
 from recognize.scoring.pairs import Scores

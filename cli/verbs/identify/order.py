@@ -28,7 +28,7 @@ def find_photos(arguments: Sequence[str]) -> list[str]:
         NothingReadable: if there are none.
         UsageError: for an empty argument, such as an unset shell variable; it would mean the current folder.
     """
-    from data.images.decode import find_images
+    from data.images.find import find_images
 
     if not all(argument.strip() for argument in arguments):
         raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")

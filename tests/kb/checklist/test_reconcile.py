@@ -5,8 +5,7 @@ import pytest
 
 from data.benchmarks.cub_classes import CUB_CLASSES
 from data.benchmarks.cub_names import CUB_NAMES
-from data.records import Taxon
-from data.taxon_ids import taxon_id
+from data.records import Taxon, taxon_id
 from kb.checklist.avilist import load_checklist
 from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
 

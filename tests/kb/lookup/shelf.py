@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from data.records import Source, SpeciesEntry, Statement, Summary, Taxon, Term
-from data.taxon_ids import taxon_id
+from data.records import Source, SpeciesEntry, Statement, Summary, Taxon, Term, taxon_id
 from tests.memory_store import BagOfWords, ShelfStore
 
 ENCODER = BagOfWords()

@@ -3,7 +3,7 @@
 import pytest
 
 from data.memory import MemoryStore, Sketch
-from data.taxon_ids import taxon_id
+from data.records import taxon_id
 from recognize import load_encoders
 
 

@@ -1,0 +1,49 @@
+"""Picture files that paths, folders and patterns name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+SUFFIXES: Final = frozenset(
+    (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".heic", ".heif", ".hif", ".avif")
+)
+
+
+def find_images(paths: Iterable[str | Path]) -> list[Path]:
+    """Return the picture files that the paths name, each once, in the order of the paths.
+
+    A folder gives the pictures below it, sorted, without hidden ones; a pattern (`*.jpg`, `**/*.png`) gives what it
+    matches, sorted; a file is taken whatever its name. A path that does not exist is kept, so that reading it says so.
+    """
+    found: dict[Path, None] = {}
+    for given in paths:
+        found.update(dict.fromkeys(_named(Path(given))))
+    return list(found)
+
+
+def _named(path: Path) -> list[Path]:
+    try:
+        path = path.expanduser()
+        if path.is_dir():
+            return _pictures_below(path)
+        if not path.exists() and any(sign in str(path) for sign in "*?["):
+            return _matches(path)
+    except (OSError, RuntimeError):  # too long a name, `~` of nobody: lists of files hold anything, and reading says so
+        pass
+    return [path]
+
+
+def _pictures_below(folder: Path) -> list[Path]:
+    inside = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    return sorted(path for path in inside if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+
+
+def _matches(pattern: Path) -> list[Path]:
+    first_wild = next(i for i, part in enumerate(pattern.parts) if any(sign in part for sign in "*?["))
+    # As shells have it, and Python from 3.13 on: `**` beside other signs is no more than `*`.
+    wild = [part if part == "**" else re.sub(r"\*\*+", "*", part) for part in pattern.parts[first_wild:]]
+    matched = Path(*pattern.parts[:first_wild]).glob(str(Path(*wild)))
+    return sorted(path for path in matched if path.is_file() and path.suffix.lower() in SUFFIXES)
