@@ -1,10 +1,10 @@
-"""Times re-ranking against a server that takes 200 ms a reply, beside the bare SDK: `python -m benchmarks.rerank`.
+"""Speed of re-ranking against a server that takes 200 ms per reply, compared with the bare SDK.
 
-One query, 100 photos of 150 KB, three chained questions each, 32 calls in flight. The server and each client are
-processes of their own. `bare SDK` is a loop over `openai.AsyncOpenAI` alone, scheduled per call as ours: it reads the
-files, encodes them and sends them, and does nothing with the replies. `product` is what `kb rerank` runs: photos
-checked and stripped of their metadata, log-probabilities read, calls shared fairly, cost counted, each reply on disk
-before it is used. The replies are scripted: this measures time, and says nothing of any model.
+`python -m benchmarks.rerank`. One query, 100 photos of 150 KB, three chained questions each, 32 calls in flight. The
+server and each client run in processes of their own. `bare SDK` is a loop over `openai.AsyncOpenAI`, scheduled per call
+like ours: it reads, encodes and sends the files and ignores the replies. `product` is `kb rerank`: photos checked and
+stripped of metadata, log-probabilities read, calls shared fairly, cost counted, each reply on disk before it is used.
+The replies are scripted, so this measures time and not the quality of a model.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _compare(given: argparse.Namespace) -> None:
         seconds: dict[str, list[tuple[float, float]]] = {"bare": [], "product": [], "together": []}
         try:
             for _ in range(given.repeats):
-                for role, times in seconds.items():  # in turns, so that a busy machine is busy for all
+                for role, times in seconds.items():  # in turns, so that a busy machine slows all of them
                     done = subprocess.run(
                         [*command, "--as", role, "--folder", folder, "--port", port],
                         stdout=subprocess.PIPE, text=True, check=True, timeout=300,
@@ -88,7 +88,7 @@ def _compare(given: argparse.Namespace) -> None:
 
 
 def _make_photos(folder: Path, n: int) -> list[int]:
-    """Write pictures of noise over a slope, 1000 x 750, that take some 150 KB each as JPEG."""
+    """Write images of noise over a gradient, 1000 x 750, of about 150 KB each as JPEG."""
     from PIL import Image
 
     rng = np.random.default_rng(0)
@@ -108,7 +108,7 @@ def _make_photos(folder: Path, n: int) -> list[int]:
 
 
 async def _serve(reply_s: float) -> None:
-    """Answer every chat request after `reply_s` with `Yes`, or three lines of it where three answers are asked for."""
+    """Answer every chat request after `reply_s` with `Yes`, or three lines of it for three questions."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -1,10 +1,10 @@
-"""Measures re-ranking without any server: `python -m benchmarks.rerank_birds --birds ../shared/birds`.
+"""Re-ranking without a server, measured on bird photos: `python -m benchmarks.rerank_birds --birds ../shared/birds`.
 
-Candidates are photos that the starter pair was not trained on: those of a species, and up to sixty in all of its
-look-alikes, first of its family, then of its order. Queries are made from the facts that ship with Fieldmark, so they
-are in our words; the knowledge base that gives context was made from the same facts. The first stage is the untrained
-encoder of the profile `plain`; all else is the encoder judge with the starter pair. Two fifths of the species chose the
-judge's neutral text and are left out. With `--write DIR` the jobs are written as files that `kb rerank` takes.
+The candidates are photos that the starter pair was not trained on: those of a species, and up to sixty with its
+look-alikes, first of its family, then of its order. Queries are made from the facts that ship with Fieldmark, in our
+words; the knowledge base for context has the same facts. The first stage is the untrained encoder of the profile
+`plain`, everything else the encoder judge with the starter pair. Two fifths of the species chose the judge's neutral
+text and are left out. `--write DIR` writes the jobs for `kb rerank`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MODES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Species:
-    """What ships of one species."""
+    """Names and facts of one species in the starter knowledge."""
 
     name: str
     common_name: str
@@ -93,7 +93,7 @@ async def _run(reranker: DecomposeReranker, jobs: Sequence[Job]) -> list[list[Ra
 
 
 def _jobs(birds: Path) -> dict[str, list[Job]]:
-    """Return kind of query -> a job for each species that has facts and photos enough."""
+    """Return kind of query -> a job for each species with enough facts and photos."""
     collection = read_collection(birds)
     known = _species()
     photos: dict[str, list[str]] = defaultdict(list)
@@ -117,7 +117,7 @@ def _jobs(birds: Path) -> dict[str, list[Job]]:
         alike = [pair[0] for pair in others if nearness(pair)[0] < 2][: N_CANDIDATES - len(own)]
         if len(alike) < 10:
             continue
-        # Not by the hash that chose the look-alikes: those have low ones, so the species' own photos would come last.
+        # Not by the hash that chose the look-alikes: theirs are low, so the species' own photos would come last.
         paths = sorted([*own, *alike], key=lambda path: sha256_hex(f"shown: {path}"))
         candidates = tuple(JobImage(image_id=path, path=str((birds / path).resolve()), score=0.0) for path in paths)
         called = f"{'an' if species.common_name[0] in 'AEIOU' else 'a'} {species.common_name}"
@@ -174,7 +174,7 @@ def _with_first_stage(job: Job, plain: EncoderJudge) -> Job:
 
 
 def _similarity(job: Job, judge: EncoderJudge) -> list[RankedImage]:
-    """What `SimilarityReranker` does, on vectors that are there already."""
+    """Return the ranking of `SimilarityReranker`, from existing vectors."""
     images = tuple(replace(image, score=_cosine(judge, job.text, image.path)) for image in job.candidates)
     return first_stage(replace(job, candidates=images))
 

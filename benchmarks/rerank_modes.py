@@ -1,8 +1,8 @@
-"""Counts what the ways of re-ranking ask for: calls, tokens, cost, time: `python -m benchmarks.rerank_modes`.
+"""Calls, tokens, cost and time of the modes of re-ranking: `python -m benchmarks.rerank_modes`.
 
-A server on this machine plays the model. Of forty photos it says by a script which questions they pass: ten none, ten
-the first, ten the first two, ten all. So the tables show mechanics: what is asked, what it costs, what voting does to
-answers that are wrong at random. They show nothing of how well any method or model ranks; the script decides that.
+A local server plays the model. A script decides which questions each of forty photos passes: ten none, ten the first,
+ten the first two, ten all. The tables show calls, cost and the effect of several samples on random errors, not how well
+a method or model ranks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rerank.scheduling import Usage
 from tests.servers.openai_server import Answer, Call, OpenAIServer
 
 QUESTIONS: Final = ("Does the photo show a frog?", "Is one frog on another?", "Does the upper one hold the lower one?")
-N_VOTED: Final = 150  # photos, three answers each, for the table of votes
+N_SAMPLED: Final = 150  # photos, three answers each, for the table of samples
 IMAGE_TOKENS: Final = 400  # of the paper's Table 2: 121,500 tokens for 300 answers
 PASSAGE: Final = "Amplexus is the grip in which a male frog holds a female while she lays eggs. " * 4
 REASONS: Final = (
@@ -51,11 +51,11 @@ def main() -> None:
         "(d) full, preset paper": (full, VisionSettings()),
         "(d), stop after a sure no": (replace(full, stop_below=0.05), VisionSettings()),
         "(d), one call a photo: preset default": (PRESETS["default"], VisionSettings()),
-        "(d), reasons before answers": (full, VisionSettings(reasoning=True)),
-        "(d), three votes": (full, VisionSettings(samples=3)),
+        "(d), reasoning": (full, VisionSettings(reasoning=True)),
+        "(d), three samples": (full, VisionSettings(samples=3)),
     }
     lines = [f"{given.photos} photos, {given.reply_ms:.0f} ms a reply, 32 in flight, $2 and $8 per million tokens",
-             f"{'':40}{'calls':>7}{'not asked':>11}{'tokens in':>11}{'out':>8}{'cost':>9}{'s':>7}"]  # fmt: skip
+             f"{'':40}{'calls':>7}{'skipped':>11}{'tokens in':>11}{'out':>8}{'cost':>9}{'s':>7}"]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         job = _job(Path(folder), given.photos)
         for name, (settings, vision) in rows.items():
@@ -64,8 +64,8 @@ def main() -> None:
                 f"{name:40}{usage.n_calls:7}{n_skipped:11}{usage.input_tokens:11,}{usage.output_tokens:8,}"
                 f"{usage.cost_usd:9.4f}{seconds:7.2f}"
             )
-        lines += ["", f"{'replies wrong at random':40}{'one vote':>10}{'three':>8}{'expected of three':>19}"]
-        many = _job(Path(folder), N_VOTED)
+        lines += ["", f"{'share of replies wrong at random':40}{'1 sample':>10}{'3':>8}{'3, expected':>19}"]
+        many = _job(Path(folder), N_SAMPLED)
         for noise in (0.05, 0.1, 0.2, 0.3):
             wrong = []
             for n_samples in (1, 3):
@@ -87,7 +87,7 @@ def _run(
             chat = FairChat(connection)
             judge = VisionJudge(chat, settings=vision)
             await judge.abilities()
-            chat.usage = Usage()  # the probe is once a run, whatever the number of queries
+            chat.usage = Usage()  # the probe runs once, whatever the number of queries
             reranker = DecomposeReranker(
                 judge,
                 settings=settings,
@@ -133,7 +133,7 @@ def _reply(call: Call, *, noise: float, reply_s: float) -> Answer:
 
 
 def _n_passed(picture: bytes) -> int:
-    """Return how many questions a photo passes: its grey level says so."""
+    """Return the number of questions that a photo passes, from its grey level."""
     from PIL import Image
 
     with Image.open(io.BytesIO(picture)) as opened:
@@ -146,7 +146,7 @@ def _job(folder: Path, n: int) -> Job:
     images = []
     for i in range(n):
         path = folder / f"{i}.jpg"
-        # Every photo is another file: equal ones would be one question to a cache.
+        # Every photo is a different file: equal ones would share cached answers.
         Image.new("RGB", (64 + i, 64), (80 * (i % 4),) * 3).save(path, "JPEG")
         images.append(JobImage(image_id=f"{i % 4}-{i}", path=str(path), score=-float(i)))
     return Job(query_id="q", text="Water frogs in amplexus", candidates=tuple(images))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -87,10 +87,3 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         except ValueError as error:
             raise BadInput(f"{where}: expected a whole number as relevance, got {relevance}") from error
     return judged
-
-
-def qrels_lines(relevant: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield the lines of a qrels file with the relevant images of each query."""
-    for query_id, images in relevant.items():
-        for image_id in images:
-            yield f"{query_id} 0 {image_id} 1"

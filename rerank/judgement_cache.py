@@ -35,18 +35,9 @@ class JudgementCache:
     """
 
     def __init__(self, path: Path | None) -> None:
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        # One connection, used by one thread at a time.
-        self._connection = sqlite3.connect(
-            path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False
-        )
         self._lock = threading.Lock()
-        if path is not None:
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            # A power cut may lose the last rows; a killed process loses none.
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.execute(_TABLE)
+        self._entries: dict[str, str] = {}
+        self._connection = None if path is None else _connected(path)
 
     def __enter__(self) -> JudgementCache:
         return self
@@ -59,15 +50,32 @@ class JudgementCache:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._connection.close()
+            if self._connection is not None:
+                self._connection.close()
 
     def get(self, key: str) -> str | None:
         """Return the text under a key, or None."""
         with self._lock:
+            if self._connection is None:
+                return self._entries.get(key)
             row = self._connection.execute("SELECT value FROM judgements WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
 
     def put(self, key: str, value: str) -> None:
-        """Store a text; it is on disk when this returns."""
+        """Store a text; with a file, it is on disk when this returns."""
         with self._lock:
-            self._connection.execute("INSERT OR REPLACE INTO judgements VALUES (?, ?)", (key, value))
+            if self._connection is None:
+                self._entries[key] = value
+            else:
+                self._connection.execute("INSERT OR REPLACE INTO judgements VALUES (?, ?)", (key, value))
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """Return a connection for all threads, which must take turns."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    # A power cut may lose the last rows; a killed process loses none.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(_TABLE)
+    return connection

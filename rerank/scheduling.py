@@ -1,7 +1,6 @@
-"""Calls to a model: so many in flight at once, shared fairly by the queries, and stopped when the provider is down.
+"""Scheduling of model calls: limited concurrency, shared fairly by queries, stopped when the provider is down.
 
-Scheduled is every single call, not the image or the query that it belongs to: while one image waits for its first
-answer, the slots go to the others.
+Single calls are scheduled, not images or queries: while one image waits for its first answer, the slots go to others.
 """
 
 from __future__ import annotations
@@ -19,27 +18,27 @@ from data.errors import Refused, SourceError, SourceUnavailable
 from data.records import ChatReply, ChatRequest
 
 N_IN_FLIGHT: Final = 32
-MAX_FAILURES_IN_A_ROW: Final = 12  # the provider is down; knocking thousands of times helps nobody
+MAX_FAILURES_IN_A_ROW: Final = 12  # the provider is down
 
 ResultT = TypeVar("ResultT")
 
 current_query: ContextVar[str] = ContextVar("current_query", default="")
-"""The id of the query that a task works for; tasks hand it on to those that they start."""
+"""Id of the query that a task works for; inherited by the tasks that it starts."""
 current_step: ContextVar[int] = ContextVar("current_step", default=0)
-"""How many answers on its image a task has already."""
+"""Number of answers on its image that a task already has."""
 
 
 class FairSlots:
-    """A number of slots; when one gets free, the groups that wait for one take turns.
+    """A number of slots for which waiting groups take turns.
 
-    Within a group the higher `step` goes first, then who came first.
+    Within a group the higher `step` goes first, then the earlier arrival.
     """
 
     def __init__(self, n: int) -> None:
         if n < 1:
             raise ValueError(f"expected at least one slot, got {n}")
         self._free = n
-        self._n_come = 0
+        self._n_arrived = 0
         self._waiting: dict[str, list[tuple[int, int, asyncio.Future[None]]]] = {}
 
     @asynccontextmanager
@@ -56,13 +55,13 @@ class FairSlots:
             self._free -= 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._n_come += 1
-        heapq.heappush(self._waiting.setdefault(group, []), (-step, self._n_come, turn))
+        self._n_arrived += 1
+        heapq.heappush(self._waiting.setdefault(group, []), (-step, self._n_arrived, turn))
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._release()  # it was given to us in the same instant
+                self._release()  # granted in the same instant
             raise
 
     def _release(self) -> None:
@@ -80,12 +79,12 @@ class FairSlots:
 
 @dataclass(slots=True)
 class Usage:
-    """What was asked of a model so far."""
+    """Calls to a model so far."""
 
     n_calls: int = 0
-    """Replies that came from the provider."""
+    """Replies from the provider."""
     n_cached: int = 0
-    """Replies that a cache gave."""
+    """Replies from a cache."""
     n_failed: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -95,13 +94,13 @@ class Usage:
 
 
 class FairChat:
-    """A `ChatModel` with a limit of calls in flight that the queries share; counts what it asks.
+    """A `ChatModel` with limited concurrency that queries share fairly; counts its calls.
 
     Args:
         chat: the model.
-        n_in_flight: how many calls may be open at once.
-        finishes_first: whether images that have answers go before those that have none. All images are then through
-            a little later, but if the run is stopped on the way, by a limit of cost, those that were begun are done.
+        n_in_flight: calls open at once.
+        finishes_first: prefer images that already have answers. All images then complete a little later, but if a cost
+            limit stops the run, the images that were begun are complete.
     """
 
     def __init__(self, chat: ChatModel, *, n_in_flight: int = N_IN_FLIGHT, finishes_first: bool = False) -> None:
@@ -114,28 +113,28 @@ class FairChat:
 
     @property
     def name(self) -> str:
-        """That of the model."""
+        """The name of the model."""
         return self._chat.name
 
     async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the reply to one request, when it is its turn.
+        """Return the reply to a request, when it is its turn.
 
         Raises:
-            SourceUnavailable: if the last twelve calls failed; nothing was asked.
+            SourceUnavailable: if the last twelve calls failed; no further call is made.
         """
         step = current_step.get() if self._finishes_first else 0
         async with self._slots.slot(current_query.get(), step=step):
             if self._n_failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
                 raise SourceUnavailable(
-                    f"{self.name}: {MAX_FAILURES_IN_A_ROW} calls in a row failed, no more are made",
-                    hint="what was answered is kept; the same command goes on from there",
+                    f"{self.name}: {MAX_FAILURES_IN_A_ROW} calls in a row failed",
+                    hint="Replies are cached: run the same command again to resume.",
                 )
             self._n_open += 1
             self.usage.most_in_flight = max(self.usage.most_in_flight, self._n_open)
             try:
                 reply = await self._chat.reply(request)
             except Refused:
-                raise  # an answer of its kind: the provider is there
+                raise  # the provider is up
             except SourceError:
                 self.usage.n_failed += 1
                 self._n_failures_in_a_row += 1
@@ -161,7 +160,7 @@ class FairChat:
 
 
 async def all_of(awaitables: Sequence[Awaitable[ResultT]]) -> list[ResultT]:
-    """Return all results in order; the first failure cancels what has not ended and is raised."""
+    """Return all results in order; the first failure cancels the others and is raised."""
     tasks = [asyncio.ensure_future(awaitable) for awaitable in awaitables]
     try:
         return list(await asyncio.gather(*tasks))

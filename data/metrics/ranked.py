@@ -1,8 +1,7 @@
-"""How results are measured. Every measure takes one ranked list; means and intervals over many lists come last.
+"""Metrics of ranked lists: each takes one list; means and intervals over many lists follow at the end.
 
-A ranked list is given by the relevance of its items, best first, so ties must be settled before: everywhere in
-Fieldmark equal scores keep the order of the input (rows of a knowledge base, or the first stage of a job). Ranks start
-at 1.
+A ranked list is given by the relevance of its items, best first. Ties must be settled before: everywhere in Fieldmark
+equal scores keep the order of the input (rows of a knowledge base, or the first stage of a job). Ranks start at 1.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 DEFINITIONS: Final[dict[str, str]] = {
     "top-k": "share of photos whose species is among the first k species",
-    "hit@k": "the same as top-k: 1 if a relevant item is among the first k, else 0",
+    "hit@k": "1 if a relevant item is among the first k, else 0; the same as top-k",
     "MRR@k": "mean of 1 / rank of the first relevant item, 0 if it is not among the first k",
     "AP@k": "sum of precision@i over the relevant ranks i <= k, divided by the number of relevant items",
     "AP@k (INQUIRE)": "the same sum, divided by the smaller of the number of relevant items and k",
@@ -25,7 +24,7 @@ DEFINITIONS: Final[dict[str, str]] = {
     "P@k": "relevant items among the first k, divided by k",
     "R@k": "relevant items among the first k, divided by the number of relevant items",
 }
-"""Measure -> its definition, as reports print it."""
+"""Measure -> its definition, as in reports."""
 
 
 def rank_of(ranked: Sequence[Hashable], truth: Hashable) -> int | None:
@@ -56,15 +55,15 @@ def average_precision(
     """Return the sum of precision@i over the relevant ranks i up to `k`, divided by the number of relevant items.
 
     Args:
-        relevant: for each item of the ranked list, best first, whether it is relevant.
-        n_relevant: how many relevant items there are, in the list or not.
-        k: how far to look, None for the whole list.
+        relevant: relevance of each item of the ranked list, best first.
+        n_relevant: number of relevant items, in the list or not.
+        k: cutoff, None for the whole list.
         divided_by: `relevant` divides by `n_relevant`; `reachable` by min(n_relevant, k), so that a perfect list scores
-            1 even where there are more than k relevant items. INQUIRE reports that one: it takes the average over the
-            hits in the first k and scales it by hits / min(n_relevant, k), which is the same number.
+            1 even with more than k relevant items. INQUIRE reports the latter: it averages over the hits in the first
+            k and scales by hits / min(n_relevant, k), which is the same number.
 
     Returns:
-        A number in [0, 1]; 0 where nothing is relevant.
+        A number in [0, 1]; 0 without relevant items.
 
     Example:
         >>> round(average_precision([True, False, True], n_relevant=2), 4)
@@ -86,15 +85,15 @@ def average_precision(
 def ndcg(gains: Sequence[float], *, all_gains: Sequence[float], k: int | None = None) -> float:
     """Return the discounted gain of the first `k` items over that of the ideal order of all items.
 
-    The discount of rank r is 1 / log2(r + 1), the gain enters as it is (not as 2**gain - 1).
+    The discount of rank r is 1 / log2(r + 1); gains are linear (not 2**gain - 1).
 
     Args:
         gains: the gain of each item of the ranked list, best first; 0 or 1 for plain relevance.
-        all_gains: the gains of all items there are, those that the list missed too.
-        k: how far to look, None for the whole list.
+        all_gains: the gains of all items, in the list or not.
+        k: cutoff, None for the whole list.
 
     Returns:
-        A number in [0, 1]; 0 where no item has a gain.
+        A number in [0, 1]; 0 if no item has a gain.
     """
     if k is not None:
         _check_k(k)
@@ -103,13 +102,13 @@ def ndcg(gains: Sequence[float], *, all_gains: Sequence[float], k: int | None = 
 
 
 def precision(relevant: Sequence[bool], k: int) -> float:
-    """Return the relevant items among the first `k`, divided by `k`, also where the list is shorter."""
+    """Return the relevant items among the first `k`, divided by `k`, even if the list is shorter."""
     _check_k(k)
     return sum(relevant[:k]) / k
 
 
 def recall(relevant: Sequence[bool], k: int, *, n_relevant: int) -> float:
-    """Return the relevant items among the first `k`, divided by the number there are; 0 where there are none."""
+    """Return the relevant items among the first `k`, divided by `n_relevant`; 0 without relevant items."""
     _check_k(k)
     _check_n_relevant(relevant, n_relevant)
     return sum(relevant[:k]) / n_relevant if n_relevant else 0.0
@@ -133,12 +132,12 @@ def measure(
 ) -> Measured:
     """Return the mean of the values over items and over groups, with intervals.
 
-    The bootstrap draws whole groups (species, queries) with replacement, since items of one group are alike; the
-    interval reaches from the 2.5th to the 97.5th percentile. Given differences of two methods on the same items it is
-    the paired one: an interval above zero says that the first is better.
+    The bootstrap draws whole groups (species, queries) with replacement, since items of a group are correlated; the
+    interval spans the 2.5th to 97.5th percentile. For differences of two methods on the same items it is paired: an
+    interval above zero means that the first is better.
 
     Raises:
-        ValueError: if there are no values, or not one group for each.
+        ValueError: if there are no values, or not one group per value.
 
     Example:
         >>> measure("top-1", [1.0, 1.0, 0.0], ["robin", "robin", "wren"]).macro
@@ -151,10 +150,10 @@ def measure(
 def measure_all(
     values: Mapping[str, Sequence[float]], groups: Sequence[Hashable], *, n_resamples: int = 2_000, seed: int = 0
 ) -> tuple[Measured, ...]:
-    """Return what `measure` returns for each name, from one draw of groups, which is many times quicker.
+    """Return the result of `measure` for each name, from one draw of groups, which is many times faster.
 
     Raises:
-        ValueError: if there are no values, or not one group for each.
+        ValueError: if there are no values, or not one group per value.
     """
     if not groups or any(len(given) != len(groups) for given in values.values()):
         n_values = sorted({len(given) for given in values.values()})
@@ -201,4 +200,4 @@ def _check_k(k: int) -> None:
 
 def _check_n_relevant(relevant: Sequence[bool], n_relevant: int) -> None:
     if n_relevant < sum(relevant):
-        raise ValueError(f"the list holds {sum(relevant)} relevant items, but n_relevant is {n_relevant}")
+        raise ValueError(f"expected n_relevant >= {sum(relevant)}, the relevant items of the list, got {n_relevant}")

@@ -1,4 +1,4 @@
-"""Whether one run is better than another: paired tests over the queries that both were measured on."""
+"""Significance tests: paired comparison of two runs over the same queries."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from data.metrics.ranked import measure
 
-MAX_EXACT: Final = 12  # differences; 2**12 sign patterns are fewer than the random ones
+MAX_EXACT: Final = 12  # differences: 2**12 sign patterns are fewer than the random ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
-    """The mean difference over queries, its standard error and 95 % interval (bootstrap), and how likely chance is."""
+    """Mean difference over queries with standard error, 95 % bootstrap interval and p-value."""
 
     n: int
     difference: float
@@ -23,16 +23,16 @@ class PairedTest:
     """None for a single query."""
     interval: tuple[float, float]
     p_value: float
-    """Two-sided, of a randomisation test: how often a difference as large appears if the runs' names are shuffled."""
+    """Two-sided p-value of a randomisation test that swaps the two runs at random."""
     n_better: int
     n_worse: int
 
 
 def paired_test(differences: Sequence[float], *, n_resamples: int = 10_000, seed: int = 0) -> PairedTest:
-    """Return the test of differences (first run minus second), one for each query.
+    """Return the test of differences (first run minus second), one per query.
 
-    The randomisation test flips the sign of each difference at random; all patterns are counted for up to `MAX_EXACT`
-    queries, else `n_resamples` random ones with the observed one among them, so that p is never 0.
+    The randomisation test flips the sign of each difference: all patterns for up to `MAX_EXACT` queries, else
+    `n_resamples` random ones plus the observed one, so that p is never 0.
 
     Source: Smucker, Allan and Carterette, CIKM 2007, section 2.
 
@@ -48,7 +48,7 @@ def paired_test(differences: Sequence[float], *, n_resamples: int = 10_000, seed
     n = len(given)
     mean = measure("difference", given.tolist(), range(n), n_resamples=n_resamples, seed=seed)
     observed = abs(given.sum())
-    within = 1e-12 * max(1.0, np.abs(given).sum())  # sums of the same numbers in another order are as large
+    within = 1e-12 * max(1.0, np.abs(given).sum())  # tolerance: sums in another order may round differently
     if n <= MAX_EXACT:
         signs = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
         p_value = float((np.abs(signs @ given) >= observed - within).mean())
@@ -69,7 +69,7 @@ def paired_test(differences: Sequence[float], *, n_resamples: int = 10_000, seed
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values corrected for having been looked at together (Holm, 1979), in the given order.
+    """Return the p-values with Holm's correction for multiple tests (Holm, 1979), in the given order.
 
     Example:
         >>> holm([0.01, 0.04, 0.03])

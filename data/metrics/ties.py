@@ -1,8 +1,7 @@
-"""What equal scores do to a figure: the least, the most and the expected value over all orders that they allow.
+"""Effect of ties on a measure: worst, best and expected value over all orders of equal scores.
 
-A ranked list with ties is a row of blocks, best first; the items of a block share a score, and nothing says which of
-them comes first. Every measure here is highest where the relevant items of each block come first in it, and lowest
-where they come last.
+A ranked list with ties is a sequence of blocks, best first; the items of a block have equal scores and no order. Every
+measure here is highest if the relevant items of each block come first in it, and lowest if they come last.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Items of one score: `n` of them, `n_relevant` relevant."""
+    """Items with equal scores: `n` in all, `n_relevant` relevant."""
 
     n: int
     n_relevant: int
@@ -24,24 +23,24 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TieMass:
-    """How much of a list ties leave open; sums over lists are taken by `+`."""
+    """Counts of tied items and pairs; `+` adds up lists."""
 
     n_items: int = 0
     n_tied: int = 0
-    """Items that share their score with another."""
+    """Items with the same score as another."""
     n_pairs: int = 0
     """Pairs of a relevant and an irrelevant item."""
     n_open_pairs: int = 0
-    """Such pairs of one score: what the order of ties decides, and no other pair does."""
+    """Such pairs with equal scores, which only the order of ties decides."""
 
     @property
     def tied_items(self) -> float:
-        """The share of items that share their score with another."""
+        """Share of items with the same score as another."""
         return self.n_tied / self.n_items if self.n_items else 0.0
 
     @property
     def open_pairs(self) -> float:
-        """The share of pairs of a relevant and an irrelevant item that have one score; 1 for a constant scorer."""
+        """Share of pairs of a relevant and an irrelevant item with equal scores; 1 for a constant scorer."""
         return self.n_open_pairs / self.n_pairs if self.n_pairs else 0.0
 
     def __add__(self, other: TieMass) -> TieMass:
@@ -54,24 +53,24 @@ class TieMass:
 
 
 def blocks(scores: Sequence[float], relevant: Sequence[bool]) -> list[Block]:
-    """Return the blocks of a list that is sorted by falling score.
+    """Return the blocks of a list sorted by falling score.
 
     Raises:
-        ValueError: if a score rises down the list.
+        ValueError: if the scores are not sorted.
 
     Example:
         >>> blocks([0.9, 0.5, 0.5], [True, True, False])
         [Block(n=1, n_relevant=1), Block(n=2, n_relevant=1)]
     """
     if any(above < below for above, below in pairwise(scores)):
-        raise ValueError("expected scores that do not rise down the list")
+        raise ValueError("expected scores in falling order")
     grouped = groupby(zip(scores, relevant, strict=True), key=lambda pair: pair[0])
     found = ([is_relevant for _, is_relevant in pairs] for _, pairs in grouped)
     return [Block(n=len(block), n_relevant=sum(block)) for block in found]
 
 
 def tie_mass(ranked: Sequence[Block]) -> TieMass:
-    """Return how much of the list its ties leave open."""
+    """Return the counts of tied items and pairs of a list."""
     n = sum(block.n for block in ranked)
     n_relevant = sum(block.n_relevant for block in ranked)
     return TieMass(
@@ -83,25 +82,25 @@ def tie_mass(ranked: Sequence[Block]) -> TieMass:
 
 
 def best(ranked: Sequence[Block]) -> list[bool]:
-    """Return the relevance of each item where every tie falls well."""
+    """Return the relevance of each item in the best case: relevant items first in each block."""
     return [place < block.n_relevant for block in ranked for place in range(block.n)]
 
 
 def worst(ranked: Sequence[Block]) -> list[bool]:
-    """Return the relevance of each item where every tie falls badly."""
+    """Return the relevance of each item in the worst case: relevant items last in each block."""
     return [place >= block.n - block.n_relevant for block in ranked for place in range(block.n)]
 
 
 def expected_gains(ranked: Sequence[Block]) -> list[float]:
-    """Return for each rank the chance that a relevant item is there.
+    """Return the probability of a relevant item at each rank.
 
-    Precision, recall and nDCG are linear in it, so their expected values are those of these gains.
+    Precision, recall and nDCG are linear in it, so these gains give their expected values.
     """
     return [block.n_relevant / block.n for block in ranked for _ in range(block.n)]
 
 
 def expected_ndcg(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
-    """Return the expected nDCG over all orders of the ties; relevance counts 1.
+    """Return the expected nDCG over all orders of the ties, with gain 1.
 
     Source: McSherry and Najork, ECIR 2008, section 3; scikit-learn's `ndcg_score` takes the same average.
     """
@@ -117,7 +116,7 @@ def expected_average_precision(
     k: int | None = None,
     divided_by: Literal["relevant", "reachable"] = "relevant",
 ) -> float:
-    """Return the expected average precision over all orders of the ties; the arguments are `average_precision`'s.
+    """Return the expected average precision over all orders of the ties; arguments as in `average_precision`.
 
     Source: McSherry and Najork, ECIR 2008, section 3: at the j-th place of a block of n items with r relevant, after R
     relevant ones, the expected term is r/n (R + 1 + (j - 1)(r - 1)/(n - 1)) / rank.
@@ -141,7 +140,7 @@ def expected_reciprocal_rank(ranked: Sequence[Block], k: int | None = None) -> f
     for block in ranked:
         if block.n_relevant:
             n_orders = comb(block.n, block.n_relevant)
-            # The first relevant item stands at place j where all others stand behind it.
+            # The first relevant item is at place j if all others come after it.
             chances = (comb(block.n - j, block.n_relevant - 1) / n_orders for j in range(1, block.n + 1))
             ranks = range(first, first + block.n)
             return sum(c / rank for c, rank in zip(chances, ranks, strict=True) if k is None or rank <= k)
@@ -150,7 +149,7 @@ def expected_reciprocal_rank(ranked: Sequence[Block], k: int | None = None) -> f
 
 
 def expected_hit(ranked: Sequence[Block], k: int) -> float:
-    """Return the chance that a relevant item is among the first `k`."""
+    """Return the probability that a relevant item is among the first `k`."""
     first = 0
     for block in ranked:
         if first >= k:
@@ -163,7 +162,7 @@ def expected_hit(ranked: Sequence[Block], k: int) -> float:
 
 
 def grouped_average_precision(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
-    """Return average precision where every relevant item of a block gets the precision at the block's end.
+    """Return average precision with the precision at the end of its block for every relevant item.
 
     This is the area under scikit-learn's precision-recall curve, in INQUIRE's normalisation: divided by the smaller of
     `n_relevant` and `k`. It is what INQUIRE's own code reports for a list of k images.

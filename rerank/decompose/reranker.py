@@ -122,7 +122,6 @@ class DecomposeReranker:
     ) -> None:
         self._judge = judge
         self._settings = settings or DecomposeSettings()
-        self._owns_cache = cache is None
         self._cache = cache or JudgementCache(None)
         self._planner = QueryPlanner(context=context, writer=writer, parts=parts, cache=self._cache)
         self._root = Path(root)
@@ -166,10 +165,8 @@ class DecomposeReranker:
         return ranked_by_score(job, scored, ranks)
 
     def close(self) -> None:
-        """Release the threads that read photos, and a cache that is held in memory."""
+        """Release the threads that read photos."""
         self._readers.shutdown(wait=False, cancel_futures=True)
-        if self._owns_cache:
-            self._cache.close()
 
     @property
     def _stop_below(self) -> float:

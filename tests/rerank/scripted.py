@@ -1,4 +1,4 @@
-"""Chat models of ours for tests: replies are a function of the request. Mechanics only, never quality."""
+"""Scripted chat models: replies are a function of the request. They test mechanics, not quality."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs out of files and folders, and runs as TREC has them."""
+"""Jobs from files and folders, and runs in TREC format."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a model thinks aloud is told from what it says, in every reader of replies."""
+"""Reasoning is separated from the answer in every parser of replies."""
 
 import pytest
 

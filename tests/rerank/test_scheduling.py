@@ -1,4 +1,4 @@
-"""Slots for calls: so many at once, queries in turn, and nothing lost when a waiter gives up."""
+"""Slots for calls: limited concurrency, queries in turn, and no slot lost when a waiter is cancelled."""
 
 import asyncio
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Similarity re-ranking: what the query is made of."""
+"""Similarity re-ranking: text, reference image and modification in the query."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Paired tests against hand-worked cases, scipy, and the error rate that they promise."""
+"""Paired tests against hand-worked cases, scipy, and their nominal error rate."""
 
 import numpy as np
 import pytest

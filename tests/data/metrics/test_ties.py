@@ -1,4 +1,4 @@
-"""Figures under ties against all orders, scikit-learn and trec_eval's own code."""
+"""Measures under ties against all orders, scikit-learn and trec_eval's own code."""
 
 from itertools import pairwise, permutations
 
@@ -113,5 +113,5 @@ def test_masses_add_up_over_lists_and_nothing_is_nothing():
 
 
 def test_a_list_that_is_not_sorted_is_refused():
-    with pytest.raises(ValueError, match="do not rise"):
+    with pytest.raises(ValueError, match="falling order"):
         blocks([0.1, 0.2], [True, False])

@@ -1,4 +1,4 @@
-"""Rankings as models write them: what is taken, what is mended and counted, and how orders are compared and fused."""
+"""Rankings in replies: parsing, counted repairs, and the comparison and fusion of orders."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Overlapping windows: they cover the list, and move what is good from its end to its front."""
+"""Overlapping windows: they cover the list and move good items from its end to its front."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""What came out for photos: scores, what is missing, and rows as they are kept."""
+"""Answers about photos: scores, missing answers, and the text in the cache."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Questions by rule, and the kinds of queries by their words."""
+"""Questions by the plain rule."""
 
 import tempfile
 from pathlib import Path

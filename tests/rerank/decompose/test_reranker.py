@@ -1,4 +1,4 @@
-"""Algorithm 1 and the four modes of Figure 3, with a judge that is a table and writes down what it is asked."""
+"""Algorithm 1 and the four modes of Figure 3, with a judge that answers from a table and records its calls."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The figures of runs, by hand."""
+"""Figures of runs, computed by hand."""
 
 import math
 import statistics

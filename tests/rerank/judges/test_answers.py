@@ -1,4 +1,4 @@
-"""Yes and no out of replies: spellings, masses, and where in a reply the answer stands."""
+"""Yes/no answers in replies: spellings, probability mass, and the position of the answer."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The encoders as the judge, with encoders that are tables: what is compared with what."""
+"""The encoder judge, with encoders that look vectors up in a table."""
 
 import asyncio
 import math

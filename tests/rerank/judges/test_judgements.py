@@ -1,4 +1,4 @@
-"""Several samples made one, and numbers that models state."""
+"""Majority of several samples, and stated probabilities."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What an endpoint is found to be able to do, by a chat model that is a function."""
+"""The probe of an endpoint, with a chat model that is a function."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""The vision judge against a real HTTP server: what it sends, what it reads, and what it does when servers fail."""
+"""The vision judge against a real HTTP server: requests, parsed replies, and failing servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kb eval rerank`: its tables, its data, and what it says of runs that are not whole."""
+"""`kb eval rerank`: tables, data, and warnings about incomplete runs."""
 
 import csv
 import io

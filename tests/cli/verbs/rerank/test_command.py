@@ -1,4 +1,4 @@
-"""`kb rerank`: folders, files of jobs, two outputs, exit codes, and a run that is killed and goes on."""
+"""`kb rerank`: folders, job files, both outputs, exit codes, and a run that is killed and resumed."""
 
 from __future__ import annotations
 

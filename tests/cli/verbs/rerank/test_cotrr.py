@@ -1,4 +1,4 @@
-"""`kb rerank --method cotrr` from a job to a measured run, against a scripted server: mechanics, no model's quality."""
+"""`kb rerank --method cotrr` from a job to an evaluated run, against a scripted server: mechanics, not quality."""
 
 import json
 import re
