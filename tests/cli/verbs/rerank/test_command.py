@@ -61,6 +61,13 @@ def test_a_job_goes_through_a_vision_model_into_two_files_and_a_second_run_asks_
     assert "0 model calls, 40 from the cache" in again.stderr
 
 
+def test_offline_asks_nobody_even_where_no_reply_is_cached(cli, birds, photos, endpoint):
+    with OpenAIServer(script) as server:
+        endpoint(server)
+        run = cli.call("rerank", jobs_file(photos), "--kb", birds, "--no-context", "--offline")
+        assert run.exit_code != 0 and server.n_calls == 0
+
+
 # --- context beyond the knowledge base -----------------------------------------------------------------------------
 
 ZORBLIN = Answer(
