@@ -67,7 +67,7 @@ def main() -> None:
     cases += [("Nepal, not in the knowledge base", "Nepal", nepal, lists["Nepal"])]
     cases += [("all", "five birds", hidden, set(FIVE))]
     lines = [
-        "| photos | list | n | not on it | sure | sure, not on it | sure, changed | top-1 without | "
+        "| photos | list | n | unlisted | confident | confident, unlisted | confident, changed | top-1 without | "
         "share .1 | share advised | with that |",
         "|---" * 11 + "|",
     ]

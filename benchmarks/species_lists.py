@@ -170,7 +170,7 @@ def confidences(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]
     """Return how far confidences can be trusted without a list and with it, on photos that nothing was fitted on."""
     lines = ["", f"**confidence of the species, {setting}, hidden half, `--off-list-share {SHOWN}`**", ""]
     lines += [
-        "| photos | list | n | right | mean confidence | calibration error | right with the list | mean | error |"
+        "| photos | list | n | correct | mean confidence | calibration error | correct with the list | mean | error |"
     ]
     lines += ["|---" * 9 + "|"]
     lists, source = species_of_lists(study), sources(study)

@@ -97,7 +97,7 @@ def _rule(study: Study, mode: str, values: dict[str, dict[str, NDArray[np.float6
     asked = {setting: labels[study.asked(setting)] for setting in values}
     # One draw of species serves both settings.
     everyone = Bootstrap(np.concatenate([asked["unseen"], asked["seen"]]))
-    lines = ["", f"**default less the other, `{mode}`, {'bounded' if bounded else 'open'}**", ""]
+    lines = ["", f"**default minus the other, `{mode}`, {'bounded' if bounded else 'open'}**", ""]
     lines += ["| | mix: top-1 | mix: MRR@10 | unseen: top-1 | seen: top-1 |", "|---|---|---|---|---|"]
     for row in ROWS:
         if row == "default":
@@ -145,8 +145,8 @@ def groups(study: Study, mode: str) -> list[str]:
 def one_model(study: Study, mode: str) -> list[str]:
     """Return what the default preset gives where one model is asked for new and known species, and as shipped."""
     labels = study.collection.labels
-    lines = ["", f"**one model asked for both kinds of species, `{mode}`, open: top-1 / MRR@10**", ""]
-    lines += ["| | species new to it | species it knows, other photos |", "|---|---|---|"]
+    lines = ["", f"**one model, new and known species, `{mode}`, open: top-1 / MRR@10**", ""]
+    lines += ["| | new species | known species, other photos |", "|---|---|---|"]
     for blind in (False, True):
         cells = []
         for photos, ranks in study.mixed_ranks(mode, blind=blind):
@@ -155,9 +155,7 @@ def one_model(study: Study, mode: str) -> list[str]:
             numbers = zip(values.mean(axis=0), low, high, strict=True)
             cells.append(" / ".join(f"{_short(m)} ({_short(a)}-{_short(b)})" for m, a, b in numbers))
             cells[-1] += f", n = {len(photos)}"
-        lines.append(
-            f"| default{', without what it knows of its training' if blind else ''} | " + " | ".join(cells) + " |"
-        )
+        lines.append(f"| default{', without prototypes' if blind else ''} | " + " | ".join(cells) + " |")
     weights = [WEIGHTS["starter"]["single" if mode == "wiki" else "several"]] * N_FOLDS
     mean = values_of(study.ranks("seen", mode, "default", weights, bounded=False)).mean(axis=0)
     return [*lines, "", f"Seen, with the shipped weights: top-1 {_short(mean[0])}, MRR@10 {_short(mean[5])}."]

@@ -148,7 +148,12 @@ def calibration_table(mode: str, found: dict[str, Judged], bounded: dict[str, Ju
     small = joined(list(bounded.values()))
     rows["both, bounded vocabulary"] = small[~small.is_duplicate]
     rows |= {f"{s}, bounded vocabulary": bounded[s][~bounded[s].is_duplicate] for s in SETTINGS}
-    lines = ["", f"**calibration error, `{mode}`**", "", "| | n | species | genus | family | sure of | right |"]
+    lines = [
+        "",
+        f"**calibration error, `{mode}`**",
+        "",
+        "| | n | species | genus | family | mean confidence | correct |",
+    ]
     lines.append("|---" * 7 + "|")
     for name, judged in rows.items():
         cells = [f"{len(judged.species):,}", *(_short(judged.error(rank)) for rank in RANKS)]
@@ -160,7 +165,7 @@ def calibration_table(mode: str, found: dict[str, Judged], bounded: dict[str, Ju
 def risk_table(mode: str, found: dict[str, Judged]) -> list[str]:
     """Return how often answers are right that are at least so sure, and what share of the photos gets one."""
     floors = (0.3, 0.5, 0.7, 0.9)
-    lines = ["", f"**right, of the share answered, where the species is at least so sure, `{mode}`**", ""]
+    lines = ["", f"**correct, of the share answered, by minimum confidence, `{mode}`**", ""]
     lines += ["| | " + " | ".join(f"{floor:.1f}" for floor in floors) + " |", "|---" * 5 + "|"]
     for setting in SETTINGS:
         judged = found[setting][~found[setting].is_duplicate]
@@ -173,10 +178,10 @@ def risk_table(mode: str, found: dict[str, Judged]) -> list[str]:
 def answers_table(mode: str, found: dict[str, Judged]) -> list[str]:
     """Return what `kb identify` answers with its own threshold and share: how often, and how often rightly."""
     lines = ["", f"**answers at --min-confidence {MIN_CONFIDENCE}, --unknown-prior {UNKNOWN_PRIOR}, `{mode}`**", ""]
-    lines += ["| | species | genus | family | cannot tell | not in this knowledge base |", "|---" * 6 + "|"]
+    lines += ["| | species | genus | family | not sure | unknown |", "|---" * 6 + "|"]
     for setting in SETTINGS:
         judged = found[setting][~found[setting].is_duplicate]
-        for name, even in (("", judged.absent), (", its species left out", judged.absent_without)):
+        for name, even in (("", judged.absent), (", as unknown species", judged.absent_without)):
             is_none = _with_share(even, UNKNOWN_PRIOR) > 0.5
             if name:
                 lines.append(f"| {setting}{name} | | | | | {_short(is_none.mean())} |")
@@ -185,7 +190,7 @@ def answers_table(mode: str, found: dict[str, Judged]) -> list[str]:
             for rank in RANKS:
                 mine = rest & (judged.confidence[rank] >= MIN_CONFIDENCE)
                 right = _short(judged.is_right[rank][mine].mean()) if mine.any() else "-"
-                cells.append(f"{_short(mine.mean())}, {right} right")
+                cells.append(f"{_short(mine.mean())}, {right} correct")
                 rest &= ~mine
             cells += [_short(rest.mean()), _short(is_none.mean())]
             lines.append(f"| {setting} | " + " | ".join(cells) + " |")
@@ -194,8 +199,8 @@ def answers_table(mode: str, found: dict[str, Judged]) -> list[str]:
 
 def absent_table(mode: str, found: dict[str, Judged]) -> list[str]:
     """Return how well birds that are not in the knowledge base are told from those that are."""
-    lines = ["", f"**not in the knowledge base, `{mode}`**", ""]
-    lines += ["| | ROC AUC | found at 5 % false alarms | calibration error, half absent |", "|---" * 4 + "|"]
+    lines = ["", f"**unknown species, `{mode}`**", ""]
+    lines += ["| | ROC AUC | found at 5 % false alarms | calibration error, half unknown |", "|---" * 4 + "|"]
     parts = {"both": joined(list(found.values())), **found}
     for name, judged in parts.items():
         kept = judged[~judged.is_duplicate]

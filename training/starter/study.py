@@ -82,7 +82,7 @@ Score = Callable[[Knowledge, Queries, FusionWeights], list[Ranking]]
 ROWS: Final[dict[str, Score]] = {
     "text only": lambda k, q, w: text_only(k, q, m=100),
     "anchors only (best)": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3),
-    "anchors only (centre)": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3, anchor_pooling="centre"),
+    "anchors only (centroid)": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3, anchor_pooling="centre"),
     "vr-rag-v1": lambda k, q, w: vr_rag_v1(k, q),
     "vr-rag-v1, maximum": lambda k, q, w: vr_rag_v1(k, q, anchor_pooling="max"),
     "vr-rag-v2": lambda k, q, w: vr_rag_v2(k, q),

@@ -53,8 +53,8 @@ def test_the_shipped_lesson_asks_new_and_known_species_without_the_hidden_half(s
     assert (new, known) == (len(visible), 4 * len(study.held))
     assert [len(group) for group in found.absent] == [new, known]
     # Known species are learnt, new ones are not.
-    assert {bool(np.isin(case.truth, case.kept[case.known])) for case in found.present[0]} == {False}
-    assert {bool(np.isin(case.truth, case.kept[case.known])) for case in found.present[1]} == {True}
+    assert {bool(np.isin(case.truth, case.kept[case.trained])) for case in found.present[0]} == {False}
+    assert {bool(np.isin(case.truth, case.kept[case.trained])) for case in found.present[1]} == {True}
 
 
 def test_species_of_one_genus_are_the_same_at_its_rank_and_names_that_are_not_known_only_as_themselves() -> None:

@@ -79,7 +79,7 @@ def test_the_table_of_a_mode_has_the_figures_of_the_ranks(noisy: Study) -> None:
 
 
 def test_the_differences_are_the_default_less_each_other_row(noisy: Study) -> None:
-    found = rows_of(table(noisy, "wiki", bounded=True), "default less the other, `wiki`, bounded")
+    found = rows_of(table(noisy, "wiki", bounded=True), "default minus the other, `wiki`, bounded")
     weights = noisy.nested_weights("wiki")
     assert list(found)[1:] == [row for row in ROWS if row != "default"]
     for row, cells in list(found.items())[1:]:
@@ -94,7 +94,7 @@ def test_the_differences_are_the_default_less_each_other_row(noisy: Study) -> No
 
 
 def test_the_interval_of_the_mix_draws_species_once_for_both_settings(noisy: Study) -> None:
-    cell = rows_of(table(noisy, "wiki", bounded=False), "default less the other, `wiki`, open")["text only"][0]
+    cell = rows_of(table(noisy, "wiki", bounded=False), "default minus the other, `wiki`, open")["text only"][0]
     weights, labels = noisy.nested_weights("wiki"), noisy.collection.labels
     difference, asked = {}, {}
     for setting in ("unseen", "seen"):
@@ -119,8 +119,8 @@ def test_photos_are_counted_by_their_source(noisy: Study) -> None:
 
 def test_one_model_is_measured_with_and_without_what_it_knows(noisy: Study) -> None:
     lines = one_model(noisy, "three")
-    found = rows_of(lines, "one model asked for both kinds")
-    assert list(found)[1:] == ["default", "default, without what it knows of its training"]
+    found = rows_of(lines, "one model, new and known species")
+    assert list(found)[1:] == ["default", "default, without prototypes"]
     known = [float(cells[1].split(" ")[0]) for cells in list(found.values())[1:]]
     assert known[0] > known[1]  # prototypes help with the species they are of
     assert f"n = {len(noisy.asked('unseen'))}" in found["default"][0]

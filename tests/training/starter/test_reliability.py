@@ -66,14 +66,14 @@ def test_photos_are_picked_and_joined_with_all_that_is_said_of_them() -> None:
 
 def test_absent_birds_are_told_from_present_ones_as_often_as_pairs_say() -> None:
     """Of 16 pairs 14 are in the right order and one is a tie; only 0.6 and 0.7 are above 95 % of the present ones."""
-    found = rows_of(absent_table("three", {"unseen": FOUR, "seen": FOUR}), "not in the knowledge base")
+    found = rows_of(absent_table("three", {"unseen": FOUR, "seen": FOUR}), "unknown species")
     assert found["unseen"][0].startswith(".906 (")
     assert found["unseen"][1].startswith(".750 (")
     assert found["both"][:2] != ["", ""]
 
 
 def test_answers_at_least_so_sure_are_right_that_often() -> None:
-    found = rows_of(risk_table("three", {"unseen": FOUR, "seen": FOUR[FOUR.confidence["species"] > 0.3]}), "right, of")
+    found = rows_of(risk_table("three", {"unseen": FOUR, "seen": FOUR[FOUR.confidence["species"] > 0.3]}), "correct")
     assert found["unseen"] == ["0.667 of .750".lstrip("0"), "1.000 of .500", "1.000 of .500", "1.000 of .250"]
     assert found["seen"][0] == ".667 of 1.000"
 
@@ -100,8 +100,8 @@ def test_each_photo_gets_one_answer_and_the_shares_add_up() -> None:
         absent=[0.01, 0.01, 0.01, 0.999],
     )
     found = rows_of(answers_table("three", {"unseen": four, "seen": four}), "answers at")
-    assert found["unseen"] == [".250, 1.000 right", ".250, 1.000 right", ".000, - right", ".250", ".250"]
-    assert found["unseen, its species left out"][-1] != ""
+    assert found["unseen"] == [".250, 1.000 correct", ".250, 1.000 correct", ".000, - correct", ".250", ".250"]
+    assert found["unseen, as unknown species"][-1] != ""
 
 
 Found = tuple[dict[str, Judged], dict[str, Judged]]
@@ -175,7 +175,7 @@ def test_the_charts_draw_ten_bins_a_line_and_the_share_answered(
 ) -> None:
     chart = reliability_chart({"three": found[0]})
     assert chart.count("<circle") == 3 * reliability.N_BINS
-    assert "anchors: three" in chart
+    assert "three reference photos" in chart
     risk = risk_chart({"three": found[0], "wiki": found[0]})
     assert risk.count('fill="none" stroke="#b45309"') == 2
     assert "<circle" not in risk

@@ -11,7 +11,7 @@ from recognize.scoring.stages import Ranking
 from tests.training.starter.world import NAMES, features_of, study_of
 from training.starter.study import ABSENT, ROWS, Study, ranks_of, without_prototypes
 
-EVEN = [FusionWeights(text=1, visual=1, new_species=0, known=1, known_text=1, known_visual=1)] * N_FOLDS
+EVEN = [FusionWeights(text=1, visual=1, new_species=0, prototype=1, trained_text=1, trained_visual=1)] * N_FOLDS
 
 
 def test_every_fold_has_species_and_some_photos_are_hidden(study: Study) -> None:
@@ -52,13 +52,13 @@ def test_knowledge_of_some_species_holds_their_anchors_texts_and_prototypes_alon
     assert species == {NAMES[i] for i in vocabulary}
     np.testing.assert_array_equal(knowledge.chunks[0].vectors, model.texts[vocabulary])
     known = [i for i, name in enumerate(vocabulary) if NAMES[name] in model.heads.species]
-    assert knowledge.known.tolist() == known
+    assert knowledge.trained.tolist() == known
     assert knowledge.prototypes.argmax(axis=1).tolist() == vocabulary[known].tolist()
 
 
 def test_a_model_can_forget_what_it_was_trained_on(study: Study) -> None:
     blind = without_prototypes(study.seen.knowledge("three", study.everything))
-    assert (len(blind.known), blind.prototypes.shape) == (0, (0, len(NAMES)))
+    assert (len(blind.trained), blind.prototypes.shape) == (0, (0, len(NAMES)))
 
 
 def test_the_rank_of_the_right_species_counts_from_one() -> None:
