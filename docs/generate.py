@@ -124,7 +124,14 @@ def settings() -> str:
     parts += ["## Model endpoints", "", "Tables `[llm.text]`, `[llm.vision]`, `[llm.search]` and `[llm.image]`:", ""]
     parts += table(("key", "type", "default", "meaning"), _rows(Endpoint))
     for name in TABLES:
-        parts += [f"## [{name}]", "", f"For `kb {name.replace('.', ' ')}`.", ""]
+        command = _command_of(name)
+        key = f"{name}.KEY".removeprefix(f"{command}.")
+        parts += [
+            f"## [{name}]",
+            "",
+            f"For `kb {command.replace('.', ' ')}`; on the command line `--set {key}=VALUE`.",
+            "",
+        ]
         rows = [
             (f"`{each.key}`", _cell(each.type), "" if each.default is None else f"`{each.default}`", _cell(each.doc))
             for each in list_settings()
@@ -132,6 +139,15 @@ def settings() -> str:
         ]
         parts += table(("key", "type", "default", "meaning"), rows)
     return "\n".join(parts)
+
+
+def _command_of(table_name: str) -> str:
+    """Return the command that a table of settings belongs to: itself, or the one above it."""
+    from cli.main import commands as group
+
+    verb, _, rest = table_name.partition(".")
+    command = group.get_command(click.Context(group), verb)
+    return table_name if isinstance(command, click.Group) and rest in command.commands else verb
 
 
 def wire_formats() -> str:

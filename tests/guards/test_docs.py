@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from cli.common.method_settings import keys_of
 from cli.main import commands
 from cli.verbs.identify.rows import TABLE_STAGES
 from docs import generate
@@ -88,7 +89,7 @@ def test_the_how_to_explains_every_score_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *WRITTEN], ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_page_names_no_option_that_does_not_exist(page: Path) -> None:
+def test_a_page_names_no_option_or_setting_that_does_not_exist(page: Path) -> None:
     """Commands in code blocks are checked against their own verb, options in prose against all verbs."""
     known = verbs()
     text = page.read_text(encoding="utf-8")
@@ -96,6 +97,8 @@ def test_a_page_names_no_option_that_does_not_exist(page: Path) -> None:
     everywhere = set().union(*map(options_of, known.values())) | FOREIGN | {"--help", "--version"}
     ours = " ".join(code for code in prose if not code.startswith(("`python", "`pip", "`sphinx")))
     unknown = {option for option in OPTION.findall(ours) if option not in everywhere}
+    settings = {key for verb in [*known, "eval.species", "eval.rerank"] for key in keys_of(verb)}
+    unknown |= {f"--set {key}" for key in re.findall(r"--set ([\w.]+)=", text) if key not in settings}
     for line in text.replace("\\\n", " ").splitlines():
         for verb, rest in re.findall(r"(?:^|[$`] ?|bin/)kb ([a-z]+)([^|;&>#`]*)", line):
             options = options_of(known[verb]) | {"--help"} if verb in known else set()
