@@ -68,7 +68,7 @@ def main() -> None:
             (given.write / f"{kind}.jsonl").write_text(text, encoding="utf-8")
     starter = load_encoders("starter")
     judge, plain = EncoderJudge(starter.text_image), EncoderJudge(load_encoders("plain").text_image)
-    with wiring.opened_or_starter(resolve()) as store:
+    with wiring.opened(resolve()) as store:
         context = wiring.context_look_up(store, wiring.ContextHelpers())
         parts = wiring.query_parts(store)
         lines: list[str] = []

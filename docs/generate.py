@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "cli" / "golden"
 # Command -> columns of its CSV: a sequence of names, or names with types.
 CSV = {
     "kb identify --format csv": ("cli.verbs.identify.rows.COLUMNS", "One row per candidate; the same in Parquet."),
-    "kb taxa --file FILE --format csv": ("cli.verbs.taxa.names.COLUMNS", "One row per name, in the order of the file."),
+    "kb taxa --file FILE --format csv": ("cli.verbs.taxa.COLUMNS", "One row per name, in the order of the file."),
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
     "kb credits --format csv": ("kb.curate.credit_pages.COLUMNS", "One row per article or photo."),
     "kb eval species --format csv": ("cli.verbs.eval.species.tables.CSV_COLUMNS", "One row per setup and measure."),

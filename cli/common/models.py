@@ -1,10 +1,10 @@
-"""Which distiller a verb works with, and the model behind it: settings and flags become objects of the library."""
+"""Language models and distillers from the settings, and reports of their use."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kb.pipeline.estimate import DistilEstimate  # numpy is behind it
 
 REPLIES = "replies.sqlite"
-"""In FIELDMARK_HOME: replies of models, for all knowledge bases and jobs."""
+"""File in FIELDMARK_HOME: cached replies of models, for all knowledge bases and jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Distilling:
 
     @property
     def n_repairs(self) -> dict[str, int]:
-        """What was mended, dropped or asked again in a model's replies, by kind."""
+        """Repairs of the model's replies, by kind."""
         return dict(getattr(self.distiller, "repairs", {}))
 
 
@@ -39,14 +39,12 @@ class Distilling:
 def chosen_distiller(
     settings: Settings, path: Path, *, max_cost: float | None = None, offline: bool = False, is_dry_run: bool = False
 ) -> Iterator[Distilling]:
-    """Give the distiller that the settings name, else the one that the knowledge base at `path` was built with.
-
-    In a dry run nothing is asked, so no key is needed.
+    """Open the distiller of `distiller_name`. A dry run calls no model, so it needs no key.
 
     Raises:
-        MissingRequirement: if it asks a model and there is no `[llm.text]`, or its key is missing.
-        UsageError: if the price of the model is not known and the cost is limited, or a limit, prompts or offline are
-            asked for where no model is.
+        MissingRequirement: if it needs a model and there is no `[llm.text]`, or no key for it.
+        UsageError: if the cost is limited and the price is unknown; if `max_cost` or `offline` is given for a distiller
+            without a model.
     """
     from kb.distill.distillers import MODES, make_distiller
 
@@ -55,7 +53,7 @@ def chosen_distiller(
         for option, is_given in (("--max-cost", max_cost is not None), ("--offline", offline)):
             if is_given:
                 raise UsageError(
-                    f"{option} is for models, and the distiller {name} asks none", hint="--distiller model"
+                    f"{option} needs a model, and the distiller {name} uses none.", hint="Add --distiller model."
                 )
         yield Distilling(distiller=make_distiller(name))  # prompts of the settings are for models
         return
@@ -72,26 +70,26 @@ def connected(
     budget: Budget | None = None,
     offline: bool = False,
 ) -> Iterator[Connection]:
-    """Give a connection to the model of `[llm.KIND]`, with the replies that are kept in FIELDMARK_HOME.
+    """Connect to the model of `[llm.KIND]`, with the reply cache in FIELDMARK_HOME.
 
     Args:
-        settings: they hold the table.
+        settings: with the table.
         kind: `text`, `vision` or `search`.
         max_cost: US dollars, for this connection alone.
-        budget: one that several connections share, instead of `max_cost`.
-        offline: whether kept replies alone may answer.
+        budget: a limit that several connections share, instead of `max_cost`.
+        offline: use cached replies only.
 
     Raises:
         MissingRequirement: if there is no such table, or its key is missing.
-        UsageError: if its price is not known and the cost is limited.
+        UsageError: if the cost is limited and the price is unknown.
     """
     from kb.endpoints import Budget, Connection, ReplyCache
 
     endpoint = settings.llm.get(kind)
     if endpoint is None:
         raise MissingRequirement(
-            f"no model is set for this: there is no [llm.{kind}] in fieldmark.toml",
-            hint=f'[llm.{kind}] with model = "...", base_url = "https://.../v1" and api_key_env = "..."',
+            f"No model set: fieldmark.toml has no [llm.{kind}].",
+            hint=f'Add [llm.{kind}] with model = "...", base_url = "https://.../v1" and api_key_env = "...".',
         )
     key = "" if offline else key_of(endpoint, os.environ, kind=kind)
     cache = ReplyCache(settings.home / REPLIES)
@@ -100,32 +98,22 @@ def connected(
 
 
 def distiller_name(settings: Settings, path: Path) -> str:
-    """Return the distiller that the settings name, else the kind that the knowledge base was last built with."""
-    return settings.distiller or kind_in(path) or "extractive"
+    """Return the distiller in the settings, else the kind that the knowledge base was last built with."""
+    from kb.distill.distillers import DEFAULT
+    from kb.store.stage_outputs import last_distiller
 
-
-def kind_in(path: Path) -> str | None:
-    """Return the kind of distiller that the knowledge base at `path` was last built with, if there is one."""
-    from kb.store.layout import Layout
-    from kb.store.ledger import Ledger
-    from kb.store.stage_outputs import FACT
-
-    layout = Layout(path)
-    if not layout.ledger.is_file():
-        return None
-    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        return ledger.fact(FACT)
+    return settings.distiller or last_distiller(path) or DEFAULT
 
 
 def usage_fields(distilling: Distilling) -> dict[str, object]:
-    """Return what was asked of the model, as lines of a report; nothing without a model."""
+    """Return the use of the model as lines of a report; nothing without a model."""
     chat = distilling.chat
     if chat is None:
         return {}
     meter = chat.budget.meter
     calls = [f"{meter.calls:,}"]
     calls += [f"{meter.cached:,} from the cache"] if meter.cached else []
-    calls += [f"{chat.n_retries:,} tries more"] if chat.n_retries else []
+    calls += [f"{chat.n_retries:,} retries"] if chat.n_retries else []
     repairs = sorted(distilling.n_repairs.items(), key=lambda item: (-item[1], item[0]))
     return {
         "model": chat.name,
@@ -137,31 +125,31 @@ def usage_fields(distilling: Distilling) -> dict[str, object]:
 
 
 def cost_text(meter: Meter, kind: str = "text") -> str:
-    """Return what was spent, in words; of a model of `[llm.KIND]`."""
+    """Return the cost so far in words, for a model of `[llm.KIND]`."""
     if meter.unpriced:
         return f"unknown: set price_in and price_out of [llm.{kind}]"
-    lost = f", and up to ${meter.unsure_usd:.4f} for replies that were lost" if meter.unsure_usd else ""
+    lost = f", and up to ${meter.unsure_usd:.4f} for lost replies" if meter.unsure_usd else ""
     spent = "less than $0.0001" if 0 < meter.spent_usd < 0.0001 else f"${meter.spent_usd:.4f}"
     return spent + lost
 
 
 def estimate_fields(estimate: DistilEstimate) -> dict[str, object]:
-    """Return what distilling is going to take, as lines of a report."""
-    sizes = f"lengths of {estimate.measured:,} articles" if estimate.measured else "articles of the usual length"
+    """Return the estimated cost of distilling as lines of a report."""
+    sizes = f"from {estimate.measured:,} articles" if estimate.measured else "for articles of the usual length"
     cost = None
     if (usd := estimate.cost_usd) is not None:
         cost = f"about ${usd:.2f}" if usd >= 0.01 or not usd else f"about ${usd:.1g}"
     return {
         "distiller": estimate.distiller,
-        "to distil": f"{estimate.pages:,} pages" + (f", {estimate.done:,} done already" if estimate.done else ""),
-        "model calls": f"{estimate.calls:,}, without those that are cached",
+        "to distil": f"{estimate.pages:,} pages" + (f", {estimate.done:,} done before" if estimate.done else ""),
+        "model calls": f"{estimate.calls:,}, cached ones not counted",
         "tokens": f"about {_rounded(estimate.input_tokens)} in, {_rounded(estimate.output_tokens)} out ({sizes})",
-        "time": f"about {max(estimate.minutes, 0.1):.1f} minutes, {estimate.n_concurrent} requests at a time",
+        "time": f"about {max(estimate.minutes, 0.1):.1f} minutes, {estimate.n_concurrent} at a time",
         "cost": cost or "unknown: set price_in and price_out of [llm.text]",
     }
 
 
 def _rounded(n: int) -> str:
-    """Return a number with three digits that count."""
+    """Return a number rounded to three digits."""
     scale = 10 ** max(0, len(str(n)) - 3)
     return f"{round(n / scale) * scale:,}"

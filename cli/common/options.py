@@ -18,16 +18,18 @@ CommandT = TypeVar("CommandT", bound=Callable[..., object])
 SettingsT = TypeVar("SettingsT")
 
 
-def kb_option(text: str = "The knowledge base; without it FIELDMARK_KB.") -> Callable[[CommandT], CommandT]:
-    """Return the option `--kb DIR`."""
-    return click.option("--kb", type=click.Path(path_type=Path), metavar="DIR", help=text)
+def kb_option(text: str = "Knowledge base.", *, needed: bool = False) -> Callable[[CommandT], CommandT]:
+    """Return the option `--kb DIR`; `needed` is for verbs that write, which never touch the shipped knowledge."""
+    default = "FIELDMARK_KB" if needed else "FIELDMARK_KB, else the shipped one"
+    help_text = f"{text}  [default: {default}]"
+    return click.option("--kb", type=click.Path(path_type=Path), metavar="DIR", help=help_text)
 
 
 def format_option(*choices: str, default: str | None = None) -> Callable[[CommandT], CommandT]:
     """Return the option `--format` with the first choice as its default."""
     default = default or choices[0]
     return click.option(
-        "--format", "form", type=click.Choice(choices), default=default, show_default=True, help="How to print."
+        "--format", "form", type=click.Choice(choices), default=default, show_default=True, help="Output format."
     )
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cli.common.config import Settings
 from cli.common.output import logged, note
-from data.errors import MissingRequirement, UnknownTaxon
-from data.records import Context, Identification, QueryPart, Taxon, TaxonMatch, Verification
+from data.errors import MissingRequirement
+from data.records import Context, Identification, QueryPart
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, Encoders, WebSearch
@@ -30,28 +30,14 @@ FoundT = TypeVar("FoundT")
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[KnowledgeBase]:
-    """Open the knowledge base that the settings name."""
+    """Open the knowledge base in the settings, else the one that ships with Fieldmark, unpacked on first use."""
     import kb
 
-    with kb.open(named(settings)) as store:
-        yield store
-
-
-@contextmanager
-def opened_or_starter(settings: Settings) -> Iterator[KnowledgeBase]:
-    """Open the knowledge base that the settings name, else the one that ships with Fieldmark."""
-    if settings.kb is None:
-        settings = replace(settings, kb=unpacked(settings))
-    with opened(settings) as store:
-        yield store
-
-
-def unpacked(settings: Settings) -> Path:
-    """Return the folder of the knowledge base that ships with Fieldmark, unpacked on first use."""
-    from kb.shipped import unpack_shipped
-
     with logged("kb.shipped", logging.INFO):
-        return unpack_shipped(settings.home, load_encoders("starter"))
+        encoders = load_encoders("starter") if settings.kb is None else None
+        store = kb.open(settings.kb, home=settings.home, encoders=encoders)
+    with store:
+        yield store
 
 
 def load_encoders(profile: str | None) -> Encoders:
@@ -61,21 +47,21 @@ def load_encoders(profile: str | None) -> Encoders:
     return recognize.load_encoders(profile or "starter")
 
 
-def verified(settings: Settings) -> Verification:
-    """Return whether the knowledge base that the settings name agrees with itself; mends what can be mended."""
-    import kb
+def encoders_for(path: Path, settings: Settings) -> Encoders:
+    """Return the encoders of the knowledge base at `path`; for a new one, those of the profile in the settings."""
+    from kb.store.layout import Layout
 
-    return kb.verify(named(settings))
+    return load_encoders(Layout(path).profile or settings.profile)
 
 
 def named(settings: Settings) -> Path:
-    """Return the folder of the knowledge base that the settings name.
+    """Return the folder of the knowledge base in the settings, for verbs that write.
 
     Raises:
-        MissingRequirement: if they name none.
+        MissingRequirement: if there is none.
     """
     if settings.kb is None:
-        raise MissingRequirement("no knowledge base is named", hint="--kb DIR, or FIELDMARK_KB; kb build makes one")
+        raise MissingRequirement("No knowledge base given.", hint="Add --kb DIR or set FIELDMARK_KB.")
     return settings.kb
 
 
@@ -170,51 +156,6 @@ def contexts_of(
         prompts=helpers.prompts,
         learn=learn,
     )
-
-
-def search(store: KnowledgeBase, text: str, *, n: int) -> list[TaxonMatch]:
-    """Return the species whose summaries are nearest to a description."""
-    import kb
-
-    return kb.search(store, text, load_encoders(store.info.profile).sentence, n=n)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundTaxon:
-    """A taxon that goes by a name; `n_in_kb` of its `n_species` species are in the knowledge base, if there is one."""
-
-    match: TaxonMatch
-    taxon: Taxon
-    n_species: int
-    n_in_kb: int | None = None
-
-
-def find_taxa(settings: Settings, name: str) -> list[FoundTaxon]:
-    """Return the taxon of that name, and how much of it the knowledge base holds.
-
-    Raises:
-        UnknownTaxon: with suggestions.
-    """
-    from kb.checklist.avilist import load_checklist
-
-    checklist = load_checklist()
-    taxon = checklist.find(name)
-    if taxon is None:
-        raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
-    species = checklist.species_of(taxon)
-    known: frozenset[str] | None = None
-    if settings.kb is not None:
-        with opened(settings) as store:
-            known = frozenset(store.taxon_ids)
-    match = TaxonMatch(
-        taxon_id=taxon.taxon_id,
-        scientific_name=taxon.scientific_name,
-        common_name=taxon.common_name,
-        rank=taxon.rank,
-        score=1.0,
-    )
-    n_in_kb = None if known is None else sum(found.taxon_id in known for found in species)
-    return [FoundTaxon(match=match, taxon=taxon, n_species=len(species), n_in_kb=n_in_kb)]
 
 
 def recognizer(

@@ -1,33 +1,39 @@
-"""`kb add`: texts and photos of one's own, for a species of any checklist or of none, or a term."""
+"""`kb add`: texts and photos of one's own, for a species or a term."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from cli.common import options, output, upkeep, upkeep_text
+from cli.common import options, output, wiring
 from cli.common.config import PROFILES
+from data.errors import UsageError
+
+if TYPE_CHECKING:
+    from data.records import Added
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+RANKS = ("class", "order", "family", "genus")
 
 
 @click.command()
-@options.kb_option("The knowledge base, made if need be; without it FIELDMARK_KB.")
-@click.option("--name", metavar="NAME", help="The species: any name of the checklist, or genus and epithet.")
-@click.option("--term", metavar="TERM", help="A word of the trade, in place of a species.")
-@click.option("--common-name", "common_names", multiple=True, metavar="NAME", help="English names, the best first.")
-@click.option("--text", "texts", multiple=True, type=FILE, metavar="FILE", help="Plain text or Markdown on its looks.")
-@click.option("--photo", "photos", multiple=True, type=FILE, metavar="FILE", help="A photo; may be repeated.")
-@click.option("--author", metavar="NAME", help="Whom the photos are owed to.")
-@click.option("--licence", metavar="NAME", help="The licence of text and photos, such as CC BY 4.0.")
-@click.option("--url", metavar="URL", help="Where text and photos come from.")
-@click.option("--as-is", is_flag=True, help="Take each sentence of the text as it stands, not its visual part.")
-@click.option("--class", "class_", metavar="NAME", help="The class, for a species that no checklist has.")
+@options.kb_option("Knowledge base; made if there is none.", needed=True)
+@click.option("--name", metavar="NAME", help="Species: any name of the checklist, or genus and epithet.")
+@click.option("--term", metavar="TERM", help="Term, instead of a species.")
+@click.option("--common-name", "common_names", multiple=True, metavar="NAME", help="English name; the best one first.")
+@click.option("--text", "texts", multiple=True, type=FILE, metavar="FILE", help="Description: plain text or Markdown.")
+@click.option("--photo", "photos", multiple=True, type=FILE, metavar="FILE", help="Photo; may be repeated.")
+@click.option("--author", metavar="NAME", help="Photo author.")
+@click.option("--licence", metavar="NAME", help="Licence of text and photos, such as CC BY 4.0.")
+@click.option("--url", metavar="URL", help="Web address of text and photos.")
+@click.option("--as-is", is_flag=True, help="Keep every sentence of the text, not only those on looks.")
+@click.option("--class", "class", metavar="NAME", help="Class of a species that is in no checklist.")
 @click.option("--order", metavar="NAME", help="Its order.")
 @click.option("--family", metavar="NAME", help="Its family.")
-@click.option("--genus", metavar="NAME", help="Its genus.  [default: the first word of NAME]")
-@click.option("--profile", type=click.Choice(PROFILES), help="For a new knowledge base.  [default: starter]")
+@click.option("--genus", metavar="NAME", help="Its genus.  [default: first word of NAME]")
+@click.option("--profile", type=click.Choice(PROFILES), help="Profile of a new knowledge base.  [default: starter]")
 @options.format_option("text", "json")
 def add(
     kb: Path | None,
@@ -40,27 +46,49 @@ def add(
     licence: str | None,
     url: str | None,
     as_is: bool,
-    class_: str | None,
-    order: str | None,
-    family: str | None,
-    genus: str | None,
     profile: str | None,
     form: str,
+    **ranks: str | None,
 ) -> None:
-    """Add a species, a term, or more photos of your own; the very next kb identify knows them.
+    """Add a species, a term, or your own photos; the next kb identify uses them.
 
-    They come beside what a wiki gave, and stay when that is updated. The same file given again changes nothing. With a
-    name alone, what kb remove took out is let in again by the next build.
+    They are kept beside what a wiki gave, and survive updates. The same file given again changes nothing. A name alone
+    undoes kb remove: the next build takes the species in again.
 
     Example: kb add --kb my.kb --name "Vanessa atalanta" --common-name "Red Admiral" --text admiral.txt --photo a.jpg
     """
+    import kb as library
     from data.codec import to_json
+    from kb.checklist.avilist import load_checklist
+    from kb.checklist.selection import species_named
+    from kb.curate.add import read_text_file
 
-    addendum = upkeep.Addendum(
-        name=name, term=term, common_names=common_names,
-        lineage={rank: value for rank, value in
-                 (("class", class_), ("order", order), ("family", family), ("genus", genus)) if value},
-        texts=texts, photos=photos, author=author, licence=licence, url=url, as_is=as_is,
-    )  # fmt: skip
-    added = upkeep.added(options.settings(kb=kb, profile=profile), addendum)
-    output.write(output.as_json(to_json(added)) if form == "json" else upkeep_text.added_text(added))
+    lineage = {rank: value for rank in RANKS if (value := ranks[rank])}
+    if (name is None) == (term is None):
+        raise UsageError("Specify either --name for a species or --term for a term.")
+    if term is not None and (photos or common_names or lineage):
+        raise UsageError("A term takes no photos, common names or lineage.", hint="Add a species with --name.")
+    settings = options.settings(kb=kb, profile=profile)
+    path = wiring.named(settings)
+    added = library.add(
+        path,
+        term or species_named(load_checklist(), name or "", common_names=common_names, lineage=lineage),
+        wiring.encoders_for(path, settings),
+        texts=[read_text_file(file, licence=licence, url=url) for file in texts],
+        photos=[library.OwnPhoto(path=file, author=author, licence=licence, url=url) for file in photos],
+        as_is=as_is,
+    )
+    output.write(output.as_json(to_json(added)) if form == "json" else added_text(added))
+
+
+def added_text(added: Added) -> str:
+    """Return the state of a species or term after the addition."""
+    new = [output.plural(n, noun) for n, noun in ((added.new_texts, "text"), (added.new_photos, "photo")) if n]
+    return output.as_fields(
+        {
+            "new" if added.is_new else "added to": added.name,
+            "added": ", ".join(new) or "nothing new",
+            "reference photos": added.anchors or None,
+            "text": output.wrapped(added.text),
+        }
+    )

@@ -1,4 +1,4 @@
-"""`kb credits`: whom the texts and photos of a knowledge base are owed to."""
+"""`kb credits`: attribution of articles and photos."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from cli.common.delimited import as_csv, disarmed
 
 
 @click.command()
-@options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
+@options.kb_option()
 @options.format_option("text", "csv", "html", "json")
 def credits(kb: Path | None, form: str) -> None:  # the verb's name
-    """Print every article with revision, address and licence, every photo with author, licence and file page.
+    """Print the attribution of every article (revision, address, licence) and photo (author, licence, file page).
 
-    What is not free or of unknown licence is marked as not to be published.
+    Texts and photos without a free licence are marked: do not publish.
 
     Example: kb credits --kb birds.kb --format html > credits.html
     """
     from kb.curate import credit_pages
     from kb.curate.credits import collect_credits
 
-    with wiring.opened_or_starter(options.settings(kb=kb)) as store:
+    with wiring.opened(options.settings(kb=kb)) as store:
         found = collect_credits(store)
     if form == "json":
         from data.codec import to_json
@@ -41,4 +41,4 @@ def credits(kb: Path | None, form: str) -> None:  # the verb's name
         output.write(credit_pages.as_text(found))
     if found.unpublishable and form != "text":
         n = output.plural(len(found.unpublishable), "text or photo", "texts and photos")
-        output.warn(f"{n} must not be published: not free, or of unknown licence")
+        output.warn(f"Do not publish {n}: no free licence, or licence unknown")

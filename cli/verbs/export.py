@@ -6,24 +6,36 @@ from pathlib import Path
 
 import click
 
-from cli.common import options, output, upkeep, upkeep_text
+from cli.common import options, output, wiring
 
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
-@options.kb_option()
-@click.option("--vectors/--no-vectors", default=True, show_default=True, help="With the vectors of texts and photos.")
+@options.kb_option(needed=True)
+@click.option("--vectors/--no-vectors", default=True, show_default=True, help="Include the vectors.")
 @options.format_option("text", "json")
 def export(out: Path, kb: Path | None, vectors: bool, form: str) -> None:
-    """Write a knowledge base to the folder OUT as a dataset that other programs read: Parquet tables and images.
+    """Write a knowledge base to the folder OUT as a dataset for other programs: Parquet tables and images.
 
-    It has a dataset card, every photo with author and licence, and the sha256 of every file. kb import makes the same
-    knowledge base of it again.
+    It has a dataset card, author and licence of every photo, and the sha256 of every file. kb import turns it into the
+    same knowledge base again.
 
     Example: kb export --kb birds.kb birds-dataset
     """
+    import kb as library
     from data.codec import to_json
 
-    exported = upkeep.exported(options.settings(kb=kb), out, with_vectors=vectors)
-    shown = output.as_json(to_json(exported)) if form == "json" else upkeep_text.exported_text(exported, out)
-    output.write(shown)
+    exported = library.export_bundle(wiring.named(options.settings(kb=kb)), out, with_vectors=vectors)
+    if form == "json":
+        output.write(output.as_json(to_json(exported)))
+        return
+    fields = {
+        "bundle": str(out),
+        "species": f"{exported.species:,}",
+        "terms": f"{exported.terms:,}",
+        "images": f"{exported.images:,}",
+        "files": f"{exported.files:,}",
+        "size": f"{exported.bytes / 1e6:,.1f} MB",
+        "digest": exported.digest,
+    }
+    output.write(output.as_fields(fields))

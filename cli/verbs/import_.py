@@ -1,4 +1,4 @@
-"""`kb import`: a bundle as a knowledge base. The command's name is a word of Python, so it bears it with a `_`."""
+"""`kb import`: a bundle as a knowledge base. `import` is a keyword of Python, so the module has a `_`."""
 
 from __future__ import annotations
 
@@ -6,29 +6,44 @@ from pathlib import Path
 
 import click
 
-from cli.common import options, output, upkeep, upkeep_text
+from cli.common import options, output, wiring
 from cli.common.config import PROFILES
 from cli.common.progress import stage_progress
 
 
 @click.command("import")
 @click.argument("bundle", type=click.Path(path_type=Path))
-@options.kb_option("Where the knowledge base goes, a folder that is new or empty; without it FIELDMARK_KB.")
-@click.option("--re-encode", is_flag=True, help="Take a bundle of other models too, and encode it with the profile's.")
-@click.option("--profile", type=click.Choice(PROFILES), help="The models to ask it with.  [default: the bundle's]")
+@options.kb_option("New or empty folder for the knowledge base.", needed=True)
+@click.option("--re-encode", is_flag=True, help="Accept a bundle of another profile and encode it anew.")
+@click.option("--profile", type=click.Choice(PROFILES), help="Profile to query it with.  [default: the bundle's]")
 @options.format_option("text", "json")
 def import_(bundle: Path, kb: Path | None, re_encode: bool, profile: str | None, form: str) -> None:
-    """Make a knowledge base of the folder BUNDLE, which kb export wrote.
+    """Make a knowledge base from the folder BUNDLE, which kb export wrote.
 
-    Every file is held against its sha256 first, and no path may leave the folder. What is refused leaves nothing.
+    Every file is compared with its sha256 first, and no path may leave the folder. A refused bundle leaves nothing
+    behind.
 
     Example: kb import birds-dataset --kb birds.kb
     """
+    import kb as library
     from data.codec import to_json
+    from kb.bundle.manifest import read_manifest
 
     settings = options.settings(kb=kb, profile=profile)
+    path = wiring.named(settings)
+    own = read_manifest(bundle).profile
+    encoders = wiring.load_encoders(profile or (own if own in PROFILES else settings.profile))
     with stage_progress(quiet=options.invocation().quiet) as progress:
-        imported = upkeep.imported(settings, bundle, profile=profile, re_encode=re_encode, progress=progress)
-    output.write(
-        output.as_json(to_json(imported)) if form == "json" else upkeep_text.imported_text(imported, str(settings.kb))
-    )
+        imported = library.import_bundle(bundle, path, encoders, re_encode=re_encode, progress=progress)
+    if form == "json":
+        output.write(output.as_json(to_json(imported)))
+        return
+    fields = {
+        "knowledge base": str(path),
+        "species": f"{imported.species:,}",
+        "terms": f"{imported.terms:,}",
+        "reference photos": f"{imported.anchors:,}",
+        "vectors": "encoded now" if imported.encoded else "from the bundle",
+        "digest": imported.digest,
+    }
+    output.write(output.as_fields(fields))

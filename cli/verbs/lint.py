@@ -1,4 +1,4 @@
-"""`kb lint`: what is wrong with the summaries of a knowledge base."""
+"""`kb lint`: statements in summaries that the article does not support."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CSV_COLUMNS = ("severity", "rule", "taxon_id", "name", "statement", "detail", "t
 
 # The words of `kb.curate.lint.RULES`, so that the help loads nothing; a test holds the two together.
 RULES_HELP = """\b
-What is looked for, and how bad it is:
-  no-evidence        error    a statement that points at no place of the article
-  unsupported        error    a colour or number that its evidence does not name
-                     warning  a part, or a shade such as dark, that it does not name
-  sex-mixed-up       error    male, female or young where the evidence says another
-                     warning  all birds where the evidence speaks of one sex or age
-  own-name           error    the species' own name in a refined summary
-  not-visual         warning  a statement that tells nothing of looks
+Rules and their severity:
+  no-evidence        error    a statement without evidence in the article
+  unsupported        error    a colour or number that is not in its evidence
+                     warning  a body part or a shade such as dark that is not there
+  sex-mixed-up       error    another sex or age than in the evidence
+                     warning  all birds, but the evidence describes one sex or age
+  own-name           error    the name of the species in a refined summary
+  not-visual         warning  a statement that is not about looks
   partly-not-visual  note     a clause on song, range, names, behaviour, breeding
   too-short          warning  fewer than 12 words (a note for bare facts)
   too-long           warning  more than 150 words (400 of bare facts)
@@ -36,25 +36,25 @@ What is looked for, and how bad it is:
 
 
 @click.command(epilog=RULES_HELP)
-@options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
+@options.kb_option()
 @click.option(
     "--severity",
     type=click.Choice(("error", "warning", "note")),
     default="error",
     show_default=True,
-    help="End with 1 if there is a finding as bad as this.",
+    help="Least severe finding that gives exit code 1.",
 )
 @options.format_option("table", "csv", "json", "jsonl")
 @click.pass_context
 def lint(ctx: click.Context, kb: Path | None, severity: Severity, form: str) -> None:
-    """Check every sentence of every summary against the words of the article that it points at.
+    """Check every sentence of every summary against its evidence in the article.
 
-    All findings are printed, the worst last; ends with 1 if one of them is as bad as --severity.
+    All findings are printed, the worst last. Exit code 1 if one is as severe as --severity.
     """
     from data.codec import to_json
     from kb.curate.lint import lint as lint_store
 
-    with wiring.opened_or_starter(options.settings(kb=kb)) as store:
+    with wiring.opened(options.settings(kb=kb)) as store:
         report = lint_store(store)
     if form == "json":
         payload = {"ok": not report.has(severity), "counts": dict(report.counts), **to_json(report)}
@@ -72,12 +72,12 @@ def lint(ctx: click.Context, kb: Path | None, severity: Severity, form: str) -> 
 
 
 def _text(report: LintReport) -> str:
-    """Return the findings as a table, the worst last so that they are in sight, and how many there are of each rule."""
+    """Return the findings as a table, the worst last where they are in sight, and the number for each rule."""
     severities = list(report.counts)
     findings = sorted(report.findings, key=lambda finding: -severities.index(finding.severity))
     rows = [(f.severity, f.rule, f.name, f.statement, f.detail, f.text) for f in findings]
-    n_of_rule = Counter((finding.severity, finding.rule) for finding in findings)
-    lines = [f"{severity:<8} {rule:<18} {n:,}" for (severity, rule), n in n_of_rule.items()]
+    n_by_rule = Counter((finding.severity, finding.rule) for finding in findings)
+    lines = [f"{severity:<8} {rule:<18} {n:,}" for (severity, rule), n in n_by_rule.items()]
     checked = output.plural(report.n_statements, "sentence") + " of "
     checked += output.plural(report.n_species, "species", "species") + " checked"
     return "\n".join([*([output.as_table(COLUMNS, rows), ""] if rows else []), *lines, checked])

@@ -6,24 +6,28 @@ from pathlib import Path
 
 import click
 
-from cli.common import options, output, reports, wiring
+from cli.common import options, output, wiring
 
 
 @click.command()
 @options.words_argument("text")
-@options.kb_option("The knowledge base; without it FIELDMARK_KB, else the starter knowledge.")
-@click.option("--top", "n", type=click.IntRange(min=1), default=10, show_default=True, help="How many species.")
+@options.kb_option()
+@click.option("--top", "n", type=click.IntRange(min=1), default=10, show_default=True, help="Number of species.")
 @options.format_option("table", "json")
 def search(text: str, kb: Path | None, n: int, form: str) -> None:
-    """Find the species that TEXT describes, nearest first.
+    """Find the species nearest to the description TEXT.
 
     Example: kb search "red crest, black mask, thick orange bill"
     """
+    import kb as library
     from data.codec import to_json
 
-    with wiring.opened_or_starter(options.settings(kb=kb)) as store:
-        found = wiring.search(store, text, n=n)
+    with wiring.opened(options.settings(kb=kb)) as store:
+        found = library.search(store, text, wiring.load_encoders(store.info.profile).sentence, n=n)
     if form == "json":
         output.write(output.as_json([to_json(match) for match in found]))
+    elif found:
+        rows = [(rank, match.common_name, match.scientific_name, match.score) for rank, match in enumerate(found, 1)]
+        output.write(output.as_table(["#", "common name", "scientific name", "score"], rows, right=["#", "score"]))
     else:
-        output.write(reports.matches_table(found) if found else "nothing found")
+        output.write("No species found.")

@@ -1,33 +1,40 @@
-"""`kb update`: what is new where the pages of a knowledge base came from."""
+"""`kb update`: changes at the sources of a knowledge base."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from cli.common import options, output, upkeep, upkeep_text
+from cli.common import options, output, wiring
+from cli.common.models import chosen_distiller, usage_fields
 from cli.common.progress import stage_progress
+
+if TYPE_CHECKING:
+    from data.records import Update
 
 EXIT_PARTLY = 7
 
 
 @click.command()
-@options.kb_option()
-@click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia asks for one.")
-@click.option(
-    "--api-url", metavar="URL", help="The wiki's api.php, if what the knowledge base knows of it is not enough."
-)
+@options.kb_option(needed=True)
+@click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia requires one.")
+@click.option("--api-url", metavar="URL", help="New address of the wiki's api.php, if it has moved.")
 @click.option(
     "--source",
     "kinds",
     multiple=True,
     type=click.Choice(["wikipedia", "folder", "starter"]),
-    help="Ask sources of this kind alone; may be repeated.",
+    help="Kind of source to update from; may be repeated.  [default: all]",
 )
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before a model costs more.")
-@click.option("--offline", is_flag=True, help="Take a model's replies from the cache alone.")
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Cost limit of the model.")
+@click.option("--offline", is_flag=True, help="Use cached model replies only.")
 @options.format_option("text", "json")
 @click.pass_context
 def update(
@@ -40,21 +47,59 @@ def update(
     offline: bool,
     form: str,
 ) -> None:
-    """Fetch what changed since: new revisions, pages that moved or are gone, photos that are others now.
+    """Fetch what changed: new revisions, moved or deleted pages, replaced photos.
 
-    The knowledge base knows which wiki it came from, and what made its summaries. Revisions are asked for 50 pages a
-    request; a page that did not change is neither fetched nor distilled. New species are for kb build to find; what you
-    removed or added yourself stays as it is.
+    The knowledge base records its wiki and distiller. Revisions are requested for 50 pages at a time; an unchanged page
+    is neither fetched nor distilled. New species are left to kb build; your own additions and removals stay.
     """
+    import kb as library
     from data.codec import to_json
+    from kb.pipeline.updater import origins_to_update
+    from kb.sources.reopen import reopened
 
     settings = options.settings(kb=kb, contact=contact)
-    order = upkeep.UpdateOrder(api_url=api_url, kinds=kinds, max_cost=max_cost, is_offline=offline)
+    path = wiring.named(settings)
+    with library.open(path) as store:
+        origins, profile = origins_to_update(store, kinds), store.info.profile
     began = time.monotonic()
-    with stage_progress(quiet=options.invocation().quiet) as progress:
-        found, model = upkeep.updated(settings, order, progress)
-    seconds = time.monotonic() - began
-    text = upkeep_text.update_text(found, model, seconds=seconds)
-    output.write(output.as_json(to_json(found)) if form == "json" else text)
+    with ExitStack() as stack:
+        encoders = wiring.load_encoders(profile)
+        # The distiller is the knowledge base's own.
+        own = replace(settings, distiller=None)
+        distilling = stack.enter_context(chosen_distiller(own, path, max_cost=max_cost, offline=offline))
+        sources = [
+            stack.enter_context(
+                reopened(origin, contact=settings.contact, api_url=api_url, spaces=encoders.anchor_spaces)
+            )
+            for origin in origins
+        ]
+        progress = stack.enter_context(stage_progress(quiet=options.invocation().quiet))
+        found = library.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
+    if form == "json":
+        output.write(output.as_json(to_json(found)))
+    else:
+        output.write(update_text(found, usage_fields(distilling), seconds=time.monotonic() - began))
     if found.failures:
         ctx.exit(EXIT_PARTLY)
+
+
+def update_text(found: Update, model: Mapping[str, object], *, seconds: float) -> str:
+    """Return the changes, one a line, and the cost of the update; `model` is the share of the language model."""
+    kinds = Counter(change.kind for change in found.changes)
+    fields = {
+        "pages checked": f"{found.checked:,}",
+        "changes": ", ".join(f"{kind} {n:,}" for kind, n in kinds.items()) or "none",
+        "requests": f"{found.requests:,}",
+        "photos downloaded": f"{found.photos:,}",
+        "texts distilled": f"{found.distilled:,}",
+        "model calls": f"{found.model_calls:,}",
+        **model,
+        "failures": len(found.failures) or None,
+        "seconds": f"{seconds:.1f}",
+    }
+    parts = [output.as_fields(fields)]
+    if found.changes:
+        rows = [(change.name, change.kind, change.detail) for change in found.changes]
+        parts.append(output.as_table(["name", "change", "detail"], rows))
+    parts += [f"failed  {failure.taxon}: {failure.stage}: {failure.reason}" for failure in found.failures]
+    return "\n".join(parts)

@@ -12,24 +12,25 @@ EXIT_FINDINGS = 1
 
 
 @click.command()
-@options.kb_option()
+@options.kb_option(needed=True)
 @options.format_option("text", "json")
 @click.pass_context
 def verify(ctx: click.Context, kb: Path | None, form: str) -> None:
-    """Check that ledger, Chroma, files and cache agree, mend what can be mended, print one digest of the content.
+    """Check that ledger, Chroma, files and cache agree, repair what can be repaired, and print a digest.
 
-    Knowledge bases of the same content have the same digest. Ends with 1 if anything was found, mended or not; where
-    all of it was mended, the next run ends with 0.
+    Knowledge bases with the same content have the same digest. Exit code 1 if anything was found, repaired or not; once
+    everything is repaired, the next run ends with 0.
     """
+    import kb as library
     from data.codec import to_json
 
-    found = wiring.verified(options.settings(kb=kb))
+    found = library.verify(wiring.named(options.settings(kb=kb)))
     if form == "json":
         output.write(output.as_json(to_json(found)))
     else:
-        lines = [f"problem  {problem}" for problem in found.problems if problem not in found.mended]
-        lines += [f"mended   {problem}" for problem in found.mended]
-        lines += [f"ok       {'yes' if found.ok else 'no'}", f"digest   {found.digest}"]
+        lines = [f"problem   {problem}" for problem in found.problems if problem not in found.mended]
+        lines += [f"repaired  {problem}" for problem in found.mended]
+        lines += [f"ok        {'yes' if found.ok else 'no'}", f"digest    {found.digest}"]
         output.write("\n".join(lines))
     if not found.ok:
         ctx.exit(EXIT_FINDINGS)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,57 @@ def select(checklist: TaxonSource, taxon: str) -> list[Taxon]:
     if found is None:
         raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
     return checklist.species_of(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTaxon:
+    """A taxon found by name; `n_held` of its `n_species` species are in a knowledge base, if one was given."""
+
+    taxon: Taxon
+    n_species: int
+    n_held: int | None = None
+
+
+def find_taxon(checklist: TaxonSource, name: str, held: Collection[str] | None = None) -> FoundTaxon:
+    """Return the taxon of any rank with that scientific or common name.
+
+    Args:
+        checklist: the checklist.
+        name: its name.
+        held: the taxon ids in a knowledge base.
+
+    Raises:
+        UnknownTaxon: with suggestions.
+    """
+    taxon = checklist.find(name)
+    if taxon is None:
+        raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
+    species = checklist.species_of(taxon)
+    n_held = None if held is None else sum(found.taxon_id in held for found in species)
+    return FoundTaxon(taxon=taxon, n_species=len(species), n_held=n_held)
+
+
+def species_named(
+    checklist: TaxonSource, name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str] | None = None
+) -> Taxon:
+    """Return the species of the checklist with that name, else one made from the binomial (`own_taxon`).
+
+    Args:
+        checklist: the checklist.
+        name: scientific or common name; the binomial for a species outside the checklist.
+        common_names: further English names.
+        lineage: class, order, family, genus of a species outside the checklist.
+
+    Raises:
+        BadInput: if the name belongs to a higher taxon, or to none and is no binomial.
+    """
+    name = " ".join(name.split())
+    found = checklist.find(name)
+    if found is None:
+        return own_taxon(name, common_names=common_names, lineage=lineage)
+    if found.rank != "species":
+        raise BadInput(f"{name} is a {found.rank}, expected a species")
+    return replace(found, common_names=tuple(dict.fromkeys((*found.common_names, *common_names))))
 
 
 def read_names(path: Path | str, checklist: TaxonSource) -> NameList:

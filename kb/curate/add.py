@@ -43,6 +43,19 @@ class OwnText:
     url: str | None = None
 
 
+def read_text_file(file: Path, *, licence: str | None = None, url: str | None = None) -> OwnText:
+    """Return the text of a UTF-8 file under the file's name.
+
+    Raises:
+        BadInput: if it is not UTF-8.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    return OwnText(text=text, title=file.name, licence=licence, url=url)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnPhoto:
     """A photo to add, and whom it is owed to."""

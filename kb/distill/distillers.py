@@ -43,6 +43,7 @@ AnyDistiller = Distiller | AsyncDistiller
 
 DistillerName = Literal["extractive", "model", "model-two-pass", "model-summary", "article", "chunks"]
 DISTILLERS: tuple[DistillerName, ...] = get_args(DistillerName)
+DEFAULT: DistillerName = "extractive"
 MODES: tuple[Mode, ...] = get_args(Mode)
 _WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
     "extractive": ExtractiveDistiller,
@@ -100,7 +101,7 @@ def distiller_for(
     """
     if given is not None and not isinstance(given, str):
         return given
-    name = given or known or "extractive"
+    name = given or known or DEFAULT
     if given is None and chat is not None and known not in MODES:
         name = "model"
     if given is None and name not in DISTILLERS:  # a distiller of the caller's own made it, and only the caller has it

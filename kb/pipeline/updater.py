@@ -6,7 +6,7 @@ A page that did not change costs a fiftieth of a request; its text is neither fe
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from kb.pipeline.stages.fetch import fetched_pages
 from kb.pipeline.stages.resolve import located_pages
 from kb.pipeline.stages.run import BuildRun
 from kb.pipeline.update_notes import FACT, Findings, Subject, all_changes, note
+from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.origins import read_origins
@@ -133,6 +134,31 @@ def update(
 
 
 # --- asking ------------------------------------------------------------------------------------------------------
+
+
+def origins_to_update(store: KnowledgeBase, kinds: Sequence[str] = ()) -> list[Mapping[str, str]]:
+    """Return the records of the sources that an update can ask, for `kb.sources.reopen`.
+
+    Args:
+        store: the knowledge base.
+        kinds: `wikipedia`, `folder`, `starter`; all if empty.
+
+    Raises:
+        UsageError: if there is no such source, or only the shipped knowledge, which does not change.
+    """
+    known = store.origins()
+    chosen = [origin for origin in known.values() if not kinds or origin["kind"] in kinds]
+    if not known and not store.taxon_ids:
+        raise UsageError(f"{store.path} has no species yet, so there is nothing to update.", hint="Run kb build first.")
+    if not chosen:
+        lacking = f"no source of kind {', '.join(kinds)}" if known else "no record of its sources"
+        raise UsageError(f"{store.path} has {lacking}.", hint="Run the kb build that made it once more.")
+    if all(origin["kind"] == "starter" for origin in chosen):
+        raise UsageError(
+            f"{store.path} holds the knowledge that ships with Fieldmark; it has no wiki or folder to update from.",
+            hint="Build one from Wikipedia: kb build --taxon Aves --kb birds.kb",
+        )
+    return chosen
 
 
 def _ask(run: BuildRun) -> Findings:

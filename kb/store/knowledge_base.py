@@ -161,6 +161,10 @@ class KnowledgeBase:
         """Return where the picture of an anchor lies."""
         return self.layout.anchors.path_of(sha256)
 
+    def left_out(self) -> list[tuple[str, str, str]]:
+        """Return `(name, reason, detail)` of everything that was left out, sorted by reason."""
+        return sorted(self.ledger.left_out(), key=lambda row: (row[1], row[0]))
+
     def status(self) -> Status:
         """Return what it holds, what failed and what was left out by reason."""
         entries = [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon")]

@@ -106,6 +106,11 @@ class Layout:
             raise MissingKnowledgeBase(self.root, why=why)
         return read_info(self.toml)
 
+    @property
+    def profile(self) -> str | None:
+        """The profile of the knowledge base; None where there is none yet."""
+        return self.require().profile if self.toml.exists() else None
+
     def claim(self) -> None:
         """Make the folder.
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from data.codec import loads
 from data.records import Anchor, LeftOut, Source, Summary, Term
 from kb import reasons
+from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step
 
 FACT = "distiller"
@@ -58,3 +61,12 @@ def removed(ledger: Ledger) -> frozenset[str]:
     """Return the scientific names of species and the names of terms that the user removed."""
     marked = (reasons.REMOVED, f"term: {reasons.REMOVED}")
     return frozenset(name for name, reason, _ in ledger.left_out() if reason in marked)
+
+
+def last_distiller(path: Path) -> str | None:
+    """Return the kind of distiller that the knowledge base at `path` was last built with; None if there is none."""
+    file = Layout(path).ledger
+    if not file.is_file():
+        return None
+    with closing(Ledger(file, read_only=True)) as ledger:
+        return ledger.fact(FACT)

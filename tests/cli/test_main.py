@@ -50,12 +50,12 @@ def run_with(failure: BaseException, monkeypatch: pytest.MonkeyPatch, *arguments
     """Run `kb taxa` with a library that fails in this way."""
     from click.testing import CliRunner
 
-    from cli.common import wiring
+    from kb.checklist import selection
 
     def fail(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr(wiring, "find_taxa", fail)
+    monkeypatch.setattr(selection, "find_taxon", fail)
     return CliRunner().invoke(commands, [*arguments, "taxa", "wren"], prog_name="kb")
 
 
@@ -160,7 +160,7 @@ def test_a_file_of_settings_holds_for_one_run(cli: Any, tmp_path: Path) -> None:
 def test_a_reader_that_goes_away_is_no_error(cli: Any, tmp_path: Path) -> None:
     """`kb ... | head -1` says nothing on stderr, however much was still to come."""
     code = (
-        "import click\nfrom cli.main import commands\nfrom cli.verbs.taxa import command as taxa\n"
+        "import click\nfrom cli.main import commands\nfrom cli.verbs import taxa\n"
         "from cli.common import output\n"
         "def flood(**_):\n    for number in range(100_000): output.write(str(number))\n"
         "taxa.taxa.callback = flood\ncommands.main(['taxa', 'x'])"
@@ -178,7 +178,7 @@ def test_a_reader_that_goes_away_is_no_error(cli: Any, tmp_path: Path) -> None:
 
 def test_a_real_interrupt_ends_with_130(cli: Any) -> None:
     code = (
-        "import time\nfrom cli.main import commands\nfrom cli.verbs.taxa import command as taxa\n"
+        "import time\nfrom cli.main import commands\nfrom cli.verbs import taxa\n"
         "from cli.common import output\n"
         "def wait(**_):\n    output.write('waiting')\n    time.sleep(60)\n"
         "taxa.taxa.callback = wait\ncommands.main(['taxa', 'x'])"

@@ -1,20 +1,26 @@
-"""`kb build`: a knowledge base out of a wiki, a folder of articles, or what ships with Fieldmark."""
+"""`kb build`: a knowledge base from a wiki, a folder of articles, or the shipped knowledge."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cli.common import options, output, reports
-from cli.common.config import DISTILLERS, PROFILES, Licences
-from cli.common.models import distiller_name
+from cli.common.config import DISTILLERS, PROFILES, Settings
+from cli.common.models import chosen_distiller, distiller_name, estimate_fields, usage_fields
 from cli.common.progress import stage_progress
-from cli.verbs.build import sources as building
-from cli.verbs.build.order import BuildOrder
-from data.errors import UsageError
+from cli.common.wiring import load_encoders
+from cli.verbs.build.arguments import BuildArguments
+from data.errors import CostStop, UsageError
 from data.records import STAGES, Stage
+
+if TYPE_CHECKING:
+    from kb.pipeline.selection import Selection
 
 EXIT_PARTLY = 7
 
@@ -25,18 +31,23 @@ EXIT_PARTLY = 7
     "taxa",
     multiple=True,
     metavar="T",
-    help="A class, order, family, genus or species by any name; may be repeated.",
+    help="Class, order, family, genus or species by any name; may be repeated.",
 )
-@options.kb_option("Where it goes; without it FIELDMARK_KB, else ./ and the name of TAXON, PAGE, C or CSV.")
+@click.option(
+    "--kb",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Knowledge base.  [default: FIELDMARK_KB, else ./ and the name of T, PAGE, C or CSV]",
+)
 @click.option(
     "--source",
     default="wikipedia",
     show_default=True,
     metavar="wikipedia|folder:DIR|starter",
-    help="Where articles come from.",
+    help="Source of the articles.",
 )
-@click.option("--api-url", metavar="URL", help="The api.php of any MediaWiki; without it Wikipedia's.")
-@click.option("--list", "list_page", metavar="PAGE", help="Take the species that a list page links to.")
+@click.option("--api-url", metavar="URL", help="The api.php of any MediaWiki.  [default: Wikipedia's]")
+@click.option("--list", "list_page", metavar="PAGE", help="Take the species linked from a list page.")
 @click.option("--category", metavar="C", help="Take the species in a category of the wiki.")
 @click.option(
     "--names",
@@ -48,9 +59,9 @@ EXIT_PARTLY = 7
     "--terms",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Add terms: one a line, optionally a tab and the title of its page.",
+    help="Also take terms: one a line, optionally a tab and the title of its page.",
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop at so many species.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Largest number of species.")
 @click.option(
     "--profile",
     type=click.Choice(PROFILES),
@@ -60,12 +71,12 @@ EXIT_PARTLY = 7
 @click.option(
     "--chroma",
     metavar="URL|folder",
-    help="Where the collections go: a Chroma server that others read too, or the folder; moves those that are there.",
+    help="Place of the collections: a Chroma server or the folder; existing ones are moved.",
 )
 @click.option(
     "--distiller",
     type=click.Choice(DISTILLERS),
-    help="What makes the summaries; the models need [llm.text].  [default: as before, at first extractive]",
+    help="Writer of the summaries; the models need [llm.text].  [default: as before, at first extractive]",
 )
 @click.option(
     "--prompts",
@@ -73,16 +84,10 @@ EXIT_PARTLY = 7
     metavar="DIR",
     help="Prompts that replace those of the model distillers, by file name.",
 )
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before a model costs more.")
-@click.option("--offline", is_flag=True, help="Take a model's replies from the cache alone.")
-@click.option("--dry-run", is_flag=True, help="Say what would be built and what a model would cost; write nothing.")
-@click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia asks for one.")
-@click.option("--language", metavar="CODE", help="The Wikipedia to read.  [default: en]")
-@click.option(
-    "--licences",
-    type=click.Choice(["free", "any"]),
-    help="Photos to take; with any, do not publish them.  [default: free]",
-)
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Cost limit of the model.")
+@click.option("--offline", is_flag=True, help="Use cached model replies only.")
+@click.option("--dry-run", is_flag=True, help="Print what would be built and the cost of a model; write nothing.")
+@click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia requires one.")
 @click.pass_context
 def build(
     ctx: click.Context,
@@ -104,52 +109,137 @@ def build(
     offline: bool,
     dry_run: bool,
     contact: str | None,
-    language: str | None,
-    licences: Licences | None,
 ) -> None:
-    """Build a knowledge base of species: find their articles, distil what they look like, take free photos, index all.
+    """Build a knowledge base: find articles, distil descriptions, download free photos, encode and index.
 
-    A build that was stopped goes on where it was when it is run again; a second run fetches only what is new.
+    An interrupted build resumes when it is run again; a second run fetches only what is new. Photos with a free licence
+    are taken from the English Wikipedia; --set language=CODE and --set licences=any change that.
 
     Example: kb build --taxon Aves --kb birds.kb --contact you@example.org
     """
-    order = BuildOrder(
+    given = BuildArguments(
         source=source, taxa=taxa, list_page=list_page, category=category, names=names, terms=terms, limit=limit,
-        only=only, chroma=chroma, max_cost=max_cost, is_offline=offline, is_dry_run=dry_run,
-        has_api_url=api_url is not None,
+        only=only, chroma=chroma, is_dry_run=dry_run, has_api_url=api_url is not None,
     )  # fmt: skip
     settings = options.settings(
-        kb=kb, api_url=api_url, profile=profile, contact=contact, language=language, licences=licences,
-        distiller=distiller, prompts=prompts,
-    )  # fmt: skip
-    path = settings.kb or order.default_path
-    if prompts is not None and not (name := distiller_name(settings, path)).startswith("model"):
-        raise UsageError(f"--prompts is for models, and the distiller {name} asks none", hint="--distiller model")
-    if dry_run:
-        output.write(_plan_text(building.planned(order, settings, path)))
-        return
-    began = time.monotonic()
-    with stage_progress(quiet=options.invocation().quiet) as progress:
-        built = building.built(order, settings, path, progress)
-    seconds = time.monotonic() - began
-    output.write(
-        reports.build_text(built.status, path, seconds=seconds, n_requests=built.n_requests, model=built.model)
+        kb=kb, api_url=api_url, profile=profile, contact=contact, distiller=distiller, prompts=prompts
     )
-    if built.stopped is not None:
-        raise built.stopped
-    if built.status.failures:
+    path = settings.kb or given.default_path
+    if prompts is not None and not (name := distiller_name(settings, path)).startswith("model"):
+        raise UsageError(f"--prompts needs a model, and the distiller {name} uses none.", hint="Add --distiller model.")
+    with ExitStack() as stack:
+        if dry_run:
+            output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))
+            return
+        import kb as library
+        from kb.pipeline.builder import profile_to_build
+        from kb.pipeline.selection import require_species
+
+        encoders = load_encoders(profile_to_build(path, settings.profile))
+        began = time.monotonic()
+        distilling = stack.enter_context(chosen_distiller(settings, path, max_cost=max_cost, offline=offline))
+        selection = select(given, settings, stack, spaces=encoders.anchor_spaces)
+        progress = stack.enter_context(stage_progress(quiet=options.invocation().quiet))
+        stopped: CostStop | None = None
+        try:
+            status = library.build(
+                path,
+                selection.taxa,
+                selection.source,
+                encoders,
+                terms=selection.terms,
+                located=selection.located,
+                selection=selection.name,
+                limit=limit,
+                only=only,
+                distiller=distilling.distiller,
+                chroma=given.chroma_address,
+                progress=progress,
+            )
+        except CostStop as error:
+            stopped = error
+            with library.open(path) as store:
+                status = store.status()
+    if only is None and stopped is None:
+        require_species(status, selection)
+    n_requests = selection.source.n_requests or None
+    seconds = time.monotonic() - began
+    model = usage_fields(distilling)
+    output.write(reports.build_text(status, path, seconds=seconds, n_requests=n_requests, model=model))
+    if stopped is not None:
+        raise stopped
+    if status.failures:
         ctx.exit(EXIT_PARTLY)
 
 
-def _plan_text(plan: building.Plan) -> str:
-    """Return what a build would take in."""
+def select(given: BuildArguments, settings: Settings, stack: ExitStack, *, spaces: tuple[str, ...] = ()) -> Selection:
+    """Open the source and return what a build takes from it."""
+    from kb.pipeline import selection
+
+    if given.kind == "starter":
+        return selection.select_shipped(given.taxa, spaces=spaces)
+    if given.kind == "folder":
+        return selection.select_from_folder(given.folder or Path(), given.taxa, names=given.names, terms=given.terms)
+    from kb.sources.mediawiki.source import WikipediaSource
+
+    wiki = WikipediaSource(
+        settings.api_url,
+        contact=settings.contact,
+        language=settings.language,
+        allow_any_licence=settings.licences == "any",
+    )
+    stack.callback(wiki.close)
+    return selection.select_from_wiki(
+        wiki, given.taxa, list_page=given.list_page, category=given.category, names=given.names, terms=given.terms
+    )
+
+
+def plan_text(
+    given: BuildArguments,
+    settings: Settings,
+    path: Path,
+    stack: ExitStack,
+    *,
+    max_cost: float | None,
+    offline: bool,
+) -> str:
+    """Return the contents that a build would have; pages are looked up, no body is fetched, nothing is written."""
+    from kb.pipeline.selection import preview
+
+    selection = select(given, settings, stack)
+    found = preview(selection, limit=given.limit)
     fields = {
-        "would build": str(plan.path),
-        "from": plan.source,
-        "taxa looked up": plan.n_taxa,
-        "pages found": plan.n_pages,
-        "left out": reports.by_reason(plan.left_out),
-        "requests": plan.n_requests,
-        **plan.model,
+        "would build": str(path),
+        "source": selection.source.name,
+        "taxa looked up": found.n_taxa,
+        "pages found": found.n_pages,
+        "left out": reports.by_reason(found.left_out),
+        "requests": selection.source.n_requests or None,
+        **_estimate(settings, path, selection, stack, n_pages=found.n_pages, max_cost=max_cost, offline=offline),
     }
-    return output.as_fields(fields) + "\nnothing was written"
+    return output.as_fields(fields) + "\nNothing was written."
+
+
+def _estimate(
+    settings: Settings,
+    path: Path,
+    selection: Selection,
+    stack: ExitStack,
+    *,
+    n_pages: int,
+    max_cost: float | None,
+    offline: bool,
+) -> Mapping[str, object]:
+    """Return the cost of a model distiller; nothing for the others."""
+    from kb.distill.model import ModelDistiller
+    from kb.pipeline.estimate import estimate_distilling
+
+    distilling = stack.enter_context(
+        chosen_distiller(settings, path, max_cost=max_cost, offline=offline, is_dry_run=True)
+    )
+    if distilling.chat is None or not isinstance(distilling.distiller, ModelDistiller):
+        return {}
+    estimate = estimate_distilling(
+        path, selection.source, distilling.distiller, distilling.chat.endpoint, n_pages=n_pages
+    )
+    return estimate_fields(estimate)

@@ -162,7 +162,7 @@ def identify(
     if explain and sink_form != "table":
         output.warn(f"--explain only changes the table, not {sink_form} rows")
     with ExitStack() as stack:
-        store = stack.enter_context(wiring.opened_or_starter(settings))
+        store = stack.enter_context(wiring.opened(settings))
         expected, share = None, OFF_LIST_SHARE if off_list_share is None else off_list_share
         if species_list is not None:
             expected = species_lists.expected(store, species_list, share, quiet=quiet)

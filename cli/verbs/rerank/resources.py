@@ -76,7 +76,7 @@ def open_resources(
     with ExitStack() as stack:
         look_up, parts, profile, budget = None, None, settings.profile, None
         if plan.needs_knowledge:
-            store = stack.enter_context(wiring.opened_or_starter(settings))
+            store = stack.enter_context(wiring.opened(settings))
             helpers = stack.enter_context(
                 wiring.helpers_of_context(
                     settings,

@@ -75,13 +75,13 @@ def test_a_knowledge_base_of_nothing_has_nothing_to_update(cli: Any, tmp_path: P
     assert built.exit_code == 5
     outcome = cli.call("update", "--kb", "a.kb")
     assert outcome.exit_code == 2
-    assert "a.kb holds no species yet" in outcome.stderr
+    assert "a.kb has no species yet" in outcome.stderr
 
 
 def test_a_species_of_ones_own_is_shown_searched_and_removed(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "admiral.txt").write_text(TEXT)
     outcome = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
-    assert outcome.stdout.startswith("new       Vanessa atalanta\ntaken in  1 text\n")
+    assert outcome.stdout.startswith("new       Vanessa atalanta\nadded     1 text\n")
     again = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
     assert "nothing new" in again.stdout
     shown = cli.call("show", "--kb", folder_kb, "Red", "Admiral", check=True).stdout
@@ -91,7 +91,7 @@ def test_a_species_of_ones_own_is_shown_searched_and_removed(cli: Any, folder_kb
     assert removed.startswith("removed        Vanessa atalanta\n")
     assert cli.call("show", "--kb", folder_kb, "Red Admiral").exit_code == 5
     assert "removed by the user 1" in cli.call("status", "--kb", folder_kb, check=True).stdout
-    assert "removed already" in cli.call("remove", "--kb", folder_kb, "Vanessa atalanta", check=True).stdout
+    assert "removed before" in cli.call("remove", "--kb", folder_kb, "Vanessa atalanta", check=True).stdout
 
 
 def test_a_photo_goes_to_the_species_of_the_checklist_by_any_name(cli: Any, folder_kb: str, drawings: Path) -> None:
@@ -112,9 +112,9 @@ def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        ((), 2, "--name for a species or --term"),
-        (("--name", "Blue Jay", "--term", "jay"), 2, "--name for a species or --term"),
-        (("--term", "jay", "--family", "Corvidae"), 2, "neither photos nor a lineage"),
+        ((), 2, "either --name for a species or --term"),
+        (("--name", "Blue Jay", "--term", "jay"), 2, "either --name for a species or --term"),
+        (("--term", "jay", "--family", "Corvidae"), 2, "takes no photos, common names or lineage"),
         (("--name", "Strigiformes"), 5, "expected a species"),
         (("--name", "red admiral"), 5, "expected the scientific name"),
         (("--name", "Blue Jay", "--text", "song.txt"), 5, "no sentence of it tells what Blue Jay looks like"),
@@ -169,7 +169,7 @@ def test_a_bundle_of_other_models_ends_with_3_unless_it_is_encoded_again(cli: An
     assert outcome.exit_code == 3
     assert "hint: --re-encode takes its texts and photos" in outcome.stderr
     assert not Path("copy.kb").exists()
-    assert "encoded here" in cli.call(*order, "--re-encode", check=True).stdout
+    assert "encoded now" in cli.call(*order, "--re-encode", check=True).stdout
 
 
 def bundle_of(folder: Path) -> Path:

@@ -44,11 +44,13 @@ def test_the_environment_names_the_knowledge_base(cli: Any, built_kb: Path, monk
     assert cli.call("status").stdout == cli.call("status", "--kb", built_kb).stdout
 
 
-def test_status_and_verify_want_a_certain_knowledge_base(cli: Any) -> None:
-    for verb in ("status", "verify"):
-        outcome = cli.call(verb)
-        assert outcome.exit_code == 3
-        assert outcome.stderr.startswith("error: no knowledge base is named\nhint: --kb DIR")
+@pytest.mark.parametrize(
+    "arguments", [("verify",), ("update",), ("export", "out"), ("remove", "Kea"), ("add", "--name", "Kea")]
+)
+def test_verbs_that_write_or_repair_need_a_knowledge_base(cli: Any, arguments: tuple[str, ...]) -> None:
+    outcome = cli.call(*arguments)
+    assert outcome.exit_code == 3
+    assert outcome.stderr.startswith("error: No knowledge base given.\nhint: Add --kb DIR")
 
 
 def test_verify_of_a_whole_knowledge_base_gives_the_same_digest_every_time(cli: Any, built_kb: Path) -> None:
@@ -137,7 +139,7 @@ def test_context_explains_a_term_with_its_source(cli: Any, built_kb: Path) -> No
 
 def test_context_that_finds_nothing_is_no_error(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("context", "xqzzt vbrrk", "--kb", built_kb, check=True)
-    assert outcome.stdout == "nothing found\n"
+    assert outcome.stdout == "Nothing found.\n"
     found = json.loads(cli.call("context", "xqzzt vbrrk", "--kb", built_kb, "--format", "json", check=True).stdout)
     assert (found["found"], found["passage"], found["sources"]) == (False, "", [])
 
@@ -157,7 +159,7 @@ def test_taxa_works_without_any_knowledge_base(cli: Any) -> None:
 
 def test_taxa_counts_what_the_knowledge_base_holds(cli: Any, built_kb: Path) -> None:
     text = cli.call("taxa", "Strigiformes", "--kb", built_kb, check=True).stdout
-    assert "in KB" in text
+    assert "in knowledge base" in text
     assert text.split()[-1] == "2"  # the drawn Snowy Owl and Western Barn Owl
 
 
@@ -178,7 +180,7 @@ def test_taxa_reports_each_name_of_a_file_in_its_order(cli: Any, tmp_path: Path)
         ("Artic Tern", None, None, "unknown"),
     ]
     assert rows[3]["suggestions"][0] == "Arctic Tern"
-    assert "2 of 4 names are species\nby English name (possessive) 1, given 1\n" in outcome.stderr
+    assert "2 of 4 names matched\nby English name (possessive) 1, given 1\n" in outcome.stderr
 
 
 def test_the_table_of_names_tells_which_other_species_a_name_means_elsewhere(cli: Any, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def species(
     )
     evaluating.check(order, has_presets=bool(presets))
     with ExitStack() as stack:
-        store = stack.enter_context(wiring.opened_or_starter(settings))
+        store = stack.enter_context(wiring.opened(settings))
         asked = evaluating.asked(order, store.taxon_ids)
         asking = None
         if order.readers.is_asked:

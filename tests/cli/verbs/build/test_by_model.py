@@ -64,8 +64,8 @@ def test_a_dry_run_says_what_it_would_take_and_asks_nothing(cli: Any, owls: list
     plan = fields(cli.call(*owls, "--distiller", "model-two-pass", "--dry-run", check=True).stdout)
     assert plan["to distil"] == "6 pages"
     assert plan["model calls"].startswith("12")
-    assert re.fullmatch(r"about [\d,]+ in, [\d,]+ out \(articles of the usual length\)", plan["tokens"])
-    assert plan["time"].endswith("2 requests at a time")
+    assert re.fullmatch(r"about [\d,]+ in, [\d,]+ out \(for articles of the usual length\)", plan["tokens"])
+    assert plan["time"].endswith("2 at a time")
     assert re.fullmatch(r"about \$0\.\d\d", plan["cost"])
     assert server.n_calls == 0
     assert not Path("owls.kb").exists()
@@ -77,13 +77,13 @@ def test_a_dry_run_of_what_was_fetched_measures_it_and_leaves_out_what_is_done(
     cli.call(*owls, check=True)
     plan = fields(cli.call(*owls, "--distiller", "model", "--dry-run", check=True).stdout)
     assert plan["to distil"] == "6 pages"
-    assert "lengths of 6 articles" in plan["tokens"]
+    assert "from 6 articles" in plan["tokens"]
     guessed = int(plan["tokens"].split()[1].replace(",", ""))
     report = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
     really = int(report["tokens"].split()[0].replace(",", ""))
     assert guessed == pytest.approx(really, rel=0.1)
     plan = fields(cli.call(*owls, "--dry-run", check=True).stdout)
-    assert plan["to distil"] == "0 pages, 6 done already"
+    assert plan["to distil"] == "0 pages, 6 done before"
 
 
 def test_a_build_reports_calls_tokens_and_cost_and_the_next_one_costs_nothing(
@@ -147,10 +147,10 @@ def test_an_update_asks_the_model_for_what_changed_alone(
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "words"),
     [
-        (("--max-cost", "1"), 2, "--max-cost is for models, and the distiller extractive asks none"),
-        (("--offline",), 2, "--offline is for models"),
-        (("--distiller", "chunks", "--prompts", "owls"), 2, "--prompts is for models"),
-        (("--prompts", "owls"), 2, "--prompts is for models, and the distiller extractive asks none"),
+        (("--max-cost", "1"), 2, "--max-cost needs a model, and the distiller extractive uses none"),
+        (("--offline",), 2, "--offline needs a model"),
+        (("--distiller", "chunks", "--prompts", "owls"), 2, "--prompts needs a model"),
+        (("--prompts", "owls"), 2, "--prompts needs a model, and the distiller extractive uses none"),
         (("--distiller", "model", "--prompts", "owls"), 2, "holds no prompt"),
         (("--distiller", "model", "--offline"), 7, "no cached reply of scripted@"),
     ],
@@ -179,7 +179,7 @@ def test_without_settings_price_or_key_it_says_what_is_missing(
     assert (keyless.exit_code, "TEST_KEY, which is not set" in keyless.stderr) == (3, True)
     settings.write_text("")
     bare = cli.call(*owls, "--distiller", "model")
-    assert (bare.exit_code, "there is no [llm.text]" in bare.stderr) == (3, True)
+    assert (bare.exit_code, "has no [llm.text]" in bare.stderr) == (3, True)
     assert server.n_calls == 0
 
 

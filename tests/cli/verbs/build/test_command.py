@@ -64,7 +64,7 @@ def test_a_dry_run_writes_nothing(cli: Any, tmp_path: Path) -> None:
     outcome = cli.call("build", "--source", "starter", "--dry-run", check=True)
     report = fields(outcome.stdout)
     assert report["taxa looked up"] == report["pages found"]
-    assert outcome.stdout.endswith("nothing was written\n")
+    assert outcome.stdout.endswith("Nothing was written.\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -136,7 +136,7 @@ def test_a_folder_of_articles_is_a_source(cli: Any, tmp_path: Path) -> None:
     outcome = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", check=True)
     report = fields(outcome.stdout)
     assert (report["species"], report["summaries"]) == ("1", "1")
-    assert "no-anchors 1" in report["marked"]
+    assert "no-anchors 1" in report["notes"]
     assert "not in the taxonomy 1" in report["left out"]
     shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "strigiformes.kb", "--format", "json", check=True).stdout)
     assert "white" in shown["summary"]["text"]

@@ -35,4 +35,4 @@ def test_ctrl_c_does_not_wait_for_the_answers_of_a_slow_wiki(cli: Any, tmp_path:
         assert "the same command goes on from there" in complaint
         assert time.monotonic() - asked < 0.9 * Timeouts().read_s  # else it waited for one
         wiki.always = None
-        assert "species         7" in cli.run(*build[1:], check=True).stdout
+        assert "species           7" in cli.run(*build[1:], check=True).stdout

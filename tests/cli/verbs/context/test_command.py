@@ -57,8 +57,8 @@ def test_json_of_one_query_is_the_record_and_of_a_file_a_list(cli: Any, built_kb
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected a query or --file FILE"),
-        (["amplexus", "--file", "q.txt"], "expected a query or --file FILE"),
+        ([], "Expected either a QUERY or --file FILE"),
+        (["amplexus", "--file", "q.txt"], "Expected either a QUERY or --file FILE"),
     ],
 )
 def test_a_query_or_a_file_and_not_both(
@@ -82,11 +82,11 @@ def test_a_wiki_that_is_named_is_asked_once_and_not_again(cli: Any, own_kb: Path
     with FaultyWiki().running() as wiki:
         wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
         asked = ("context", "frog with a zorblin", "--kb", own_kb)
-        assert cli.call(*asked, check=True).stdout == "nothing found\n"
+        assert cli.call(*asked, check=True).stdout == "Nothing found.\n"
         assert wiki.requests == []
         not_kept = cli.call(*asked, "--api-url", wiki.api_url, "--no-store", check=True).stdout
         assert "Zorblin: A zorblin is a gland of frogs that swells in spring." in not_kept
-        assert cli.call(*asked, check=True).stdout == "nothing found\n"
+        assert cli.call(*asked, check=True).stdout == "Nothing found.\n"
         first = cli.call(*asked, "--api-url", wiki.api_url, check=True).stdout
         assert first == not_kept
         n_requests = len(wiki.requests)
@@ -115,7 +115,7 @@ def test_the_web_answers_with_its_citations_and_only_once(cli: Any, own_kb: Path
     with OpenAIServer(said) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "search"))
         asked = ("context", "frog with a zorblin", "--kb", own_kb)
-        assert cli.call(*asked, "--no-web", check=True).stdout == "nothing found\n"
+        assert cli.call(*asked, "--no-web", check=True).stdout == "Nothing found.\n"
         first = cli.call(*asked, check=True).stdout
         assert "A zorblin is a gland of frogs" in first
         assert "https://web.example/zorblin" in first
@@ -157,7 +157,7 @@ def test_a_model_that_cannot_be_asked_is_no_reason_to_say_nothing_unless_it_is_a
         assert server.n_calls == 1
         strict = cli.call(*asked, "--model")
         alone = cli.call(*asked, "--no-model", check=True)
-    label = "(put together from the texts; no model wrote it)\n"
+    label = "(assembled from the sources, without a model)\n"
     assert label in fallen_back.stdout
     assert fallen_back.stdout.replace(label, "") == alone.stdout
     assert fallen_back.stderr.startswith("warning: The model failed; passages are composed without it")
@@ -180,7 +180,7 @@ def test_what_search_and_model_cost_is_said_on_stderr_and_nothing_is_where_nobod
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
         outcome = cli.call(*asked, check=True)
         assert "A zorblin is a gland of frogs. [1]" in outcome.stdout
-        assert "2 calls, cost $0.0030 (with --no-web --no-model nobody is asked)" in outcome.stderr
+        assert "2 calls, cost $0.0030 (--no-web --no-model turns this off)" in outcome.stderr
         again = cli.call(*asked, "--no-web", check=True)
         assert (again.stdout, again.stderr, server.n_calls) == (outcome.stdout, "", 2)
 
@@ -228,7 +228,7 @@ def test_ones_own_prompt_replaces_ours_and_one_that_cannot_be_filled_costs_nothi
         assert "a placeholder that cannot be filled" in outcome.stderr
         outcome = cli.call(*asked, "--prompts", folder, "--no-model")
         assert outcome.exit_code == 2
-        assert "--prompts is for a model" in outcome.stderr
+        assert "--prompts needs a model" in outcome.stderr
 
 
 def test_a_model_that_is_asked_for_and_not_set_is_missing(cli: Any, built_kb: Path) -> None:

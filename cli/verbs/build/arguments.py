@@ -1,4 +1,4 @@
-"""What a build is asked for: which source, which pages, which taxa. Checked before anything is opened."""
+"""The arguments of `kb build` that choose what goes in, checked before anything is opened."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SourceKind = Literal["wikipedia", "folder", "starter"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuildOrder:
-    """The arguments of `kb build` that choose what goes in.
+class BuildArguments:
+    """Source, pages and taxa of a build.
 
-    A list page, a category or a CSV of names chooses pages; taxa narrow the choice to what lies below them, and alone
-    they choose everything below them. The starter and a folder of articles offer all they have, which taxa narrow too.
+    A list page, a category or a CSV of names chooses pages, and taxa narrow them; taxa alone choose everything below
+    them. The shipped knowledge and a folder of articles are taken as a whole, or narrowed by taxa.
 
     Raises:
-        UsageError: where the arguments contradict each other, or choose nothing.
+        UsageError: if the arguments contradict each other or choose nothing.
     """
 
     source: str = "wikipedia"
@@ -34,48 +34,44 @@ class BuildOrder:
     limit: int | None = None
     only: Stage | None = None
     chroma: str | None = None
-    """Where the collections go: the address of a server, or `folder`."""
-    max_cost: float | None = None
-    """US dollars that a model may cost."""
-    is_offline: bool = False
-    """Whether replies of models come from the cache alone."""
+    """Place of the collections: the address of a server, or `folder`."""
     is_dry_run: bool = False
     has_api_url: bool = False
-    """Whether this command line, not a standing setting, names a wiki."""
+    """Whether the command line, not a setting, names a wiki."""
 
     def __post_init__(self) -> None:
         kind, folder = self.kind, self.folder
         if kind == "folder" and folder is None:
-            raise UsageError("--source folder: names no folder", hint="--source folder:DIR")
+            raise UsageError("--source folder: has no folder.", hint="Use --source folder:DIR.")
         choices = {"--list": self.list_page, "--category": self.category, "--names": self.names}
         given = [option for option, value in choices.items() if value is not None]
         for option in given:
             if choices[option] == "":
-                raise UsageError(f"{option} is empty", hint="give the name of a page or category of the wiki")
+                raise UsageError(f"{option} is empty.", hint="Give the name of a page or category of the wiki.")
         if len(given) > 1:
-            raise UsageError(f"{' and '.join(given)} contradict each other: each chooses the pages", hint="give one")
+            raise UsageError(f"{' and '.join(given)} cannot be combined: each chooses the pages.", hint="Give one.")
         if kind != "wikipedia":
             # The starter knowledge is chosen from by --taxon alone; a folder also by the names in a file.
             fitting = ("--names",) if kind == "folder" else ()
             for option in [*(o for o in given if o not in fitting), *(["--api-url"] if self.has_api_url else [])]:
                 home = "a wiki or a folder" if option == "--names" else "a wiki"
-                raise UsageError(f"{option} belongs to {home}, but --source is {self.source}")
+                raise UsageError(f"{option} needs {home} as its source, but --source is {self.source}.")
         elif not given and not self.taxa and self.only in (None, "resolve"):
-            hint = "--taxon Aves takes all birds; --list PAGE, --category C or --names CSV choose pages"
-            raise UsageError("nothing says what to build", hint=hint)
+            hint = "For all birds: --taxon Aves."
+            raise UsageError("Specify --taxon, --list, --category or --names.", hint=hint)
         if self.chroma not in (None, "folder") and urlsplit(self.chroma).scheme not in ("http", "https"):
-            raise UsageError(f"--chroma: expected http://HOST:PORT or folder, got {self.chroma!r}")
+            raise UsageError(f"--chroma: expected http://HOST:PORT or folder, got {self.chroma!r}.")
         if self.is_dry_run and self.only is not None:
-            raise UsageError("--dry-run and --only contradict each other: a dry run runs no stage")
+            raise UsageError("--dry-run and --only cannot be combined: a dry run runs no stage.")
 
     @property
     def chroma_address(self) -> str | None:
-        """The server's address, empty for the folder, None where the collections stay where they are."""
+        """Address of the server; empty for the folder, None to leave the collections where they are."""
         return "" if self.chroma == "folder" else self.chroma
 
     @property
     def kind(self) -> SourceKind:
-        """The kind of the source."""
+        """Kind of the source."""
         head = self.source.partition(":")[0]
         if head == "folder":
             return "folder"
@@ -83,22 +79,22 @@ class BuildOrder:
             return "wikipedia"
         if self.source == "starter":
             return "starter"
-        raise UsageError(f"unknown source {self.source!r}", hint="--source wikipedia, folder:DIR or starter")
+        raise UsageError(f"Unknown source {self.source!r}.", hint="Use --source wikipedia, folder:DIR or starter.")
 
     @property
     def folder(self) -> Path | None:
-        """The folder of a folder source."""
+        """Folder of a folder source."""
         folder = self.source.partition(":")[2]
         return Path(folder).expanduser() if folder else None
 
     @property
     def default_path(self) -> Path:
-        """Where the knowledge base goes when nobody says: `aves.kb` for Aves, in the working folder.
+        """Folder of the knowledge base without --kb: `aves.kb` for Aves, in the working folder.
 
-        A list, a category or a file of names gives its own name, whatever the taxa that narrow it.
+        A list, a category or a file of names gives its name, whatever the taxa.
 
         Raises:
-            UsageError: if there is no single thing to name it after.
+            UsageError: if several taxa leave no single name.
         """
         if self.kind == "starter" and not self.taxa:
             return Path("starter.kb")
@@ -106,5 +102,5 @@ class BuildOrder:
         names = [chosen] if chosen else self.taxa
         slug = re.sub(r"[\W_]+", "-", names[0].lower()).strip("-") if len(names) == 1 else ""
         if not slug:
-            raise UsageError("nothing says where to build", hint="--kb DIR")
+            raise UsageError("Several taxa give no name for the knowledge base.", hint="Add --kb DIR.")
         return Path(f"{slug}.kb")

@@ -1,4 +1,4 @@
-"""What `kb build` is asked for, and which arguments contradict each other."""
+"""The arguments of `kb build`: which cannot be combined, and the name that they give."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from pathlib import Path
 
 import pytest
 
-from cli.verbs.build.order import BuildOrder
+from cli.verbs.build.arguments import BuildArguments
 from data.errors import UsageError
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({}, "nothing says what to build"),
-        ({"list_page": "L", "category": "C"}, "--list and --category contradict each other"),
-        ({"category": "C", "names": Path("n.csv")}, "--category and --names contradict each other"),
+        ({}, "Specify --taxon, --list, --category or --names"),
+        ({"list_page": "L", "category": "C"}, "--list and --category cannot be combined"),
+        ({"category": "C", "names": Path("n.csv")}, "--category and --names cannot be combined"),
         ({"list_page": ""}, "--list is empty"),
         ({"category": ""}, "--category is empty"),
-        ({"source": "starter", "list_page": "L"}, "--list belongs to a wiki"),
-        ({"source": "starter", "names": Path("n.csv")}, "--names belongs to a wiki or a folder"),
-        ({"source": "starter", "has_api_url": True}, "--api-url belongs to a wiki"),
-        ({"source": "folder:x", "category": "C"}, "--category belongs to a wiki"),
-        ({"source": "folder:"}, "names no folder"),
-        ({"source": "encarta", "taxa": ("Aves",)}, "unknown source 'encarta'"),
-        ({"taxa": ("Aves",), "is_dry_run": True, "only": "fetch"}, "--dry-run and --only contradict"),
+        ({"source": "starter", "list_page": "L"}, "--list needs a wiki"),
+        ({"source": "starter", "names": Path("n.csv")}, "--names needs a wiki or a folder"),
+        ({"source": "starter", "has_api_url": True}, "--api-url needs a wiki"),
+        ({"source": "folder:x", "category": "C"}, "--category needs a wiki"),
+        ({"source": "folder:"}, "has no folder"),
+        ({"source": "encarta", "taxa": ("Aves",)}, "Unknown source 'encarta'"),
+        ({"taxa": ("Aves",), "is_dry_run": True, "only": "fetch"}, "--dry-run and --only cannot be combined"),
     ],
 )
 def test_contradictions_are_usage_errors(arguments: dict[str, object], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint) as error:
-        BuildOrder(**arguments)  # type: ignore[arg-type]
+        BuildArguments(**arguments)  # type: ignore[arg-type]
     assert error.value.exit_code == 2
 
 
@@ -45,7 +45,7 @@ def test_contradictions_are_usage_errors(arguments: dict[str, object], complaint
     ],
 )
 def test_what_makes_sense_is_taken(arguments: dict[str, object]) -> None:
-    assert BuildOrder(**arguments).kind in {"wikipedia", "folder", "starter"}  # type: ignore[arg-type]
+    assert BuildArguments(**arguments).kind in {"wikipedia", "folder", "starter"}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_what_makes_sense_is_taken(arguments: dict[str, object]) -> None:
     ],
 )
 def test_a_knowledge_base_is_named_after_what_is_asked_for(arguments: dict[str, object], name: str) -> None:
-    assert BuildOrder(**arguments).default_path == Path(name)  # type: ignore[arg-type]
+    assert BuildArguments(**arguments).default_path == Path(name)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("taxa", [("Anatidae", "Laridae"), ("/",)])
 def test_what_gives_no_one_name_needs_a_path(taxa: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match="nothing says where to build"):
-        _ = BuildOrder(taxa=taxa).default_path
+    with pytest.raises(UsageError, match="no name for the knowledge base"):
+        _ = BuildArguments(taxa=taxa).default_path

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.verbs.context.queries import AskedQuery, read_queries
 from data.errors import BadInput
+from kb.lookup.query_file import FileQuery, read_queries
 
 ODD = "two frogs\u2028in\u2029amplexus\x0b\x85at night"
 
@@ -17,7 +17,7 @@ def test_a_json_line_ends_at_the_end_of_the_line_alone(tmp_path: Path, end: str)
     rows = [{"query_id": 7, "text": ODD}, {"text": "an owl"}]
     path = tmp_path / "queries.jsonl"
     path.write_bytes(end.join(json.dumps(row, ensure_ascii=False) for row in rows).encode() + end.encode())
-    assert read_queries(path) == [AskedQuery(text=ODD, query_id="7"), AskedQuery(text="an owl")]
+    assert read_queries(path) == [FileQuery(text=ODD, query_id="7"), FileQuery(text="an owl")]
 
 
 def test_a_plain_line_ends_at_the_end_of_the_line_alone(tmp_path: Path) -> None:

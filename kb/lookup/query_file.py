@@ -1,4 +1,4 @@
-"""Files of queries: a CSV with a column of texts, job lines as `kb rerank` reads them, or a query a line."""
+"""Files of queries: a CSV with a column of texts, a rerank job in JSON lines, or a query a line."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ ID_COLUMNS = ("query_id", "id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedQuery:
-    """A query of a file, with the id that it has there."""
+class FileQuery:
+    """A query of a file, with its id there."""
 
     text: str
     query_id: str | None = None
 
 
-def read_queries(path: Path) -> list[AskedQuery]:
-    """Return the queries in a file, in its order; empty lines are passed over.
+def read_queries(path: Path) -> list[FileQuery]:
+    """Return the queries in a file, in its order; empty lines are skipped.
 
     Raises:
         BadInput: if it cannot be read as UTF-8, has no column of queries, or holds none; with the line.
@@ -32,7 +32,7 @@ def read_queries(path: Path) -> list[AskedQuery]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise BadInput(f"cannot read the queries in {path}: {error.strerror or error}") from error
+        raise BadInput(f"Cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     suffix = path.suffix.lower()
@@ -42,26 +42,26 @@ def read_queries(path: Path) -> list[AskedQuery]:
     elif suffix in (".jsonl", ".ndjson"):
         found = _from_jobs(path, lines)
     else:
-        found = [AskedQuery(text=line.strip()) for line in lines if line.strip()]
+        found = [FileQuery(text=line.strip()) for line in lines if line.strip()]
     if not found:
-        raise BadInput(f"{path} holds no query")
+        raise BadInput(f"{path} has no queries.")
     return found
 
 
-def _from_csv(path: Path, text: str) -> list[AskedQuery]:
+def _from_csv(path: Path, text: str) -> list[FileQuery]:
     reader = csv.DictReader(io.StringIO(text))
     columns = reader.fieldnames or ()
     named = next((name for name in TEXT_COLUMNS if name in columns), None)
     if named is None:
         raise BadInput(
-            f"{path} has no column of queries", hint=f"expected one of {', '.join(TEXT_COLUMNS)} in its first line"
+            f"{path} has no column of queries.", hint=f"Expected one of {', '.join(TEXT_COLUMNS)} in its first line"
         )
     key = next((name for name in ID_COLUMNS if name in columns), None)
     rows = [(row.get(named) or "", row.get(key) if key else None) for row in reader]
-    return [AskedQuery(text=query.strip(), query_id=query_id) for query, query_id in rows if query.strip()]
+    return [FileQuery(text=query.strip(), query_id=query_id) for query, query_id in rows if query.strip()]
 
 
-def _from_jobs(path: Path, lines: Sequence[str]) -> list[AskedQuery]:
+def _from_jobs(path: Path, lines: Sequence[str]) -> list[FileQuery]:
     found = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -74,5 +74,5 @@ def _from_jobs(path: Path, lines: Sequence[str]) -> list[AskedQuery]:
         if not isinstance(query, str) or not query.strip():
             raise BadInput(f"{path} line {number}: expected a text, got {query!r}")
         query_id = row.get("query_id")
-        found.append(AskedQuery(text=query.strip(), query_id=None if query_id is None else str(query_id)))
+        found.append(FileQuery(text=query.strip(), query_id=None if query_id is None else str(query_id)))
     return found

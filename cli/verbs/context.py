@@ -1,0 +1,143 @@
+"""`kb context`: an explanation of the words in a query."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.common import options, output, wiring
+from cli.common.models import cost_text
+from data.errors import UsageError
+
+if TYPE_CHECKING:
+    from data.records import Context
+    from kb.lookup.query_file import FileQuery
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[QUERY]")
+@options.kb_option()
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Many queries: a CSV with a column query_text, text or query, a rerank job (.jsonl), or a query a line.",
+)
+@click.option("--wiki/--no-wiki", default=None, help="Look up words in the wiki that the knowledge base lacks.")
+@click.option("--api-url", metavar="URL", help="The wiki's api.php; implies --wiki.  [default: Wikipedia's]")
+@click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia requires one.")
+@click.option("--web/--no-web", default=None, help="Search the web ([llm.search]) where nothing else is found.")
+@click.option(
+    "--model/--no-model",
+    default=None,
+    help="Have a model ([llm.text]) write the passage; with --model its failure is an error.",
+)
+@click.option(
+    "--prompts",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder with a context.md that replaces the prompt.",
+)
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Cost limit of search and model.")
+@click.option("--offline", is_flag=True, help="Use cached replies only.")
+@click.option("--store/--no-store", default=True, help="Keep new explanations in the knowledge base.  [default: store]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "jsonl")),
+    default=None,
+    help="Output format.  [default: text, or jsonl with --file]",
+)
+def context(
+    words: tuple[str, ...],
+    kb: Path | None,
+    file: Path | None,
+    wiki: bool | None,
+    api_url: str | None,
+    contact: str | None,
+    web: bool | None,
+    model: bool | None,
+    prompts: Path | None,
+    max_cost: float | None,
+    offline: bool,
+    store: bool,
+    form: str | None,
+) -> None:
+    """Explain the species and terms in QUERY, with sources; finding nothing is no error.
+
+    The knowledge base answers first, offline. Words that it lacks are looked up in a wiki, if one is set (--wiki,
+    --api-url, or api_url in the settings), then on the web, if [llm.search] is set. If [llm.text] is set, that model
+    writes the passage from these sources alone; if it fails, the passage is put together without it, and says so. The
+    cost is printed on stderr.
+
+    Example: kb context "Two frogs in amplexus"
+    """
+    from data.codec import to_json
+    from kb.lookup.query_file import FileQuery, read_queries
+
+    if bool(words) == (file is not None):
+        raise UsageError("Expected either a QUERY or --file FILE.")
+    queries = [FileQuery(text=" ".join(words))] if file is None else read_queries(file)
+    form = form or ("text" if file is None else "jsonl")
+    settings = options.settings(kb=kb, api_url=api_url, contact=contact, prompts=prompts)
+    with (
+        wiring.opened(settings) as knowledge,
+        wiring.helpers_of_context(
+            settings, wiki=wiki, web=web, model=model, max_cost=max_cost, offline=offline
+        ) as helpers,
+    ):
+        if prompts is not None and helpers.chat is None:
+            raise UsageError("--prompts needs a model.", hint="Set [llm.text] in fieldmark.toml, or add --model.")
+        answers = wiring.contexts_of(knowledge, [query.text for query in queries], helpers, learn=store)
+        rows = zip(queries, answers, strict=True)
+        try:
+            if form == "json":
+                found = [_row(query, to_json(answer)) for query, answer in rows]
+                output.write(output.as_json(found[0] if file is None else found))
+                return
+            for i, (query, answer) in enumerate(rows):
+                if form == "jsonl":
+                    output.write(json.dumps(_row(query, to_json(answer)), ensure_ascii=False))
+                else:
+                    text = context_text(answer, has_model=helpers.chat is not None)
+                    output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
+        finally:
+            # Also after an interrupt: somebody pays for this, and may not know that a model is set.
+            if spent := _spent(helpers):
+                output.note(spent)
+
+
+def context_text(context: Context, *, has_model: bool = False) -> str:
+    """Return the passage with its sources and, where a model is set, its author; or that nothing was found."""
+    if not context.found:
+        return "Nothing found."
+    lines = [output.wrapped(paragraph) for paragraph in context.passage.split("\n")]
+    if has_model and context.written_by is None:
+        lines += ["(assembled from the sources, without a model)"]
+    elif context.written_by is not None:
+        lines += [f"(written by {context.written_by} from the sources below)"]
+    if context.sources:
+        lines += ["", "Sources"]
+    for source in context.sources:
+        revision = f"revision {source.revision}" if source.revision is not None else None
+        lines.append("  " + ", ".join(part for part in (source.title, source.url, revision, source.licence) if part))
+    return "\n".join(lines)
+
+
+def _spent(helpers: wiring.ContextHelpers) -> str:
+    """Return the models, their calls and the cost; empty without calls."""
+    if helpers.budget is None:
+        return ""
+    meter = helpers.budget.meter
+    if not (meter.calls or meter.unsure_usd):
+        return ""
+    off = " ".join(flag for flag, used in (("--no-web", helpers.search), ("--no-model", helpers.chat)) if used)
+    cost = cost_text(meter, "search" if helpers.chat is None else "text")
+    return f"{' and '.join(helpers.models)}: {output.plural(meter.calls, 'call')}, cost {cost} ({off} turns this off)"
+
+
+def _row(query: FileQuery, answer: object) -> object:
+    return {"query_id": query.query_id, **answer} if query.query_id and isinstance(answer, dict) else answer

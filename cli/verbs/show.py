@@ -1,0 +1,118 @@
+"""`kb show`: everything that a knowledge base holds of one species or term."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.common import options, output, wiring
+from cli.common.reports import lineage_text
+
+if TYPE_CHECKING:
+    from data.records import Source, Term
+    from kb.lookup.entries import FoundSpecies
+
+
+@click.command()
+@options.words_argument("name")
+@options.kb_option()
+@options.format_option("text", "json")
+def show(name: str, kb: Path | None, form: str) -> None:
+    """Show a species or a term: summary with its evidence, reference photos with credits, terms.
+
+    NAME is a scientific name, a common name or a term.
+
+    Example: kb show "Northern Cardinal"
+    """
+    from data.records import Term
+    from kb.lookup.entries import find_entry
+
+    with wiring.opened(options.settings(kb=kb)) as store:
+        found = find_entry(store, name)
+    if isinstance(found, Term):
+        output.write(output.as_json(term_payload(found)) if form == "json" else term_text(found))
+    else:
+        output.write(output.as_json(species_payload(found)) if form == "json" else species_text(found))
+
+
+def term_payload(term: Term) -> dict[str, object]:
+    """Return a term as JSON values."""
+    from data.codec import to_json
+
+    return {"term": to_json(term)}
+
+
+def species_payload(found: FoundSpecies) -> dict[str, object]:
+    """Return a species as JSON values: every statement with its evidence and the quote, every photo with its credit."""
+    from data.codec import to_json
+
+    summary = found.entry.summary
+    payload = to_json(found.entry)
+    if summary is not None:
+        for statement, passages in zip(payload["summary"]["statements"], found.quotes, strict=True):
+            # Without the article (bare facts) a statement has no evidence either.
+            for span, passage in zip(statement["evidence"], passages, strict=False):
+                span["quote"] = passage
+        payload["summary"] |= {"text": summary.text, "words": summary.words}
+    for given, anchor in zip(payload["anchors"], found.entry.anchors, strict=True):
+        given["credit"] = anchor.credit
+    return {**payload, "terms": [to_json(term) for term in found.terms]}
+
+
+def species_text(found: FoundSpecies) -> str:
+    """Return a species for people: names, summary with its evidence, reference photos with credits, terms."""
+    entry = found.entry
+    taxon = entry.taxon
+    head = {
+        "species": f"{taxon.common_name} ({taxon.scientific_name})",
+        "other names": ", ".join((*taxon.common_names[1:], *taxon.synonyms)),
+        "lineage": lineage_text(taxon),
+        "identifiers": ", ".join(f"{checklist} {identifier}" for checklist, identifier in sorted(taxon.ids.items())),
+        "notes": ", ".join(entry.marks),
+        "article": _source_text(entry.source) if entry.source is not None else "",
+    }
+    lines = [output.as_fields(head)]
+    if entry.summary is not None:
+        lines += ["", f"Summary ({entry.summary.words} words, {entry.summary.distiller})"]
+        for statement, passages in zip(entry.summary.statements, found.quotes, strict=True):
+            lines.append(output.wrapped(statement.text, indent="  "))
+            others = [passage for passage in passages if passage != statement.text]
+            lines += [output.wrapped(f"evidence: {passage}", indent="      ") for passage in others]
+        n_same = sum(
+            bool(passages) and all(passage == statement.text for passage in passages)
+            for statement, passages in zip(entry.summary.statements, found.quotes, strict=True)
+        )
+        if n_same:
+            n_all = len(entry.summary.statements)
+            which = "all sentences" if n_same == n_all else f"{n_same} of {output.plural(n_all, 'sentence')}"
+            lines.append(f"  ({which} quoted from the article)")
+    if entry.anchors:
+        lines += ["", "Reference photos"]
+        lines += [
+            f"  {anchor.file or anchor.anchor_id}: {anchor.credit or 'vector only, no picture'}"
+            for anchor in entry.anchors
+        ]
+    if found.terms:
+        lines += ["", "Terms"]
+        lines += [output.wrapped(f"{term.name}: {term.definition}", indent="  ") for term in found.terms]
+    return "\n".join(lines)
+
+
+def term_text(term: Term) -> str:
+    """Return a term for people: its name, definition, what to look for, and the source."""
+    return output.as_fields(
+        {
+            "term": term.name,
+            "other names": ", ".join(term.aliases),
+            "definition": term.definition,
+            "look for": term.look_for,
+            "source": _source_text(term.source) if term.source else "",
+        }
+    )
+
+
+def _source_text(source: Source) -> str:
+    revision = f"revision {source.revision}" if source.revision is not None else None
+    return ", ".join(part for part in (source.title, source.url, revision, source.licence) if part)

@@ -1,0 +1,206 @@
+"""`kb taxa`: names in the checklist and in a knowledge base."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.common import delimited, options, output, wiring
+from cli.common.delimited import disarmed
+from cli.common.reports import lineage_text
+from data.errors import BadInput, UsageError
+
+if TYPE_CHECKING:
+    from kb.checklist.reconcile import Reconciled
+    from kb.checklist.selection import FoundTaxon
+
+COLUMNS = (
+    "name", "scientific_name", "common_name", "taxon_id", "rule", "met", "elsewhere", "why", "suggestions"
+)  # fmt: skip
+LISTS = ("elsewhere", "suggestions")
+TABLES = (".csv", ".tsv", ".json")  # other files are names, one a line, whatever commas they have
+
+
+@click.command()
+@click.argument("name", nargs=-1)
+@options.kb_option("Knowledge base in which to count the species; none without it and FIELDMARK_KB.", needed=True)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Match the names of a file: one a line (- is stdin), or a CSV or JSON list as for --species-list.",
+)
+@options.format_option("table", "csv", "json")
+def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, form: str) -> None:
+    """Find the taxon with the scientific or English NAME, and its lineage.
+
+    Names are compared without case, accents and hyphens. An unknown name gives exit code 5 and the nearest names.
+
+    With --file, class labels of data sets (`009.Brewer_Blackbird`), names of other checklists, eBird codes, subspecies
+    and spellings without the possessive are matched to species too; the report gives the rule of each match.
+
+    Example: kb taxa Strigiformes
+    """
+    if bool(name) == (file is not None):
+        raise UsageError(
+            "Expected either a NAME or --file FILE.", hint="kb taxa Strigiformes, or kb taxa --file list.txt"
+        )
+    if file is not None:
+        report_file(file, form)
+    elif form == "csv":
+        raise UsageError("--format csv needs --file.", hint="Use --format json.")
+    else:
+        report_taxon(kb, " ".join(name), form)
+
+
+def report_taxon(kb: Path | None, name: str, form: str) -> None:
+    """Print the taxon with a name, and the number of its species in the knowledge base, if there is one."""
+    from data.codec import to_json
+    from data.records import TaxonMatch
+    from kb.checklist.avilist import load_checklist
+    from kb.checklist.selection import find_taxon
+
+    settings = options.settings(kb=kb)
+    held = None
+    if settings.kb is not None:
+        with wiring.opened(settings) as store:
+            held = frozenset(store.taxon_ids)
+    found = find_taxon(load_checklist(), name, held)
+    if form == "json":
+        taxon = found.taxon
+        match = TaxonMatch(
+            taxon_id=taxon.taxon_id,
+            scientific_name=taxon.scientific_name,
+            common_name=taxon.common_name,
+            rank=taxon.rank,
+            score=1.0,
+        )
+        output.write(output.as_json([to_json(match)]))
+    else:
+        output.write(taxon_table(found))
+
+
+def taxon_table(found: FoundTaxon) -> str:
+    """Return a taxon with its lineage, the number of its species, and how many a knowledge base has."""
+    taxon = found.taxon
+    row = {
+        "rank": taxon.rank,
+        "scientific name": taxon.scientific_name,
+        "common name": taxon.common_name,
+        "lineage": lineage_text(taxon),
+        "species": f"{found.n_species:,}",
+    }
+    if found.n_held is not None:
+        row["in knowledge base"] = f"{found.n_held:,}"
+    return output.as_table(list(row), [list(row.values())], right=["species", "in knowledge base"])
+
+
+def report_file(file: Path, form: str) -> None:
+    """Print the species for each name of a file."""
+    listed = read_rows(file)
+    found = wiring.reconciled_rows(listed)
+    matches = rows([given[0] for given in listed], found)
+    if form == "table":
+        output.write(table(matches))
+    elif form == "json":
+        output.write(output.as_json(matches))
+    else:
+        output.write_rows(as_csv(matches))
+    output.note(summary(found))
+
+
+def read_rows(file: Path) -> list[tuple[str, ...]]:
+    """Return the names of each bird of a list, the most reliable first: tables as for `--species-list`, else lines.
+
+    Raises:
+        BadInput: if there is no such file, or it is not text.
+    """
+    from kb.checklist.species_lists import read_list
+
+    if file.suffix.lower() in TABLES and str(file) != "-":
+        listed = read_list(file)
+        if listed.kind != "names":
+            return [line.names for line in listed.lines]
+    return [(line,) for line in read_lines(file)]
+
+
+def read_lines(file: Path) -> list[str]:
+    """Return the names of a file, one a line, `-` being stdin; empty lines are skipped.
+
+    Raises:
+        BadInput: if there is no such file, or it is not text.
+    """
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise BadInput(f"There is no file {file}.") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{file}: expected names, one a line, in UTF-8.") from error
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:
+    """Return a row with the `COLUMNS` for each of the names, in their order."""
+    matched, missed = deque(found.matched), deque(found.unmatched)  # each in the order of the names
+    listed: list[dict[str, object]] = []
+    for name in names:
+        row: dict[str, object] = dict.fromkeys(COLUMNS)
+        row |= {"name": name, "elsewhere": [], "suggestions": []}
+        if matched and matched[0].name == name:
+            match = matched.popleft()
+            taxon = match.taxon
+            row |= {"scientific_name": taxon.scientific_name, "common_name": taxon.common_name}
+            row |= {
+                "taxon_id": taxon.taxon_id,
+                "rule": match.rule,
+                "met": match.met,
+                "elsewhere": list(match.elsewhere),
+            }
+        else:
+            why = missed.popleft()
+            row |= {"why": why.why, "suggestions": list(why.suggestions)}
+        listed.append(row)
+    return listed
+
+
+def as_csv(listed: Sequence[dict[str, object]]) -> str:
+    """Return the rows as CSV with a line of columns; the names of a list are separated by `; `."""
+    cells = ([_joined(row, column) if column in LISTS else row[column] for column in COLUMNS] for row in listed)
+    return delimited.as_csv(COLUMNS, map(disarmed, cells))
+
+
+def table(listed: Sequence[dict[str, object]]) -> str:
+    """Return the rows for people: matches, ambiguous names, names without a match."""
+    shown = ("name", "scientific_name", "common_name", "rule", "met")
+    found = [[row[column] for column in shown] for row in listed if row["rule"]]
+    ambiguous = [(row["name"], row["scientific_name"], _joined(row, "elsewhere")) for row in listed if row["elsewhere"]]
+    missed = [(row["name"], row["why"], _joined(row, "suggestions")) for row in listed if not row["rule"]]
+    tables = []
+    if found:
+        tables.append(output.as_table(["name", "scientific name", "common name", "rule", "matched name"], found))
+    if ambiguous:
+        tables.append(output.as_table(["name", "matched to", "also a name of"], ambiguous))
+    if missed:
+        tables.append(output.as_table(["not matched", "reason", "suggestions"], missed))
+    return "\n\n".join(tables)
+
+
+def summary(found: Reconciled) -> str:
+    """Return in one line the number of names matched, in all and by each rule."""
+    n = len(found.matched) + len(found.unmatched)
+    rules = Counter(match.rule for match in found.matched)
+    by = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
+    has = "has" if len(found.shared) == 1 else "have"
+    several = f"; {len(found.shared):,} species {has} several names" if found.shared else ""
+    return f"{len(found.matched):,} of {n:,} names matched{several}" + (f"\nby {by}" if by else "")
+
+
+def _joined(row: dict[str, object], column: str) -> str:
+    names = row[column]
+    assert isinstance(names, list)
+    return "; ".join(names)

@@ -1,0 +1,71 @@
+"""A species or term of a knowledge base, found by any of its names, with the passages that its summary rests on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from data.errors import UnknownTaxon
+from data.records import SpeciesEntry, Term
+from kb.checklist.avilist import fold
+
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+
+N_SUGGESTIONS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSpecies:
+    """A species of a knowledge base."""
+
+    entry: SpeciesEntry
+    quotes: tuple[tuple[str, ...], ...]
+    """For each statement of the summary, the passages of the article that support it."""
+    terms: tuple[Term, ...]
+    """The terms that the summary uses."""
+
+
+def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
+    """Return the species with that scientific name, common name or id, else the term with that name.
+
+    Raises:
+        UnknownTaxon: with the nearest names of the knowledge base.
+    """
+    wanted = fold(name)
+    known: dict[str, str] = {}  # folded name -> as written
+    for taxon_id, scientific, common in store.names():
+        spelt = (scientific, *common, taxon_id)
+        if wanted in map(fold, spelt):
+            return _species(store, taxon_id)
+        known |= {fold(text): text for text in spelt[:-1]}
+    for term in store.terms():
+        if wanted in map(fold, (term.name, *term.aliases)):
+            return term
+        known[fold(term.name)] = term.name
+    near = get_close_matches(wanted, known, n=N_SUGGESTIONS, cutoff=0.6)
+    raise UnknownTaxon(name, suggestions=[known[text] for text in near], where=str(store.path))
+
+
+def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:
+    (entry,) = store.species([taxon_id])
+    article = store.article_text(taxon_id)
+    statements = entry.summary.statements if entry.summary else ()
+    quotes = tuple(
+        tuple(article[span.start : span.end] for span in statement.evidence) if article is not None else ()
+        for statement in statements
+    )
+    text = entry.summary.text if entry.summary else ""
+    return FoundSpecies(entry=entry, quotes=quotes, terms=tuple(_used(store.terms(), text)))
+
+
+def _used(terms: Sequence[Term], text: str) -> list[Term]:
+    """Return the terms whose name or alias stands in the text as whole words."""
+    return [
+        term
+        for term in terms
+        if any(re.search(rf"\b{re.escape(name)}s?\b", text, re.IGNORECASE) for name in (term.name, *term.aliases))
+    ]

@@ -1,0 +1,197 @@
+"""Selection: the species, pages and terms that a build takes in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from data.contracts import ArticleSource, TaxonSource
+from data.errors import BadInput, SourceError
+from data.records import LeftOut, PageRef, Status, Taxon, Term
+from kb.checklist.avilist import load_checklist
+from kb.checklist.selection import read_names, select
+from kb.distill.terms import read_terms
+from kb.sources.folder import FolderSource
+from kb.sources.starter import StarterSource
+
+if TYPE_CHECKING:
+    from kb.sources.mediawiki.source import WikipediaSource
+
+Located = tuple[Taxon | str, PageRef | LeftOut]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The arguments of `kb.build` that say what goes in."""
+
+    source: ArticleSource
+    taxa: Sequence[Taxon] = ()
+    """Species to look up in the source."""
+    located: Iterable[Located] | None = None
+    """Pages that are known, instead of `taxa`."""
+    name: str = ""
+    """Identifies `located`, so that the same selection is not matched twice."""
+    terms: Sequence[Term | tuple[str, str | None]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The size of a selection: taxa, pages found, and names left out by reason."""
+
+    n_taxa: int
+    n_pages: int
+    left_out: Mapping[str, int]
+
+
+def select_shipped(taxa: Sequence[str] = (), *, spaces: Sequence[str] = ()) -> Selection:
+    """Return the shipped species below the taxa (all without taxa), with vectors in the encoder spaces.
+
+    Raises:
+        UnknownTaxon: for a name that is not in the checklist.
+        BadInput: if no shipped species lies below the taxa.
+    """
+    source = StarterSource(spaces=spaces)
+    below = _below(taxa, load_checklist())
+    chosen = [taxon for taxon in source.taxa() if below is None or taxon.taxon_id in below]
+    if not chosen:
+        raise BadInput(f"The shipped knowledge has no species of {', '.join(taxa)}.")
+    return Selection(source=source, taxa=chosen, terms=source.terms())
+
+
+def select_from_folder(
+    folder: Path, taxa: Sequence[str] = (), *, names: Path | None = None, terms: Path | None = None
+) -> Selection:
+    """Return the species of a folder of articles, narrowed by taxa and by the names in a file.
+
+    Raises:
+        UnknownTaxon: for a taxon that is not in the checklist.
+        BadInput: for a file that cannot be read.
+    """
+    checklist = load_checklist()
+    chosen, unknown = _species(checklist, taxa or ("Aves",), names, below=taxa)
+    source = FolderSource(folder)
+    # Every folder without a species is reported, but not every bird of the world without a folder.
+    birds = checklist.find("Aves")
+    known = [*chosen, *(checklist.species_of(birds) if birds is not None else ())]
+    unclaimed = source.unclaimed(known)
+    return Selection(
+        source=source,
+        located=chain(source.locate(chosen), _as_located([*unknown, *unclaimed])),
+        name=_name(chosen, unknown),
+        terms=read_terms(terms) if terms is not None else (),
+    )
+
+
+def select_from_wiki(
+    wiki: WikipediaSource,
+    taxa: Sequence[str] = (),
+    *,
+    list_page: str | None = None,
+    category: str | None = None,
+    names: Path | None = None,
+    terms: Path | None = None,
+) -> Selection:
+    """Return the pages of a list page, a category or a file of names, narrowed by taxa; taxa alone choose all below.
+
+    Raises:
+        UnknownTaxon: for a taxon that is not in the checklist, before the wiki is asked.
+        BadInput: for a file that cannot be read.
+    """
+    checklist = load_checklist()
+    known_terms = read_terms(terms) if terms is not None else ()
+    if list_page is None and category is None:
+        chosen, unknown = _species(checklist, taxa or ("Aves",), names, below=taxa)  # all where no stage resolves
+        located = chain(_looked_up(wiki, chosen, checklist), _as_located(unknown))
+        return Selection(source=wiki, located=located, name=_name(chosen, unknown), terms=known_terms)
+    below = _below(taxa, checklist)
+    titles = wiki.titles_in_list(list_page) if list_page else wiki.titles_in_category(category or "")
+    return Selection(
+        source=wiki,
+        located=_matched(wiki, titles, checklist, below=below),
+        # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
+        name=repr((titles, tuple(taxa))),
+        terms=known_terms,
+    )
+
+
+def preview(selection: Selection, *, limit: int | None = None) -> Preview:
+    """Return the size of a selection, up to `limit` pages: pages are looked up, none is fetched, nothing is written."""
+    located = selection.located if selection.located is not None else selection.source.locate(selection.taxa)
+    n_taxa, n_pages = 0, 0
+    reasons: Counter[str] = Counter()
+    for subject, place in located:
+        n_taxa += isinstance(subject, Taxon)
+        if isinstance(place, LeftOut):
+            reasons[place.reason] += 1
+        else:
+            n_pages += 1
+            if n_pages == limit:
+                break
+    return Preview(n_taxa=n_taxa, n_pages=n_pages, left_out=dict(reasons))
+
+
+def require_species(status: Status, selection: Selection) -> None:
+    """Check that a build found something.
+
+    Raises:
+        SourceError: if the wiki gave nothing; BadInput: if the folder did. Both give the reasons.
+    """
+    if status.species:
+        return
+    source = selection.source.name
+    if status.failures:
+        first = status.failures[0]
+        raise SourceError(f"{source} gave nothing: {first.taxon}: {first.stage}: {first.reason}")
+    reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(status.left_out.items()))
+    message = f"None of the requested species were found in {source}."
+    hint = f"Left out: {reasons}" if reasons else None
+    raise (
+        BadInput(message, hint=hint) if isinstance(selection.source, FolderSource) else SourceError(message, hint=hint)
+    )
+
+
+def _species(
+    checklist: TaxonSource, taxa: Sequence[str], names: Path | None, *, below: Sequence[str]
+) -> tuple[list[Taxon], Sequence[LeftOut]]:
+    """Return the species of a file of names that lie below the taxa, or all below them, and the unknown names."""
+    if names is None:
+        return list({taxon.taxon_id: taxon for name in taxa for taxon in select(checklist, name)}.values()), ()
+    listed = read_names(names, checklist)
+    ids = _below(below, checklist)
+    return [taxon for taxon in listed.taxa if ids is None or taxon.taxon_id in ids], listed.left_out
+
+
+def _below(taxa: Sequence[str], checklist: TaxonSource) -> frozenset[str] | None:
+    """Return the ids of all species below the taxa; None without taxa."""
+    if not taxa:
+        return None
+    return frozenset(taxon.taxon_id for name in taxa for taxon in select(checklist, name))
+
+
+def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut]) -> str:
+    return " ".join([*(taxon.taxon_id for taxon in taxa), *(item.name for item in unknown)])
+
+
+def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: TaxonSource) -> Iterator[Located]:
+    """Yield the page of each taxon, then the pages of a small wiki that belong to no species, each with the reason."""
+    yield from wiki.locate(taxa)
+    yield from _as_located(wiki.unclaimed(checklist))
+
+
+def _as_located(left_out: Iterable[LeftOut]) -> Iterator[Located]:
+    return ((item.name, item) for item in left_out)
+
+
+def _matched(
+    wiki: WikipediaSource, titles: Sequence[str], checklist: TaxonSource, *, below: frozenset[str] | None
+) -> Iterator[Located]:
+    """Yield the species of each title; those outside the taxa are skipped without a word."""
+    for title, match in wiki.match_titles(titles, checklist):
+        if isinstance(match, LeftOut):
+            yield title, match
+        elif below is None or match[0].taxon_id in below:
+            yield match
