@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -87,7 +87,7 @@ def select_from_folder(
 
 
 def select_from_wiki(
-    wiki: WikipediaSource,
+    open_wiki: Callable[[], WikipediaSource],
     taxa: Sequence[str] = (),
     *,
     list_page: str | None = None,
@@ -97,17 +97,27 @@ def select_from_wiki(
 ) -> Selection:
     """Return the pages of a list page, a category or a file of names, narrowed by taxa; taxa alone choose all below.
 
+    Args:
+        open_wiki: opens the wiki, once all names are known to be right.
+        taxa: names of taxa of any rank.
+        list_page: title of a page that links to the species.
+        category: title of a category.
+        names: file of names.
+        terms: file of terms.
+
     Raises:
-        UnknownTaxon: for a taxon that is not in the checklist, before the wiki is asked.
+        UnknownTaxon: for a taxon that is not in the checklist.
         BadInput: for a file that cannot be read.
     """
     checklist = load_checklist()
     known_terms = read_terms(terms) if terms is not None else ()
     if list_page is None and category is None:
         chosen, unknown = _species(checklist, taxa or ("Aves",), names, below=taxa)  # all where no stage resolves
+        wiki = open_wiki()
         located = chain(_looked_up(wiki, chosen, checklist), _as_located(unknown))
         return Selection(source=wiki, located=located, name=_name(chosen, unknown), terms=known_terms)
     below = _below(taxa, checklist)
+    wiki = open_wiki()
     titles = wiki.titles_in_list(list_page) if list_page else wiki.titles_in_category(category or "")
     return Selection(
         source=wiki,

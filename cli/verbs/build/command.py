@@ -182,15 +182,18 @@ def select(given: BuildArguments, settings: Settings, stack: ExitStack, *, space
         return selection.select_from_folder(given.folder or Path(), given.taxa, names=given.names, terms=given.terms)
     from kb.sources.mediawiki.source import WikipediaSource
 
-    wiki = WikipediaSource(
-        settings.api_url,
-        contact=settings.contact,
-        language=settings.language,
-        allow_any_licence=settings.licences == "any",
-    )
-    stack.callback(wiki.close)
+    def open_wiki() -> WikipediaSource:
+        wiki = WikipediaSource(
+            settings.api_url,
+            contact=settings.contact,
+            language=settings.language,
+            allow_any_licence=settings.licences == "any",
+        )
+        stack.callback(wiki.close)
+        return wiki
+
     return selection.select_from_wiki(
-        wiki, given.taxa, list_page=given.list_page, category=given.category, names=given.names, terms=given.terms
+        open_wiki, given.taxa, list_page=given.list_page, category=given.category, names=given.names, terms=given.terms
     )
 
 

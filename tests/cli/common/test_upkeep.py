@@ -81,7 +81,7 @@ def test_a_knowledge_base_of_nothing_has_nothing_to_update(cli: Any, tmp_path: P
 def test_a_species_of_ones_own_is_shown_searched_and_removed(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "admiral.txt").write_text(TEXT)
     outcome = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
-    assert outcome.stdout.startswith("new       Vanessa atalanta\nadded     1 text\n")
+    assert outcome.stdout.startswith("new    Vanessa atalanta\nadded  1 text\n")
     again = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
     assert "nothing new" in again.stdout
     shown = cli.call("show", "--kb", folder_kb, "Red", "Admiral", check=True).stdout
@@ -97,7 +97,7 @@ def test_a_species_of_ones_own_is_shown_searched_and_removed(cli: Any, folder_kb
 def test_a_photo_goes_to_the_species_of_the_checklist_by_any_name(cli: Any, folder_kb: str, drawings: Path) -> None:
     photo = drawings / "bubo-scandiacus.png"
     outcome = cli.call("add", "--kb", folder_kb, "--name", "snowy owl", "--photo", photo, "--author", "Ann", check=True)
-    assert "added to  Bubo scandiacus" in outcome.stdout
+    assert "added to          Bubo scandiacus" in outcome.stdout
     row = json.loads(cli.call("identify", photo, "--kb", folder_kb, "--format", "jsonl", check=True).stdout)
     assert row["candidates"][0]["scientific_name"] == "Bubo scandiacus"
     assert row["candidates"][0]["anchors"][0]["credit"] == "Ann, unknown licence"

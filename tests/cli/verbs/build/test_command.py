@@ -137,7 +137,7 @@ def test_a_folder_of_articles_is_a_source(cli: Any, tmp_path: Path) -> None:
     report = fields(outcome.stdout)
     assert (report["species"], report["summaries"]) == ("1", "1")
     assert "no-anchors 1" in report["notes"]
-    assert "not in the taxonomy 1" in report["left out"]
+    assert "not in the checklist 1" in report["left out"]
     shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "strigiformes.kb", "--format", "json", check=True).stdout)
     assert "white" in shown["summary"]["text"]
 
@@ -152,7 +152,7 @@ def test_names_beside_the_taxon_are_not_left_out(cli: Any, tmp_path: Path) -> No
     planned = fields(cli.call("build", *asked, "--kb", "a.kb", "--dry-run", check=True).stdout)
     built = fields(cli.call("build", *asked, "--kb", "a.kb", check=True).stdout)
     assert (planned["pages found"], built["species"]) == ("1", "1")
-    assert planned["left out"] == built["left out"] == "not in the taxonomy 1"
+    assert planned["left out"] == built["left out"] == "not in the checklist 1"
 
 
 @pytest.mark.integration
