@@ -71,7 +71,7 @@ def test_an_identification_has_the_words_of_the_wire() -> None:
         "name": "Parus major",
         "common_name": "Great Tit",
         "confidence": None,
-        "absent": None,
+        "unknown": None,
     }
     assert list(row["candidates"][0]) == [
         "taxon_id", "scientific_name", "common_name", "score", "scores", "anchors", "summary",

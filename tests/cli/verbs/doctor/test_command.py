@@ -71,7 +71,7 @@ def test_the_report_says_what_is_done_without(cli: Any, tmp_path: Path) -> None:
         settings(tmp_path, server.base_url, "search", more="")
         text = cli.call("doctor", check=True).stdout
     assert "its findings cannot be checked and are dropped" in text
-    assert "--max-cost is refused" in text
+    assert "--max-cost is not available" in text
 
 
 def test_a_model_that_does_not_answer_ends_with_3_and_is_asked_nothing_more(
