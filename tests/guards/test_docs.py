@@ -98,7 +98,7 @@ def test_a_page_names_no_option_or_setting_that_does_not_exist(page: Path) -> No
     ours = " ".join(code for code in prose if not code.startswith(("`python", "`pip", "`sphinx")))
     unknown = {option for option in OPTION.findall(ours) if option not in everywhere}
     settings = {key for verb in [*known, "eval.species", "eval.rerank"] for key in keys_of(verb)}
-    unknown |= {f"--set {key}" for key in re.findall(r"--set ([\w.]+)=", text) if key not in settings}
+    unknown |= {f"--set {key}" for key in re.findall(r"--set ([\w.]+)=", text) if key not in {*settings, "KEY"}}
     for line in text.replace("\\\n", " ").splitlines():
         for verb, rest in re.findall(r"(?:^|[$`] ?|bin/)kb ([a-z]+)([^|;&>#`]*)", line):
             options = options_of(known[verb]) | {"--help"} if verb in known else set()
