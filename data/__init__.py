@@ -1,1 +1,1 @@
-"""The shared vocabulary: records, contracts, errors, and how they are stored and measured. No models, no network."""
+"""Shared vocabulary: records, contracts, errors, files and metrics. No models, no network."""

@@ -39,7 +39,7 @@ from typing import ClassVar
 
 
 class FieldmarkError(Exception):
-    """Whatever Fieldmark raises on purpose; `hint` says what the user can do about it."""
+    """Base of all errors that Fieldmark raises on purpose; `hint` tells the user what to do."""
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
@@ -110,7 +110,7 @@ class KnowledgeBaseLocked(MissingRequirement):
 
 
 class BadInput(FieldmarkError):
-    """What was given cannot be used."""
+    """Unusable input."""
 
     exit_code = 5
 

@@ -1,4 +1,4 @@
-"""One event loop in a thread of its own, for those who wait on models from code that is not asynchronous.
+"""Shared event loop in its own thread, for synchronous code that waits for models.
 
 A client of a model's endpoint lives as long as its event loop. Here all of them share one that never ends, so that a
 model can be asked from a notebook, from threads, and from several short event loops one after the other.

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic writes, contents named by their hash, and a lock that a crash releases."""
+"""Atomic writes, files named by content hash, and a lock that a crash releases."""
 
 from __future__ import annotations
 

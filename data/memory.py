@@ -1,4 +1,4 @@
-"""A knowledge base in memory: for examples, tests, and a handful of species of one's own."""
+"""Knowledge base in memory, for examples, tests and a handful of your own species."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sketch:
-    """What is known of a species: texts (each becomes a chunk) and pictures (each becomes an anchor)."""
+    """Texts of a species (each becomes a chunk) and pictures (each becomes an anchor)."""
 
     texts: Sequence[str] = ()
     pictures: Sequence[Image] = ()

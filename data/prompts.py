@@ -1,4 +1,4 @@
-"""Prompts: text files with `$placeholders` in a package, each replaced by the user's own where there is one."""
+"""Prompts: text files with `$placeholders` in a package; a file of the user replaces one of ours."""
 
 from __future__ import annotations
 

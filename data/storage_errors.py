@@ -1,4 +1,4 @@
-"""What SQLite and Chroma raise when a disk is full or cannot be written, as errors of ours."""
+"""Translation of errors of SQLite and Chroma into ours."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _OF_THE_DISK = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.
 
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
-    """Let errors of SQLite and Chroma that rise in the block out as ours.
+    """Translate errors of SQLite and Chroma that the block raises.
 
     Raises:
         MissingRequirement: where the disk is full or the folder cannot be written.
-        StoreError: for anything else that they complain of.
+        StoreError: for all other errors of theirs.
     """
     try:
         yield
@@ -36,7 +36,7 @@ def storage_errors(folder: Path) -> Iterator[None]:
 
 
 def storage_error(folder: Path, error: Exception, *, is_disk: bool = False) -> FieldmarkError:
-    """Return our error for one that a store raised; `is_disk` where it is known to be the disk's fault."""
+    """Return our error for one of a store; `is_disk` where the disk is known to be the cause."""
     if is_disk or is_full(folder):
         why = "there is no space left" if is_full(folder) else f"it cannot be written or read ({error})"
         return MissingRequirement(

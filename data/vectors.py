@@ -1,4 +1,4 @@
-"""Matrices on disk that are mapped, not read: rows of vectors with their ids and the species they belong to.
+"""Memory-mapped matrices: rows of vectors with their ids and species.
 
 A folder of such matrices has one manifest, written last and atomically, which names the files of one generation of
 their source. So a reader sees a whole generation or none, whoever writes beside it.

@@ -1,1 +1,1 @@
-"""Readers of public benchmarks, as published, into the records that jobs are made of. No data set is shipped."""
+"""Readers of public benchmarks in their published form. No dataset is shipped."""

@@ -1,4 +1,4 @@
-"""The names of the 200 classes of CUB-200-2011, in their order: a label of its `classes.txt` is number and name."""
+"""Names of the 200 classes of CUB-200-2011, in order; a label in `classes.txt` is number and name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classes of CUB-200-2011 stand for whose names fit no species, or another than AviList's of that name.
+"""Species of those CUB-200-2011 classes that AviList does not list under the same name.
 
 Our reading: the photos are of North America, so where a name is a whole group's it is that of the common species there.
 Class 103, Sayornis, shows several species and has none.

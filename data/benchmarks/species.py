@@ -1,4 +1,4 @@
-"""Photos with the name of their species, from datasets as they lie on disk: what `kb eval species` reads."""
+"""Labelled photos of species, read from datasets on disk for `kb eval species`."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from data.records import ChatReply, ChatRequest, WebPassage
 
 
 class ChatModel(Protocol):
-    """A language or vision model. Many replies may be awaited at once; how many are in flight is its own matter."""
+    """A language or vision model. Many replies may be awaited at once; the model limits the number in flight."""
 
     @property
     def name(self) -> str:
@@ -30,7 +30,7 @@ class WebSearch(Protocol):
 
     @property
     def name(self) -> str:
-        """What is searched, without secrets."""
+        """The searched service, without secrets."""
 
     def search(self, question: str, *, n: int = 3) -> list[WebPassage]:
         """Return up to `n` passages, best first, each with its source; empty if nothing was found."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Encoder(Protocol):
-    """Something that makes vectors of one space."""
+    """A model that makes vectors of one space."""
 
     @property
     def name(self) -> str:
@@ -41,7 +41,7 @@ class ImageEncoder(Encoder, Protocol):
 
 @runtime_checkable
 class TrainedOnSpecies(Protocol):
-    """What an image encoder may offer besides: where the photos of the species it was trained on lie."""
+    """Optional part of an image encoder: prototypes of the species in its training data."""
 
     def prototypes(self) -> tuple[tuple[str, ...], FloatArray]:
         """Return the scientific names and a float32 unit row for each, in the encoder's own space."""
@@ -49,7 +49,7 @@ class TrainedOnSpecies(Protocol):
 
 @runtime_checkable
 class TrainedOnPhotos(Protocol):
-    """What an image encoder may offer besides: by what to tell the photos it was trained on, which measure nothing."""
+    """Optional part of an image encoder: hashes of its training photos, to be kept out of evaluations."""
 
     def photo_hashes(self) -> NDArray[np.uint64]:
         """Return the perceptual hash of each training photo (`recognize.evaluation.picture_hash`)."""

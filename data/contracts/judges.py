@@ -29,7 +29,7 @@ class Judge(Protocol):
 
     @property
     def costs_money(self) -> bool:
-        """Whether answers are paid for, so that it pays to skip questions."""
+        """True if answers cost money, so that skipping questions saves some."""
 
     def look(self, path: Path) -> SeenImage:
         """Return the image in the form that `judge` takes; may run in several threads at once.

@@ -1,4 +1,4 @@
-"""Photos as they go to a model: JPEGs that are small enough, upright, and without what the camera wrote into them.
+"""JPEGs for models: small enough, upright, without camera metadata.
 
 Judges of re-ranking and the reader of recognition send the same ones.
 """

@@ -1,1 +1,4 @@
-"""Words for the looks of an animal: parts, colours, patterns, sexes, ages, by group."""
+"""Lexicon of looks: parts, colours, patterns, shapes, sexes and ages, in one folder of text files per group of animals.
+
+`tables` reads them. A new group of animals is a new folder with the same files.
+"""

@@ -28,7 +28,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Infobox:
-    """A taxobox: `names` is its heading, `binomial` and `classification` what it says of the taxon."""
+    """A taxobox: its heading, the binomial and the classification of the taxon, and all rows."""
 
     name: str = ""
     binomial: str | None = None
@@ -38,7 +38,7 @@ class Infobox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where a text comes from: enough to credit it and to find the very revision again."""
+    """Source of a text, with all that its credit and its revision need."""
 
     title: str
     url: str | None = None
@@ -75,7 +75,7 @@ class PageRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedPage:
-    """A page body as it came: what `articles/` keeps by the hash of `body`."""
+    """A page body as fetched; `articles/` stores it by the hash of `body`."""
 
     page: PageRef
     body: str

@@ -12,7 +12,7 @@ STAGES: tuple[Stage, ...] = ("resolve", "fetch", "distil", "anchor", "encode", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A subject that a build did not take in, with the reason in the fixed words that `kb status` counts."""
+    """A subject left out of a build, with a reason that `kb status` counts."""
 
     name: str
     reason: str
@@ -21,7 +21,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A subject that a stage failed for; the next run tries it again."""
+    """A subject for which a stage failed; the next run retries it."""
 
     taxon: str
     stage: str
@@ -30,7 +30,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a stage is: `done` of `total` subjects, `failed` of them in vain."""
+    """Progress of a stage: `done` of `total` subjects, `failed` of them without result."""
 
     stage: Stage
     done: int
@@ -40,7 +40,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What a knowledge base holds, what failed, and what was left out by reason."""
+    """Contents of a knowledge base, failures, and subjects left out by reason."""
 
     species: int
     articles: int
@@ -62,7 +62,7 @@ ChangeKind = Literal["new revision", "moved", "taken out", "photos"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What an update found at one species or term: `detail` is the revisions, the titles, the reason, or the photos."""
+    """A change found by an update; `detail` gives the revisions, titles, reason or photos."""
 
     name: str
     kind: ChangeKind
@@ -71,10 +71,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """What an update asked for, found and did."""
+    """Result of an update."""
 
     checked: int
-    """Pages whose revision was asked for."""
+    """Pages checked for a new revision."""
     changes: tuple[Change, ...] = ()
     failures: tuple[Failure, ...] = ()
     requests: int = 0
@@ -89,12 +89,12 @@ class Update:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """What a user's own text and photos came to; what was there already counts as nothing new."""
+    """Result of adding a user's text and photos; duplicates do not count as new."""
 
     subject_id: str
     name: str
     is_new: bool
-    """Whether the knowledge base did not have the species or term before."""
+    """True if the species or term is new to the knowledge base."""
     new_texts: int = 0
     new_photos: int = 0
     text: str = ""
@@ -105,7 +105,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """What was taken out by the user's wish."""
+    """Result of removing species or terms."""
 
     names: tuple[str, ...]
     files: int
@@ -114,7 +114,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What went into a bundle; `digest` is that of the knowledge base."""
+    """Contents of a bundle; `digest` is that of the knowledge base."""
 
     digest: str
     species: int
@@ -126,14 +126,14 @@ class Exported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What a bundle became; with vectors that were taken as they came, the digest is that of the one exported."""
+    """Result of importing a bundle; if its vectors were kept, the digest equals that of the exported knowledge base."""
 
     digest: str
     species: int
     terms: int
     anchors: int
     encoded: bool
-    """Whether texts and photos were encoded here."""
+    """True if texts and photos were encoded again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

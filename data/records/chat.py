@@ -20,7 +20,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """All that decides a reply: the whole of it, with the model's name, is the key under which the reply is cached."""
+    """A request to a chat model; with the model's name it is the cache key of the reply."""
 
     messages: tuple[ChatMessage, ...]
     json_schema: Mapping[str, object] | None = None
@@ -28,7 +28,7 @@ class ChatRequest:
     max_tokens: int | None = None
     temperature: float = 0.0
     top_logprobs: int | None = None
-    """How many alternatives a token of the reply comes with; None asks for no log-probabilities."""
+    """Number of alternatives per token of the reply; None asks for no log-probabilities."""
     seed: int | None = None
 
 
@@ -43,7 +43,7 @@ class TokenLogprobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
-    """What a chat model answered, and what it cost; a reply from the cache costs nothing and is so marked."""
+    """Reply of a chat model and its cost; a cached reply costs nothing."""
 
     text: str
     model: str
@@ -56,13 +56,12 @@ class ChatReply:
     finish: Literal["stop", "length"] = "stop"
     cached: bool = False
     citations: tuple[WebPassage, ...] = ()
-    """What a model that searches the web names as its sources, in the order of its marks [1], [2], ...; texts may be
-    empty."""
+    """Sources named by a model that searches the web, in the order of its marks [1], [2], ...; texts may be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebPassage:
-    """A text that a web search found, and where it stands."""
+    """A text found by a web search, with its source."""
 
     text: str
     source: Source

@@ -28,14 +28,14 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What an article says of the looks of a species."""
+    """Description of the looks of a species, from its article."""
 
     statements: tuple[Statement, ...]
     stage: Literal["summary", "refined"] = "refined"
     scope: Literal["description", "article", "facts"] = "description"
-    """From an article with a section on looks, from one without (what looks it tells of by the way), or bare facts."""
+    """Source of the text: an article with a section on looks, one without, or bare facts."""
     distiller: str = ""
-    """Name and version of what made it; with a model, also its name."""
+    """Name and version of the distiller, with the name of its model."""
     prompt_hash: str | None = None
 
     @property
@@ -62,7 +62,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
-    """A picture that shows what a species looks like, with all that its credit needs.
+    """A reference photo of a species, with its credit.
 
     `anchor_id` is the sha256 of the image; an anchor that is a vector alone has an id of its own and no `sha256`.
     """
@@ -99,7 +99,7 @@ class AnchorImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """A word of the trade: what it means and what to look for in a picture."""
+    """A technical term: its meaning and how to recognise it in a picture."""
 
     term_id: str
     name: str
@@ -111,7 +111,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeciesEntry:
-    """All that a knowledge base holds of one species."""
+    """Entry of one species in a knowledge base."""
 
     taxon: Taxon
     source: Source | None = None
@@ -119,4 +119,4 @@ class SpeciesEntry:
     chunks: tuple[Chunk, ...] = ()
     anchors: tuple[Anchor, ...] = ()
     marks: tuple[str, ...] = ()
-    """What a reader must know of it: `whole-article`, `no-anchors`, `no-summary`."""
+    """Caveats: `whole-article`, `no-anchors`, `no-summary`."""

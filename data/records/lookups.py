@@ -29,7 +29,7 @@ class TermNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the knowledge base knows of the words of a query; `found` is false when that is nothing."""
+    """Context of a query from the knowledge base; `found` is false when there is none."""
 
     query: str
     passage: str = ""
@@ -37,4 +37,4 @@ class Context:
     sources: tuple[Source, ...] = ()
     found: bool = False
     written_by: str | None = None
-    """The model that wrote the passage; None where it is put together from the texts as they are."""
+    """The model that wrote the passage; None if it is made of stored texts."""

@@ -30,7 +30,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked of a picture: chat models answer the question, encoders weigh statement against negation."""
+    """A question on a picture: chat models answer it, encoders compare statement and negation."""
 
     question: str
     statement: str
@@ -51,7 +51,7 @@ class QueryPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a judge says to one question on one image.
+    """A judge's answer to one question on one image.
 
     `probability` is that of yes, in [0, 1]; None where the judge could not tell, and `note` then says why.
     """
@@ -90,4 +90,4 @@ class RankedImage:
     questions: tuple[QuestionAnswer, ...] = ()
     evaluation: str | None = None
     cost_usd: float | None = 0.0
-    """What its answers cost when they were given; None where the price is not known."""
+    """Cost of its answers; None where the price is not known."""

@@ -1,1 +1,1 @@
-"""Knowledge that ships with Fieldmark: facts and terms in our own words, and drawings made by code."""
+"""Knowledge that ships with Fieldmark: facts and terms in our own words, vectors, and drawings made by code."""

@@ -1,4 +1,4 @@
-"""The drawings of birds that ship with Fieldmark, as PNG files. `training.plates` makes them."""
+"""Drawings of birds that ship with Fieldmark, as PNG files made by `training.plates`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts that ship with Fieldmark: species and terms in our own words, in two JSONL files.
+"""Facts that ship with Fieldmark: species and terms in our own words, in two JSONL files.
 
 Some species and all terms are written by hand; the other species are facts on which independent sources agree, with
 sentences composed of them by rule (`python -m training.knowledge`), or names alone where too little is agreed on.
@@ -25,7 +25,7 @@ Shade = Literal["", "dark", "pale", "bright"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What one part of the body looks like, in one sex or both."""
+    """Look of one part of the body, in one sex or both."""
 
     part: str
     colours: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class StarterSpecies:
 
     @property
     def n_agreed(self) -> int:
-        """How many things are known: colours, shades and shape words, each of its part and sex."""
+        """Number of colours, shades and shape words in the facts."""
         return sum(
             len(fact.colours) + bool(fact.shade and not fact.colours) + len(list(filter(None, fact.shape.split(", "))))
             for fact in self.facts

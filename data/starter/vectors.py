@@ -1,4 +1,4 @@
-"""Knowledge that ships as numbers: `vectors.npz`, which may be absent. No picture or text can be had back from it.
+"""Vectors that ship with Fieldmark: `vectors.npz`, which may be absent. They do not give back pictures or texts.
 
 Anchors: `spaces` (n_spaces,) names of encoder spaces; `taxon_ids` (n,) and `anchor_ids` (n,), strings; and for the i-th
 space a matrix `vectors_i` (n, dim) float16 or float32, a row of zeros where an anchor has no vector in it. Texts, which

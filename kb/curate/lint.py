@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from data.errors import StoreError
 from data.lexicon.word_groups import group_of, words_of
 from data.records import SpeciesEntry, Statement
-from kb.distill.claims import swapped, unsupported, whose
+from kb.distill.claims import sexes_ages, swapped, unsupported
 from kb.distill.subjects import said_subject
 from kb.distill.trimming import NameHider, foreign_clauses
 from kb.distill.visual import has_looks, has_other_matters, is_on_other_matters, visual_score
@@ -231,7 +231,7 @@ def _check_evidence(report: _Report, number: int, statement: Statement, passages
 
 
 def _check_sexes(report: _Report, number: int, text: str, passages: list[str], earlier: str) -> None:
-    said, known = whose(text), whose(" ".join(passages))
+    said, known = sexes_ages(text), sexes_ages(" ".join(passages))
     if strange := sorted(said - known - {"", "both"}):
         report.add("error", "sex-mixed-up", number, f"says {', '.join(strange)}, its evidence does not")
     for colour, (owner, real) in swapped(text, passages).items():

@@ -1,1 +1,1 @@
-"""What can be seen, out of an article: sentences chosen and trimmed, and packed into chunks."""
+"""Distilling: sentences on looks chosen from an article, trimmed, and packed into chunks."""

@@ -1,4 +1,4 @@
-"""What a sentence claims, word by word, so that it can be held against the words it rests on."""
+"""Claims of a sentence, word by word, to be checked against its evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from data.lexicon.tables import column
 from data.lexicon.word_groups import equations, group_of, variants, words_of
 
 ClaimKind = Literal["colour", "number", "part", "shade"]
-Whose = Literal["", "both", "male", "female", "juvenile"]
+SexAge = Literal["", "both", "male", "female", "juvenile"]
 
 # Words of the lexicon's groups that claim nothing by themselves: any sentence on looks may say them.
 _EMPTY_PARTS = frozenset(
@@ -35,8 +35,8 @@ _SHADES = frozenset(
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_NUMBERS, start=1)}
-_OWNERS: dict[str, Whose] = {"male": "male", "female": "female", "juvenile": "juvenile", "both": "both"}
-_WHOSE = {word: _OWNERS[owner] for word, owner in column("sexes", "claim").items()}
+_OWNERS: dict[str, SexAge] = {"male": "male", "female": "female", "juvenile": "juvenile", "both": "both"}
+_SEX_AGE = {word: _OWNERS[owner] for word, owner in column("sexes", "claim").items()}
 _FIRST_YEAR = re.compile(r"\bfirst[- ](?:year|winter|summer|plumage)\b", re.IGNORECASE)
 # "duller than the male", "similar to the female", "unlike the young": whom it is compared with, not whom it speaks of.
 _BEFORE_COMPARED = frozenset(("than", "to", "from", "unlike", "like", "resembles", "resemble", "resembling", "as"))
@@ -100,47 +100,47 @@ def _forms(word: str) -> frozenset[str]:
     return frozenset(plain.union(*(_synonyms().get(form, frozenset()) for form in plain)))
 
 
-def whose(text: str) -> set[Whose]:
+def sexes_ages(text: str) -> set[SexAge]:
     """Return the sexes and ages that a text names, also those it only compares with.
 
     Example:
-        >>> sorted(whose("The female is duller than the male."))
+        >>> sorted(sexes_ages("The female is duller than the male."))
         ['female', 'male']
     """
-    named: set[Whose] = {_WHOSE[word] for word in words_of(text) if word in _WHOSE}
+    named: set[SexAge] = {_SEX_AGE[word] for word in words_of(text) if word in _SEX_AGE}
     return named | {"juvenile"} if _FIRST_YEAR.search(text) else named
 
 
-def colours_by_owner(text: str) -> dict[str, set[Whose]]:
+def colours_by_sex_age(text: str) -> dict[str, set[SexAge]]:
     """Return colour -> the sexes and ages it is said of; `""` where none is named before it.
 
     Example:
-        >>> colours_by_owner("The male is black, the female brown and duller than the male, with a white chin.")
+        >>> colours_by_sex_age("The male is black, the female brown and duller than the male, with a white chin.")
         {'black': {'male'}, 'brown': {'female'}, 'white': {'female'}}
     """
     words = words_of(text)
-    owner: Whose = ""
-    found: dict[str, set[Whose]] = {}
+    owner: SexAge = ""
+    found: dict[str, set[SexAge]] = {}
     for i, word in enumerate(words):
-        if word in _WHOSE and not _BEFORE_COMPARED & set(words[max(0, i - _REACH) : i]):
+        if word in _SEX_AGE and not _BEFORE_COMPARED & set(words[max(0, i - _REACH) : i]):
             # "males and females have": what follows is said of both.
-            joined = i >= 2 and words[i - 1] == "and" and words[i - 2] in _WHOSE
-            owner = "both" if joined else _WHOSE[word]
+            joined = i >= 2 and words[i - 1] == "and" and words[i - 2] in _SEX_AGE
+            owner = "both" if joined else _SEX_AGE[word]
         elif group_of(word) == "colour" and word not in _SHADES:
             found.setdefault(word, set()).add(owner)
     return found
 
 
-def swapped(text: str, evidence: Iterable[str]) -> dict[str, tuple[Whose, Whose]]:
-    """Return colour -> (whose a sentence says it is, whose the passages it rests on say it is), where they differ.
+def swapped(text: str, evidence: Iterable[str]) -> dict[str, tuple[SexAge, SexAge]]:
+    """Return colour -> (sex or age in the sentence, sex or age in its evidence), where they differ.
 
     Example:
         >>> swapped("The female is black.", ["The male is black, the female brown."])
         {'black': ('female', 'male')}
     """
-    told = colours_by_owner(" ".join(evidence))
-    found: dict[str, tuple[Whose, Whose]] = {}
-    for colour, owners in colours_by_owner(text).items():
+    told = colours_by_sex_age(" ".join(evidence))
+    found: dict[str, tuple[SexAge, SexAge]] = {}
+    for colour, owners in colours_by_sex_age(text).items():
         known = told.get(colour, set())
         for owner in owners - {"", "both"}:
             if known and not known & {owner, "", "both"}:

@@ -1,4 +1,4 @@
-"""The extractive distiller: the sentences of an article that tell what a species looks like, trimmed and put in order.
+"""The extractive distiller: sentences on looks from an article, trimmed and put in order.
 
 It writes nothing of its own: each statement is a sentence of the article without brackets, clauses on other matters and
 the species' name, and points at the place where it stands.

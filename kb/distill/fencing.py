@@ -1,4 +1,4 @@
-"""Foreign text on its way into a prompt: numbered sentences between two marks that the text cannot contain."""
+"""Fenced text for prompts: numbered sentences between two marks that the text cannot contain."""
 
 from __future__ import annotations
 

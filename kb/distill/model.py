@@ -1,4 +1,4 @@
-"""Distilling with a language model: in the paper's two passes, or in one pass of ours; every reply is checked."""
+"""Distilling with a language model, in the paper's two passes or in one; every reply is checked."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ MAX_OUTPUT_TOKENS = 2000
 # What makes a reply of which nothing is left a failure; without one, it said nothing of looks.
 FAULTS = frozenset(("unsupported", "sexes mixed up", "markup", "too long", "out of form"))
 ASKED_AGAIN = 1
-"""How often a reply with faults is given back."""
+"""Number of retries after a faulty reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distilled:
-    """What a model made of an article: the summary, and the one of the first pass where there are two."""
+    """A model's summary of an article, with that of the first pass where there are two."""
 
     summary: Summary | None
     draft: Summary | None = None
@@ -103,7 +103,7 @@ class ModelDistiller:
 
     @property
     def n_calls(self) -> int:
-        """How many replies came that were not kept before."""
+        """Number of replies that were not cached."""
         return self._replies["calls"]
 
     def account(self) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What a model wrote, checked: its form, the sentences that it names, its claims, names, lengths. Pure."""
+"""Checks of a model's reply: form, cited sentences, claims, names and lengths. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_WORDS_A_STATEMENT = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What is asked of a reply."""
+    """Rules for a reply."""
 
     max_words: int
     is_refined: bool
@@ -50,7 +50,7 @@ class Rules:
 
 @dataclass(slots=True)
 class Checked:
-    """What of a reply can be used.
+    """The usable part of a reply.
 
     `problems` are what the model is told to mend; `repairs` counts what was mended or dropped here, by kind.
     """

@@ -1,4 +1,4 @@
-"""The prompts for models that distil or write context: ours, or those of a folder of the user's."""
+"""Prompts for distilling and for context: ours, or those in a folder of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of an article as they stand, for comparison: the whole article, or plain runs of words.
+"""Unfiltered texts of an article, for comparison: the whole article, or plain runs of words.
 
 Source: VR-RAG, Table 5: a reader that gets raw articles or plain chunks of them names fewer birds than one that gets
 summaries.

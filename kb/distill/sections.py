@@ -1,4 +1,4 @@
-"""What the sections of an article are about, by their headings and the headings above them."""
+"""Kinds of sections, by their headings and the headings above them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from data.records import Article, Section
 
 
 class SectionKind(Enum):
-    """What a section can offer to a summary of looks."""
+    """Use of a section for a summary of looks."""
 
     LEAD = "lead"
     LOOKS = "looks"

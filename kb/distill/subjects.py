@@ -1,4 +1,4 @@
-"""Whom a sentence speaks of: the species, one sex, an age, a season or a race; said in it or in the one before."""
+"""Subject of a sentence: the species, a sex, age, season or race, named in it or in the sentence before."""
 
 from __future__ import annotations
 

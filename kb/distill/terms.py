@@ -1,4 +1,4 @@
-"""Words of the trade: their list, their ids, and what an article says of them in its own words."""
+"""Technical terms: their list, their ids, and their definition in an article."""
 
 from __future__ import annotations
 

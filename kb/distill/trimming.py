@@ -1,4 +1,4 @@
-"""A sentence made shorter and nameless without a new claim: no brackets, no clauses on other matters, no own name."""
+"""Shortening of sentences without new claims: no brackets, no clauses on other matters, no name of the species."""
 
 from __future__ import annotations
 

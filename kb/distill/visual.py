@@ -1,4 +1,4 @@
-"""How much a sentence speaks of looks: a small linear score over the word groups of the lexicon, open to inspection."""
+"""Score of a sentence for its looks: a small linear model over the word groups of the lexicon."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
 
 def visual_score(sentence: str, *, in_section_on_looks: bool = False) -> float:
-    """Return how clearly a sentence speaks of looks: above zero it does; no upper or lower bound.
+    """Return the score of a sentence for its looks: visual above zero, unbounded.
 
     Example:
         >>> visual_score("The male has a black crown and a yellow bill.") > 0

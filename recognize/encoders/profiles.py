@@ -1,4 +1,4 @@
-"""Which encoders a profile stands for."""
+"""Encoders of each profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the descriptions of two species name differently: the marks that tell one from the other."""
+"""Differences between two descriptions: the marks that tell one species from the other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recognize.explanation.plumage import kind_of
 
 _WHOLE: Final = ("", "plumage")  # "red all over", "the plumage is red"
 _Aspect = tuple[str, str, str]
-"""The part of a mark, whose it is, and the kind of its look."""
+"""Part, sex or age, and kind of look of a mark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,21 +22,21 @@ class PartContrast:
     """
 
     part: str
-    whose: str = ""
-    """As of a mark: the females' of one are held against the females' of the other."""
+    sex_age: str = ""
+    """As in a mark; females of one species are compared with females of the other."""
     kind: str = "colour"
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
 
     @property
-    def of_whom(self) -> str:
-        """The part, with whose it is: `crown of the female`."""
-        return f"{self.part} of the {self.whose}" if self.whose else self.part
+    def named(self) -> str:
+        """The part with its sex or age: `crown of the female`."""
+        return f"{self.part} of the {self.sex_age}" if self.sex_age else self.part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """What sets one description apart from another; it says nothing of what the texts leave out."""
+    """Differences between two descriptions; features that neither mentions are unknown."""
 
     differing: tuple[PartContrast, ...] = ()
     only_ours: tuple[Mark, ...] = ()
@@ -45,12 +45,12 @@ class Contrast:
 
     def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
         """Return those of the marks that no differing part tells."""
-        told = {(each.part, each.whose, each.kind) for each in self.differing}
+        told = {(each.part, each.sex_age, each.kind) for each in self.differing}
         return [mark for mark in marks if mark.marking or _aspect(mark) not in told]
 
 
 def contrast(ours: str, theirs: str) -> Contrast:
-    """Return what sets one description apart from another.
+    """Return the differences between two descriptions.
 
     Example:
         >>> found = contrast("Red crown, long tail.", "Blue crown, long tail and a white rump.")
@@ -66,7 +66,7 @@ def contrast(ours: str, theirs: str) -> Contrast:
         differing=tuple(
             PartContrast(
                 part=aspect[0],
-                whose=aspect[1],
+                sex_age=aspect[1],
                 kind=aspect[2],
                 ours=tuple(sorted(found)),
                 theirs=tuple(sorted(other_looks[aspect])),
@@ -85,16 +85,16 @@ def _is_named(mark: Mark, marks: Collection[Mark]) -> bool:
         return True
     if mark.marking or mark.part not in _WHOLE:
         return False
-    alike = [each for each in marks if each.look == mark.look and (each.whose == mark.whose or not mark.part)]
+    alike = [each for each in marks if each.look == mark.look and (each.sex_age == mark.sex_age or not mark.part)]
     return any(not mark.part or (each.part in _WHOLE and not each.marking) for each in alike)
 
 
 def _aspect(mark: Mark) -> _Aspect:
-    return mark.part, mark.whose, kind_of(mark.look)
+    return mark.part, mark.sex_age, kind_of(mark.look)
 
 
 def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, set[str]]:
-    """Return (part, whose, kind) -> the looks of all of it."""
+    """Return (part, sex or age, kind) -> the looks of the whole part."""
     looks: dict[_Aspect, set[str]] = {}
     for mark in marks:
         if mark.part and mark.look and not mark.marking:
@@ -104,5 +104,5 @@ def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, set[str]]:
 
 def _without_bare(marks: Sequence[Mark]) -> tuple[Mark, ...]:
     """Return the marks without "wing bars" beside "white wing bars"."""
-    told = {(mark.part, mark.whose) for mark in marks if mark.look}
-    return tuple(mark for mark in marks if mark.look or (mark.part, mark.whose) not in told)
+    told = {(mark.part, mark.sex_age) for mark in marks if mark.look}
+    return tuple(mark for mark in marks if mark.look or (mark.part, mark.sex_age) not in told)

@@ -1,4 +1,4 @@
-"""Why a photo was named as it was: the evidence, and what told the first candidate from the second."""
+"""Evidence for an answer, and for the first candidate against the second."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry
     for each in found.differing:
         verb = "are" if each.part.endswith("s") or each.part == "feet" else "is"
         ours, theirs = _listed(each.ours), _listed(each.theirs)
-        sentences.append(f"The {each.of_whom} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
+        sentences.append(f"The {each.named} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
     for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):
         by_themselves = found.elsewhere(marks)
         # A colour of no part says little; it is told where there is nothing else.

@@ -1,4 +1,4 @@
-"""The field marks that a description names: a colour, pattern or shape, and the part that has it."""
+"""Field marks in a description: a colour, pattern or shape, and the part that has it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recognize.explanation.plumage import (
     part_of_marking,
     side_of,
 )
-from recognize.explanation.sex_age import is_of_a_bird, whose_words
+from recognize.explanation.sex_age import is_of_a_bird, sex_age_words
 
 _REACH: Final = 4  # words between a look and its part
 _SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)  # all of a text, sentence by sentence
@@ -36,13 +36,13 @@ class Mark:
     """A look and the part that has it; marks are equal if they mean the same, in whatever words."""
 
     look: str
-    """Empty where having the part says it all: wing bars."""
+    """Empty where the part itself is the mark: wing bars."""
     part: str
     """Empty where the text does not say."""
     marking: str = ""
-    """What of the part has that colour: a patch, tips, bars. Empty where all of it has."""
-    whose: str = ""
-    """`female`, `young` or both, where the text speaks of these; empty for the species' own."""
+    """The marking of that colour: patch, tips, bars. Empty if the whole part has the colour."""
+    sex_age: str = ""
+    """`female`, `young`, `female and young`; empty for adults or males."""
 
     def __str__(self) -> str:
         what = self.look
@@ -52,9 +52,9 @@ class Mark:
             what += f" {'of' if self.marking in _OF else 'on'} the {self.part}" if self.part else ""
         elif self.part:
             what = f"{self.look} {self.part}".strip()
-        if not self.whose:
+        if not self.sex_age:
             return what
-        return f"{what} of the {self.whose}" if self.part else f"{what} ({self.whose})"
+        return f"{what} of the {self.sex_age}" if self.part else f"{what} ({self.sex_age})"
 
 
 def find_marks(text: str) -> tuple[Mark, ...]:
@@ -107,14 +107,14 @@ def _all_marks(words: list[str]) -> list[Mark | None]:
 
 def _marks_at(words: list[str]) -> dict[int, Mark]:
     """Return the position of each word that names a look -> the mark."""
-    whose = whose_words(words)
+    sexes_ages = sex_age_words(words)
     looks = ((position, look_of(words, position)) for position in range(len(words)))
     return {
         position: Mark(
             look=look,
             part=_part_near(words, position),
             marking=marking_of(words, position),
-            whose=whose[position],
+            sex_age=sexes_ages[position],
         )
         for position, look in looks
         if look is not None and not _is_denied(words[max(0, position - _NOT_REACH) : position])

@@ -1,4 +1,4 @@
-"""Whose looks a sentence speaks of: the species' own, or those of its females or young birds."""
+"""Sex and age that the words of a sentence describe: adults or males, females, or young birds."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _OTHERS: Final = {word: named for word, named in _SEX_AGE.items() if named in ("
 _COMPARED: Final = frozenset(("like", "unlike", "than", "resemble", "resembles", "resembling", "to", "as", "from"))
 
 
-def whose_words(words: Sequence[str]) -> list[str]:
-    """Return for each word of a sentence whose looks it is about: `female`, `young`, `female and young`, or nothing.
+def sex_age_words(words: Sequence[str]) -> list[str]:
+    """Return the sex or age that each word of a sentence describes: `female`, `young`, `female and young`, or nothing.
 
     What is said behind such a word is of these birds, until males, adults or the end of the sentence; with "in" before
     the word it is what stands before it that is, unless that is of others. A bird that others are compared with ("paler
     than the female") is not the one that is spoken of.
 
     Example:
-        >>> whose_words("males are red and females brown".split())
+        >>> sex_age_words("males are red and females brown".split())
         ['', '', '', '', 'female', 'female']
-        >>> whose_words("the breast is red in males and brown in young birds".split())
+        >>> sex_age_words("the breast is red in males and brown in young birds".split())
         ['', '', '', '', '', '', 'young', 'young', 'young', '', '']
     """
     owners = [OWN] * len(words)
@@ -59,7 +59,7 @@ def _is_adjective(word: str, before: Sequence[str]) -> bool:
 
 
 def _joined(named: str, word: str, before: Sequence[str], owner: str) -> str:
-    """Return whose it is where two kinds are named together; of males and females alike it is the species' own."""
+    """Return the sex or age where two are named together; nothing for males and females alike."""
     if len(before) < 2 or before[-1] not in ("and", "or"):
         return named
     first = before[-2]

@@ -1,4 +1,4 @@
-"""The starter pair as encoders: what `recognize.load_encoders("starter")` gives once trained weights are there."""
+"""Starter encoders of photos, texts and sentences."""
 
 from __future__ import annotations
 

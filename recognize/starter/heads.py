@@ -1,4 +1,4 @@
-"""The trained heads in NumPy: from photo features and texts to vectors.
+"""Trained heads in NumPy: from photo features and texts to vectors.
 
 The run-time half of the starter pair; training writes the file that is read here. All products run row by row or in
 fixed blocks, so that a vector does not depend on what else is encoded.

@@ -1,4 +1,4 @@
-"""The photo tower: pictures to features, by onnxruntime."""
+"""Photo tower: features of pictures, by onnxruntime."""
 
 from __future__ import annotations
 

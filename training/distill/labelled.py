@@ -1,4 +1,4 @@
-"""Sentences labelled by hand, put back into the articles that they point at; every place is checked."""
+"""Hand-labelled sentences, matched with the articles that they point at; every place is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts out of claims: what two independent sources agree on, or what an article says as well.
+"""Facts from claims: those on which two independent sources agree, or that an article supports.
 
 Texts of one maker are one source, however many there are: lists that the same project had the same model write do not
 confirm each other.

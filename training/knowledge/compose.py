@@ -1,4 +1,4 @@
-"""Sentences of our own out of facts: one to four of them, in the order of a field guide.
+"""Sentences of our own from facts: one to four, in the order of a field guide.
 
 Build and size come first, then the upperparts, the head, the underparts, then bill, legs and eyes, then the sexes where
 they differ. Parts of one look share a phrase. Which of several forms a species gets hangs on its id alone.

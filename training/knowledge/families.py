@@ -1,4 +1,4 @@
-"""What a bird of a family is called in a sentence that must not name its species."""
+"""Common nouns for families, for sentences that must not name the species."""
 
 from __future__ import annotations
 

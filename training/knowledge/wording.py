@@ -1,4 +1,4 @@
-"""How facts are worded: names of parts, order of adjectives, articles, lists. Small grammar without any facts."""
+"""Wording of facts: names of parts, order of adjectives, articles, lists. A small grammar without facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contact sheet: every plate in a grid, with the names of the birds."""
+"""Contact sheet: every plate in a grid, with the names of the birds."""
 
 from __future__ import annotations
 

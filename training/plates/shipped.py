@@ -1,4 +1,4 @@
-"""The drawings that ship: three reference pictures of each species and one picture of each plumage for the demo."""
+"""Drawings that ship: three reference pictures of each species, and one picture of each plumage for the demo."""
 
 from __future__ import annotations
 

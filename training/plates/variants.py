@@ -1,4 +1,4 @@
-"""Makes one drawing of a bird differ from the next: side, tilt, size, place, head, paper, light, small details."""
+"""Variants of a drawing: side, tilt, size, place, head, paper, light, small details."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits the calibration that ships: `python -m training.starter.calibrate --data DIR --work DIR`.
+"""Fitting of the calibration that ships: `python -m training.starter.calibrate --data DIR --work DIR`.
 
 What is fitted for the shipped file reads no photo of the protocol's hidden half, so that anyone can check its chances.
 """

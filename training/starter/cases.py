@@ -1,4 +1,4 @@
-"""Photos asked of the models with their species in the knowledge base or left out: what calibration is fitted on."""
+"""Photos ranked with their species in the knowledge base and without it; calibration is fitted on them."""
 
 from __future__ import annotations
 

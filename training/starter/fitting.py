@@ -1,4 +1,4 @@
-"""Fits the weights of the default preset: a conditional logit over the species of a vocabulary.
+"""Fitting of the weights of the default preset: a conditional logit over the species of a vocabulary.
 
 The fitted score's softmax is the chance that each species is the right one, so the same fit gives ranking weights and a
 temperature.

@@ -1,4 +1,4 @@
-"""Training of the look: a metric in which photos of one species lie together, and where each trained species lies.
+"""Training of the visual metric, in which photos of one species lie together, and of the species' prototypes.
 
 The metric starts as linear discriminants of the trunk's features; then it is trained together with a prototype for
 each species, and the last blocks of the trunk where asked for, to name the species of a photo.

@@ -1,4 +1,4 @@
-"""Measures the starter pair by the protocol: `python -m training.starter.measure --data DIR --work DIR`.
+"""Figures of the starter models by the protocol: `python -m training.starter.measure --data DIR --work DIR`.
 
 `seen` is asked with the shipped files; `unseen` with the models of the folds that training left in the work folder.
 Prints Markdown tables.

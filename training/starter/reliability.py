@@ -1,4 +1,4 @@
-"""Measures the chances of the starter: `python -m training.starter.reliability --data DIR --work DIR`.
+"""Reliability of the starter's confidence: `python -m training.starter.reliability --data DIR --work DIR`.
 
 Nested: weights and parameters for a photo are fitted without any photo of its species. Prints Markdown tables; with
 `--pictures DIR` draws the reliability diagram and the risk-coverage curve there.

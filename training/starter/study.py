@@ -1,4 +1,4 @@
-"""The models that measuring asks, their knowledge of the protocol's species, and the ranks that presets give."""
+"""Models under study, their knowledge of the protocol's species, and the ranks that presets give."""
 
 from __future__ import annotations
 

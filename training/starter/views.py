@@ -1,4 +1,4 @@
-"""Training pictures: each photo as it is, mirrored, in random crops and lights; and what the trunk makes of them."""
+"""Training views: each photo as it is, mirrored, in random crops and lights; and their features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The word table: which words the starter knows, and the sentence model's vector of each."""
+"""Word table: the words that the starter knows, with the sentence model's vector of each."""
 
 from __future__ import annotations
 

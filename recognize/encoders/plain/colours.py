@@ -1,4 +1,4 @@
-"""A joint space of photos and descriptions without any training: the colours of the upper, middle and lower bird."""
+"""Untrained joint space of photos and descriptions: the colours of the upper, middle and lower bird."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a picture the bird probably is: what differs from the rim, near the middle."""
+"""Likely place of the bird in a picture: what differs from the rim, near the middle."""
 
 from __future__ import annotations
 

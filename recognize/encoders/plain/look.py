@@ -1,4 +1,4 @@
-"""A visual space without any training: where which colours are, and which way the edges run."""
+"""Untrained visual space: the layout of colours and the directions of edges."""
 
 from __future__ import annotations
 

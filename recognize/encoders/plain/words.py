@@ -1,4 +1,4 @@
-"""A sentence space without any training: which words and pairs of words a text holds."""
+"""Untrained sentence space: the words and pairs of words of a text."""
 
 from __future__ import annotations
 

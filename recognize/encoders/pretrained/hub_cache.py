@@ -1,4 +1,4 @@
-"""The cache of the hub's client as it lies on disk, read without the client.
+"""Cache of the hub's client on disk, read without the client.
 
 CACHE/models--OWNER--NAME/refs/main                   the revision that the main branch had
 CACHE/models--OWNER--NAME/snapshots/REVISION/FILE     a link to the content
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What the cache holds of a repository: its files by name, and the bytes of downloads that did not end."""
+    """A repository in the cache: its files by name, and the bytes of unfinished downloads."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     begun_bytes: int = 0

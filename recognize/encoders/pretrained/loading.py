@@ -1,4 +1,4 @@
-"""What encoders that run on torch share: loading once, the device, padded batches with decoding beside, a revision.
+"""Shared parts of encoders on torch: loading once, device, padded batches, revision.
 
 Nothing here is imported before a model is used, so that `import recognize` stays free of torch.
 """

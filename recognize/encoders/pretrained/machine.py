@@ -1,4 +1,4 @@
-"""This machine, as far as encoders care: memory, the device that a model would run on, and its precision."""
+"""Memory, device and precision of this machine, for encoders."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _CGROUP: Final = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What there is; None is what could not be found out."""
+    """Resources of this machine; None where unknown."""
 
     device: str | None = None
-    """What models of torch would run on (`cuda`, `mps`, `cpu`); None where torch is not installed."""
+    """Device for torch models (`cuda`, `mps`, `cpu`); None where torch is not installed."""
     device_name: str | None = None
     precision: str | None = None
     torch: str | None = None
     """Its version."""
     ram_bytes: int | None = None
-    """What this process may have: the machine's, or less where a container is limited."""
+    """Memory available to this process, as limited by a container."""
     ram_free_bytes: int | None = None
     gpu_bytes: int | None = None
     gpu_free_bytes: int | None = None

@@ -55,7 +55,7 @@ class OpenClipEncoder:
     precision: str | None = None
     """By default half precision on a GPU, else float32; vectors of both differ by some thousandths."""
     batch_size: int | None = None
-    """How many pictures go through the model at once; by default what suits the device."""
+    """Batch size of pictures; by default one that suits the device."""
     _load: OnFirstUse[_Loaded] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

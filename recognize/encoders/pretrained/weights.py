@@ -1,4 +1,4 @@
-"""What the encoders of a profile need: packages, weights, memory; and whether the weights are on this machine.
+"""Requirements of a profile's encoders: packages, weights, memory; and weights already on this machine.
 
 Nothing here imports torch or the hub's client: the question is asked most of all where they are not installed.
 """
@@ -48,7 +48,7 @@ _BATCH_BYTES: Final = 2_000_000_000  # of a GPU, for 64 pictures between the lay
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What is known of published weights without having them."""
+    """Published weights: size and place, known without a download."""
 
     repository: str
     parameters: int
@@ -87,9 +87,9 @@ class EncoderNeeds:
     is_installed: bool
     place: Place
     path: str | None = None
-    """Where its weights are."""
+    """State of its weights."""
     repository: str | None = None
-    """Where on the hub they come from."""
+    """Their repository on the hub."""
     missing: tuple[str, ...] = ()
     """Repositories of which the cache lacks what the library would read."""
     disk_bytes: int | None = None

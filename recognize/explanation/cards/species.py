@@ -132,7 +132,7 @@ def _telling(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) -> dict[M
         return Counter(mark for each in found for mark in each.only_ours if mark.part)
 
     counts, close = counted(contrasts), counted(alike)
-    best = sorted(counts, key=lambda mark: (mark.whose != "", -close[mark], -counts[mark]))
+    best = sorted(counts, key=lambda mark: (mark.sex_age != "", -close[mark], -counts[mark]))
     return {mark: counts[mark] for mark in best[:MOST_MARKS]}
 
 
@@ -154,7 +154,7 @@ def _chips(marks: Mapping[Mark, int], n_others: int) -> str:
 
 def _table(found: Contrast, name: str, against: str) -> str:
     """Return the parts that differ between a candidate and the answer, then marks that only one of them has."""
-    lines = [(each.of_whom, " or ".join(each.theirs), " or ".join(each.ours)) for each in found.differing[:MOST_MARKS]]
+    lines = [(each.named, " or ".join(each.theirs), " or ".join(each.ours)) for each in found.differing[:MOST_MARKS]]
     alone = [
         ", ".join([str(mark) for mark in found.elsewhere(marks) if mark.part][:MOST_MARKS])
         for marks in (found.only_theirs, found.only_ours)

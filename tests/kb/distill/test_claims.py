@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb.distill.claims import claims, colours_by_owner, swapped, unsupported, whose
+from kb.distill.claims import claims, colours_by_sex_age, sexes_ages, swapped, unsupported
 from kb.distill.subjects import said_subject
 
 
@@ -64,7 +64,7 @@ def test_a_part_is_no_shade_of_a_colour_that_begins_like_it() -> None:
     ],
 )
 def test_a_colour_is_said_of_whom_the_words_before_it_name(sentence: str, owners: dict[str, set[str]]) -> None:
-    assert colours_by_owner(sentence) == owners
+    assert colours_by_sex_age(sentence) == owners
 
 
 def test_a_colour_that_the_evidence_says_of_nobody_is_not_swapped() -> None:
@@ -84,7 +84,7 @@ def test_whom_a_sentence_is_about_stands_near_its_beginning(sentence: str, who: 
 
 
 def test_birds_of_their_first_year_are_young() -> None:
-    assert whose("First-winter birds are plainer.") == whose("Immatures are plainer.") == {"juvenile"}
+    assert sexes_ages("First-winter birds are plainer.") == sexes_ages("Immatures are plainer.") == {"juvenile"}
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_females_are_held_against_females_and_patches_against_nothing():
         "A red crown with white tips and a white wing patch. The female has a grey crown.",
         "A blue crown and black wings. The female has a green crown.",
     )
-    assert [(each.of_whom, each.ours, each.theirs) for each in found.differing] == [
+    assert [(each.named, each.ours, each.theirs) for each in found.differing] == [
         ("crown", ("red",), ("blue",)),
         ("crown of the female", ("grey",), ("green",)),
     ]

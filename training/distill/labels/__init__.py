@@ -1,1 +1,1 @@
-"""Sentences of articles labelled by hand, as places and classes; README.md says how they were drawn and judged."""
+"""Hand-labelled sentences, as places and classes; README.md tells how they were drawn and judged."""

@@ -1,4 +1,4 @@
-"""What a drawn bird is made of: parts with shapes and colours, as frozen records. Nothing is drawn here.
+"""Anatomy of a drawn bird: parts with shapes and colours, as frozen records. Nothing is drawn here.
 
 A bird is designed looking right on a sheet of 100 by 100 units. `head` coordinates count from the middle of the head in
 head radii, x towards the bill; `body` coordinates from the middle of the body in body radii, x towards the breast, y

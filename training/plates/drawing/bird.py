@@ -1,4 +1,4 @@
-"""Draws a bird: tail, legs, bill, body with all its patches, wing and eyes, as they overlap."""
+"""Drawing of a bird: tail, legs, bill, body with its patches, wing and eyes, in the order in which they overlap."""
 
 from __future__ import annotations
 

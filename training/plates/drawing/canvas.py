@@ -1,4 +1,4 @@
-"""The sheet of paper: shapes are filled larger than they are printed, shaded as groups, and reduced once at the end."""
+"""Sheet of paper: shapes are drawn larger than printed, shaded as groups, and reduced once at the end."""
 
 from __future__ import annotations
 

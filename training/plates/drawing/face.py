@@ -1,4 +1,4 @@
-"""Draws bill, eyes and single crest feathers: what sits on the head."""
+"""Drawing of the head: bill, eyes and single crest feathers."""
 
 from __future__ import annotations
 

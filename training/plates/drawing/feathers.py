@@ -1,4 +1,4 @@
-"""Draws wings and tails feather by feather."""
+"""Drawing of wings and tails, feather by feather."""
 
 from __future__ import annotations
 

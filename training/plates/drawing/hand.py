@@ -1,4 +1,4 @@
-"""The hand that draws: it knows the sheet and where the bird stands on it, and trembles a little."""
+"""Pen with a little tremble, which knows the sheet and the place of the bird on it."""
 
 from __future__ import annotations
 

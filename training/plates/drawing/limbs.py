@@ -1,4 +1,4 @@
-"""Draws legs and feet."""
+"""Drawing of legs and feet."""
 
 from __future__ import annotations
 

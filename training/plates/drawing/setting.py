@@ -1,4 +1,4 @@
-"""Draws what a bird stands on: a branch, a trunk, a stone, a post, water, grass. Nothing else is on the sheet."""
+"""Drawing of the perch: a branch, trunk, stone, post, water or grass. Nothing else is on the sheet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points and curves: smooth outlines through a few knots, the sweep of a body, and frames that carry them to the paper.
+"""Points and curves: smooth outlines through a few knots, the sweep of a body, and frames on the paper.
 
 Coordinates: x grows to the right (a bird is designed looking right), y grows downwards.
 """
