@@ -476,3 +476,20 @@ def test_a_photo_of_any_name_gets_a_page(cli: Any, built_kb: Path, drawings: Pat
     assert "Northern Cardinal" in made.read_text(encoding="utf-8")
     again = cli.call(*asked, "--cards", "others", "--output", "rows.csv", check=True)
     assert "--cards writes no pages" in again.stderr
+
+
+def test_a_run_with_vectors_of_other_encoders_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
+    import kb
+
+    asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--output", "rows.csv")
+    cli.call(*asked, check=True)
+    (journal,) = (Path(os.environ["FIELDMARK_HOME"]) / "identify").glob("*.jsonl")
+    head, *rest = journal.read_text().splitlines()
+    started = json.loads(head)
+    with kb.open(built_kb) as store:
+        assert started["parameters"]["spaces"] == list(store.spaces)
+    started["parameters"]["spaces"][0] = "another encoder"
+    journal.write_text("\n".join([json.dumps(started), *rest]) + "\n")
+    outcome = cli.call(*asked)
+    assert outcome.exit_code == 2
+    assert "rows.csv was written with other parameters: spaces ['another encoder'" in outcome.stderr

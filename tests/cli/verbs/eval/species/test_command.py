@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import kb
 from training.plates.catalogue import plates_of
 
 CARDINAL, JAY, OWL = "cardinalis-cardinalis", "cyanocitta-cristata", "bubo-scandiacus"
@@ -410,3 +411,30 @@ def test_the_shared_collection_is_split_as_its_protocol_says(birds: Path) -> Non
     assert all(asked.isdisjoint(photo.path for photo in photos) for photos in dataset.anchors.values())
     assert {photo.label for photo in dataset.photos} <= species["train"]
     assert set(dataset.covered) == species["train"] | species["wiki"]
+
+
+def test_resamples_and_seed_change_the_intervals_and_nothing_else(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    with kb.open(built_kb) as store:
+        taxa = store.taxa()[:9]
+    for number, taxon in enumerate(taxa):  # every third label is wrong, so that intervals are wide
+        shown = taxa[number - 1] if number % 3 == 0 else taxon
+        draw(shown.taxon_id, tmp_path / "photos" / taxon.scientific_name / "1.png")
+    asked = (tmp_path / "photos", "--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--preset", "default")
+
+    def found(*settings: str) -> tuple[list[dict[str, float]], str]:
+        given = [part for setting in ("resamples=100", *settings) for part in ("--set", setting)]
+        outcome = cli.call("eval", "species", *asked, "--format", "json", "-q", *given, check=True)
+        evaluation = json.loads(outcome.stdout)
+        intervals = [
+            (measure["micro_interval"], measure["macro_interval"])
+            for figures in evaluation["figures"]
+            for measure in figures["measures"]
+        ]
+        return [micro(figures) for figures in evaluation["figures"]], json.dumps([intervals, evaluation["tests"]])
+
+    figures, intervals = found()
+    assert found("seed=0") == (figures, intervals)
+    for setting in ("seed=1", "resamples=200"):
+        others, other_intervals = found(setting)
+        assert others == figures
+        assert other_intervals != intervals, setting
