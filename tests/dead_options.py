@@ -201,7 +201,10 @@ class Stay:
 def cut_off(context: click.Context, option: click.Option) -> None:
     """Put an option's default in place of what was given."""
     assert option.name
-    default = option.type_cast_value(context, option.get_default(context))
+    default = option.get_default(context)
+    if type(default).__name__ == "Sentinel":  # click's mark of an option without a default
+        default = () if option.multiple else None
+    default = option.type_cast_value(context, default)
     context.set_parameter_source(option.name, click.core.ParameterSource.DEFAULT)
     if option.expose_value:
         context.params[option.name] = default

@@ -61,6 +61,7 @@ def ranked(cli: Any, birds: Path, photos: Path, endpoint: Any) -> Iterator[Ranke
             for cache in Path(os.environ["FIELDMARK_HOME"]).glob("replies.sqlite*"):
                 cache.unlink()
             calls = [call for call in server.calls if PROBE not in call.text]
+        assert calls, done.stderr
         return Run(calls, [json.loads(line) for line in done.stdout.splitlines()], done.exit_code)
 
     yield rank
