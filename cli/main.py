@@ -1,4 +1,4 @@
-"""The command `kb`: its verbs, loaded when they are asked for, and the one place where errors become exit codes."""
+"""The command `kb`: verbs, loaded when they are called, and exit codes of errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ VERBS = (
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE: what `kb ... | head` would give without our help
-EXIT_DEFECT = 70  # EX_SOFTWARE of sysexits.h: a fault of ours, none of the documented outcomes
+EXIT_DEFECT = 70  # EX_SOFTWARE of sysexits.h: a bug of ours, none of the documented outcomes
 
 
 class CommandGroup(click.Group):
@@ -67,7 +67,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command named first in `args`; an unknown one fails with the nearest verb."""
+        """Return the command in `args`; an unknown one fails with the nearest verb."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             from difflib import get_close_matches
 
@@ -76,7 +76,7 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own signature
-        """Run the verb and flush what it wrote, so that a reader that went away is noticed here and not at exit."""
+        """Run the verb and flush its output, so that a closed pipe is noticed here and not at exit."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -104,10 +104,10 @@ class CommandGroup(click.Group):
             sys.exit(error.exit_code)
         except click.ClickException as error:
             usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
-            _say(error.format_message(), usage and f"{usage.removeprefix('Usage: ')} (--help says more)")
+            _say(error.format_message(), usage and f"{usage.removeprefix('Usage: ')} (more with --help)")
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
-            _say("stopped", "what is done is kept; the same command goes on from there")
+            _say("Stopped.", "Finished work is kept; run the same command again to resume.")
             sys.exit(EXIT_INTERRUPTED)
         except FieldmarkError as error:
             _trace(invocation)
@@ -119,7 +119,7 @@ class CommandGroup(click.Group):
             sys.exit(3)
         except Exception as error:
             _trace(invocation)
-            _say(f"{type(error).__name__}: {error}", "this is a fault of Fieldmark; --debug shows where it happened")
+            _say(f"{type(error).__name__}: {error}", "This is a bug in Fieldmark; --debug shows the traceback.")
             sys.exit(EXIT_DEFECT)
 
 
@@ -165,7 +165,11 @@ def _common_options() -> list[click.Option]:
             ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_keep("quiet"), help="No progress on stderr."
         ),
         click.Option(
-            ["--debug"], is_flag=True, expose_value=False, callback=_keep("debug"), help="Show where an error arose."
+            ["--debug"],
+            is_flag=True,
+            expose_value=False,
+            callback=_keep("debug"),
+            help="Show tracebacks.",
         ),
     ]
 
@@ -201,13 +205,18 @@ def _show_version(ctx: click.Context, _parameter: click.Parameter, value: bool) 
 
 commands = CommandGroup(
     name="kb",
-    help="Builds a knowledge base of species out of Wikipedia, and names the species in a photo by it.",
+    help="Build a knowledge base of species from Wikipedia and the web, and identify the species in photos.",
     epilog="Exit codes: 0 done, 1 findings, 2 usage, 3 something needed is missing, 5 bad input, 6 a provider failed, "
     "7 done in part. Settings: flag > --set > --settings FILE > FIELDMARK_* > fieldmark.toml > default.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     params=[
         click.Option(
-            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show it."
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="Show version.",
         ),
         *_common_options(),
     ],

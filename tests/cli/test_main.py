@@ -113,7 +113,7 @@ def test_an_operating_system_error_names_the_file(monkeypatch: pytest.MonkeyPatc
 def test_an_interrupt_ends_with_130_and_says_that_work_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_with(KeyboardInterrupt(), monkeypatch)
     assert result.exit_code == 130
-    assert "what is done is kept" in result.stderr
+    assert "Finished work is kept" in result.stderr
 
 
 def test_an_unknown_verb_suggests_the_nearest(cli: Any) -> None:
@@ -193,8 +193,8 @@ def test_a_real_interrupt_ends_with_130(cli: Any) -> None:
     _, said = ours.communicate(timeout=30)
     assert ours.returncode == 130
     assert said.strip().splitlines() == [
-        "error: stopped",
-        "hint: what is done is kept; the same command goes on from there",
+        "error: Stopped.",
+        "hint: Finished work is kept; run the same command again to resume.",
     ]
 
 

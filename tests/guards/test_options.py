@@ -15,19 +15,8 @@ from tests.dead_options import Option, all_options, spelling
 
 TESTS = Path(__file__).resolve().parents[1]
 UNTESTED = {  # to be emptied while the verbs are redone
-    "build --terms",
     "build --chroma",
-    "build --contact",
-    "build --language",
     "update --contact",
-    "add --url",
-    "add --as-is",
-    "add --order",
-    "add --genus",
-    "export --vectors",
-    "context --wiki",
-    "context --contact",
-    "context --store",
     "eval species --seed",
 }
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.servers.faulty_wiki import FaultyWiki
+
 
 def fields(text: str) -> dict[str, str]:
     """Return the `name  value` lines of a report."""
@@ -140,6 +142,25 @@ def test_a_folder_of_articles_is_a_source(cli: Any, tmp_path: Path) -> None:
     assert "not in the checklist 1" in report["left out"]
     shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "strigiformes.kb", "--format", "json", check=True).stdout)
     assert "white" in shown["summary"]["text"]
+
+
+def test_terms_are_built_beside_species(cli: Any, tmp_path: Path) -> None:
+    for name, text in (("Snowy Owl", "A white owl."), ("Terms/Osmeterium", "An osmeterium is a forked organ.")):
+        (tmp_path / "birds" / name).mkdir(parents=True)
+        (tmp_path / "birds" / name / "article.txt").write_text(f"{text}\n")
+    (tmp_path / "terms.txt").write_text("osmeterium\n")
+    given = ("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", "--terms", "terms.txt")
+    assert fields(cli.call(*given, check=True).stdout)["terms"] == "1"
+    assert "forked organ" in cli.call("show", "osmeterium", "--kb", "strigiformes.kb", check=True).stdout
+
+
+def test_a_wiki_is_told_the_contact_of_the_command_line(cli: Any) -> None:
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Snowy owl"] = "<p>The snowy owl is a white owl.</p>"
+        given = ("--taxon", "Snowy Owl", "--api-url", wiki.api_url, "--contact", "flag@example.org")
+        cli.call("build", *given, "--dry-run", "--set", "language=en", check=True)
+        assert all("flag@example.org" in headers["User-Agent"] for headers in wiki.headers)
+        assert wiki.headers
 
 
 def test_names_beside_the_taxon_are_not_left_out(cli: Any, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_ctrl_c_does_not_wait_for_the_answers_of_a_slow_wiki(cli: Any, tmp_path:
         process.send_signal(signal.SIGINT)
         _, complaint = process.communicate(timeout=120)
         assert process.returncode == 130
-        assert "the same command goes on from there" in complaint
+        assert "run the same command again to resume" in complaint
         assert time.monotonic() - asked < 0.9 * Timeouts().read_s  # else it waited for one
         wiki.always = None
         assert "species           7" in cli.run(*build[1:], check=True).stdout

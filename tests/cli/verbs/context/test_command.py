@@ -95,6 +95,19 @@ def test_a_wiki_that_is_named_is_asked_once_and_not_again(cli: Any, own_kb: Path
         assert len(wiki.requests) == n_requests
 
 
+def test_the_options_on_the_wiki_win_over_the_settings(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
+        (tmp_path / "fieldmark.toml").write_text(f'api_url = "{wiki.api_url}"\ncontact = "file@example.org"\n')
+        query = ("context", "frog with a zorblin", "--kb", own_kb)
+        assert cli.call(*query, "--no-wiki", check=True).stdout == "Nothing found.\n"
+        assert wiki.requests == []
+        found = cli.call(*query, "--wiki", "--contact", "flag@example.org", "--store", check=True).stdout
+        assert "A zorblin is a gland" in found
+        assert "flag@example.org" in wiki.headers[-1]["User-Agent"]
+        assert cli.call(*query, "--no-wiki", check=True).stdout == found
+
+
 def test_a_wiki_that_is_down_ends_with_6(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("context", "a zorblin", "--kb", built_kb, "--api-url", "http://127.0.0.1:9/api.php")
     assert outcome.exit_code == 6

@@ -179,3 +179,22 @@ def bundle_of(folder: Path) -> Path:
     if not (folder / "bundle").exists():
         kb.export_bundle(folder / "my.kb", folder / "bundle")
     return folder / "bundle"
+
+
+def test_an_own_text_can_be_kept_word_for_word_with_its_address(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("It is common in gardens. Its wings are black with a red band.\n")
+    given = ("add", "--kb", folder_kb, *ADMIRAL, "--text", "notes.txt", "--url", "https://example.org/admiral")
+    ranks = ("--order", "Lepidoptera", "--genus", "Pyrameis")
+    cli.call(*given, *ranks, "--as-is", check=True)
+    shown = cli.call("show", "--kb", folder_kb, "Red Admiral", "--format", "json", check=True).stdout
+    found = json.loads(shown)
+    assert "It is common in gardens." in found["summary"]["text"]
+    assert found["source"]["url"] == "https://example.org/admiral"
+    assert (found["taxon"]["lineage"]["order"], found["taxon"]["lineage"]["genus"]) == ("Lepidoptera", "Pyrameis")
+
+
+def test_a_bundle_has_vectors_or_not(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+    cli.call("export", "--kb", folder_kb, "with", "--vectors", check=True)
+    cli.call("export", "--kb", folder_kb, "without", "--no-vectors", check=True)
+    assert (tmp_path / "with" / "vectors").is_dir()
+    assert not (tmp_path / "without" / "vectors").exists()
