@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import click
 import pytest
 
+from cli.common.config import Settings
 from cli.common.method_settings import keys_of
 from cli.main import commands
 from cli.verbs.identify.rows import TABLE_STAGES
@@ -97,7 +99,8 @@ def test_a_page_names_no_option_or_setting_that_does_not_exist(page: Path) -> No
     everywhere = set().union(*map(options_of, known.values())) | FOREIGN | {"--help", "--version"}
     ours = " ".join(code for code in prose if not code.startswith(("`python", "`pip", "`sphinx")))
     unknown = {option for option in OPTION.findall(ours) if option not in everywhere}
-    settings = {key for verb in [*known, "eval.species", "eval.rerank"] for key in keys_of(verb)}
+    settings = {field.name for field in fields(Settings)}
+    settings |= {key for verb in [*known, "eval.species", "eval.rerank"] for key in keys_of(verb)}
     unknown |= {f"--set {key}" for key in re.findall(r"--set ([\w.]+)=", text) if key not in {*settings, "KEY"}}
     for line in text.replace("\\\n", " ").splitlines():
         for verb, rest in re.findall(r"(?:^|[$`] ?|bin/)kb ([a-z]+)([^|;&>#`]*)", line):
