@@ -61,6 +61,11 @@ def test_a_job_goes_through_a_vision_model_into_two_files_and_a_second_run_asks_
     assert "0 model calls, 40 from the cache" in again.stderr
 
 
+def test_the_knowledge_base_is_the_one_given(cli, photos):
+    run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", "missing.kb", "--judge", "encoder")
+    assert run.exit_code > 2 and "missing.kb" in run.stderr
+
+
 def test_offline_asks_nobody_even_where_no_reply_is_cached(cli, birds, photos, endpoint):
     with OpenAIServer(script) as server:
         endpoint(server)
