@@ -19,7 +19,7 @@ ImageSource = str | Path | bytes | Image | Photo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoded:
-    """A photo of the stream: its name, and the picture or what is wrong with it."""
+    """A photo of the stream: its name, and the picture or an error."""
 
     name: str
     photo: Photo | None = None
@@ -32,8 +32,8 @@ def decode_in_batches(
 ) -> Iterator[tuple[list[Decoded], int]]:
     """Yield `(photos, n_readable)` in the order of `sources`, each with `batch_size` readable photos but for the last.
 
-    Bad pictures do not count, so that batches are full; yet after `4 * batch_size` photos a batch is handed out as it
-    is. At most two batches are decoded ahead.
+    Unreadable photos do not count, so batches are full, unless `4 * batch_size` photos were tried. At most two batches
+    are decoded ahead.
     """
     batch: list[Decoded] = []
     n_readable = 0

@@ -1,4 +1,4 @@
-"""Names the species in a stream of photos."""
+"""Identification of species in a stream of photos."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ OnPhoto = Callable[[PhotoProgress], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhotoRanking:
-    """All species that a preset ranked for a photo, best first; with `error` none."""
+    """All species that a preset ranked for a photo, best first; none for a photo with an error."""
 
     image: str
     taxon_ids: tuple[str, ...] = ()
     chunk_taxon_ids: tuple[str, ...] = ()
     """vr-rag-v1 and text-only: the species of the ranked chunks, with repeats."""
     n_without_anchors: int = 0
-    """How many species of the pool have no anchors, so that none could speak for them."""
+    """Species of the pool without anchors."""
     error: str | None = None
 
 
 class Recognizer:
-    """Names the species in photos by what a knowledge base holds of them.
+    """Identifies the species in photos with a knowledge base.
 
     Example:
         >>> from PIL import Image, ImageDraw
@@ -83,24 +83,24 @@ class Recognizer:
         """Read the vectors of the store.
 
         Args:
-            store: what is known.
-            encoders: those that the store was built with.
-            preset: how photos are scored, one of `recognize.PRESETS`.
-            k: how many candidates a photo gets.
-            m: the size of the preset's pool, if not its own.
-            anchor_pooling: `mean` or `max` over a species' anchors (`default` also `centre`), if not the preset's own.
-            weights: of the default preset, if not those of the profile.
-            calibration: what makes confidences; one that was not made for this store, these encoders and this preset
-                as it is set here is not used, and `calibration_id` is None then.
-            min_confidence: an answer less sure than this rolls up to genus, then family, then none; it changes nothing
-                without a calibration that is used.
-            unknown_prior: the share of photos whose bird is not in the store, as far as one can tell beforehand;
-                likewise.
-            species_list: species to be expected, which get a boost; rows then say what the answer is without it.
-            n_chunks: where the preset ranks chunks, the candidates are the species of so many best chunks, instead of
-                `k` species: those that the reader of VR-RAG is shown (section 5.3).
-            batch_size: how many photos are encoded at once.
-            n_decoders: how many threads decode pictures meanwhile.
+            store: the knowledge base.
+            encoders: the encoders of the knowledge base.
+            preset: scoring method, one of `recognize.PRESETS`.
+            k: candidates per photo.
+            m: size of the pool; default: the preset's own.
+            anchor_pooling: `mean` or `max` over a species' anchors (`default` also `centre`); default: as the preset.
+            weights: weights of the default preset; default: those of the profile.
+            calibration: source of confidences; a calibration for another store, other encoders or another preset is not
+                used, and `calibration_id` is None then.
+            min_confidence: minimum confidence of an answer; below it the answer rolls up to genus, then family, then
+                none. No effect without a calibration.
+            unknown_prior: prior probability that a photo shows a species outside the store. No effect without a
+                calibration.
+            species_list: expected species, which get a boost; rows then hold the answer without the list too.
+            n_chunks: where the preset ranks chunks, the candidates are the species of this many best chunks instead of
+                `k` species, as shown to the reader of VR-RAG (section 5.3).
+            batch_size: photos encoded at once.
+            n_decoders: threads that decode pictures.
 
         Raises:
             SpaceMismatch: if the store was built with other encoders.
@@ -114,7 +114,7 @@ class Recognizer:
             raise UsageError(f"expected k, n_chunks, batch_size and n_decoders of at least 1, got {given}")
         if not 0 <= min_confidence <= 1 or not 0 < unknown_prior < 1:
             raise UsageError(
-                f"expected a confidence in [0, 1] and a share of unknown birds above 0 and below 1, "
+                f"expected min_confidence from 0 to 1 and unknown_prior above 0 and below 1, "
                 f"got {min_confidence} and {unknown_prior}"
             )
         self.preset = preset
@@ -137,14 +137,14 @@ class Recognizer:
         self._parameters: Parameters | None = None
         self.calibration_id: str | None = None
         self.misfit = ""
-        """Why the calibration given is not used, as a clause on it; nothing where it is."""
+        """Why the calibration is not used, as a verb phrase about it; empty if it is used."""
         if calibration is not None and (m, anchor_pooling, weights) == (None, None, None):
             self._take(calibration)
         elif calibration is not None:
             self.misfit = "was made with other settings"
         self.species_list = species_list
         self.prior = self._prior(species_list)
-        """What the species list does to scores, if there is one."""
+        """The prior of the species list, if there is one."""
         self._list_id = species_list.id if species_list is not None else None
         self._batch_size = batch_size
         self._n_decoders = n_decoders
@@ -161,15 +161,14 @@ class Recognizer:
             raise UsageError(f"the preset {preset} needs anchors, and {store.path} holds none", hint="--preset default")
 
     def identify(self, images: Iterable[ImageSource], *, on_photo: OnPhoto | None = None) -> Iterator[Identification]:
-        """Yield a row for each photo, in the order given; one that cannot be read is a row with an error.
+        """Yield a row for each photo in order; an unreadable photo is a row with an error.
 
-        Photos are read as they are needed, a few batches ahead, so the stream may be endless. Without a calibration
-        that fits, confidences are null, and the answer is the first species however little speaks for it.
+        Photos are read a few batches ahead, so the stream may be endless. Without a matching calibration, confidences
+        are null and the answer is the first species.
 
         Args:
             images: paths, bytes of picture files, PIL pictures, or instances of `data.images.decode.Photo`.
-            on_photo: is told after each row how many of them are done, and in vain; of how many, if `images` has a
-                length.
+            on_photo: called after each row with the progress; its total is known if `images` has a length.
         """
         rows = self._identified(images)
         if on_photo is None:
@@ -194,7 +193,7 @@ class Recognizer:
                 at += 1
 
     def rank(self, images: Iterable[ImageSource]) -> Iterator[PhotoRanking]:
-        """Yield for each photo all species that the preset ranked, in the order given: what evaluation needs."""
+        """Yield for each photo all species that the preset ranked, in order; for evaluation."""
         ids = self._store.taxon_ids
         for batch, rankings, _, _ in self._ranked(images):
             ranked = iter(rankings)
@@ -225,7 +224,7 @@ class Recognizer:
         return len(set(self._knowledge.chunk_owners[ranking.chunks[: self.n_chunks]].tolist()))
 
     def _take(self, calibration: Calibration) -> None:
-        """Use a calibration if it was made for what is asked here."""
+        """Use a calibration if it matches this recognizer."""
         mode = anchor_mode(self._knowledge)
         weights = WEIGHTS.get(self._encoders.profile, {}).get(mode)
         self.misfit = calibration.misfit(
@@ -240,7 +239,7 @@ class Recognizer:
     def _prior(self, species_list: SpeciesList | None) -> ListPrior | None:
         if species_list is None:
             return None
-        # The list may bring up any species of the pool, and all that is shown is exact.
+        # The list may promote any species of the pool, and shown scores are exact.
         self._settings = replace(self._settings, n_shown=max(1, len(self._store.taxon_ids)))
         temperature, is_fitted = temperature_of(self._encoders.profile, self.preset, anchor_mode(self._knowledge))
         if self._parameters is not None:
@@ -251,7 +250,7 @@ class Recognizer:
         return ranking if self.prior is None else self.prior.apply(ranking, date)
 
     def _answers(self, plain: Ranking, listed: Ranking, date: str | None) -> tuple[Answer, Answer | None]:
-        """Return the answer, and what it is without the species list, where there is one."""
+        """Return the answer, and the answer without the species list, if there is one."""
         chances = self._chances(plain)
         without = self._answer(plain, chances)
         if self.prior is None:
@@ -262,7 +261,7 @@ class Recognizer:
         return self._answer(listed, chances), without
 
     def _chances(self, ranking: Ranking) -> Chances | None:
-        """Return what the calibration says of the first species; None without one."""
+        """Return the calibrated chances of the first species; None without a calibration."""
         if not len(ranking.species) or self._parameters is None:
             return None
         evidence = find_evidence(

@@ -1,4 +1,4 @@
-"""Ways of ranking species side by side, on photos that are encoded once: the tables of VR-RAG for one's own data."""
+"""Comparison of setups on photos that are encoded once: the tables of VR-RAG for your own data."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ DEFINITIONS: Final[Mapping[str, str]] = {
     "open": "all species of the knowledge base can be the answer",
     "bounded": "only species of the photos measured can be the answer: as in a knowledge base of these alone",
 }
-"""What each word of the tables means, as reports print it."""
+"""Definitions of the words in the tables, as reports print them."""
 
 TESTED: Final = ("top-1", "MRR@10")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupFigures:
-    """The figures of one way of ranking."""
+    """The figures of one setup."""
 
     setup: Setup
     encoder_names: tuple[str, ...]
     n_searched: int
-    """Species that could be the answer."""
+    """Species among the possible answers."""
     n_without_anchors: float
-    """Species without anchors in the pool of a photo, on average."""
+    """Mean number of species without anchors in the pool of a photo."""
     measures: tuple[Measured, ...]
 
     def __getitem__(self, name: str) -> Measured:
@@ -61,7 +61,7 @@ class SetupFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupTest:
-    """A paired test over species: this way of ranking less the first one with the same vocabulary."""
+    """A paired test over species: this setup minus the first one with the same vocabulary."""
 
     setup: Setup
     baseline: Setup
@@ -72,7 +72,7 @@ class SetupTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeciesEvaluation:
-    """All figures on the same photos, in the order in which the ways were given."""
+    """All figures on the same photos, in the order of the setups."""
 
     n: int
     n_species: int
@@ -91,20 +91,20 @@ def compare_setups(
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> SpeciesEvaluation:
-    """Return the figures of each way of ranking on the same photos, and tests against the first of its vocabulary.
+    """Return the figures of each setup on the same photos, and paired tests against the first of its vocabulary.
 
     Args:
         store: the knowledge base.
-        encoders: those that it was built with and the photos were encoded with.
+        encoders: the encoders of the knowledge base and the photos.
         photos: at least one.
-        labels: the taxon id of each photo; one that is not in the store counts as not found.
-        setups: the ways, each once.
-        anchor_sets: the sets that setups name beside the anchors of the knowledge base.
-        n_resamples: of bootstrap and randomisation.
-        seed: of both.
+        labels: the taxon id of each photo; one outside the store counts as not found.
+        setups: each once.
+        anchor_sets: name -> anchor set of the setups.
+        n_resamples: number of bootstrap and randomisation resamples.
+        seed: random seed of both.
 
     Raises:
-        UsageError: if there are no photos, or a preset starts from what the knowledge base does not hold.
+        UsageError: if there are no photos, or the knowledge base lacks what a preset needs.
     """
     if not len(photos) or len(labels) != len(photos):
         raise UsageError(f"expected a label for each of at least one photo, got {len(labels)} for {len(photos)}")
@@ -167,7 +167,7 @@ def _tests(
     n_resamples: int,
     seed: int,
 ) -> Iterator[SetupTest]:
-    """Yield the tests; those of one measure and vocabulary are corrected together."""
+    """Yield the tests; p-values of one measure and vocabulary are corrected together."""
     for vocabulary in dict.fromkeys(setup.vocabulary for setup in setups):
         first, *others = [i for i, setup in enumerate(setups) if setup.vocabulary == vocabulary]
         for measure in TESTED:
@@ -184,7 +184,7 @@ def _tests(
 
 
 def by_species(values: Iterable[float], labels: Sequence[str]) -> list[float]:
-    """Return the mean of the values of each species' photos, in the order in which the species come."""
+    """Return the mean value of each species' photos, in order of first appearance."""
     groups: dict[str, list[float]] = {}
     for value, label in zip(values, labels, strict=True):
         groups.setdefault(label, []).append(value)

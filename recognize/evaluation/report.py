@@ -1,4 +1,4 @@
-"""How often the right species is named: the figures of a preset over labelled photos."""
+"""Accuracy of a recognizer on labelled photos."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class SpeciesReport:
     """The figures of one run. `data.metrics.ranked.DEFINITIONS` says what each measure is."""
 
     n: int
-    """Photos measured: those that could be read."""
+    """Readable photos, which were measured."""
     n_species: int
     """Species among their labels; micro figures are means over photos, macro figures over these species."""
     n_unreadable: int
-    """Photos left out because they could not be read."""
+    """Skipped photos that were unreadable."""
     n_without_anchors: float
-    """Species without anchors in the pool of a photo, on average: the visual stage counts 0 for them."""
+    """Mean number of species without anchors in the pool of a photo: their visual score counts as 0."""
     measures: tuple[Measured, ...]
     """top-1, top-5, hit@30, MRR@1, MRR@5, MRR@10; for presets that rank chunks also `chunk MRR@1`, `@5`, `@10`."""
 
@@ -37,9 +37,9 @@ def evaluate(
     A species beyond the preset's pool, or absent from the knowledge base, counts as not found.
 
     Args:
-        recognizer: what to measure; its `k` does not matter.
+        recognizer: the recognizer to measure; its `k` does not matter.
         photos: `(photo, taxon id)`.
-        n_resamples: of the bootstrap over species.
+        n_resamples: number of bootstrap resamples over species.
 
     Raises:
         ValueError: if no photo could be read.
@@ -67,14 +67,14 @@ def evaluate(
 
 
 def evaluate_rankings(rankings: Iterable[tuple[PhotoRanking, str]], *, n_resamples: int = 2_000) -> SpeciesReport:
-    """Return the figures of rankings that are there already, as `evaluate` does.
+    """Return the figures of existing rankings, as `evaluate` does.
 
     Args:
         rankings: `(ranking, taxon id)` for each photo.
-        n_resamples: of the bootstrap over species.
+        n_resamples: number of bootstrap resamples over species.
 
     Raises:
-        ValueError: if there is none without an error.
+        ValueError: if every ranking has an error.
     """
     pairs = list(rankings)
     read = [(ranking, label) for ranking, label in pairs if ranking.error is None]

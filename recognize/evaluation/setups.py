@@ -28,28 +28,28 @@ _ABLATION_POOL: Final = 30  # the paper's; equal with and without re-ranker, so 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """One way of ranking the species of a knowledge base."""
+    """One setup of ranking the species of a knowledge base."""
 
     preset: str
     vocabulary: Vocabulary = "open"
     texts: Texts = "descriptions"
     anchors: str = KB_ANCHORS
-    """Whose anchors: those of the knowledge base, or a set of photos by its name."""
+    """`kb` for the anchors of the knowledge base, or the name of an anchor set."""
     encoders: tuple[int, ...] | None = None
-    """Positions of the text-image encoders that take part; None for all."""
+    """Positions of the text-image encoders in use; None for all."""
     m: int | None = None
-    """The size of the pool, if not the preset's own."""
+    """Size of the pool; None for the preset's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorSet:
-    """Photos that take the place of a knowledge base's anchors: training photos of a dataset, or those of its wiki."""
+    """Photos that replace a knowledge base's anchors: training photos of a dataset, or those of its wiki."""
 
     covered: tuple[str, ...]
-    """The species (taxon ids) whose anchors of the knowledge base go, whether a photo takes their place or not."""
+    """Taxon ids of the species whose anchors are replaced, with or without a photo in their place."""
     photos: EncodedPhotos
     labels: tuple[str, ...]
-    """The taxon id of each photo that could be read."""
+    """The taxon id of each readable photo."""
 
 
 def ablation(n_encoders: int, *, vocabulary: Vocabulary = "open", texts: Texts = "descriptions") -> list[Setup]:
@@ -68,7 +68,7 @@ def ablation(n_encoders: int, *, vocabulary: Vocabulary = "open", texts: Texts =
 
 
 class Variants:
-    """The knowledge of a store as each setup sees it; names are encoded once."""
+    """The knowledge of a store under each setup; names are encoded once."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Variants:
         labels: Sequence[str],
         anchor_sets: Mapping[str, AnchorSet] | None = None,
     ) -> None:
-        """Read the store; `labels` are the taxon ids of the photos, which bound the bounded vocabulary."""
+        """Read the store; `labels` are the taxon ids of the photos, which define the bounded vocabulary."""
         self._store, self._encoders = store, encoders
         self._at = {taxon_id: i for i, taxon_id in enumerate(store.taxon_ids)}
         self.asked: IntArray = self._positions(labels)
@@ -87,10 +87,10 @@ class Variants:
         self._bounded: dict[tuple[Texts, str], Knowledge] = {}
 
     def of(self, setup: Setup) -> Knowledge:
-        """Return what a setup scores photos against.
+        """Return the knowledge that a setup scores photos against.
 
         Raises:
-            UsageError: if its preset starts from what the knowledge base does not hold, or it names no anchor set.
+            UsageError: if the knowledge base lacks what the preset needs, or the anchor set is unknown.
         """
         key = setup.texts, setup.anchors
         known = self._texts(setup.texts) if setup.anchors == KB_ANCHORS else self._with_set(setup)
@@ -125,12 +125,12 @@ class Variants:
         return self._whole[key]
 
     def _positions(self, taxon_ids: Iterable[str]) -> IntArray:
-        """Return the positions of those of the species that the store holds, ascending, each once."""
+        """Return the positions of the species in the store, ascending, each once."""
         return np.array(sorted({self._at[each] for each in taxon_ids if each in self._at}), dtype=np.intp)
 
 
 def rank_setup(known: Knowledge, photos: EncodedPhotos, setup: Setup, profile: str) -> list[Ranking]:
-    """Return the ranking of each photo against what `Variants.of` gave for the setup."""
+    """Return the ranking of each photo against `Variants.of(setup)`."""
     settings = Settings(m=setup.m, profile=profile)
     queries = photos.queries if setup.encoders is None else queries_of_encoders(photos.queries, setup.encoders)
     return find_preset(setup.preset, settings)(known, queries, settings)

@@ -11,8 +11,8 @@ import click
 from cli.common import options, output, wiring
 from cli.common import readers as reader_wiring
 from cli.common.progress import counted_calls
-from cli.verbs.eval.species.datasets import ANCHOR_SETS
 from cli.verbs.eval.species.readers import ReaderOrder
+from recognize.evaluation.datasets import ANCHOR_SETS
 from recognize.settings import EvaluationSettings
 
 EXIT_PARTLY = 7

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from cli.common import output, wiring
 from cli.verbs.eval.species import readers as reader_evaluating
-from cli.verbs.eval.species.datasets import read_dataset
 from cli.verbs.eval.species.readers import WITHOUT_ANCHORS, ReaderOrder
 from data.errors import NothingReadable, UsageError
+from recognize.evaluation.datasets import read_dataset
 
 if TYPE_CHECKING:
     from data.benchmarks.species import LabelledPhoto

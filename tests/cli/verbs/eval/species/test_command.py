@@ -306,7 +306,7 @@ def test_training_photos_may_be_a_list_of_their_own(cli: Any, built_kb: Path, in
 
 
 def test_at_most_three_training_photos_a_species_evenly_spread(tmp_path: Path) -> None:
-    from cli.verbs.eval.species.datasets import read_dataset
+    from recognize.evaluation.datasets import read_dataset
 
     for number in range(7):
         draw(JAY, tmp_path / "birds" / "train" / "Cyanocitta cristata" / f"{number}.png", number)
@@ -317,7 +317,7 @@ def test_at_most_three_training_photos_a_species_evenly_spread(tmp_path: Path) -
 
 
 def test_of_training_photos_with_a_split_of_their_own_only_those_for_training_are_anchors(tmp_path: Path) -> None:
-    from cli.verbs.eval.species.datasets import read_dataset
+    from recognize.evaluation.datasets import read_dataset
 
     for split, number in (("train", 1), ("test", 2)):
         draw(JAY, tmp_path / "others" / split / "Cyanocitta cristata" / f"{number}.png", number)
@@ -400,7 +400,7 @@ def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
 
 def test_the_shared_collection_is_split_as_its_protocol_says(birds: Path) -> None:
     """No test photo is an anchor, and no anchor's species lacks a label."""
-    from cli.verbs.eval.species.datasets import read_dataset
+    from recognize.evaluation.datasets import read_dataset
 
     dataset = read_dataset(birds, split=None, photos=None, train=None, anchors=("train", "wiki"))
     assert (dataset.kind, len(dataset.photos)) == ("collection, test", 902)

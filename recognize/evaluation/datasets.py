@@ -1,4 +1,4 @@
-"""Which photos of a dataset `kb eval species` asks for, and which can serve as anchors."""
+"""Labelled photos of a dataset: the split to measure, and photos that can replace a knowledge base's anchors."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ ANCHOR_SETS = ("kb", "train", "wiki")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """The photos of a split, and photos that can take the place of a knowledge base's anchors."""
+    """The photos of a split, and photos that can replace a knowledge base's anchors."""
 
     kind: str
     photos: tuple[LabelledPhoto, ...]
     anchors: Mapping[str, tuple[LabelledPhoto, ...]] = field(default_factory=dict)
-    """Name of an anchor set -> its photos."""
+    """Anchor set -> its photos."""
     covered: tuple[str, ...] = ()
-    """Labels of all species that the anchor sets are about, those without an anchor in them too."""
+    """Labels of all species that the anchor sets cover."""
 
 
 def read_dataset(
     path: Path, *, split: str | None, photos: Path | None, train: Path | None, anchors: Sequence[str]
 ) -> Dataset:
-    """Return what is asked of a dataset.
+    """Return a dataset.
 
     Args:
         path: a folder with a folder a species, CUB-200-2011, a list of iNaturalist 2021, or a collection with
             `photos.csv` and `descriptions.jsonl`.
         split: `train`, `test` or `all`; None is `test` where there is one.
-        photos: where the file names of iNaturalist's lists start.
+        photos: base folder of the file names in a list of iNaturalist.
         train: another dataset whose photos (its training photos, if it has a split) are the anchors `train`.
-        anchors: the anchor sets that are wanted.
+        anchors: anchor sets to read.
 
     Raises:
         BadInput: if it cannot be read.
         NothingReadable: if the split has no photo.
-        UsageError: if it has not the anchors that are wanted.
+        UsageError: if it has no such anchors.
     """
     if all((path / name).is_file() for name in ("photos.csv", "descriptions.jsonl")):
         kind, found, offered = _collection(path)
