@@ -146,15 +146,20 @@ def main() -> None:
         status = kb.build(path, taxa, source, encoders)
         sys.stdout.write(
             f"built {status.species:,} species, {status.chunks:,} chunks, {status.anchors:,} anchors"
-            f" in {time.perf_counter() - start:.1f} s,"
+            f" in {time.perf_counter() - start:.1f} s, {time.process_time():.1f} s of CPU,"
             f" {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB\n"
         )
+        n_bytes = sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
+        n_rows = status.chunks * args.encoders * args.dim + status.anchors * (args.encoders * args.dim + 1024)
+        n_vectors = 4 * (n_rows + 384 * status.species)
+        sys.stdout.write(f"disk {n_bytes / 2**20:.0f} MiB, {n_bytes / n_vectors:.2f} times the vectors\n")
         for _ in range(3):
             done = subprocess.run([sys.executable, "-c", OPEN, str(path)], capture_output=True, text=True, check=True)
             sys.stdout.write(done.stdout)
         start = time.perf_counter()
         verification = kb.verify(path)
         sys.stdout.write(f"verify: ok {verification.ok} in {time.perf_counter() - start:.1f} s\n")
+        sys.stdout.write(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB\n")
 
 
 if __name__ == "__main__":

@@ -1,32 +1,34 @@
 """Memory-mapped matrices: rows of vectors with their ids and species.
 
 A folder of such matrices has one manifest, written last and atomically, which names the files of one generation of
-their source. So a reader sees a whole generation or none, whoever writes beside it.
+their source with their checksums. So a reader sees a whole generation, undamaged, or none, whoever writes beside it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
+from data.checksums import file_checksum
 from data.contracts import VectorTable
 from data.files import sha256_hex, write_atomic
 
 MANIFEST = "manifest.json"
 
 
-def write_tables(folder: Path, generation: str, tables: Mapping[str, VectorTable]) -> None:
+def write_tables(folder: Path, generation: str, tables: Iterable[tuple[str, VectorTable]]) -> None:
     """Write the tables as `generation`, and remove what earlier generations and killed writers left.
 
-    One process at a time: what it removes may be what another one is writing.
+    One process at a time: what it removes may be what another one is writing. Of tables that are made one by one, one
+    is in memory at a time.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    names: dict[str, str] = {}
-    for name, table in tables.items():
+    notes: dict[str, dict[str, str]] = {}
+    for name, table in tables:
         stem = f"{name}.{sha256_hex(generation)[:12]}"
         # np.save into bytes would hold the matrix twice; a temporary name and a rename hold it once.
         temporary = folder / f".part-{stem}.npy"
@@ -34,21 +36,24 @@ def write_tables(folder: Path, generation: str, tables: Mapping[str, VectorTable
         temporary.replace(folder / f"{stem}.npy")
         index = {"ids": list(table.ids), "owners": [int(owner) for owner in table.owners]}
         write_atomic(folder / f"{stem}.json", json.dumps(index, separators=(",", ":")).encode())
-        names[name] = stem
-    write_atomic(folder / MANIFEST, json.dumps({"generation": generation, "tables": names}, sort_keys=True).encode())
-    keep = {MANIFEST} | {stem + suffix for stem in names.values() for suffix in (".npy", ".json")}
+        checksums = {suffix: file_checksum(folder / f"{stem}.{suffix}") for suffix in ("npy", "json")}
+        notes[name] = {"stem": stem, **checksums}
+    write_atomic(folder / MANIFEST, json.dumps({"generation": generation, "tables": notes}, sort_keys=True).encode())
+    keep = {MANIFEST} | {f"{note['stem']}.{suffix}" for note in notes.values() for suffix in ("npy", "json")}
     for path in folder.iterdir():
         if path.name not in keep:
             path.unlink(missing_ok=True)
 
 
 def read_table(folder: Path, generation: str, name: str) -> VectorTable | None:
-    """Return a table with its matrix mapped read-only, or None if that generation of it is not there whole."""
-    manifest = _manifest(folder)
-    if manifest is None or manifest[0] != generation or name not in manifest[1]:
+    """Return a table with its matrix mapped read-only, or None if that generation of it is not there, or is damaged."""
+    note = tables_of(folder, generation).get(name)
+    if note is None:
         return None
-    stem = manifest[1][name]
     try:
+        stem = note["stem"]
+        if any(file_checksum(folder / f"{stem}.{suffix}") != note[suffix] for suffix in ("npy", "json")):
+            return None
         index = json.loads((folder / f"{stem}.json").read_bytes())
         vectors: FloatArray = np.load(folder / f"{stem}.npy", mmap_mode="r", allow_pickle=False)
         ids = tuple(str(item) for item in index["ids"])
@@ -60,9 +65,11 @@ def read_table(folder: Path, generation: str, name: str) -> VectorTable | None:
     return VectorTable(ids=ids, owners=owners, vectors=vectors)
 
 
-def _manifest(folder: Path) -> tuple[str, dict[str, str]] | None:
+def tables_of(folder: Path, generation: str) -> dict[str, dict[str, str]]:
+    """Return the tables that a folder holds of a generation, each with its files and their checksums."""
     try:
         content = json.loads((folder / MANIFEST).read_bytes())
-        return str(content["generation"]), {str(name): str(stem) for name, stem in content["tables"].items()}
+        tables = {str(name): dict(note) for name, note in content["tables"].items()}
+        return tables if content["generation"] == generation else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+        return {}

@@ -83,7 +83,7 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
     digest = verify(path).digest
     work = target.parent / f".{target.name}.exporting"
     with writer_lock(layout.lock), closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        if ledger.fact("generation") != generation:
+        if ledger.generation() != generation:
             raise KnowledgeBaseLocked(f"{layout.root} has changed meanwhile", hint="run the same command again")
         shutil.rmtree(work, ignore_errors=True)  # of an export that was killed
         try:
@@ -97,9 +97,9 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
     return exported
 
 
-def _generation(layout: Layout) -> str | None:
+def _generation(layout: Layout) -> str:
     with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        return ledger.fact("generation")
+        return ledger.generation()
 
 
 def _export(
@@ -125,7 +125,8 @@ def _export(
         for name in collection_names(info):
             rows = (
                 {"subject_id": subject, "item_id": item, "vector": vector}
-                for subject, item, vector in ledger.all_vectors(name)
+                for subject, vectors in ledger.all_vectors(name)
+                for item, vector in vectors.items()
             )
             write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, VECTORS)
     for file in calibration_files(layout):

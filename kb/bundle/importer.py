@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -30,21 +29,19 @@ from kb.pipeline.builder import run_over_contents, run_stages
 from kb.pipeline.stages.run import grouped
 from kb.store.additions import STAGE, Addition
 from kb.store.calibrations import is_calibration, keep_calibration
-from kb.store.chroma import Collections
-from kb.store.knowledge_base import warm_cache
 from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.origins import PREFIX
+from kb.store.project import project
 from kb.store.rows import Subject, entry_of
 from kb.store.stage_outputs import AnchorOutput, DistilOutput, FetchOutput
-from kb.store.verify import mend_chroma, verify
+from kb.store.verify import verify
 
 # What the output of a stage is; that of `encode` is a hash, `index` has none.
 OUTPUTS: Mapping[str, type[Any]] = {
     "resolve": PageRef, "fetch": FetchOutput, "distil": DistilOutput, "anchor": AnchorOutput, STAGE: Addition,
 }  # fmt: skip
 MADE_ANEW: tuple[Stage, ...] = ("encode", "index")
-_HASH = re.compile(r"[0-9a-f]{32,64}")
 _DOMAIN = re.compile(r"\.[a-z][a-z0-9-]+$")
 N_AT_A_TIME = 1_000
 IMAGE_FOLDERS = ("images/", "other-images/")
@@ -127,12 +124,7 @@ def _import(
             _copy_calibrations(source, manifest, layout, ledger)
             if takes_vectors:
                 _copy_vectors(source, encoders, info, ledger)
-                collections = Collections(layout, info)
-                try:
-                    mend_chroma(ledger, collections)
-                    warm_cache(layout, ledger, collections)
-                finally:
-                    collections.close()
+                project(layout, info, ledger)
             else:
                 run_stages(run_over_contents(layout, info, ledger, encoders, progress=progress), MADE_ANEW)
             held = len(ledger.entry_columns("taxon")), len(ledger.entry_columns("term"))
@@ -206,8 +198,7 @@ def _copy_ledger(
             if _is_public(origin):
                 ledger.set_fact(PREFIX + name, json.dumps(dict(origin), sort_keys=True))
         if takes_vectors:
-            ledger.put_entries([entry_of(subject, info) for subject in _subjects(source)])
-        ledger.set_fact("generation", secrets.token_hex(8))
+            ledger.publish([entry_of(subject) for subject in _subjects(source)])
 
 
 def _subjects(source: Path) -> Iterator[Subject]:
@@ -233,8 +224,8 @@ def _step(row: Mapping[str, Any]) -> Step:
     if output is not None:
         if stage in OUTPUTS:
             loads(OUTPUTS[stage], str(output))  # raises unless it is one
-        elif not _HASH.fullmatch(str(output)):
-            raise BadInput(f"a step of {stage} has a hash for its output, got {str(output)[:40]!r}")
+        else:
+            raise BadInput(f"a step of {stage} has no output, got {str(output)[:40]!r}")
     values = {field.name: row[field.name] for field in fields(Step)}
     return Step(**values)
 

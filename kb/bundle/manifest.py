@@ -28,7 +28,7 @@ from typing import Any
 from data.codec import from_json
 from data.errors import BadInput, StoreError
 
-FORMAT = "fieldmark-bundle/1"
+FORMAT = "fieldmark-bundle/2"
 MANIFEST = "manifest.json"
 CARD = "README.md"
 IMAGES = "images/metadata.parquet"

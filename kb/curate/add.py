@@ -120,7 +120,7 @@ def add(
             else:
                 new = [_read_text(layout, subject, text, as_is=as_is) for text in texts]
                 addition = _merged(before, new, _written(layout, key, pictures), subject)
-            was_there = {entry.subject_id for entry in (*ledger.entries("taxon"), *ledger.entries("term"))}
+            was_there = {entry.subject_id for entry in ledger.all_entries()}
             _note(ledger, subject, key, addition)
             run_stages(run_over_contents(layout, info, ledger, encoders), ("encode", "index"))
             ledger.checkpoint()
@@ -243,7 +243,7 @@ def _note(ledger: Ledger, subject: Taxon | str, key: str, addition: Addition) ->
 
 
 def _added(ledger: Ledger, key: str, before: Addition, addition: Addition, *, is_new: bool) -> Added:
-    entry = next((e for e in (*ledger.entries("taxon"), *ledger.entries("term")) if e.subject_id == key), None)
+    entry = ledger.entry(key)
     subject = subject_of(entry) if entry is not None else None
     if subject is None and (addition.texts or addition.anchors):
         raise StoreError(f"{key} was not taken in", hint="kb status says what failed; kb add goes on from there")

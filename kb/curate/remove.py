@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,12 +17,10 @@ from kb import reasons
 from kb.checklist.avilist import fold
 from kb.lookup.glossary import shipped_terms
 from kb.store.additions import additions
-from kb.store.chroma import Collections
-from kb.store.knowledge_base import warm_cache
-from kb.store.layout import KnowledgeBaseInfo, Layout
+from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step
+from kb.store.project import project
 from kb.store.stage_outputs import DistilOutput, FetchOutput, anchors_of, removed
-from kb.store.verify import mend_chroma, open_or_rebuild
 
 FILES = "removing"
 """The fact of the ledger that lists the files of a removal until they are deleted."""
@@ -67,21 +64,12 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
     with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
         found = _found(ledger, names)
         keys = {subject.key for subject in found}
-        entries = [e for e in (*ledger.entries("taxon"), *ledger.entries("term")) if e.subject_id in keys]
         files = _files(ledger, keys) | _left_behind(ledger)
-        was_indexing = ledger.fact("indexing") is not None
         with ledger.transaction():
-            # From here on it is gone for every reader; what a kill leaves in Chroma the next writer takes out.
-            ledger.set_fact("indexing", "1")
             ledger.set_fact(FILES, json.dumps(sorted((file.is_photo, file.sha256) for file in files)))
             ledger.set_left_out((subject.name, subject.reason, "") for subject in found)
             ledger.drop_subjects(keys)
-            ledger.set_fact("generation", secrets.token_hex(8))
-        with _collections(layout, info, ledger, mend=was_indexing) as collections:
-            for name in collections.names:
-                collections.delete(name, [row for entry in entries for row in entry.rows.get(name, ())])
-            ledger.drop_fact("indexing")
-            warm_cache(layout, ledger, collections)
+        project(layout, info, ledger)
         unused = files - _files(ledger)
         for file in unused:
             file.unlink_from(layout)
@@ -93,18 +81,6 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
 def _left_behind(ledger: Ledger) -> set[_File]:
     """Return the files that a removal which was killed has not deleted any more."""
     return {_File(is_photo=is_photo, sha256=sha256) for is_photo, sha256 in json.loads(ledger.fact(FILES) or "[]")}
-
-
-@contextmanager
-def _collections(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *, mend: bool) -> Iterator[Collections]:
-    notes: list[str] = []
-    collections = open_or_rebuild(layout, info, ledger, notes)
-    try:
-        if notes or mend:
-            mend_chroma(ledger, collections)
-        yield collections
-    finally:
-        collections.close()
 
 
 def _found(ledger: Ledger, names: Sequence[str]) -> list[_Subject]:

@@ -15,8 +15,10 @@ from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_id
 from kb.lookup.index import QUESTION_ID
 from kb.store.knowledge_base import KnowledgeBase
+from kb.store.layout import collection_name
 from kb.store.ledger import Ledger, Step, fingerprint
-from kb.store.rows import encode_mark, entry_of, items_of, rows_of
+from kb.store.project import project
+from kb.store.rows import encode_mark, entry_of, items_of
 from kb.store.stage_outputs import DistilOutput
 
 MAX_PASSAGE_WORDS = 90  # of one passage of a web search
@@ -37,9 +39,6 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
         KnowledgeBaseLocked: if a build is writing to it.
         MissingRequirement: if the disk is full or cannot be written.
     """
-    from kb.store.chroma import Collections
-    from kb.store.layout import collection_name
-
     if not terms:
         return
     info = store.layout.require()
@@ -49,29 +48,13 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
     texts = {term.term_id: str(text) for term in terms for _, text in items_of(term, "terms")}
     vectors = check_vectors(encoder.encode_texts(list(texts.values())), dim=encoder.dim)
     unique = {term.term_id: term for term in terms}
-    with writer_lock(store.layout.lock):
-        ledger = Ledger(store.layout.ledger)
-        try:
-            was_indexing = ledger.fact("indexing") is not None
-            with ledger.transaction():
-                ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in unique.items())
-                ledger.put_vectors(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
-                ledger.record(step for term in unique.values() for step in _steps(term, name))
-                ledger.set_fact("indexing", "1")  # until Chroma has them: whoever finds it compares the two
-            with closing(Collections(store.layout, info)) as collections:
-                for term in unique.values():
-                    collections.upsert(name, rows_of(term, ledger, name, "terms"))
-            entries = [entry_of(term, info) for term in unique.values()]
-            with ledger.transaction():
-                ledger.put_entries(entries)
-                ledger.record(
-                    Step(subject_id=e.subject_id, stage="index", fingerprint=fingerprint(e.record, e.rows))
-                    for e in entries
-                )
-                if not was_indexing:
-                    ledger.drop_fact("indexing")
-        finally:
-            ledger.close()
+    with writer_lock(store.layout.lock), closing(Ledger(store.layout.ledger)) as ledger:
+        with ledger.transaction():
+            ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in unique.items())
+            ledger.put_vectors(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
+            ledger.record(step for term in unique.values() for step in _steps(term, name))
+            ledger.publish([entry_of(term) for term in unique.values()])
+        project(store.layout, info, ledger)
 
 
 def terms_of_passages(question: str, passages: Sequence[WebPassage]) -> list[Term]:

@@ -21,7 +21,6 @@ from data.records import STAGES, Progress, Stage, Status, Taxon, Term
 from kb.distill.distillers import AnyDistiller, DistillerName, distiller_for
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.model import ModelDistiller
-from kb.pipeline.publishing import publishing
 from kb.pipeline.rollback import begun_anew, taken_back_if_vain
 from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.distil import distil
@@ -35,8 +34,8 @@ from kb.sources.own import OwnSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
 from kb.store.ledger import Ledger, fingerprint
-from kb.store.moving import collections_at
 from kb.store.origins import note_origin
+from kb.store.project import collections_at
 from kb.store.stage_outputs import FACT
 
 ANCHORS_PER_SPECIES = 3  # VR-RAG section 5.2: "up to three images of that species"
@@ -182,8 +181,7 @@ def _publish(run: BuildRun, stages: Sequence[Stage]) -> None:
     if "encode" in stages:
         encode(run, work)
     if "index" in stages:
-        with publishing(run) as collections:
-            index(run, collections, work)
+        index(run, work)
 
 
 def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:

@@ -12,8 +12,8 @@ from kb.store.additions import additions
 from kb.store.layout import KnowledgeBaseInfo, Layout, write_info
 from kb.store.ledger import Ledger
 from kb.store.origins import PREFIX
+from kb.store.project import keep_info
 from kb.store.stage_outputs import removed
-from kb.store.verify import keep_info
 
 
 @contextmanager

@@ -7,20 +7,21 @@ what comes back would differ from what went in by a rounding. Distances become s
 from __future__ import annotations
 
 import logging
-import struct
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from data.arrays import FloatArray
-from data.errors import ConfigError, SourceUnavailable, StoreError
+from data.errors import ConfigError, MissingRequirement, SourceUnavailable, StoreError
 from data.storage_errors import storage_errors
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
 
@@ -28,12 +29,16 @@ PAGE = 2_000  # rows read at a time; bounds memory, and a page stays under every
 # A batch has as many rows as this Chroma takes, and not more than these bytes: a server refuses a request of more than
 # 40 MiB, and vectors and texts grow in JSON.
 BATCH_BYTES = 8 << 20
-# Version, offset of level 0, most elements, elements, bytes an element, then eight more of no concern here.
-HNSW_HEADER = struct.Struct("<iQQQQQQiiQQQdQ")
 WAITS_S = (0.05, 0.1, 0.2)  # before Chroma is asked again what it failed at inside
 ANSWER_TIMEOUT_S = 120.0  # chromadb itself would wait for a server without end
 # Recall of the exact top 30 among 22,000 sentence vectors is .93 with Chroma's own ef_search, .999 with this one.
 EF_SEARCH = 400
+# Every batch is written to the index files at once: nothing is left in Chroma's queue, which readers would replay, and
+# readers change no file. Chunks and anchors are scored as matrices and never searched here: a poor graph is enough.
+_INDEX: dict[str, Any] = {"space": "ip", "sync_threshold": 1, "batch_size": 1}
+_SEARCHED = {**_INDEX, "ef_search": EF_SEARCH}
+_STORED = {**_INDEX, "max_neighbors": 2, "ef_construction": 2}
+SPARE_BYTES = 8 << 20  # left on the disk beside what a batch needs; Chroma waits without end on a full one
 
 AnswerT = TypeVar("AnswerT")
 Metadata = Mapping[str, str | int | float | bool]
@@ -55,7 +60,6 @@ class Collections:
     Args:
         layout: where the knowledge base lies.
         info: its `kb.toml`.
-        forget: whether the folder was replaced under an earlier client of this process.
 
     Raises:
         ConfigError: if `chroma` in `kb.toml` is no address.
@@ -63,12 +67,13 @@ class Collections:
         StoreError: if the folder cannot be opened as Chroma.
     """
 
-    def __init__(self, layout: Layout, info: KnowledgeBaseInfo, *, forget: bool = False) -> None:
+    def __init__(self, layout: Layout, info: KnowledgeBaseInfo) -> None:
         # On a server that several knowledge bases share, the id keeps their collections apart.
         self._prefix = f"{info.id}-" if info.chroma else ""
         self._folder = layout.root
         self.server = info.chroma
-        self._client = _server(info.chroma) if info.chroma else _embedded(layout.chroma, forget=forget)
+        self._client = _server(info.chroma) if info.chroma else _borrow(layout.chroma)
+        self._is_open = True
         self.names = collection_names(info)
         self._opened: dict[str, Any] = {}
 
@@ -79,7 +84,7 @@ class Collections:
                 self._opened[name] = self._client.get_or_create_collection(
                     self._prefix + name,
                     embedding_function=None,
-                    configuration={"hnsw": {"space": "ip", "ef_search": EF_SEARCH}},
+                    configuration={"hnsw": _SEARCHED if self.names[name][0] in ("species", "terms") else _STORED},
                 )
             else:
                 from chromadb.errors import NotFoundError
@@ -137,7 +142,21 @@ class Collections:
         """Add rows, in batches as large as this Chroma takes; a row that is there keeps metadata it had beside."""
         if rows:
             for batch in _batches(rows, self._largest_batch()):
+                self._check_space(batch)
                 self._run(name, partial(_upsert, batch), make=True)
+
+    def _check_space(self, batch: Sequence[Row]) -> None:
+        """Raise `MissingRequirement` unless the disk has room for a batch: Chroma would wait on a full one for ever."""
+        if self.server:
+            return
+        needed = SPARE_BYTES + 4 * sum(_size(row) for row in batch)
+        free = shutil.disk_usage(self._folder).free
+        if free < needed:
+            raise MissingRequirement(
+                f"{self._folder}: {free / 2**20:.0f} MiB are free on this disk, expected at least "
+                f"{needed / 2**20:.0f} MiB",
+                hint="the work done so far is kept; make room and run the same command again",
+            )
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are passed over."""
@@ -149,17 +168,17 @@ class Collections:
         """Return the number of rows."""
         return int(self._run(name, lambda collection: collection.count()) or 0)
 
-    def read(self, name: str, ids: Sequence[str] | None = None) -> Iterator[list[Row]]:
-        """Yield all rows, or those of `ids` that are there, a page at a time."""
-        if ids is not None:
-            for start in range(0, len(ids), PAGE):
-                wanted = list(ids[start : start + PAGE])
-                yield self._run(name, partial(_get, ids=wanted)) or []
-            return
-        offset = 0
-        while page := self._run(name, partial(_get, limit=PAGE, offset=offset)):
-            yield page
-            offset += len(page)
+    def settle(self, name: str) -> None:
+        """Let Chroma write everything that it holds of a collection to its index files."""
+        self._run(name, lambda collection: collection.get(limit=1, include=["embeddings"]))
+
+    def texts(self, name: str, ids: Sequence[str]) -> dict[str, tuple[str, Metadata]]:
+        """Return id -> document and metadata of the rows of `ids` that are there."""
+        return self._run(name, partial(_texts, list(ids))) or {}
+
+    def vectors(self, name: str, ids: Sequence[str]) -> dict[str, FloatArray]:
+        """Return id -> `(dim,)` float32 vector of the rows of `ids` that are there."""
+        return self._run(name, partial(_vectors, list(ids))) or {}
 
     def query(self, name: str, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(id, cosine)` nearest to a `(dim,)` unit vector, best first, ties by id."""
@@ -174,7 +193,12 @@ class Collections:
 
     def close(self) -> None:
         """Let go of the folder or the server."""
-        self._client.close()
+        if self._is_open:
+            self._is_open = False
+            if self.server:
+                self._client.close()
+            else:
+                _give_back(self._folder / "chroma", self._client)
 
     def drop(self, name: str) -> None:
         """Remove a whole collection."""
@@ -190,8 +214,7 @@ def _batches(rows: Sequence[Row], n_most: int) -> Iterator[list[Row]]:
     batch: list[Row] = []
     n_bytes = 0
     for row in rows:
-        texts = (row.id, row.document, *(value for value in row.metadata.values() if isinstance(value, str)))
-        size = row.vector.nbytes + sum(map(len, texts))
+        size = _size(row)
         if batch and (len(batch) >= n_most or n_bytes + size > BATCH_BYTES):
             yield batch
             batch, n_bytes = [], 0
@@ -199,6 +222,11 @@ def _batches(rows: Sequence[Row], n_most: int) -> Iterator[list[Row]]:
         n_bytes += size
     if batch:
         yield batch
+
+
+def _size(row: Row) -> int:
+    texts = (row.id, row.document, *(value for value in row.metadata.values() if isinstance(value, str)))
+    return row.vector.nbytes + sum(map(len, texts))
 
 
 def _upsert(batch: Sequence[Row], collection: Any) -> None:
@@ -214,8 +242,15 @@ def _delete(ids: list[str], collection: Any) -> None:
     collection.delete(ids=ids)
 
 
-def _get(collection: Any, **which: Any) -> list[Row]:
-    return _rows(collection.get(**which, include=["embeddings", "documents", "metadatas"]))
+def _texts(ids: list[str], collection: Any) -> dict[str, tuple[str, Metadata]]:
+    found = collection.get(ids=ids, include=["documents", "metadatas"])
+    columns = zip(found["ids"], found["documents"], found["metadatas"], strict=True)
+    return {row: (document or "", metadata or {}) for row, document, metadata in columns}
+
+
+def _vectors(ids: list[str], collection: Any) -> dict[str, FloatArray]:
+    found = collection.get(ids=ids, include=["embeddings"])
+    return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
 
 
 def _query(collection: Any, *, vector: FloatArray, n: int) -> list[tuple[str, float]]:
@@ -228,37 +263,6 @@ def _query(collection: Any, *, vector: FloatArray, n: int) -> list[tuple[str, fl
     return [(row_id, 1.0 - float(distance)) for row_id, distance in pairs]
 
 
-def damaged_index(folder: Path) -> str | None:
-    """Return the name of a file of an embedded Chroma's search index that is cut short or garbled, or None.
-
-    Chroma itself maps these files unchecked: a short one ends the whole process, a wrong count keeps it busy without
-    end. Judged are the counts in the header (of hnswlib, version 1) against each other and the lengths of the files.
-    """
-    for header in sorted(folder.glob("*/header.bin")):
-        content = header.read_bytes()
-        if len(content) != HNSW_HEADER.size:
-            return str(header.relative_to(folder))
-        version, _, n_most, n_held, row_bytes, *_ = HNSW_HEADER.unpack(content)
-        if 1 < version < 100:  # another format, which this does not know
-            continue
-        if version != 1 or n_held > n_most:
-            return str(header.relative_to(folder))
-        for name, size in (("data_level0.bin", row_bytes), ("length.bin", 4)):
-            file = header.with_name(name)
-            if not file.is_file() or file.stat().st_size < n_held * size:
-                return str(file.relative_to(folder))
-    return None
-
-
-def _rows(found: Any) -> list[Row]:  # chromadb's GetResult
-    vectors = np.asarray(found["embeddings"], dtype=np.float32)
-    columns = zip(found["ids"], found["documents"], found["metadatas"], vectors, strict=True)
-    return [
-        Row(id=row_id, document=document or "", metadata=metadata or {}, vector=vector)
-        for row_id, document, metadata, vector in columns
-    ]
-
-
 def _settings() -> Any:
     from chromadb.config import Settings
 
@@ -266,19 +270,51 @@ def _settings() -> Any:
     return Settings(anonymized_telemetry=False)
 
 
-def _embedded(folder: Path, *, forget: bool) -> Any:
-    import chromadb
-    from chromadb.api.shared_system_client import SharedSystemClient
+_LOCK = Lock()
+_OPEN: dict[Path, tuple[Any, int]] = {}
+"""Folder -> its only client in this process, and how many `Collections` use it. chromadb's own sharing races when one
+client is closed while another one of the same folder starts."""
 
-    if forget:
-        # chromadb keeps one open system a folder; after the folder was replaced, that one must not be met again.
-        SharedSystemClient.clear_system_cache()
-    folder.mkdir(parents=True, exist_ok=True)
+
+def _borrow(folder: Path) -> Any:
+    with _LOCK:
+        client, n = _OPEN.get(folder.resolve(), (None, 0))
+        if client is None:
+            client = _embedded(folder)
+        _OPEN[folder.resolve()] = client, n + 1
+        return client
+
+
+def _give_back(folder: Path, client: Any) -> None:
+    with _LOCK:
+        held, n = _OPEN.get(folder.resolve(), (None, 0))
+        if held is not client:  # the folder was thrown away meanwhile, and its client closed
+            return
+        if n > 1:
+            _OPEN[folder.resolve()] = client, n - 1
+        else:
+            del _OPEN[folder.resolve()]
+            client.close()
+
+
+def throw_away(folder: Path) -> None:
+    """Remove the folder of an embedded Chroma, whoever of this process has it open."""
+    with _LOCK:
+        client, _ = _OPEN.pop(folder.resolve(), (None, 0))
+        if client is not None:
+            client.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _embedded(folder: Path) -> Any:
+    import chromadb
+
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         return chromadb.PersistentClient(path=str(folder), settings=_settings())
     except Exception as error:  # chromadb raises its own and its Rust core's exceptions, which share no base class
         raise StoreError(
-            f"{folder} cannot be opened as Chroma: {error}", hint="kb verify rebuilds it from the ledger"
+            f"{folder} cannot be opened as Chroma: {error}", hint="kb verify fills it again from the ledger"
         ) from error
 
 

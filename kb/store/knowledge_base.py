@@ -1,33 +1,36 @@
 """A finished knowledge base, as recognition and look-ups read it.
 
-Chroma is the store. Scoring a photo needs every vector at once, so each collection is mirrored in `cache/` as a mapped
-matrix, made from Chroma when the knowledge base has changed. With a warm cache nothing here imports chromadb.
+Look-ups query Chroma. Scoring a photo needs every vector at once, so collections of chunks and anchors are mirrored in
+`cache/` as mapped matrices, read from Chroma when the knowledge base has changed. With a warm cache nothing here loads
+chromadb. Where Chroma does not hold the state that was opened, the same answers come from the ledger's vectors.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from threading import Lock, RLock
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from data.arrays import FloatArray
+from data.arrays import FloatArray, rank_descending
 from data.codec import loads
 from data.contracts import VectorTable
-from data.errors import SpaceMismatch, StoreError
-from data.files import turn
+from data.errors import MissingRequirement, SpaceMismatch, StoreError
 from data.records import SpeciesEntry, Status, Taxon, Term
-from data.vectors import read_table, write_tables
+from data.vectors import read_table
+from kb.store.chroma import Collections  # which imports chromadb when it is used
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
-from kb.store.ledger import Entry, Ledger
-from kb.store.snapshots import is_newest, nearest, table_of
+from kb.store.ledger import Ledger
+from kb.store.project import check_info, counts, is_newest, is_sealed, ledger_table, warm_cache
 
-if TYPE_CHECKING:
-    from kb.store.chroma import Collections  # imports chromadb when used; a warm cache needs none of it
+log = logging.getLogger(__name__)
+AnswerT = TypeVar("AnswerT")
 
 DerivedT = TypeVar("DerivedT")
 
@@ -50,16 +53,25 @@ class KnowledgeBase:
         self.info: KnowledgeBaseInfo = self.layout.require()
         """Contents of `kb.toml`."""
         if not self.layout.ledger.is_file():
-            raise StoreError(f"{self.layout.ledger} is missing", hint="run the kb build that made it once more")
+            raise StoreError(f"{self.layout.ledger} is missing", hint="run the kb build that made it again")
         self.ledger = Ledger(self.layout.ledger, read_only=True)
         # Positions in `taxon_ids` mean something only together with the matrices of the same generation, and entries
         # only with both: all that is read until the ledger is closed is of one state.
         self.ledger.hold()
-        self._generation = self.ledger.fact("generation") or ""
+        check_info(self.layout, self.info, self.ledger)
+        self._generation = self.ledger.generation()
         self._columns = self.ledger.entry_columns("taxon")
         self._tables: dict[str, VectorTable] = {}
         self._derived: dict[object, Any] = {}
         self._derived_lock = RLock()
+        self._chroma: Collections | None = None
+        self._is_apart = False
+        self._lock = Lock()
+
+    @property
+    def generation(self) -> str:
+        """The name of the state that was opened: another one after every change of the species."""
+        return self._generation
 
     @property
     def path(self) -> Path:
@@ -118,19 +130,17 @@ class KnowledgeBase:
         return sorted(found, key=lambda term: term.name)
 
     def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:
-        """Return the texts of these chunks, in this order, from Chroma, or what a writer took out from the ledger.
+        """Return the texts of these chunks, in this order.
 
         Raises:
             KeyError: for an id that is not in the knowledge base.
         """
-        name = collection_name("chunks", self.info.text_image[0])
-        found: dict[str, str] = {}
-        for page in self._collections.read(name, list(dict.fromkeys(chunk_ids))):
-            found |= {row.id: row.document for row in page}
-        if any(chunk_id not in found for chunk_id in chunk_ids):
-            entries = (loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon"))
-            found |= {chunk.chunk_id: chunk.text for entry in entries for chunk in entry.chunks}
-        return [found[chunk_id] for chunk_id in chunk_ids]
+        return [self._chunks[chunk_id] for chunk_id in chunk_ids]
+
+    @cached_property
+    def _chunks(self) -> dict[str, str]:
+        entries = (loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon"))
+        return {chunk.chunk_id: chunk.text for entry in entries for chunk in entry.chunks}
 
     def article_text(self, taxon_id: str) -> str | None:
         """Return the plain text that the evidence of a species points into, or None if it has none.
@@ -169,13 +179,11 @@ class KnowledgeBase:
         """Return what it holds, what failed and what was left out by reason."""
         entries = [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon")]
         left_out = Counter(reason for _, reason, _ in self.ledger.left_out())
-        rows = [entry.rows for entry in self.ledger.entries("taxon")]
-        chunks = collection_name("chunks", self.info.text_image[0])
         return Status(
             species=len(entries),
             articles=sum(entry.source is not None for entry in entries),
             summaries=sum(entry.summary is not None for entry in entries),
-            chunks=sum(len(row.get(chunks, ())) for row in rows),
+            chunks=sum(len(entry.chunks) for entry in entries),
             anchors=sum(len(entry.anchors) for entry in entries),
             terms=len(self.ledger.entry_columns("term")),
             profile=self.info.profile,
@@ -193,13 +201,7 @@ class KnowledgeBase:
         outputs = [loads(AnchorOutput, step.output) for step in steps if step.status == "done" and step.output]
         return Counter(photo.reason for output in outputs for photo in output.skipped)
 
-    # --- nearest neighbours, asked of Chroma ---------------------------------------------------------------------
-
-    @cached_property
-    def _collections(self) -> Collections:
-        from kb.store.chroma import Collections
-
-        return Collections(self.layout, self.info)
+    # --- nearest neighbours, queried in Chroma -------------------------------------------------------------------
 
     def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
@@ -212,20 +214,65 @@ class KnowledgeBase:
     def _query(self, kind: CollectionKind, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         name = collection_name(kind, self.info.sentence)
         if name not in self._tables:
-            found = self._collections.query(name, vector, n)
-            if is_newest(self.layout, self._generation):  # asked afterwards: a writer may have begun meanwhile
-                if not found and n > 0 and self._entries_of(kind):
-                    where = self.info.chroma or str(self.layout.chroma)
-                    raise StoreError(f"{where} holds nothing of {self.path}", hint="kb verify writes it there")
+            found = self._from_chroma(lambda collections: collections.query(name, vector, n))
+            if found is not None:
                 return found
-            self._tables[name] = self._held_table(name, kind)
-        return nearest(self._tables[name], vector, n)
+            self._tables[name] = self._ledger_table(name, kind)
+        table = self._tables[name]
+        if not table.ids:
+            return []
+        scores: FloatArray = table.vectors @ np.asarray(vector, dtype=np.float32)  # (n_rows,)
+        return [(table.ids[row], float(scores[row])) for row in rank_descending(scores)[:n]]
 
-    def _held_table(self, name: str, kind: CollectionKind) -> VectorTable:
-        return table_of(self.ledger, self._entries_of(kind), name, kind)
+    def _ledger_table(self, name: str, kind: CollectionKind) -> VectorTable:
+        entries = self.ledger.entries("term" if kind == "terms" else "taxon")
+        return ledger_table(self.ledger, entries, name, kind)
 
-    def _entries_of(self, kind: CollectionKind) -> list[Entry]:
-        return self.ledger.entries("term" if kind == "terms" else "taxon")
+    def _from_chroma(self, work: Callable[[Collections], AnswerT]) -> AnswerT | None:
+        """Return what `work` does with the collections, or None where Chroma does not hold this reader's state.
+
+        That is so when a writer has gone on, when Chroma is missing, damaged or emptied, and in a folder that cannot
+        be written to, where Chroma does not open. The ledger answers then.
+        """
+        with self._lock:
+            if self._chroma is None and not self._is_apart:
+                self._open_chroma()
+            if self._chroma is None:
+                return None
+            try:
+                found = work(self._chroma)
+            except (StoreError, MissingRequirement) as error:
+                self._leave_chroma(str(error))
+                return None
+        # Asked afterwards: a writer may have begun meanwhile.
+        return found if is_newest(self.layout, self._generation) else None
+
+    def _open_chroma(self) -> None:
+        if not is_newest(self.layout, self._generation):
+            self._is_apart = True
+            return
+        if not self.info.chroma and not is_sealed(self.layout, self.ledger):
+            self._leave_chroma(f"{self.layout.chroma} is missing, or not what was written there")
+            return
+        try:
+            self._chroma = Collections(self.layout, self.info)
+            expected = counts(self.ledger)
+            for name, (kind, _) in self._chroma.names.items():
+                if (n := self._chroma.count(name)) != expected.get(kind, 0):
+                    where = self.info.chroma or self.layout.chroma
+                    self._leave_chroma(f"{where} has {n:,} rows in {name}, expected {expected.get(kind, 0):,}")
+                    return
+        except (StoreError, MissingRequirement) as error:
+            self._leave_chroma(str(error))
+
+    def _leave_chroma(self, why: str) -> None:
+        """Answer from the ledger until closed."""
+        self._is_apart = True
+        if self._chroma is not None:
+            self._chroma.close()
+            self._chroma = None
+        if is_newest(self.layout, self._generation) and os.access(self.layout.root, os.W_OK):
+            log.warning("%s; answering from the ledger, slower. kb verify fills Chroma again", why)
 
     # --- all vectors at once -------------------------------------------------------------------------------------
 
@@ -243,14 +290,18 @@ class KnowledgeBase:
         name = collection_name(kind, space)
         if name not in self._tables:
             table = read_table(self.layout.cache, self._generation, name)
-            if table is None and is_newest(self.layout, self._generation):
-                warm_cache(self.layout, self.ledger, self._collections)
-                if is_newest(self.layout, self._generation):
-                    table = read_table(self.layout.cache, self._generation, name)
-            if table is None:  # a writer has gone on
-                table = self._held_table(name, kind)
-            self._tables[name] = table
+            if table is None and self._from_chroma(self._warm_cache):
+                table = read_table(self.layout.cache, self._generation, name)
+            # Without a cache that can be written, or beside a writer that has gone on.
+            self._tables[name] = self._ledger_table(name, kind) if table is None else table
         return self._tables[name]
+
+    def _warm_cache(self, collections: Collections) -> bool:
+        try:
+            warm_cache(self.layout, self.ledger, collections)
+        except OSError as error:
+            raise MissingRequirement(f"{self.layout.cache} cannot be written: {error}") from error
+        return True
 
     def __enter__(self) -> Self:
         return self
@@ -262,44 +313,6 @@ class KnowledgeBase:
         """Let go of all files."""
         self._tables.clear()
         self.ledger.close()
-        if "_collections" in self.__dict__:
-            self._collections.close()
-
-
-def matrix_names(collections: Collections) -> list[str]:
-    """Return the collections that are mirrored as matrices: those that photos are scored against."""
-    return [name for name, (kind, _) in collections.names.items() if kind in ("chunks", "anchors")]
-
-
-def tables_from_chroma(ledger: Ledger, collections: Collections) -> tuple[str, Mapping[str, VectorTable]]:
-    """Return the generation, and every chunk and anchor collection as a table: rows by species, then by position."""
-    with ledger.snapshot():
-        generation = ledger.fact("generation") or ""
-        owners = {row[0]: index for index, row in enumerate(ledger.entry_columns("taxon"))}
-    tables: dict[str, VectorTable] = {}
-    for name in matrix_names(collections):
-        keys: list[tuple[int, int, str]] = []  # owner, position, item id: the order of the rows
-        vectors: list[FloatArray] = []
-        for page in collections.read(name):
-            # A writer is ahead of its ledger for a moment; what the ledger does not know yet comes next generation.
-            known = [row for row in page if row.metadata["taxon_id"] in owners]
-            keys += [
-                (owners[str(row.metadata["taxon_id"])], int(row.metadata["position"]), str(row.metadata["item_id"]))
-                for row in known
-            ]
-            vectors += [row.vector for row in known]
-        rows = sorted(range(len(keys)), key=keys.__getitem__)
-        tables[name] = VectorTable(
-            ids=tuple(keys[row][2] for row in rows),
-            owners=np.asarray([keys[row][0] for row in rows], dtype=np.intp),
-            vectors=np.stack([vectors[row] for row in rows]) if rows else np.zeros((0, 1), dtype=np.float32),
-        )
-    return generation, tables
-
-
-def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
-    """Write the matrices of the present generation unless they are there; of several processes one does it."""
-    with turn(layout.cache_lock):
-        generation = ledger.fact("generation") or ""
-        if any(read_table(layout.cache, generation, name) is None for name in matrix_names(collections)):
-            write_tables(layout.cache, *tables_from_chroma(ledger, collections))
+        if self._chroma is not None:
+            self._chroma.close()
+            self._chroma = None

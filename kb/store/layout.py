@@ -8,13 +8,13 @@ import secrets
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from data.codec import from_json
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError, UsageError
 from data.files import ContentFolder, sha256_hex, write_atomic
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,7 @@ def space_slug(space: str) -> str:
 
 
 CollectionKind = Literal["chunks", "anchors", "species", "terms"]
+KINDS: tuple[CollectionKind, ...] = get_args(CollectionKind)
 
 
 def collection_name(kind: CollectionKind, space: str) -> str:
@@ -140,17 +141,28 @@ def read_info(path: Path) -> KnowledgeBaseInfo:
         StoreError: if it was written by another schema version.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        hint = "mend it by hand, or remove it and run kb verify, which writes it again"
-        raise ConfigError(f"{path}: not TOML: {error}", hint=hint) from error
+        return parse_info(path.read_text(encoding="utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}", hint="kb verify restores it from the ledger") from error
+
+
+def parse_info(text: str, path: Path) -> KnowledgeBaseInfo:
+    """Return what the text of the `kb.toml` at `path` says; raises as `read_info`."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}", hint="kb verify restores it from the ledger") from error
     if table.get("schema") != SCHEMA_VERSION:
         raise StoreError(
-            f"{path}: schema {table.get('schema')!r}, expected {SCHEMA_VERSION}", hint="build it anew with this version"
+            f"{path}: schema {table.get('schema')!r}, expected {SCHEMA_VERSION}",
+            hint="build it again with this version, in a new folder",
         )
     known = {field.name for field in fields(KnowledgeBaseInfo)}
     if unknown := sorted(table.keys() - known):
-        raise ConfigError(f"{path}: unknown key {unknown[0]!r}, expected {', '.join(sorted(known))}")
+        raise ConfigError(
+            f"{path}: unknown key {unknown[0]!r}, expected {', '.join(sorted(known))}",
+            hint="kb verify restores it from the ledger",
+        )
     try:
         return from_json(KnowledgeBaseInfo, table)
     except StoreError as error:

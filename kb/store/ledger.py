@@ -1,46 +1,63 @@
-"""The ledger: what every stage did for every subject, so that a build can stop anywhere and go on.
+"""The ledger: the result of every stage for every subject, and all vectors, in one SQLite file. It is the truth.
 
-One SQLite file in WAL mode. A stage's row says for which input (fingerprint) it holds; a row of another fingerprint is
-as good as none. Vectors lie here too, written before Chroma sees them: Chroma can be mended without encoding again.
+A stage's row names the input (fingerprint) that it holds for; a row of another fingerprint counts for nothing. Every
+row carries a checksum that is checked whenever it is read, and the number and checksums of the rows of each table are
+added up beside them: so damage is an error that names the remedy, and never an answer.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from data.arrays import FloatArray
-from data.errors import StoreError
+from data.errors import KnowledgeBaseLocked, StoreError
 from data.files import sha256_hex
 from data.records import Failure, SubjectKind
 from data.storage_errors import storage_errors
 
 StepStatus = Literal["done", "failed", "left-out"]
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS subjects (
-    subject_id TEXT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS steps (
-    subject_id TEXT NOT NULL, stage TEXT NOT NULL, space TEXT NOT NULL DEFAULT '', fingerprint TEXT NOT NULL,
-    status TEXT NOT NULL, error TEXT, attempts INTEGER NOT NULL DEFAULT 1, output TEXT,
-    PRIMARY KEY (subject_id, stage, space)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS left_out (name TEXT PRIMARY KEY, reason TEXT NOT NULL, detail TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS vectors (
-    subject_id TEXT NOT NULL, collection TEXT NOT NULL, item_id TEXT NOT NULL, vector BLOB NOT NULL,
-    PRIMARY KEY (subject_id, collection, item_id)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS entries (
-    subject_id TEXT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL,
-    record TEXT NOT NULL, rows TEXT NOT NULL) WITHOUT ROWID;
-"""
+LEDGER_VERSION = 2
+GENERATION = "generation"
+"""The fact that names the state which readers see: a new one with every change of the entries."""
+TABLES: Mapping[str, tuple[str, str]] = {
+    "facts": ("key, value", "key"),
+    "subjects": ("subject_id, kind, name, record", "subject_id"),
+    "steps": ("subject_id, stage, space, fingerprint, status, error, output", "stage, space, subject_id"),
+    "left_out": ("name, reason, detail", "name"),
+    "vectors": ("subject_id, collection, items, vectors", "collection, subject_id"),
+    "entries": ("subject_id, kind, name, document, record, items", "subject_id"),
+}
+"""Table -> its columns and its key; each has a column `checksum` of all others as well."""
+
+
+def _schema() -> Iterator[str]:
+    yield "CREATE TABLE totals (name TEXT PRIMARY KEY, n INTEGER NOT NULL, checksums INTEGER NOT NULL)"
+    yield "CREATE TABLE pending (subject_id TEXT PRIMARY KEY, items TEXT NOT NULL)"
+    for table, (columns, key) in TABLES.items():
+        yield f"CREATE TABLE {table} ({columns}, checksum INTEGER NOT NULL, PRIMARY KEY ({key}))"
+        yield f"INSERT INTO totals VALUES ('{table}', 0, 0)"
+        for event, n, change in (
+            ("INSERT", "+ 1", "+ NEW.checksum"),
+            ("DELETE", "- 1", "- OLD.checksum"),
+            ("UPDATE", "+ 0", "+ NEW.checksum - OLD.checksum"),
+        ):
+            yield (
+                f"CREATE TRIGGER {table}_{event} AFTER {event} ON {table} BEGIN UPDATE totals"
+                f" SET n = n {n}, checksums = checksums {change} WHERE name = '{table}'; END"
+            )
+    yield f"PRAGMA user_version = {LEDGER_VERSION}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,19 +78,35 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A finished subject: what readers get. `rows` names the item ids that it has in each Chroma collection."""
+    """A finished subject, as readers get it. `items` are the ids of its vectors by kind of collection, in order."""
 
     subject_id: str
     kind: SubjectKind
     name: str
     document: str
     record: str
-    rows: dict[str, list[str]]
+    items: dict[str, list[str]]
+
+
+class Pending(NamedTuple):
+    """A subject that Chroma does not hold as the ledger has it, with the items that Chroma may hold of it by kind."""
+
+    subject_id: str
+    items: dict[str, list[str]]
 
 
 def fingerprint(*parts: object) -> str:
     """Return one short hash of all parts (anything JSON can write), to tell whether an input has changed."""
     return sha256_hex(json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":")))[:32]
+
+
+def checksum(values: Sequence[str | bytes | None]) -> int:
+    """Return the CRC-32 of a row's values, with their borders."""
+    found = 0
+    for value in values:
+        content = value if isinstance(value, bytes) else b"" if value is None else value.encode()
+        found = zlib.crc32(content, zlib.crc32(f"{value is None} {len(content)};".encode(), found))
+    return found
 
 
 class Ledger:
@@ -91,31 +124,83 @@ class Ledger:
         self.path = path
         try:
             self._db = self._connect_read_only() if read_only else self._connect()
+            [(version,)] = self._db.execute("PRAGMA user_version").fetchall()
         except sqlite3.DatabaseError as error:
+            raise self.damaged(str(error)) from error
+        if version == 0:  # only a reader can see it so: a writer makes all tables in one transaction
+            raise KnowledgeBaseLocked(
+                f"a build of {path.parent} has just begun", hint="try again in a moment; if no build runs, kb build"
+            )
+        if version != LEDGER_VERSION:
             raise StoreError(
-                f"{path} cannot be read as a ledger: {error}",
-                hint=f"remove {path}* and run the kb build that made it once more",
-            ) from error
+                f"{path}: written by another version of Fieldmark (ledger {version}, expected {LEDGER_VERSION})",
+                hint="build the knowledge base again, in a new folder",
+            )
+
+    def damaged(self, why: str) -> StoreError:
+        """Return the error that says that the ledger is damaged, with the remedy."""
+        return StoreError(
+            f"{self.path} is damaged: {why}",
+            hint=(
+                f"import the bundle that it was exported to (kb import), or remove {self.path}* and run the kb build "
+                "that made it again, which takes pages from the source and photos from anchors/; "
+                "what was added by hand must be added again"
+            ),
+        )
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
-        db.executescript(SCHEMA)
+        db.execute("PRAGMA recursive_triggers=ON")  # a row that is replaced is taken off the totals
+        with storage_errors(self.path.parent):
+            db.execute("BEGIN IMMEDIATE")
+            if db.execute("PRAGMA user_version").fetchone() == (0,):
+                for statement in _schema():
+                    db.execute(statement)
+            db.execute("COMMIT")
         return db
 
     def _connect_read_only(self) -> sqlite3.Connection:
         uri = f"{self.path.resolve().as_uri()}?mode=ro"
         try:
             db = sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
-            db.execute("SELECT 1 FROM facts LIMIT 1")
+            db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
         except sqlite3.OperationalError:
             if os.access(self.path.parent, os.W_OK):
                 raise  # beside a writer `immutable` would read what is half written
             # A folder that we may not write to cannot hold the shared memory that WAL needs; but nobody writes there.
             db = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
-            db.execute("SELECT 1 FROM facts LIMIT 1")
         return db
+
+    def _read(self, query: str, values: Sequence[str] = ()) -> list[Any]:
+        """Return the rows of a query; damage that SQLite meets comes as our error."""
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", None)
+            # What is no UTF-8 has no code of its own.
+            if code is None or code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise self.damaged(str(error)) from error
+            with storage_errors(self.path.parent):
+                raise
+
+    def _rows(self, table: str, where: str = "", values: Sequence[str] = ()) -> list[Any]:
+        """Return whole rows of a table without their checksums, which are checked, in the order of its key."""
+        columns, key = TABLES[table]
+        rows = self._read(f"SELECT {columns}, checksum FROM {table} {where} ORDER BY {key}", values)
+        for row in rows:
+            if checksum(row[:-1]) != row[-1]:
+                raise self.damaged(f"a row of {table} is not what was written ({str(row[0])[:80]!r})")
+        return [row[:-1] for row in rows]
+
+    def _put(self, table: str, rows: Iterable[Sequence[str | bytes | None]]) -> None:
+        """Write whole rows, in place of those of the same key."""
+        marks = ", ".join("?" * (TABLES[table][0].count(",") + 2))
+        with storage_errors(self.path.parent):
+            self._db.executemany(
+                f"INSERT OR REPLACE INTO {table} VALUES ({marks})", ((*row, checksum(row)) for row in rows)
+            )
 
     def close(self) -> None:
         """Close the file."""
@@ -163,214 +248,268 @@ class Ledger:
     def hold(self) -> None:
         """Make all reads until `close` see the state of now, whatever a writer does; for readers."""
         self._db.execute("BEGIN")
-        self._db.execute("SELECT 1 FROM facts LIMIT 1").fetchall()  # SQLite takes the state at the first read
+        self._read("SELECT 1 FROM facts LIMIT 1")  # SQLite takes the state at the first read
 
-    def problems(self) -> list[str]:
-        """Return what SQLite itself finds wrong with the file."""
-        try:
-            found = [str(row[0]) for row in self._db.execute("PRAGMA integrity_check")]
-        except sqlite3.DatabaseError as error:
-            return [str(error)]
-        return [] if found == ["ok"] else found
+    def check(self) -> None:
+        """Read everything.
+
+        Raises:
+            StoreError: if any row is damaged or missing, or SQLite finds fault with the file.
+        """
+        if (found := self._read("PRAGMA integrity_check")) != [("ok",)]:
+            raise self.damaged(str(found[0][0]))
+        for table in TABLES:
+            if table == "vectors":
+                for collection in self._read("SELECT DISTINCT collection FROM vectors"):
+                    for _ in self.all_vectors(collection[0]):
+                        pass
+            else:
+                self._rows(table)
+            [counted] = self._read(f"SELECT count(*), coalesce(sum(checksum), 0) FROM {table}")
+            if [counted] != self._read("SELECT n, checksums FROM totals WHERE name = ?", (table,)):
+                raise self.damaged(f"rows of {table} are missing")
 
     # --- facts of the whole knowledge base -----------------------------------------------------------------------
 
     def fact(self, key: str) -> str | None:
         """Return the value kept under `key`, or None."""
-        row = self._db.execute("SELECT value FROM facts WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
+        rows = self._rows("facts", "WHERE key = ?", (key,))
+        return rows[0][1] if rows else None
 
     def facts(self, prefix: str) -> list[tuple[str, str]]:
-        """Return `(key, value)` of all that is kept under keys that begin with `prefix`, sorted by key."""
-        query = "SELECT key, value FROM facts WHERE substr(key, 1, ?) = ? ORDER BY key"
-        return self._db.execute(query, (len(prefix), prefix)).fetchall()
+        """Return `(key, value)` of everything kept under keys that begin with `prefix`, sorted by key."""
+        return [row for row in self._rows("facts") if row[0].startswith(prefix)]
 
     def set_fact(self, key: str, value: str) -> None:
         """Keep `value` under `key`."""
-        with storage_errors(self.path.parent):
-            self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, value))
+        self._put("facts", [(key, value)])
 
     def drop_fact(self, key: str) -> None:
-        """Forget what is kept under `key`."""
+        """Forget the value kept under `key`."""
         with storage_errors(self.path.parent):
             self._db.execute("DELETE FROM facts WHERE key = ?", (key,))
 
     def drop_facts(self, prefix: str) -> None:
-        """Forget all that is kept under keys that begin with `prefix`."""
-        self._db.execute("DELETE FROM facts WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))
+        """Forget everything kept under keys that begin with `prefix`."""
+        for key, _ in self.facts(prefix):
+            self.drop_fact(key)
 
     # --- subjects ------------------------------------------------------------------------------------------------
 
     def add_subjects(self, rows: Iterable[tuple[str, SubjectKind, str, str]]) -> None:
         """Add or replace `(subject_id, kind, name, record JSON)`."""
-        self._db.executemany("INSERT OR REPLACE INTO subjects VALUES (?, ?, ?, ?)", rows)
+        self._put("subjects", rows)
 
     def subjects(self, kind: SubjectKind) -> dict[str, str]:
         """Return subject_id -> record JSON of all subjects of a kind, sorted by id."""
-        query = "SELECT subject_id, record FROM subjects WHERE kind = ? ORDER BY subject_id"
-        return dict(self._db.execute(query, (kind,)).fetchall())
+        return {key: record for key, _, _, record in self._rows("subjects", "WHERE kind = ?", (kind,))}
 
     def subject_names(self, kind: SubjectKind) -> dict[str, str]:
         """Return subject_id -> name of all subjects of a kind."""
-        return dict(self._db.execute("SELECT subject_id, name FROM subjects WHERE kind = ?", (kind,)).fetchall())
+        return {key: name for key, _, name, _ in self._rows("subjects", "WHERE kind = ?", (kind,))}
 
     def drop_subjects(self, subject_ids: Iterable[str]) -> None:
-        """Forget subjects with all that was done for them: steps, vectors and entries."""
-        rows = [(subject_id,) for subject_id in subject_ids]
-        for table in ("subjects", "steps", "vectors", "entries"):
-            self._db.executemany(f"DELETE FROM {table} WHERE subject_id = ?", rows)
+        """Forget subjects with everything that was done for them: steps, vectors and entries."""
+        ids = list(subject_ids)
+        self.publish([], gone=ids)
+        for table in ("subjects", "steps", "vectors"):
+            self._db.executemany(f"DELETE FROM {table} WHERE subject_id = ?", [(key,) for key in ids])
 
     def set_left_out(self, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Note `(name, reason, detail)` of what the build does not take in."""
-        self._db.executemany("INSERT OR REPLACE INTO left_out VALUES (?, ?, ?)", rows)
+        """Note `(name, reason, detail)` of pages and names that the build leaves out."""
+        self._put("left_out", rows)
 
     def drop_left_out(self, names: Iterable[str]) -> None:
         """Take names off that list: they are in after all."""
         self._db.executemany("DELETE FROM left_out WHERE name = ?", [(name,) for name in names])
 
     def left_out(self) -> list[tuple[str, str, str]]:
-        """Return `(name, reason, detail)` of all that was left out, sorted by name."""
-        return self._db.execute("SELECT name, reason, detail FROM left_out ORDER BY name").fetchall()
+        """Return `(name, reason, detail)` of everything that was left out, sorted by name."""
+        return self._rows("left_out")
 
     # --- steps ---------------------------------------------------------------------------------------------------
 
     def record(self, steps: Iterable[Step]) -> None:
-        """Write the rows, counting attempts."""
-        self._db.executemany(
-            "INSERT INTO steps (subject_id, stage, space, fingerprint, status, error, output)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (subject_id, stage, space) DO UPDATE SET fingerprint = excluded.fingerprint,"
-            " status = excluded.status, error = excluded.error, output = excluded.output, attempts = attempts + 1",
-            [(s.subject_id, s.stage, s.space, s.fingerprint, s.status, s.error, s.output) for s in steps],
+        """Write the rows of stages."""
+        self._put(
+            "steps", ((s.subject_id, s.stage, s.space, s.fingerprint, s.status, s.error, s.output) for s in steps)
         )
 
     def steps(self, stage: str, space: str = "") -> dict[str, Step]:
         """Return subject_id -> row of one stage in one space, sorted by subject."""
-        rows = self._db.execute(
-            "SELECT subject_id, fingerprint, status, error, output FROM steps WHERE stage = ? AND space = ?"
-            " ORDER BY subject_id",
-            (stage, space),
-        )
-        return {
-            row[0]: Step(
-                subject_id=row[0],
-                stage=stage,
-                space=space,
-                fingerprint=row[1],
-                status=row[2],
-                error=row[3],
-                output=row[4],
-            )
-            for row in rows
-        }
+        rows = self._rows("steps", "WHERE stage = ? AND space = ?", (stage, space))
+        return {row[0]: _step(row) for row in rows}
 
     def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
         """Return the row of one subject, or None; `steps` reads all of them."""
-        row = self._db.execute(
-            "SELECT fingerprint, status, error, output FROM steps WHERE subject_id = ? AND stage = ? AND space = ?",
-            (subject_id, stage, space),
-        ).fetchone()
-        if row is None:
-            return None
-        return Step(
-            subject_id=subject_id,
-            stage=stage,
-            space=space,
-            fingerprint=row[0],
-            status=row[1],
-            error=row[2],
-            output=row[3],
-        )
+        rows = self._rows("steps", "WHERE stage = ? AND space = ? AND subject_id = ?", (stage, space, subject_id))
+        return _step(rows[0]) if rows else None
 
     def drop_steps(self, subject_ids: Iterable[str], stages: Sequence[str], *, space: str | None = None) -> None:
-        """Forget these stages of these subjects, in all spaces or in one: the next build does them anew."""
-        marks = ",".join("?" * len(stages))
+        """Forget these stages of these subjects, in all spaces or in one: the next build does them again."""
         self._db.executemany(
-            f"DELETE FROM steps WHERE subject_id = ? AND stage IN ({marks}) AND space = coalesce(?, space)",
-            [(subject_id, *stages, space) for subject_id in subject_ids],
+            "DELETE FROM steps WHERE stage = ? AND space = coalesce(?, space) AND subject_id = ?",
+            [(stage, space, subject_id) for subject_id in subject_ids for stage in stages],
         )
 
     def failures(self) -> list[Failure]:
-        """Return what failed and was not mended since, by subject and stage."""
-        rows = self._db.execute(
-            "SELECT coalesce(name, steps.subject_id), stage, error FROM steps LEFT JOIN subjects USING (subject_id)"
-            " WHERE status = 'failed' ORDER BY 1, 2"
+        """Return the failures that were not mended since, by subject and stage."""
+        names = {**self.subject_names("taxon"), **self.subject_names("term")}
+        failed = [_step(row) for row in self._rows("steps", "WHERE status = 'failed'")]
+        return sorted(
+            (
+                Failure(taxon=names.get(step.subject_id, step.subject_id), stage=step.stage, reason=step.error or "?")
+                for step in failed
+            ),
+            key=lambda failure: (failure.taxon, failure.stage),
         )
-        return [Failure(taxon=name, stage=stage, reason=error or "unknown") for name, stage, error in rows]
 
     # --- vectors -------------------------------------------------------------------------------------------------
 
     def put_vectors(self, collection: str, rows: Iterable[tuple[str, str, FloatArray]]) -> None:
-        """Keep `(subject_id, item_id, vector)` rows; each vector is `(dim,)` float32."""
-        self._db.executemany(
-            "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)",
-            [(subject, collection, item, np.asarray(vector, dtype="<f4").tobytes()) for subject, item, vector in rows],
+        """Keep `(subject_id, item_id, vector)` beside what each subject has there; a vector is `(dim,)` float32."""
+        by_subject: dict[str, dict[str, FloatArray]] = {}
+        for subject, item, vector in rows:
+            by_subject.setdefault(subject, {})[item] = vector
+        self._put(
+            "vectors",
+            [
+                _vector_row(subject, collection, self.vectors(collection, subject) | vectors)
+                for subject, vectors in by_subject.items()
+            ],
         )
 
     def vectors(self, collection: str, subject_id: str) -> dict[str, FloatArray]:
         """Return item_id -> `(dim,)` float32 vector of one subject."""
-        rows = self._db.execute(
-            "SELECT item_id, vector FROM vectors WHERE subject_id = ? AND collection = ?", (subject_id, collection)
-        )
-        return {item: np.frombuffer(blob, dtype="<f4") for item, blob in rows}
+        rows = self._rows("vectors", "WHERE collection = ? AND subject_id = ?", (collection, subject_id))
+        return _vectors(rows[0]) if rows else {}
 
-    def drop_vectors(self, collection: str, subject_id: str, *, keep: Sequence[str] = ()) -> None:
-        """Forget the vectors of one subject, but for the items in `keep`."""
-        found = self._db.execute(
-            "SELECT item_id FROM vectors WHERE subject_id = ? AND collection = ?", (subject_id, collection)
-        )
-        gone = {item for (item,) in found} - set(keep)
-        self._db.executemany(
-            "DELETE FROM vectors WHERE subject_id = ? AND collection = ? AND item_id = ?",
-            [(subject_id, collection, item) for item in gone],
-        )
+    def keep_vectors(self, collection: str, subject_id: str, items: Sequence[str]) -> None:
+        """Forget the vectors of one subject, but for those of `items`."""
+        held = self.vectors(collection, subject_id)
+        if set(held) <= set(items):
+            return
+        self._db.execute("DELETE FROM vectors WHERE collection = ? AND subject_id = ?", (collection, subject_id))
+        if kept := {item: vector for item, vector in held.items() if item in items}:
+            self._put("vectors", [_vector_row(subject_id, collection, kept)])
 
-    def all_vectors(self, collection: str) -> Iterator[tuple[str, str, FloatArray]]:
-        """Yield `(subject_id, item_id, vector)` of a whole collection, sorted by subject and item."""
-        rows = self._db.execute(
-            "SELECT subject_id, item_id, vector FROM vectors WHERE collection = ? ORDER BY subject_id, item_id",
-            (collection,),
-        )
-        return ((subject, item, np.frombuffer(blob, dtype="<f4")) for subject, item, blob in rows)
+    def all_vectors(self, collection: str) -> Iterator[tuple[str, dict[str, FloatArray]]]:
+        """Yield `(subject_id, item_id -> vector)` of a whole collection, sorted by subject."""
+        last = ""
+        while rows := self._read(
+            "SELECT subject_id FROM vectors WHERE collection = ? AND subject_id > ? ORDER BY subject_id LIMIT 500",
+            (collection, last),
+        ):
+            first, last = rows[0][0], rows[-1][0]
+            where = "WHERE collection = ? AND subject_id BETWEEN ? AND ?"
+            for row in self._rows("vectors", where, (collection, first, last)):
+                yield row[0], _vectors(row)
 
     def rows(self, table: Literal["subjects", "steps", "left_out"], columns: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield the rows of a table as column -> text, in the order of its key."""
-        names = list(columns)
-        found = self._db.execute(f"SELECT {', '.join(names)} FROM {table}")
-        return (dict(zip(names, row, strict=True)) for row in found)
+        names = TABLES[table][0].split(", ")
+        wanted = list(columns)
+        for row in self._rows(table):
+            found = dict(zip(names, row, strict=True))
+            yield {name: found[name] for name in wanted}
 
     # --- entries -------------------------------------------------------------------------------------------------
 
-    def put_entries(self, entries: Iterable[Entry]) -> None:
-        """Add or replace finished subjects."""
-        self._db.executemany(
-            "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?)",
-            [(e.subject_id, e.kind, e.name, e.document, e.record, json.dumps(e.rows, sort_keys=True)) for e in entries],
-        )
+    def publish(self, entries: Sequence[Entry], *, gone: Sequence[str] = ()) -> None:
+        """Show readers finished subjects, take `gone` away, and note all of them as pending for Chroma.
 
-    def drop_entries(self, subject_ids: Iterable[str]) -> None:
-        """Remove finished subjects."""
-        self._db.executemany("DELETE FROM entries WHERE subject_id = ?", [(s,) for s in subject_ids])
+        The caller holds a transaction, and calls `kb.store.project` after it.
+        """
+        self.note_pending([*(entry.subject_id for entry in entries), *gone])
+        self.set_fact(GENERATION, secrets.token_hex(8))
+        self._db.executemany("DELETE FROM entries WHERE subject_id = ?", [(key,) for key in gone])
+        self._put("entries", (_entry_row(entry) for entry in entries))
 
     def entries(self, kind: SubjectKind, subject_ids: Sequence[str] | None = None) -> list[Entry]:
         """Return all finished subjects of a kind sorted by id, or those asked for in the order asked."""
-        query = "SELECT subject_id, kind, name, document, record, rows FROM entries WHERE kind = ?"
         if subject_ids is None:
-            return [_entry(row) for row in self._db.execute(query + " ORDER BY subject_id", (kind,))]
+            return [_entry(row) for row in self._rows("entries", "WHERE kind = ?", (kind,))]
         found = []
         for subject_id in subject_ids:
-            row = self._db.execute(query + " AND subject_id = ?", (kind, subject_id)).fetchone()
-            if row is None:
+            rows = self._rows("entries", "WHERE subject_id = ? AND kind = ?", (subject_id, kind))
+            if not rows:
                 raise KeyError(f"no {kind} {subject_id!r} in {self.path.parent}")
-            found.append(_entry(row))
+            found.append(_entry(rows[0]))
         return found
+
+    def all_entries(self) -> list[Entry]:
+        """Return all finished species sorted by id, then all terms."""
+        return [*self.entries("taxon"), *self.entries("term")]
+
+    def entry(self, subject_id: str) -> Entry | None:
+        """Return a finished subject, or None."""
+        rows = self._rows("entries", "WHERE subject_id = ?", (subject_id,))
+        return _entry(rows[0]) if rows else None
 
     def entry_columns(self, kind: SubjectKind) -> list[tuple[str, str, str]]:
         """Return `(subject_id, name, document)` of all finished subjects of a kind, sorted by id."""
-        query = "SELECT subject_id, name, document FROM entries WHERE kind = ? ORDER BY subject_id"
-        return self._db.execute(query, (kind,)).fetchall()
+        return [(row[0], row[2], row[3]) for row in self._rows("entries", "WHERE kind = ?", (kind,))]
+
+    def generation(self) -> str:
+        """Return the name of the state that readers see; empty where nothing is finished yet."""
+        return self.fact(GENERATION) or ""
+
+    def has_entries(self) -> bool:
+        """Return whether any subject is finished."""
+        return bool(self._read("SELECT 1 FROM entries LIMIT 1"))
+
+    # --- what Chroma has to be told ------------------------------------------------------------------------------
+
+    def note_pending(self, subject_ids: Iterable[str]) -> None:
+        """Note subjects whose rows in Chroma are to be written again, with the items that Chroma may hold of them."""
+        for key in subject_ids:
+            items = dict(self.pending_items(key))
+            held = self.entry(key)
+            for kind, ids in (held.items if held is not None else {}).items():
+                items[kind] = list(dict.fromkeys((*items.get(kind, ()), *ids)))
+            self._db.execute("INSERT OR REPLACE INTO pending VALUES (?, ?)", (key, json.dumps(items, sort_keys=True)))
+
+    def pending_items(self, subject_id: str) -> dict[str, list[str]]:
+        """Return the items by kind that Chroma may hold of a subject that is pending."""
+        rows = self._read("SELECT items FROM pending WHERE subject_id = ?", (subject_id,))
+        return json.loads(rows[0][0]) if rows else {}
+
+    def pending(self) -> list[Pending]:
+        """Return the subjects that Chroma does not hold as the ledger has them, sorted by id."""
+        rows = self._read("SELECT subject_id, items FROM pending ORDER BY subject_id")
+        return [Pending(subject_id, json.loads(items)) for subject_id, items in rows]
+
+    def is_pending(self) -> bool:
+        """Return whether Chroma lags behind the ledger."""
+        return bool(self._read("SELECT 1 FROM pending LIMIT 1"))
+
+    def drop_pending(self) -> None:
+        """Note that Chroma holds every subject as the ledger has it."""
+        self._db.execute("DELETE FROM pending")
+
+
+def _step(row: tuple[Any, ...]) -> Step:
+    subject_id, stage, space, mark, status, error, output = row
+    return Step(
+        subject_id=subject_id, stage=stage, space=space, fingerprint=mark, status=status, error=error, output=output
+    )
+
+
+def _vector_row(subject_id: str, collection: str, vectors: Mapping[str, FloatArray]) -> tuple[str | bytes, ...]:
+    rows = np.stack([np.asarray(vector, dtype="<f4") for vector in vectors.values()])
+    return subject_id, collection, json.dumps(list(vectors)), rows.tobytes()
+
+
+def _vectors(row: tuple[Any, ...]) -> dict[str, FloatArray]:
+    items = json.loads(row[2])
+    return dict(zip(items, np.frombuffer(row[3], dtype="<f4").reshape(len(items), -1), strict=True))
+
+
+def _entry_row(entry: Entry) -> tuple[str, ...]:
+    items = json.dumps(entry.items, sort_keys=True)
+    return entry.subject_id, entry.kind, entry.name, entry.document, entry.record, items
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    subject_id, kind, name, document, record, rows = row
-    return Entry(subject_id=subject_id, kind=kind, name=name, document=document, record=record, rows=json.loads(rows))
+    subject_id, kind, name, document, record, items = row
+    return Entry(subject_id=subject_id, kind=kind, name=name, document=document, record=record, items=json.loads(items))

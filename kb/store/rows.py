@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-
-import numpy as np
-
-from data.arrays import FloatArray
 from data.codec import dumps, loads
-from data.errors import StoreError
-from data.records import Anchor, Source, SpeciesEntry, Term
+from data.records import Anchor, SpeciesEntry, Term
 from kb.store.chroma import Metadata, Row
-from kb.store.layout import CollectionKind, KnowledgeBaseInfo, collection_names
+from kb.store.layout import KINDS, CollectionKind
 from kb.store.ledger import Entry, Ledger, fingerprint
 
 Subject = SpeciesEntry | Term
@@ -46,18 +39,13 @@ def encode_mark(subject: Subject, collection: str, kind: CollectionKind) -> str:
     return fingerprint(collection, items)
 
 
-def row_id(subject: Subject, kind: CollectionKind, item_id: str) -> str:
+def row_id(subject_id: str, kind: CollectionKind, item_id: str) -> str:
     """Return the id of a row in Chroma; two species may share a photo, so an anchor's id names the species too."""
-    return f"{subject_id(subject)}/{item_id}" if kind == "anchors" else item_id
+    return f"{subject_id}/{item_id}" if kind == "anchors" else item_id
 
 
-def entry_of(subject: Subject, info: KnowledgeBaseInfo) -> Entry:
-    """Return the subject as readers get it, with its rows in all collections."""
-    rows = {
-        name: [row_id(subject, kind, item) for item, _ in items]
-        for name, (kind, _) in collection_names(info).items()
-        if (items := items_of(subject, kind))
-    }
+def entry_of(subject: Subject) -> Entry:
+    """Return the subject as readers get it."""
     if isinstance(subject, Term):
         name, document = subject.name, subject.definition
     else:
@@ -68,7 +56,7 @@ def entry_of(subject: Subject, info: KnowledgeBaseInfo) -> Entry:
         name=name,
         document=document,
         record=dumps(subject),
-        rows=rows,
+        items={kind: [item for item, _ in items] for kind in KINDS if (items := items_of(subject, kind))},
     )
 
 
@@ -83,54 +71,30 @@ def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionK
     Raises:
         StoreError: if the ledger lacks a vector.
     """
-    items = items_of(subject, kind)
-    vectors = ledger.vectors(collection, subject_id(subject)) if items else {}
-    rows = []
-    for position, (item, content) in enumerate(items):
-        if item not in vectors:
-            lost = f"the ledger has no vector of {item} of {subject_id(subject)} in {collection}"
-            raise StoreError(lost, hint="kb verify says what else is lost, and what to do")
-        rows.append(
-            Row(
-                id=row_id(subject, kind, item),
-                document=content.caption if isinstance(content, Anchor) else content,
-                metadata=_metadata(subject, kind, position, item),
-                vector=vectors[item],
-            )
+    key, items = subject_id(subject), items_of(subject, kind)
+    vectors = ledger.vectors(collection, key) if items else {}
+    if lost := [item for item, _ in items if item not in vectors]:
+        raise ledger.damaged(f"it has no vector of {lost[0]} of {key} in {collection}")
+    return [
+        Row(
+            id=row_id(key, kind, item),
+            document=content.caption if isinstance(content, Anchor) else content,
+            metadata=_metadata(subject, kind),
+            vector=vectors[item],
         )
-    return rows
+        for item, content in items
+    ]
 
 
-def vectors_mark(vectors: Mapping[str, FloatArray], items: Sequence[str]) -> str:
-    """Return one hash of these items' vectors, which tells whether a store still holds them as they were made."""
-    digest = hashlib.sha256()
-    for item in items:
-        digest.update(f"{item}\n".encode())
-        digest.update(np.ascontiguousarray(vectors[item], dtype="<f4").tobytes())
-    return digest.hexdigest()[:32]
+def _metadata(subject: Subject, kind: CollectionKind) -> Metadata:
+    """Return values that other programs filter by: few, since Chroma keeps and indexes a row for each of them.
 
-
-def _metadata(subject: Subject, kind: CollectionKind, position: int, item: str) -> Metadata:
-    # Plain values: other programs filter by them. `record` holds the whole, so that Chroma alone can tell all. Chunks
-    # and anchors get no more than they need: Chroma keeps a row for each value, and they are most of its rows.
-    found: dict[str, str | int | float | bool] = {"item_id": item, "position": position}
+    The keys are the same for every row of a collection, so that a row which is written again keeps nothing old.
+    """
     if isinstance(subject, Term):
-        return found | {"name": subject.name, "record": dumps(subject), **_credit(subject.source)}
+        return {"name": subject.name}
     taxon = subject.taxon
-    found |= {"taxon_id": taxon.taxon_id, "scientific_name": taxon.scientific_name, "common_name": taxon.common_name}
-    if kind == "chunks":
-        found |= {"start": subject.chunks[position].start, "end": subject.chunks[position].end}
-    elif kind == "anchors":
-        anchor = subject.anchors[position]
-        found |= {"sha256": anchor.sha256 or "", "file": anchor.file, "page_url": anchor.page_url or ""}
-        found |= {"author": anchor.author or "", "licence": anchor.licence or ""}
-    else:
-        found |= {**taxon.lineage, "record": dumps(subject), **_credit(subject.source)}
-    return found
-
-
-def _credit(source: Source | None) -> dict[str, str | int]:
-    if source is None:
-        return {}
-    found: dict[str, str | int] = {"title": source.title, "url": source.url or "", "licence": source.licence or ""}
-    return found if source.revision is None else {**found, "revision": source.revision}
+    if kind in ("chunks", "anchors"):
+        return {"taxon_id": taxon.taxon_id}
+    ranks = {rank: taxon.lineage.get(rank, "") for rank in ("class", "order", "family", "genus")}
+    return {"scientific_name": taxon.scientific_name, "common_name": taxon.common_name, **ranks}

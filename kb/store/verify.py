@@ -1,7 +1,7 @@
-"""Verify: prove that ledger, Chroma, files and cache agree, mend what can be mended, and give one digest of it all.
+"""Verification: ledger, Chroma, files and cache agree, or are made to, and one digest of it all.
 
-The ledger's entries and vectors are the measure: Chroma and the cache are made from them and can be made again. What is
-lost of fetched files cannot; the stage that made it is forgotten, so that the next build does it anew.
+A damaged ledger is an error, with the remedy. Chroma and the cache are filled again from it. Lost files are fetched
+again by the next build, since the stages that made them are forgotten.
 """
 
 from __future__ import annotations
@@ -9,30 +9,29 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from data.codec import loads
-from data.errors import StoreError
-from data.files import write_atomic, writer_lock
+from data.errors import ConfigError, MissingKnowledgeBase, StoreError
+from data.files import writer_lock
 from data.records import SpeciesEntry, Verification
-from data.storage_errors import is_full, storage_error
-from data.vectors import read_table
+from data.vectors import read_table, tables_of
 from kb.store.additions import additions
-from kb.store.audit import Audit, audit_rows, audit_vectors
 from kb.store.calibrations import mend_calibrations
-from kb.store.chroma import Collections, Row, damaged_index
-from kb.store.knowledge_base import matrix_names, tables_from_chroma, warm_cache
-from kb.store.layout import KnowledgeBaseInfo, Layout, info_text
-from kb.store.ledger import Entry, Ledger
+from kb.store.chroma import Collections
+from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, parse_info, write_info
+from kb.store.ledger import Ledger
+from kb.store.project import INFO, empty, project
 from kb.store.rows import rows_of, subject_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput
 
-INFO = "kb.toml"
-"""The fact of the ledger that holds the text of `kb.toml`."""
-_BUILD_ANEW = "run the kb build that made it once more; what was added by hand must be added again"
+_BUILD_AGAIN = "run the kb build that made it again; what was added by hand must be added again"
+GROUP = 1_000  # subjects read at a time
 
 
 def verify(path: str | Path) -> Verification:
@@ -44,7 +43,7 @@ def verify(path: str | Path) -> Verification:
     Raises:
         MissingKnowledgeBase: if there is none.
         KnowledgeBaseLocked: if a build is running.
-        StoreError: if the ledger itself is lost: only a new build can make it.
+        StoreError: if the ledger is damaged; the hint names the remedy.
 
     Example:
         >>> import tempfile, kb, recognize
@@ -59,54 +58,75 @@ def verify(path: str | Path) -> Verification:
     layout = Layout(Path(path))
     if not layout.ledger.is_file():
         layout.require()
-        raise StoreError(f"{layout.ledger} is missing", hint=_BUILD_ANEW)
+        raise StoreError(f"{layout.ledger} is missing", hint=_BUILD_AGAIN)
     with writer_lock(layout.lock):
-        ledger = Ledger(layout.ledger)
-        try:
-            if damage := ledger.problems():
-                hint = f"remove {layout.ledger}* and {_BUILD_ANEW}"
-                raise StoreError(f"{layout.ledger} is damaged: {damage[0]}", hint=hint)
+        if not layout.ledger.stat().st_size:
+            raise StoreError(f"{layout.ledger} is empty", hint=_BUILD_AGAIN)
+        with closing(Ledger(layout.ledger)) as ledger:
+            ledger.check()
             return _verify(layout, ledger)
-        finally:
-            ledger.close()
-
-
-def keep_info(ledger: Ledger, info: KnowledgeBaseInfo) -> None:
-    """Keep a copy of `kb.toml` in the ledger, from which `verify` can write it again."""
-    if ledger.fact(INFO) != info_text(info):
-        ledger.set_fact(INFO, info_text(info))
 
 
 def _restore_info(layout: Layout, ledger: Ledger) -> list[str]:
+    """Write `kb.toml` again from the ledger's copy where it is missing or damaged, never the other way round."""
     kept = ledger.fact(INFO)
-    if layout.toml.is_file() or kept is None:
+    if kept is None:
         return []
-    write_atomic(layout.toml, kept.encode())
-    return ["kb.toml was missing, written again from the ledger"]
+    try:
+        found: KnowledgeBaseInfo | None = layout.require()
+    except (ConfigError, StoreError, MissingKnowledgeBase):
+        found = None
+    good = parse_info(kept, layout.toml)
+    if found is not None and replace(good, chroma=found.chroma) == found:
+        return []
+    write_info(layout.toml, good if found is None else replace(good, chroma=found.chroma))
+    return ["kb.toml was missing or damaged; restored from the ledger"]
 
 
 def _verify(layout: Layout, ledger: Ledger) -> Verification:
-    audit = Audit()
-    audit.mended.extend(_restore_info(layout, ledger))
+    mended = _restore_info(layout, ledger)
     info = layout.require()
-    keep_info(ledger, info)
-    audit_rows(ledger, audit)
-    problems, mended = audit.problems, audit.mended
-    problems += [*_unfinished(ledger), *_lost_files(layout, ledger), *mend_calibrations(layout, ledger)]
-    was_indexing = ledger.fact("indexing") is not None
-    collections = open_or_rebuild(layout, info, ledger, mended)
-    try:
-        audit_vectors(ledger, collections, audit)
-        mended += mend_chroma(ledger, collections, spared=audit.spared)
-        if not was_indexing:
-            ledger.drop_fact("indexing")
-        mended += _mend_cache(layout, ledger, collections)
-        digest = _digest(ledger, collections)
-    finally:
-        collections.close()
+    problems = [*_unfinished(ledger), *_lost_files(layout, ledger), *mend_calibrations(layout, ledger)]
+    damaged = _damaged_tables(layout, ledger)
+    mended += project(layout, info, ledger)
+    if differing := _differing(layout, info, ledger):
+        mended.append(f"{differing} differed from the ledger; Chroma was filled again")
+        empty(layout, info, ledger)
+        project(layout, info, ledger)
+    digest, wrong = _digest(layout, info, ledger)
+    if wrong:
+        shutil.rmtree(layout.cache, ignore_errors=True)
+        project(layout, info, ledger)
+    mended += [f"cache: {name} was damaged; read from Chroma again" for name in sorted(damaged | wrong)]
     return Verification(
         ok=not problems and not mended, digest=digest, problems=(*problems, *mended), mended=tuple(mended)
     )
+
+
+def _damaged_tables(layout: Layout, ledger: Ledger) -> set[str]:
+    """Return the matrices of the present state that the cache should hold and that cannot be read whole."""
+    generation = ledger.generation()
+    return {name for name in tables_of(layout.cache, generation) if read_table(layout.cache, generation, name) is None}
+
+
+def _differing(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> str | None:
+    """Return the name of a collection that is not what the ledger says, or None.
+
+    The vectors of an embedded Chroma are proved by its seal; those on a server are read.
+    """
+    with closing(Collections(layout, info)) as collections:
+        for name, (kind, _) in collections.names.items():
+            entries = ledger.entries("term" if kind == "terms" else "taxon")
+            for start in range(0, len(entries), GROUP):
+                group = (subject_of(entry) for entry in entries[start : start + GROUP])
+                rows = {row.id: row for subject in group for row in rows_of(subject, ledger, name, kind)}
+                texts = collections.texts(name, list(rows))
+                if texts != {key: (row.document, row.metadata) for key, row in rows.items()}:
+                    return name
+                vectors = collections.vectors(name, list(rows)) if info.chroma else {}
+                if any(not np.array_equal(vector, rows[key].vector) for key, vector in vectors.items()):
+                    return name
+    return None
 
 
 def _unfinished(ledger: Ledger) -> Iterator[str]:
@@ -157,119 +177,38 @@ def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]
     ]
 
 
-def open_or_rebuild(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, mended: list[str]) -> Collections:
-    """Return the collections; an embedded Chroma that cannot be read is replaced by an empty one, noted in `mended`.
+def _digest(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[str, set[str]]:
+    """Return the digest of what the ledger holds, and the matrices of the cache that hold something else.
 
-    Before anything is thrown away the fact `indexing` is set. It belongs to the caller, to drop when all rows are there
-    again: a kill until then would leave an empty Chroma with which nothing is wrong.
+    Raises:
+        StoreError: if the ledger lacks a vector.
     """
-    if not info.chroma and (damaged := damaged_index(layout.chroma)):
-        ledger.set_fact("indexing", "1")
-        shutil.rmtree(layout.chroma)
-        mended.append(f"Chroma's {damaged} was damaged; Chroma was made anew from the ledger")
-        return Collections(layout, info, forget=True)
-    try:
-        collections = Collections(layout, info)
-        for name in collections.names:
-            collections.count(name)
-            next(collections.read(name), None)
-    except Exception as error:  # a damaged Chroma raises whatever its SQLite, its Rust core or its client meet first
-        if info.chroma:
-            raise
-        if is_full(layout.root):  # then nothing is wrong with Chroma, and a new one could not be written either
-            raise storage_error(layout.root, error) from error
-        ledger.set_fact("indexing", "1")
-        shutil.rmtree(layout.chroma, ignore_errors=True)
-        mended.append(f"Chroma could not be read and was made anew from the ledger ({type(error).__name__})")
-        return Collections(layout, info, forget=True)
-    return collections
-
-
-def mend_chroma(
-    ledger: Ledger,
-    collections: Collections,
-    *,
-    spared: Collection[tuple[str, str]] = frozenset(),
-) -> list[str]:
-    """Make Chroma hold exactly the rows that the ledger's entries stand for; return what had to be mended.
-
-    The rows of `spared` `(collection, subject id)` stay what they are.
-    """
-    entries = [*ledger.entries("taxon"), *ledger.entries("term")]
-    notes = []
-    for name, (kind, _) in collections.names.items():
-        owners = {row: entry for entry in entries for row in entry.rows.get(name, ())}
-        kept = {row for row, entry in owners.items() if (name, entry.subject_id) in spared}
-        wrong: dict[str, Entry] = {}
-        strangers: list[str] = []
-        seen: set[str] = set()
-        for page in collections.read(name):
-            expected = {
-                row.id: row
-                for entry in {
-                    owners[r.id].subject_id: owners[r.id] for r in page if r.id in owners and r.id not in kept
-                }.values()
-                for row in rows_of(subject_of(entry), ledger, name, kind)
-            }
-            seen |= {row.id for row in page}
-            strangers += [row.id for row in page if row.id not in expected and row.id not in kept]
-            wrong |= {
-                owners[row.id].subject_id: owners[row.id]
-                for row in page
-                if row.id in expected and not _same(row, expected[row.id])
-            }
-        lost = {owner.subject_id: owner for row, owner in owners.items() if row not in seen and row not in kept}
-        if strangers:
-            collections.delete(name, strangers)
-            notes.append(f"{name}: {len(strangers)} rows that no entry stands for, removed")
-        again = {**wrong, **lost}
-        # Chroma would keep what metadata a row had and has no more.
-        collections.delete(name, [row for entry in wrong.values() for row in entry.rows[name]])
-        subjects = [subject_of(entry) for entry in again.values()]
-        collections.upsert(name, [row for subject in subjects for row in rows_of(subject, ledger, name, kind)])
-        if lost:
-            notes.append(f"{name}: rows of {len(lost)} entries were missing, written again")
-        if wrong:
-            notes.append(f"{name}: rows of {len(wrong)} entries differed from the ledger, written again")
-    return notes
-
-
-def _same(found: Row, expected: Row) -> bool:
-    return (
-        found.document == expected.document
-        and dict(found.metadata) == dict(expected.metadata)
-        and np.array_equal(found.vector, expected.vector)
-    )
-
-
-def _mend_cache(layout: Layout, ledger: Ledger, collections: Collections) -> list[str]:
-    generation, tables = tables_from_chroma(ledger, collections)
-    notes = []
-    for name in matrix_names(collections):
-        kept = read_table(layout.cache, generation, name)
-        if kept is not None and not (
-            kept.ids == tables[name].ids
-            and np.array_equal(kept.owners, tables[name].owners)
-            and np.array_equal(kept.vectors, tables[name].vectors)
-        ):
-            notes.append(f"cache: {name} differed from Chroma, written again")
-    if notes:
-        shutil.rmtree(layout.cache, ignore_errors=True)
-    warm_cache(layout, ledger, collections)
-    return notes
-
-
-def _digest(ledger: Ledger, collections: Collections) -> str:
     digest = hashlib.sha256()
-    for name in sorted(collections.names):
-        rows = sorted((row for page in collections.read(name) for row in page), key=lambda row: row.id)
-        for row in rows:
-            head = json.dumps([name, row.id, row.document, dict(row.metadata)], sort_keys=True, ensure_ascii=False)
-            digest.update(head.encode())
-            digest.update(np.ascontiguousarray(row.vector, dtype="<f4").tobytes())
+    wrong: set[str] = set()
+    for name, (kind, _) in collection_names(info).items():
+        entries = ledger.entries("term" if kind == "terms" else "taxon")
+        table = read_table(layout.cache, ledger.generation(), name) if kind in ("chunks", "anchors") else None
+        held = ledger.all_vectors(name)
+        row = 0
+        for entry in entries:
+            items = entry.items.get(kind, [])
+            if not items:
+                continue
+            vectors = next((found for key, found in held if key == entry.subject_id), {})
+            if lost := [item for item in items if item not in vectors]:
+                raise ledger.damaged(f"it has no vector of {lost[0]} of {entry.subject_id} in {name}")
+            digest.update(json.dumps([name, entry.subject_id, items], ensure_ascii=False).encode())
+            matrix = np.stack([vectors[item] for item in items])
+            digest.update(matrix.tobytes())
+            if table is not None and not (
+                table.ids[row : row + len(items)] == tuple(items)
+                and np.array_equal(table.vectors[row : row + len(items)], matrix)
+            ):
+                wrong.add(name)
+            row += len(items)
     for key, step in sorted(ledger.steps("fetch").items()):
         if step.output is not None:
             digest.update(f"{key} {loads(FetchOutput, step.output).sha256}\n".encode())
-    for entry in (*ledger.entries("taxon"), *ledger.entries("term")):
+    for entry in ledger.all_entries():
         digest.update(f"{entry.subject_id} {entry.record}\n".encode())
-    return digest.hexdigest()
+    return digest.hexdigest(), wrong

@@ -8,11 +8,13 @@ The knowledge base is of made-up birds and plain encoders: what is tried is the 
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +25,9 @@ import recognize
 from data.contracts import Encoders
 from data.errors import FieldmarkError
 from kb.store.chroma import Collections, Row
-from kb.store.layout import Layout, collection_name
+from kb.store.layout import CollectionKind, Layout, collection_name
+from kb.store.ledger import Ledger
+from kb.store.rows import rows_of, subject_of
 from tests.pages import PageSource, made_up_taxa
 
 N = 6
@@ -79,14 +83,26 @@ def outcome(damage: Damage, path: Path, encoders: Encoders, digest: str) -> Outc
 # --- Chroma ----------------------------------------------------------------------------------------------------------
 
 
-def on_rows(kind: str, change: Callable[[Collections, str, list[Row]], None]) -> Harm:
+def on_rows(kind: CollectionKind, change: Callable[[Collections, str, list[Row]], None]) -> Harm:
     def harm(path: Path) -> None:
         layout = Layout(path)
         info = layout.require()
         space = {"anchors": info.visual, "chunks": info.text_image[0]}.get(kind, info.sentence)
-        name = collection_name(kind, space)  # type: ignore[arg-type]
+        name = collection_name(kind, space)
+        with closing(Ledger(layout.ledger, read_only=True)) as ledger:
+            rows = [row for entry in ledger.all_entries() for row in rows_of(subject_of(entry), ledger, name, kind)]
         with Collections(layout, info) as collections:
-            change(collections, name, next(collections.read(name)))
+            change(collections, name, rows)
+
+    return harm
+
+
+def in_database(statement: str) -> Harm:
+    """Change Chroma's own database behind its back."""
+
+    def harm(path: Path) -> None:
+        with closing(sqlite3.connect(path / "chroma" / "chroma.sqlite3")) as db, db:
+            assert db.execute(statement).rowcount > 0
 
     return harm
 
@@ -119,18 +135,24 @@ def drop_collection(collections: Collections, name: str, rows: list[Row]) -> Non
 
 
 def sql(*statements: str) -> Harm:
+    """Change the ledger behind its back: what a damaged disk would do fires no trigger."""
+
     def harm(path: Path) -> None:
-        with sqlite3.connect(path / "ledger.sqlite") as db:
+        with closing(sqlite3.connect(path / "ledger.sqlite")) as db, db:
+            triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+            for name, _ in triggers:
+                db.execute(f"DROP TRIGGER {name}")
             for statement in statements:
                 assert db.execute(statement).rowcount > 0
-        db.close()
+            for _, again in triggers:
+                db.execute(again)
 
     return harm
 
 
 ONE = "avis-002"
 HIS = f"subject_id = '{ONE}'"
-FLIPPED = "vector = CAST(substr(vector, 1, 8) || x'00000040' || substr(vector, 13) AS BLOB)"
+FLIPPED = "vectors = CAST(substr(vectors, 1, 8) || x'00000040' || substr(vectors, 13) AS BLOB)"
 
 
 def garble_ledger(path: Path) -> None:
@@ -171,6 +193,30 @@ def cut(pattern: str) -> Harm:
     return harm
 
 
+def garble_toml(path: Path) -> None:
+    (path / "kb.toml").write_bytes(b"\xff\x00 no toml")
+
+
+def change_toml(path: Path) -> None:
+    """Turn a letter of a space: still TOML, still a knowledge base, of other encoders."""
+    text = (path / "kb.toml").read_text()
+    assert "plain-words" in text
+    (path / "kb.toml").write_text(text.replace("plain-words", "plain-w0rds"))
+
+
+def scatter(pattern: str) -> Harm:
+    """Change 64 bytes all over a file."""
+
+    def harm(path: Path) -> None:
+        victim = max(files_of(path, pattern), key=lambda file: file.stat().st_size)
+        content = bytearray(victim.read_bytes())
+        for place in random.Random(7).sample(range(len(content)), 64):
+            content[place] ^= 0x55
+        victim.write_bytes(bytes(content))
+
+    return harm
+
+
 def flip(pattern: str) -> Harm:
     def harm(path: Path) -> None:
         victim = files_of(path, pattern)[0]
@@ -184,6 +230,14 @@ def flip(pattern: str) -> Harm:
 def overwrite(pattern: str) -> Harm:
     def harm(path: Path) -> None:
         files_of(path, pattern)[0].write_bytes(b"no database at all" * 100)
+
+    return harm
+
+
+def truncate(pattern: str) -> Harm:
+    def harm(path: Path) -> None:
+        for file in path.glob(f"{pattern}*"):
+            file.write_bytes(b"")
 
     return harm
 
@@ -211,6 +265,7 @@ def mixed_cache(path: Path) -> None:
 
 
 BUILD = "verify, then build"
+REMOVE = "removing it, then build"
 DAMAGES = (
     Damage(name="Chroma: a row is gone", harm=on_rows("anchors", delete_row)),
     Damage(name="Chroma: a row too many", harm=on_rows("species", add_row)),
@@ -220,59 +275,71 @@ DAMAGES = (
     Damage(name="Chroma: a collection is gone", harm=on_rows("chunks", drop_collection)),
     Damage(name="Chroma: the folder is gone", harm=without("chroma")),
     Damage(name="Chroma: its database is garbled", harm=overwrite("chroma/chroma.sqlite3")),
-    Damage(name="ledger: an entry is gone", harm=sql(f"DELETE FROM entries WHERE {HIS}"), mended_by=BUILD),
+    Damage(
+        name="Chroma: a text in its database was changed",
+        harm=in_database(
+            "UPDATE embedding_metadata SET string_value = 'pink' WHERE key = 'chroma:document' AND id IN "
+            "(SELECT max(id) FROM embedding_metadata WHERE key = 'chroma:document')"
+        ),
+    ),
+    Damage(
+        name="Chroma: an id in its database was changed",
+        harm=in_database("UPDATE embeddings SET embedding_id = 'nobody' WHERE id = 1"),
+    ),
+    *(
+        Damage(name=f"Chroma: 64 bytes of {file} were changed", harm=scatter(f"chroma/*/{file}"))
+        for file in ("data_level0.bin", "header.bin", "index_metadata.pickle")
+    ),
+    Damage(name="Chroma: an index file is cut short", harm=cut("chroma/*/data_level0.bin")),
+    Damage(name="ledger: an entry is gone", harm=sql(f"DELETE FROM entries WHERE {HIS}"), mended_by=REMOVE),
     Damage(
         name="ledger: an entry was changed",
         harm=sql(f"UPDATE entries SET record = replace(record, 'bird', 'brid') WHERE {HIS}"),
-        mended_by=BUILD,
+        mended_by=REMOVE,
     ),
     Damage(
-        name="ledger: an entry is no JSON any more",
-        harm=sql(f"UPDATE entries SET rows = substr(rows, 3), record = 'x' WHERE {HIS}"),
-        mended_by=BUILD,
+        name="ledger: a byte of an entry is no UTF-8",
+        harm=sql(f"UPDATE entries SET name = CAST(x'41ff' AS TEXT) WHERE {HIS}"),
+        mended_by=REMOVE,
     ),
-    Damage(name="ledger: all entries are gone", harm=sql("DELETE FROM entries"), mended_by=BUILD),
+    Damage(name="ledger: all entries are gone", harm=sql("DELETE FROM entries"), mended_by=REMOVE),
     *(
         Damage(
             name=f"ledger: the row of {stage} is gone",
             harm=sql(f"DELETE FROM steps WHERE {HIS} AND stage = '{stage}'"),
-            mended_by=BUILD,
+            mended_by=REMOVE,
         )
-        for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index")
+        for stage in ("resolve", "fetch", "distil", "anchor", "encode")
     ),
     *(
         Damage(
-            name=f"ledger: what {stage} kept is no JSON any more",
+            name=f"ledger: the output of {stage} was changed",
             harm=sql(f"UPDATE steps SET output = 'x' || output WHERE {HIS} AND stage = '{stage}'"),
-            mended_by=BUILD,
+            mended_by=REMOVE,
         )
         for stage in ("resolve", "fetch", "distil", "anchor")
     ),
-    Damage(name="ledger: the names of a species are gone", harm=sql(f"DELETE FROM subjects WHERE {HIS}")),
-    Damage(name="ledger: vectors are gone", harm=sql(f"DELETE FROM vectors WHERE {HIS}")),
     Damage(
-        name="ledger: vectors are cut short", harm=sql(f"UPDATE vectors SET vector = substr(vector, 3) WHERE {HIS}")
+        name="ledger: the names of a species are gone",
+        harm=sql(f"DELETE FROM subjects WHERE {HIS}"),
+        mended_by=REMOVE,
+    ),
+    Damage(name="ledger: vectors are gone", harm=sql(f"DELETE FROM vectors WHERE {HIS}"), mended_by=REMOVE),
+    Damage(
+        name="ledger: vectors are cut short",
+        harm=sql(f"UPDATE vectors SET vectors = substr(vectors, 3) WHERE {HIS}"),
+        mended_by=REMOVE,
     ),
     Damage(
         name="ledger: vectors were changed",
         harm=sql(f"UPDATE vectors SET {FLIPPED} WHERE {HIS} AND collection LIKE 'chunks%'"),
+        mended_by=REMOVE,
     ),
-    Damage(
-        name="ledger and Chroma: the vectors of a species are gone from both",
-        harm=lambda path: (
-            sql("DELETE FROM vectors WHERE collection LIKE 'chunks%'")(path),
-            on_rows("chunks", drop_collection)(path),
-        )[0],
-        mended_by=BUILD,
-    ),
-    Damage(name="ledger: its facts are gone", harm=sql("DELETE FROM facts")),
+    Damage(name="ledger: its facts are gone", harm=sql("DELETE FROM facts"), mended_by=REMOVE),
     Damage(name="ledger: the file is gone", harm=without("ledger.sqlite"), mended_by="build"),
-    Damage(name="ledger: the file is garbled", harm=garble_ledger, mended_by="removing it, then build"),
-    Damage(
-        name="ledger: a page of the file is garbled",
-        harm=garble_a_page,
-        mended_by="removing it, then build",
-    ),
+    Damage(name="ledger: the file is empty", harm=truncate("ledger.sqlite"), mended_by="build"),
+    Damage(name="ledger: the file is garbled", harm=garble_ledger, mended_by=REMOVE),
+    Damage(name="ledger: a page of the file is garbled", harm=garble_a_page, mended_by=REMOVE),
     Damage(name="anchors: a picture is gone", harm=without("anchors/??/*"), mended_by=BUILD),
     Damage(name="anchors: a picture is cut short", harm=cut("anchors/??/*"), mended_by=BUILD),
     Damage(name="anchors: two pictures were swapped", harm=swap("anchors/??/*"), mended_by=BUILD),
@@ -287,9 +354,11 @@ DAMAGES = (
     Damage(name="cache: rows were given to other species", harm=mixed_cache),
     Damage(name="cache: of another state", harm=stale_cache),
     Damage(name="kb.toml is gone", harm=without("kb.toml")),
+    Damage(name="kb.toml is garbled", harm=garble_toml),
+    Damage(name="kb.toml: a letter was changed", harm=change_toml),
 )
-UNSAID = ("cache: the folder is gone", "cache: a matrix is cut short", "cache: of another state")
-"""No findings: any reader makes a cache that is not there whole, or of another state."""
+UNSAID = ("cache: the folder is gone", "cache: of another state")
+"""No findings: any reader makes a cache that is not there, or of another state."""
 
 
 def main() -> None:

@@ -55,7 +55,7 @@ def parameters_of(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, obj
     """Return everything that determines the rows, for comparison when a run resumes."""
     parameters: dict[str, object] = {
         "kb": store.info.id,
-        "generation": store.ledger.fact("generation"),
+        "generation": store.generation,
         "spaces": list(store.spaces),
         "preset": recognizer.preset,
         "top": recognizer.k,

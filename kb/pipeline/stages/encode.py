@@ -20,7 +20,7 @@ from data.records import Anchor
 from kb.pipeline.stages.run import BuildRun, Tracker, grouped
 from kb.store.layout import CollectionKind
 from kb.store.ledger import Step
-from kb.store.rows import Subject, encode_mark, items_of, subject_id, vectors_mark
+from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -136,7 +136,7 @@ def _encode_texts(
     ]
     with run.ledger.transaction():
         run.ledger.put_vectors(collection, [(s, i, v) for (s, i, _), v in zip(rows, vectors, strict=True)])
-        run.ledger.record(_step(run, subject, collection, kind, None) for subject in group)
+        run.ledger.record(_step(subject, collection, kind, None) for subject in group)
 
 
 def _given(run: BuildRun, kind: CollectionKind, space: str, keys: Sequence[str]) -> dict[int, FloatArray]:
@@ -156,8 +156,9 @@ def _encode_anchors(
     for subject in group:
         key, anchors = subject_id(subject), _anchors(subject)
         pictures += [(key, anchor) for anchor in anchors if anchor.sha256 is not None]
-        given = run.ledger.vectors(collection, key)
-        lost = [a.anchor_id for a in anchors if a.sha256 is None and a.anchor_id not in given]
+        bare = [anchor.anchor_id for anchor in anchors if anchor.sha256 is None]
+        given = run.ledger.vectors(collection, key) if bare else {}
+        lost = [anchor_id for anchor_id in bare if anchor_id not in given]
         if lost:
             errors[key] = f"anchor {lost[0]} has neither a picture nor a vector in {encoder.space}"
     images = [decoded[key, anchor.anchor_id].result() for key, anchor in pictures]
@@ -170,7 +171,7 @@ def _encode_anchors(
         run.ledger.put_vectors(
             collection, [(key, anchor.anchor_id, v) for (key, anchor, _), v in zip(good, vectors, strict=True)]
         )
-        run.ledger.record(_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group)
+        run.ledger.record(_step(s, collection, "anchors", errors.get(subject_id(s))) for s in group)
         # A picture that is gone or damaged is fetched again by the next build.
         run.ledger.drop_steps(errors, ["anchor"])
     return len(errors)
@@ -183,12 +184,9 @@ def _read(run: BuildRun, anchor: Anchor) -> Image | str:
         return str(error)
 
 
-def _step(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:
-    """Return the row of a subject; its output is the hash of the vectors, by which damage to them shows."""
-    key, items = subject_id(subject), [item for item, _ in items_of(subject, kind)]
+def _step(subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:
     return Step(
-        subject_id=key,
-        output=None if error else vectors_mark(run.ledger.vectors(collection, key), items),
+        subject_id=subject_id(subject),
         stage="encode",
         space=collection,
         fingerprint=encode_mark(subject, collection, kind),

@@ -239,10 +239,8 @@ def test_a_removal_that_was_killed_between_ledger_and_chroma_is_finished_by_the_
     path: Path, encoders: Encoders
 ) -> None:
     with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():  # all that it does before Chroma
-        ledger.set_fact("indexing", "1")
         ledger.set_left_out([("Avis 003", reasons.REMOVED, "")])
         ledger.drop_subjects(["avis-003"])
-        ledger.set_fact("generation", "0123456789abcdef")
     with kb.open(path) as store:
         assert "avis-003" not in store.taxon_ids
         assert "avis-003" not in {store.taxon_ids[i] for i in store.anchor_vectors(encoders.visual.space).owners}

@@ -13,9 +13,6 @@ import pytest
 
 import kb
 import recognize
-from kb.store.layout import Layout
-from kb.store.ledger import Ledger
-from kb.store.verify import open_or_rebuild
 from tests.conftest import IN_CI
 from tests.pages import PageSource, made_up_taxa
 
@@ -71,25 +68,3 @@ def test_killed_at_random_moments_it_ends_with_the_same_digest(
     source = PageSource(missing=["avis-001"], bare=["avis-002"])
     kb.build(path, made_up_taxa(SPECIES), source, recognize.load_encoders("starter"), terms=[("Amplexus", None)])
     assert (source.n_bodies, source.n_photos) == (0, 0)
-
-
-def test_killed_while_a_damaged_chroma_is_made_anew_the_next_build_has_all_rows(tmp_path: Path) -> None:
-    """The kill falls between throwing the damaged one away and writing its rows again."""
-    path = tmp_path / "a.kb"
-
-    def build() -> str:
-        source = PageSource(missing=["avis-001"], bare=["avis-002"])
-        kb.build(path, made_up_taxa(12), source, recognize.load_encoders("starter"))
-        verification = kb.verify(path)
-        assert verification.problems == ()
-        return verification.digest
-
-    digest = build()
-    layout = Layout(path)
-    (layout.chroma / "chroma.sqlite3").write_bytes(b"no database" * 500)
-    ledger = Ledger(layout.ledger)
-    mended: list[str] = []
-    open_or_rebuild(layout, layout.require(), ledger, mended).close()
-    ledger.close()
-    assert len(mended) == 1
-    assert build() == digest

@@ -146,9 +146,9 @@ def test_a_damaged_ledger_is_named_with_the_way_out(path: Path, encoders: Encode
     before = kb.verify(path).digest
     ledger = path / "ledger.sqlite"
     ledger.write_bytes(b"no database")
-    with pytest.raises(StoreError, match="cannot be read as a ledger") as error:
+    with pytest.raises(StoreError, match="is damaged") as error:
         kb.verify(path)
-    assert error.value.hint == f"remove {ledger}* and run the kb build that made it once more"
+    assert f"remove {ledger}* and run the kb build" in (error.value.hint or "")
     for file in path.glob("ledger.sqlite*"):
         file.unlink()
     kb.build(path, made_up_taxa(5), PageSource(), encoders)
@@ -157,8 +157,8 @@ def test_a_damaged_ledger_is_named_with_the_way_out(path: Path, encoders: Encode
 
 def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
     toml = path / "kb.toml"
-    toml.write_text(toml.read_text().replace("schema = 1", "schema = 99"))
-    with pytest.raises(StoreError, match="schema 99, expected 1"):
+    toml.write_text(toml.read_text().replace("schema = 2", "schema = 99"))
+    with pytest.raises(StoreError, match="schema 99, expected 2"):
         kb.open(path)
 
 

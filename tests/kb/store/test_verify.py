@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -16,11 +17,10 @@ import recognize
 from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, StoreError
-from data.records import Term
 from kb import OwnPhoto, OwnText
 from kb.sources.starter import StarterSource
-from tests.kb.damages import DAMAGES, FLIPPED, UNSAID, Damage, build, outcome, sql
-from tests.memory_store import BagOfWords
+from kb.store.ledger import Ledger
+from tests.kb.damages import DAMAGES, FLIPPED, TERMS, UNSAID, Damage, build, outcome, sql
 from tests.pages import PageSource, made_up_taxa
 
 
@@ -61,14 +61,105 @@ def test_a_knowledge_base_without_its_toml_says_what_brings_it_back(copy: tuple[
         assert "kb verify" in (caught.value.hint or "")
 
 
-def test_damaged_vectors_never_reach_chroma(copy: tuple[Path, str]) -> None:
-    """The ledger is the measure only as far as it agrees with the hash that was kept when the vectors were made."""
-    path, digest = copy
+LEDGER = [damage for damage in DAMAGES if damage.mended_by == "removing it, then build"]
+
+
+@pytest.mark.parametrize("damage", LEDGER, ids=lambda damage: damage.name)
+def test_a_damaged_ledger_never_answers(copy: tuple[Path, str], damage: Damage) -> None:
+    """Every part of it is read by somebody; whoever meets the damage says what it is and what to do."""
+    path, _ = copy
+    damage.harm(path)
+    with pytest.raises(StoreError, match="is damaged") as caught:
+        kb.verify(path)
+    assert "kb import" in (caught.value.hint or "")
+    assert "kb build" in (caught.value.hint or "")
+    assert caught.value.exit_code == 1
+
+
+@pytest.mark.parametrize("change", ["name = CAST(x'41ff' AS TEXT)", "document = replace(document, 'a', 'o')"])
+def test_a_damaged_entry_is_an_error_to_readers_and_builders(
+    copy: tuple[Path, str], encoders: Encoders, change: str
+) -> None:
+    sql(f"UPDATE entries SET {change}")(copy[0])
+    for use in (kb.open, lambda path: build(path, encoders)):
+        with pytest.raises(StoreError, match="is damaged"):
+            use(copy[0])
+
+
+def test_damaged_vectors_reach_neither_chroma_nor_a_reader(copy: tuple[Path, str], encoders: Encoders) -> None:
+    path, _ = copy
     sql(f"UPDATE vectors SET {FLIPPED}")(path)
-    found = kb.verify(path)
-    assert found.digest == digest
-    assert found.problems == found.mended
-    assert not any("differed from the ledger" in problem for problem in found.problems)
+    shutil.rmtree(path / "chroma")
+    shutil.rmtree(path / "cache")
+    with kb.open(path) as store, pytest.raises(StoreError, match="is damaged"):
+        store.chunk_vectors(encoders.text_image[0].space)
+    with pytest.raises(StoreError, match="is damaged"):
+        build(path, encoders)
+
+
+CHROMA = [damage for damage in DAMAGES if damage.name.startswith("Chroma")]
+
+
+@pytest.mark.parametrize("damage", CHROMA, ids=lambda damage: damage.name)
+def test_a_reader_answers_rightly_whatever_happened_to_chroma(
+    copy: tuple[Path, str], encoders: Encoders, damage: Damage
+) -> None:
+    """With a cold cache; from Chroma where that is whole, else from the ledger."""
+    path, _ = copy
+    [vector] = encoders.sentence.encode_texts(["red crown"])
+
+    def answers() -> tuple[object, ...]:
+        with kb.open(path) as store:
+            tables = [store.chunk_vectors(space) for space in store.info.text_image]
+            tables += [store.anchor_vectors(space) for space in store.info.anchor_spaces]
+            near = [taxon_id for taxon_id, _ in store.query_species(vector, 6)]
+            return near, [(table.ids, table.owners.tolist(), table.vectors.tobytes()) for table in tables]
+
+    before = answers()
+    damage.harm(path)
+    shutil.rmtree(path / "cache")
+    if "in its database" not in damage.name:  # those are found by verify; readers trust SQLite's rows
+        assert answers() == before
+    kb.verify(path)
+    assert answers() == before
+
+
+def test_a_changed_number_of_the_cache_changes_no_answer(copy: tuple[Path, str], encoders: Encoders) -> None:
+    path, _ = copy
+    space = encoders.visual.space
+    with kb.open(path) as store:
+        before = np.array(store.anchor_vectors(space).vectors)
+    for file in (path / "cache").glob("*.npy"):
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(bytes(content))
+    with kb.open(path) as store:
+        assert np.array_equal(store.anchor_vectors(space).vectors, before)
+
+
+def test_rows_that_chroma_lost_are_there_again_after_a_build_of_more_species(
+    copy: tuple[Path, str], encoders: Encoders
+) -> None:
+    path, _ = copy
+    shutil.rmtree(path / "chroma")
+    kb.build(path, made_up_taxa(9), PageSource(), encoders, terms=TERMS)
+    assert kb.verify(path).ok
+    [vector] = encoders.sentence.encode_texts(["red crown"])
+    with kb.open(path) as store:
+        assert len(store.query_species(vector, 20)) == 9
+        assert set(store.anchor_vectors(encoders.visual.space).owners.tolist()) == set(range(9))
+
+
+def test_verify_restores_a_changed_toml_and_keeps_its_own_copy(copy: tuple[Path, str]) -> None:
+    path, _ = copy
+    good = (path / "kb.toml").read_text()
+    (path / "kb.toml").write_text(good.replace("plain-words", "plain-w0rds"))
+    with pytest.raises(StoreError, match=r"kb\.toml is damaged") as caught:
+        kb.open(path)
+    assert "kb verify" in (caught.value.hint or "")
+    for _ in range(2):
+        kb.verify(path)
+        assert (path / "kb.toml").read_text() == good
 
 
 def test_a_damaged_ledger_is_said_to_be_damaged(copy: tuple[Path, str]) -> None:
@@ -88,39 +179,11 @@ def test_no_knowledge_base_is_said_so(tmp_path: Path) -> None:
 
 
 def test_an_unfinished_build_is_a_finding(copy: tuple[Path, str]) -> None:
-    with sqlite3.connect(copy[0] / "ledger.sqlite") as ledger:
-        ledger.execute("INSERT INTO facts VALUES ('building', 'fetch')")
-    ledger.close()
+    with closing(Ledger(copy[0] / "ledger.sqlite")) as ledger:
+        ledger.set_fact("building", "fetch")
     found = kb.verify(copy[0])
     assert not found.ok
     assert "did not end" in found.problems[0]
-
-
-def test_a_search_index_that_would_end_the_process_is_made_anew(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, encoders: Encoders
-) -> None:
-    """Chroma maps its files unchecked; it writes them from a thousand rows on."""
-    encoders = replace(encoders, sentence=BagOfWords(dim=16))  # an index of long vectors takes a slow machine minutes
-    whole = tmp_path_factory.mktemp("large") / "a.kb"
-    terms = [Term(term_id=f"t{i:04d}", name=f"word {i}", definition=f"A thing {i}.") for i in range(1_100)]
-    kb.build(whole, made_up_taxa(2), PageSource(), encoders, terms=terms)
-    before = kb.verify(whole)
-    assert before.ok
-    [large] = [file.parent.name for file in whole.glob("chroma/*/index_metadata.pickle")]
-    harms: dict[str, Callable[[bytes], bytes]] = {
-        "data_level0.bin": lambda content: content[:5_000],
-        "header.bin": lambda content: b"\x55" * len(content),
-        "length.bin": lambda content: b"",
-    }
-    for name, harm in harms.items():
-        path = tmp_path / name
-        shutil.copytree(whole, path)
-        file = path / "chroma" / large / name
-        file.write_bytes(harm(file.read_bytes()))
-        found = kb.verify(path)
-        assert found.digest == before.digest
-        assert len(found.mended) > 0
-        assert kb.verify(path) == before
 
 
 class StoppingEncoder:

@@ -1,0 +1,48 @@
+"""Builds a knowledge base and kills itself before the n-th step of the projection: `kill_in_project.py DIR N SPECIES`.
+
+Prints the number of steps where it comes to its end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+import kb
+import recognize
+from data import vectors
+from kb.store import project
+from kb.store.chroma import Collections
+from kb.store.ledger import Ledger
+from tests.pages import PageSource, made_up_taxa
+
+STEPS = [
+    (Collections, "upsert"), (Collections, "delete"), (Collections, "settle"), (Ledger, "drop_fact"),
+    (Ledger, "drop_pending"), (Ledger, "set_fact"), (Ledger, "publish"), (project, "_index_files"),
+    (project, "write_tables"), (project, "throw_away"), (vectors, "write_atomic"),
+]  # fmt: skip
+
+if __name__ == "__main__":
+    last, n = int(sys.argv[2]), 0
+
+    def before(work: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **named: Any) -> Any:
+            global n
+            n += 1
+            if n == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return work(*arguments, **named)
+
+        return counted
+
+    for home, name in STEPS:
+        setattr(home, name, before(getattr(home, name)))
+    taxa = made_up_taxa(int(sys.argv[3]))
+    kb.build(sys.argv[1], taxa, PageSource(revision=2), recognize.load_encoders("plain"), terms=[("Amplexus", None)])
+    sys.stdout.write(f"{n}\n")

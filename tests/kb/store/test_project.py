@@ -1,0 +1,169 @@
+"""The projection of the ledger into Chroma: killed anywhere it loses nothing; beside it readers answer rightly."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import KnowledgeBaseLocked, MissingRequirement, StoreError
+from kb.store import chroma
+from kb.store.layout import Layout
+from kb.store.ledger import Ledger
+from kb.store.project import is_sealed, project
+from tests.conftest import IN_CI
+from tests.pages import PageSource, made_up_taxa
+
+SCRIPT = Path(__file__).with_name("kill_in_project.py")
+TERMS = [("Amplexus", None)]
+N = 4
+KILLS = 40 if IN_CI else 8
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("plain")
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
+    """A knowledge base of the first revision of its pages; not to be written to."""
+    path = tmp_path_factory.mktemp("first") / "a.kb"
+    kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
+    return path
+
+
+@pytest.fixture
+def path(first: Path, tmp_path: Path) -> Path:
+    shutil.copytree(first, tmp_path / "a.kb")
+    return tmp_path / "a.kb"
+
+
+def run_killed(path: Path, last: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), str(path), str(last), str(N + 1)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_killed_before_any_step_the_next_build_ends_as_an_uninterrupted_one(path: Path, encoders: Encoders) -> None:
+    """New texts for all species, and one more. In between a reader answers, from one state or the other."""
+    whole = path.with_name("whole.kb")
+    shutil.copytree(path, whole)
+    done = run_killed(whole, 0)
+    assert done.returncode == 0, done.stderr
+    n_steps = int(done.stdout)
+    digest = kb.verify(whole).digest
+    [vector] = encoders.sentence.encode_texts(["red crown"])
+    for last in range(1, n_steps + 1, max(1, n_steps // KILLS)):
+        copy = path.with_name(f"{last}.kb")
+        shutil.copytree(path, copy)
+        assert run_killed(copy, last).returncode == -9
+        with kb.open(copy) as store:
+            assert len(store.query_species(vector, 20)) == len(store.taxon_ids) in (N, N + 1)
+            owners = store.anchor_vectors(encoders.visual.space).owners
+            assert set(owners.tolist()) == set(range(len(store.taxon_ids)))
+        kb.build(copy, made_up_taxa(N + 1), PageSource(revision=2), encoders, terms=TERMS)
+        found = kb.verify(copy)
+        assert (found.problems, found.digest) == ((), digest)
+        shutil.rmtree(copy)
+
+
+def test_a_chroma_without_its_seal_is_filled_again(path: Path) -> None:
+    layout = Layout(path)
+    with closing(Ledger(layout.ledger)) as ledger:
+        assert is_sealed(layout, ledger)
+        assert project(layout, layout.require(), ledger) == []
+        ledger.drop_fact("chroma")
+        [note] = project(layout, layout.require(), ledger)
+        assert "filled again" in note
+        assert is_sealed(layout, ledger)
+
+
+def test_subjects_that_are_named_are_written_again(path: Path) -> None:
+    layout = Layout(path)
+    with closing(Ledger(layout.ledger)) as ledger:
+        written: list[int] = []
+        project(layout, layout.require(), ledger, ["avis-001", "avis-002"], report=written.append)
+        assert sum(written) == 2
+        assert not ledger.is_pending()
+
+
+def test_readers_leave_the_files_of_chroma_as_they_are(path: Path, encoders: Encoders) -> None:
+    """Else the seal would not fit, and every look-up would make the next writer fill Chroma again."""
+    [vector] = encoders.sentence.encode_texts(["red crown"])
+    shutil.rmtree(path / "cache")
+    with kb.open(path) as store:
+        store.query_species(vector, 3)
+        store.query_terms(vector, 3)
+        store.anchor_vectors(encoders.visual.space)
+    assert kb.verify(path).ok
+
+
+def test_a_disk_without_room_is_said_before_chroma_is_asked_to_write(
+    path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if all disks were full but for a few bytes: Chroma itself would wait there without end."""
+    with monkeypatch.context() as patched:
+        patched.setattr(chroma, "SPARE_BYTES", 1 << 62)
+        with pytest.raises(MissingRequirement, match="MiB are free on this disk, expected at least") as caught:
+            kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
+        assert "run the same command again" in (caught.value.hint or "")
+    kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
+    assert kb.verify(path).ok
+
+
+def test_a_build_that_has_just_begun_is_said_so_to_readers(tmp_path: Path, path: Path) -> None:
+    """The tables come in one transaction: before it the file is there, and nothing in it."""
+    shutil.copy(path / "kb.toml", tmp_path / "kb.toml")
+    (tmp_path / "ledger.sqlite").touch()
+    with pytest.raises(KnowledgeBaseLocked, match="has just begun") as caught:
+        kb.open(tmp_path)
+    assert "remove" not in (caught.value.hint or "")
+
+
+def test_threads_that_open_and_close_one_knowledge_base_do_not_get_in_each_others_way(
+    path: Path, encoders: Encoders
+) -> None:
+    """Chromadb alone raises `'RustBindingsAPI' object has no attribute 'bindings'` here on Python 3.12 and 3.13."""
+    n_threads, start = 6, Barrier(6)
+    with kb.open(path) as store:
+        expected = kb.search(store, "a red crown", encoders.sentence, n=3)
+
+    def search(_: int) -> bool:
+        start.wait(60)
+        is_same = True
+        for _ in range(10):
+            with kb.open(path) as store:
+                is_same &= kb.search(store, "a red crown", encoders.sentence, n=3) == expected
+        return is_same
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        assert all(pool.map(search, range(n_threads)))
+    assert chroma._OPEN == {}
+
+
+def test_an_older_ledger_is_refused_with_the_remedy(path: Path) -> None:
+    with closing(Ledger(path / "ledger.sqlite")) as ledger:
+        ledger._db.execute("PRAGMA user_version = 1")
+    with pytest.raises(StoreError, match="another version of Fieldmark") as caught:
+        kb.open(path)
+    assert "build the knowledge base again" in (caught.value.hint or "")
+
+
+def test_a_knowledge_base_that_is_told_of_another_place_answers_from_the_ledger(path: Path, encoders: Encoders) -> None:
+    """A reader does not believe an empty Chroma."""
+    shutil.rmtree(path / "chroma")
+    [vector] = encoders.sentence.encode_texts(["red crown"])
+    with kb.open(path) as store:
+        assert len(store.query_species(vector, 20)) == N
+    assert not (path / "chroma").exists()
+    assert replace(kb.verify(path), problems=(), mended=(), ok=True) == kb.verify(path)
