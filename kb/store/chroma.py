@@ -232,7 +232,8 @@ def _size(row: Row) -> int:
 def _upsert(batch: Sequence[Row], collection: Any) -> None:
     collection.upsert(
         ids=[row.id for row in batch],
-        documents=[row.document for row in batch],
+        # None are given where all are empty, as those of anchors are: Chroma indexes even an empty text.
+        documents=[row.document for row in batch] if any(row.document for row in batch) else None,
         metadatas=[dict(row.metadata) for row in batch],
         embeddings=np.stack([row.vector for row in batch]),
     )

@@ -74,20 +74,27 @@ def project(
         with ledger.transaction():
             ledger.note_pending(subjects)
     notes: list[str] = []
+    try:
+        _fill(layout, info, ledger, notes, report)
+    except ChromaDiffers as error:
+        notes.append(f"{error}; filled again from the ledger")
+        empty(layout, info, ledger)
+        _fill(layout, info, ledger, notes, report)
+    return notes
+
+
+class ChromaDiffers(StoreError):
+    """Chroma lacks rows of the ledger, or has others."""
+
+
+def _fill(
+    layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, notes: list[str], report: Callable[[int], None]
+) -> None:
     with closing(_open(layout, info, ledger, notes)) as collections:
         _write(ledger, collections, report)
-        is_right = _counts_agree(ledger, collections)
-    if not is_right:
-        notes.append("Chroma had another number of rows than the ledger; filled again")
-        empty(layout, info, ledger)
-    with closing(Collections(layout, info)) as collections:
-        if not is_right:
-            _write(ledger, collections, report)
-            if not _counts_agree(ledger, collections):
-                raise StoreError(f"{_place(layout, info)} does not keep the rows it is given")
+        _check_counts(ledger, collections)
         _seal(layout, info, ledger, collections)
         warm_cache(layout, ledger, collections)
-    return notes
 
 
 def keep_info(ledger: Ledger, info: KnowledgeBaseInfo) -> None:
@@ -103,10 +110,6 @@ def check_info(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
         raise StoreError(
             f"{layout.toml} is damaged: it is not what was written", hint=f"kb verify --kb {layout.root} restores it"
         )
-
-
-def _place(layout: Layout, info: KnowledgeBaseInfo) -> str:
-    return info.chroma or str(layout.chroma)
 
 
 def _open(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, notes: list[str]) -> Collections:
@@ -169,9 +172,11 @@ def _write(ledger: Ledger, collections: Collections, report: Callable[[int], Non
         report(len(group))
 
 
-def _counts_agree(ledger: Ledger, collections: Collections) -> bool:
+def _check_counts(ledger: Ledger, collections: Collections) -> None:
     expected = counts(ledger)
-    return all(collections.count(name) == expected.get(kind, 0) for name, (kind, _) in collections.names.items())
+    for name, (kind, _) in collections.names.items():
+        if (n := collections.count(name)) != expected.get(kind, 0):
+            raise ChromaDiffers(f"Chroma had {n:,} rows in {name}, expected {expected.get(kind, 0):,}")
 
 
 def counts(ledger: Ledger) -> dict[str, int]:
@@ -232,7 +237,7 @@ def _table(entries: list[Entry], collections: Collections, name: str) -> VectorT
     """Return a collection as Chroma has it: rows by species, then in the order of the species' items.
 
     Raises:
-        StoreError: if Chroma lacks a row.
+        ChromaDiffers: if Chroma lacks a row.
     """
     kind, _ = collections.names[name]
     places = [
@@ -243,7 +248,7 @@ def _table(entries: list[Entry], collections: Collections, name: str) -> VectorT
         ids = [row_id(key, kind, item) for _, key, item in places[start : start + PAGE]]
         found = collections.vectors(name, ids)
         if len(found) < len(set(ids)):
-            raise StoreError(f"Chroma lacks rows of {name}", hint="kb verify fills it again from the ledger")
+            raise ChromaDiffers(f"Chroma lacked rows of {name}")
         page = np.stack([found[row] for row in ids])
         if start == 0:
             vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)

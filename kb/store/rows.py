@@ -78,7 +78,7 @@ def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionK
     return [
         Row(
             id=row_id(key, kind, item),
-            document=content.caption if isinstance(content, Anchor) else content,
+            document="" if isinstance(content, Anchor) else content,
             metadata=_metadata(subject, kind),
             vector=vectors[item],
         )
