@@ -170,6 +170,10 @@ def _write(ledger: Ledger, collections: Collections, report: Callable[[int], Non
             collections.delete(name, [row for row in held if row not in wanted])
             collections.upsert(name, rows)
         report(len(group))
+    expected = counts(ledger) if pending else {}
+    for name, (kind, _) in collections.names.items():
+        if pending and not expected.get(kind):  # readers would write to the index files of one without any row
+            collections.drop(name)
 
 
 def _check_counts(ledger: Ledger, collections: Collections) -> None:

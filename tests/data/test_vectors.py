@@ -22,7 +22,7 @@ def table(n: int, dim: int = 4) -> VectorTable:
 
 def test_a_table_comes_back_bit_by_bit_and_mapped(tmp_path: Path) -> None:
     written = table(7)
-    write_tables(tmp_path, "g1", {"chunks-a": written})
+    write_tables(tmp_path, "g1", [("chunks-a", written)])
     read = read_table(tmp_path, "g1", "chunks-a")
     assert read is not None
     assert read.ids == written.ids
@@ -33,7 +33,7 @@ def test_a_table_comes_back_bit_by_bit_and_mapped(tmp_path: Path) -> None:
 
 
 def test_an_empty_table_is_a_table(tmp_path: Path) -> None:
-    write_tables(tmp_path, "g1", {"anchors-a": table(0)})
+    write_tables(tmp_path, "g1", [("anchors-a", table(0))])
     read = read_table(tmp_path, "g1", "anchors-a")
     assert read is not None
     assert read.vectors.shape == (0, 4)
@@ -41,30 +41,37 @@ def test_an_empty_table_is_a_table(tmp_path: Path) -> None:
 
 def test_another_generation_or_name_is_not_there(tmp_path: Path) -> None:
     assert read_table(tmp_path, "g1", "chunks-a") is None
-    write_tables(tmp_path, "g1", {"chunks-a": table(3)})
+    write_tables(tmp_path, "g1", [("chunks-a", table(3))])
     assert read_table(tmp_path, "g2", "chunks-a") is None
     assert read_table(tmp_path, "g1", "chunks-b") is None
 
 
 def test_a_new_generation_takes_the_place_of_the_old(tmp_path: Path) -> None:
-    write_tables(tmp_path, "g1", {"chunks-a": table(3)})
+    write_tables(tmp_path, "g1", [("chunks-a", table(3))])
     held = read_table(tmp_path, "g1", "chunks-a")
-    write_tables(tmp_path, "g2", {"chunks-a": table(5)})
+    write_tables(tmp_path, "g2", [("chunks-a", table(5))])
     assert held is not None
     assert np.array_equal(held.vectors, table(3).vectors), "a reader keeps what it has mapped"
     assert read_table(tmp_path, "g1", "chunks-a") is None
     assert len(list(tmp_path.glob("*.npy"))) == 1
 
 
-@pytest.mark.parametrize("damage", ["truncate", "remove", "mismatch", "manifest"])
+@pytest.mark.parametrize("damage", ["truncate", "remove", "flip", "mismatch", "swap", "manifest"])
 def test_a_damaged_table_is_as_good_as_none(tmp_path: Path, damage: str) -> None:
-    write_tables(tmp_path, "g1", {"chunks-a": table(6)})
+    write_tables(tmp_path, "g1", [("chunks-a", table(6))])
     matrix = next(tmp_path.glob("*.npy"))
     index = next(path for path in tmp_path.glob("*.json") if path.name != "manifest.json")
     if damage == "truncate":
         matrix.write_bytes(matrix.read_bytes()[:-9])
     elif damage == "remove":
         matrix.unlink()
+    elif damage == "flip":
+        content = bytearray(matrix.read_bytes())
+        content[-3] ^= 1
+        matrix.write_bytes(bytes(content))
+    elif damage == "swap":
+        content = json.loads(index.read_text())
+        index.write_text(json.dumps({**content, "owners": content["owners"][::-1]}))
     elif damage == "mismatch":
         content = json.loads(index.read_text())
         index.write_text(json.dumps({**content, "ids": content["ids"][:-1]}))

@@ -304,7 +304,7 @@ def hash_that_leaves_the_folder(bundle: Path) -> None:
         (link, "got a link"),
         (link_folder, "got a link"),
         (no_json, "is not a manifest"),
-        (other_format, "expected the format fieldmark-bundle/1"),
+        (other_format, "expected the format fieldmark-bundle/2"),
         (other_digest, "expected 0000"),
         (no_table, "is not a table that can be read"),
         (bad_record, "contradicts itself: not a SpeciesEntry"),
