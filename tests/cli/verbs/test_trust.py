@@ -6,8 +6,8 @@ import csv
 import io
 import json
 import re
-import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 from cli.common import output
 from cli.verbs.lint import CSV_COLUMNS, RULES_HELP
 from kb.curate.lint import RULES
+from kb.store.ledger import Ledger
 
 ARTICLE = """## Description
 
@@ -35,9 +36,9 @@ def mallard(cli: Any, tmp_path: Path) -> Path:
 
 
 def put(kb: Path, old: str, new: str) -> Path:
-    """Change the words of a summary behind the back of the knowledge base."""
-    with closing(sqlite3.connect(kb / "ledger.sqlite")) as ledger, ledger:
-        ledger.execute("UPDATE entries SET record = replace(record, ?, ?)", (old, new))
+    """Change the words of the summaries, without any distiller."""
+    with closing(Ledger(kb / "ledger.sqlite")) as ledger, ledger.transaction():
+        ledger.publish([replace(entry, record=entry.record.replace(old, new)) for entry in ledger.all_entries()])
     return kb
 
 
