@@ -1,0 +1,77 @@
+"""`kb build` and `kb update` from a wiki: whose address it is told, which language, which terms, where the rows go."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kb
+from tests.servers.chroma_server import ChromaServer
+from tests.servers.faulty_wiki import FaultyWiki
+
+OWL = (
+    "<p>The <b>barn owl</b> (<i>Tyto alba</i>) is an owl.</p><h2>Description</h2>"
+    "<p>It has a white face and a golden back.</p>"
+)
+CERE = "<p>The <b>cere</b> is a waxy yellow skin at the base of the bill.</p>"
+
+
+@pytest.fixture
+def wiki() -> Iterator[FaultyWiki]:
+    with FaultyWiki().running() as served:
+        served.pages["Western Barn Owl"] = served.wikitext["Western Barn Owl"] = OWL
+        served.pages["Tyto alba"] = served.wikitext["Tyto alba"] = OWL
+        served.pages["Cere"] = served.wikitext["Cere"] = CERE
+        yield served
+
+
+def build(cli: Any, wiki: FaultyWiki, *more: str) -> Any:
+    return cli.call("build", "--taxon", "Tyto alba", "--kb", "a.kb", "--api-url", wiki.api_url, *more, check=True)
+
+
+def agents(wiki: FaultyWiki) -> set[bool]:
+    """Return whether requests name the address, in the cases that there are."""
+    return {"me@example.org" in headers["User-Agent"] for headers in wiki.headers}
+
+
+def test_the_wiki_is_told_the_given_address_by_build_and_update(cli: Any, wiki: FaultyWiki) -> None:
+    build(cli, wiki)
+    assert agents(wiki) == {False}
+    wiki.headers.clear()
+    cli.call("update", "--kb", "a.kb", "--contact", "me@example.org", check=True)
+    assert agents(wiki) == {True}
+    wiki.headers.clear()
+    cli.call(
+        "build", "--taxon", "Tyto alba", "--kb", "b.kb", "--api-url", wiki.api_url, "--contact", "me@example.org",
+        check=True,
+    )  # fmt: skip
+    assert agents(wiki) == {True}
+
+
+def test_the_knowledge_base_is_of_the_given_language(cli: Any, wiki: FaultyWiki) -> None:
+    build(cli, wiki, "--language", "de")
+    with kb.open("a.kb") as store:
+        assert store.info.languages == ("de",)
+
+
+def test_terms_of_a_file_become_terms(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
+    (tmp_path / "terms.txt").write_text("waxy skin\tCere\n")
+    build(cli, wiki, "--terms", "terms.txt")
+    with kb.open("a.kb") as store:
+        assert [term.name for term in store.terms()] == ["waxy skin"]
+
+
+def test_the_rows_go_to_the_server_that_is_named(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
+    server = ChromaServer(tmp_path / "server")
+    server.start()
+    try:
+        build(cli, wiki, "--chroma", server.address)
+        with kb.open("a.kb") as store:
+            assert store.info.chroma == server.address
+        assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["species"] == 1
+    finally:
+        server.stop()
