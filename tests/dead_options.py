@@ -73,15 +73,15 @@ def option_of(words: str, parameter: click.Option) -> Option:
     return words if parameter.expose_value else "", str(parameter.name)
 
 
-def spelling(option: Option) -> str:
-    """Return the command and the option as a user types them: `rerank --top`."""
+def spellings(option: Option) -> tuple[str, ...]:
+    """Return how a user types an option, the plainest first: `--wiki`, `--no-wiki`; `chain` for `--set chain=true`."""
     from cli.main import commands
 
     words, name = option
-    if not words:
-        return f"--{name}"
     if name.startswith(SET):
-        return f"{words} {name}"
+        return (name.removeprefix(SET),)
+    if not words:
+        return (f"--{name}",)
     command: click.Command = commands
     for word in words.split():
         assert isinstance(command, click.Group)
@@ -89,7 +89,13 @@ def spelling(option: Option) -> str:
         assert found is not None
         command = found
     [parameter] = [each for each in command.params if each.name == name]
-    return f"{words} {max(parameter.opts, key=len)}"
+    return tuple(sorted(parameter.opts, key=len, reverse=True) + parameter.secondary_opts)
+
+
+def title(option: Option) -> str:
+    """Return the command and the option: `rerank --top`, `rerank --set chain`."""
+    words, name = option
+    return f"{words} {SET if name.startswith(SET) else ''}{spellings(option)[0]}".strip()
 
 
 class DeadOptions:
@@ -155,9 +161,9 @@ class DeadOptions:
                 by_option[option].append(tried)
         for option in all_options():
             if option not in by_option:
-                self.never_given.append(spelling(option))
+                self.never_given.append(title(option))
             elif not any(self.missed(option, tried, session) for tried in by_option[option]):
-                self.dead.append(spelling(option))
+                self.dead.append(title(option))
         session.testsfailed += len(self.dead) + len(self.never_given)
         session._setupstate.teardown_exact(None)
         return True

@@ -52,10 +52,10 @@ def test_the_wiki_is_told_the_given_address_by_build_and_update(cli: Any, wiki: 
     assert agents(wiki) == {True}
 
 
-def test_the_knowledge_base_is_of_the_given_language(cli: Any, wiki: FaultyWiki) -> None:
+def test_the_source_is_the_wikipedia_of_the_given_language(cli: Any, wiki: FaultyWiki) -> None:
     build(cli, wiki, "--language", "de")
     with kb.open("a.kb") as store:
-        assert store.info.languages == ("de",)
+        assert [origin["language"] for origin in store.origins().values()] == ["de"]
 
 
 def test_terms_of_a_file_become_terms(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:

@@ -226,3 +226,10 @@ def test_resamples_and_seed_decide_the_intervals(cli, folder):
 
     assert intervals("--seed", "1") == intervals("--seed", "1") != intervals("--seed", "2")
     assert intervals("--seed", "1") != intervals("--seed", "1", "--resamples", "1000")
+
+
+def test_runs_are_compared_with_the_baseline_that_is_named(cli, folder):
+    found = data(
+        cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "--baseline", "turned", "--format", "json")
+    )
+    assert {comparison["baseline"] for comparison in found["comparisons"]} == {"turned"}
