@@ -1,4 +1,4 @@
-"""`kb build` and `kb update` from a wiki: whose address it is told, which language, which terms, where the rows go."""
+"""`kb build` and `kb update` from a wiki: whose address it is told, which language, where the rows go."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ OWL = (
     "<p>The <b>barn owl</b> (<i>Tyto alba</i>) is an owl.</p><h2>Description</h2>"
     "<p>It has a white face and a golden back.</p>"
 )
-CERE = "<p>The <b>cere</b> is a waxy yellow skin at the base of the bill.</p>"
 
 
 @pytest.fixture
@@ -25,7 +24,6 @@ def wiki() -> Iterator[FaultyWiki]:
     with FaultyWiki().running() as served:
         served.pages["Western Barn Owl"] = served.wikitext["Western Barn Owl"] = OWL
         served.pages["Tyto alba"] = served.wikitext["Tyto alba"] = OWL
-        served.pages["Cere"] = served.wikitext["Cere"] = CERE
         yield served
 
 
@@ -53,16 +51,9 @@ def test_the_wiki_is_told_the_given_address_by_build_and_update(cli: Any, wiki: 
 
 
 def test_the_source_is_the_wikipedia_of_the_given_language(cli: Any, wiki: FaultyWiki) -> None:
-    build(cli, wiki, "--language", "de")
+    build(cli, wiki, "--set", "language=de")
     with kb.open("a.kb") as store:
         assert [origin["language"] for origin in store.origins().values()] == ["de"]
-
-
-def test_terms_of_a_file_become_terms(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
-    (tmp_path / "terms.txt").write_text("waxy skin\tCere\n")
-    build(cli, wiki, "--terms", "terms.txt")
-    with kb.open("a.kb") as store:
-        assert [term.name for term in store.terms()] == ["waxy skin"]
 
 
 def test_the_rows_go_to_the_server_that_is_named(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
