@@ -30,8 +30,8 @@ Rules and their severity:
   own-name           error    the name of the species in a refined summary
   not-visual         warning  a statement that is not about looks
   partly-not-visual  note     a clause on song, range, names, behaviour, breeding
-  too-short          warning  fewer than 12 words (a note for bare facts)
-  too-long           warning  more than 150 words (400 of bare facts)
+  too-short          warning  fewer than 12 words (a note for facts)
+  too-long           warning  more than 150 words (400 for facts)
   same-text          warning  another species has the same summary"""
 
 

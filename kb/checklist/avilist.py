@@ -1,4 +1,4 @@
-"""The birds of the world after AviList 2025, found by any of their names.
+"""AviList 2025, the checklist of the birds of the world, searched by any name.
 
 The tables come with the package `birdnames`, whose CSV files are read without importing it. AviList says what a species
 is and what it is called; eBird and BirdLife add codes, further English names and the scientific names that other lists
@@ -27,7 +27,7 @@ from kb.checklist.subspecies import SubspeciesNames, species_of
 CLASS_NAME = "Aves"
 RANKS = ("class", "order", "family", "genus", "species")
 AVILIST = "avilist_2025"
-# Newest first: where two tables disagree on whose name it is, the newer one is believed.
+# Newest first: if two tables assign a name to different species, the newer one counts.
 OTHER_TABLES = ("ebird_2024", "birdlife_2024", "ebird_2023", "ebird_2022", "ebird_2021")
 
 _FOLDED_LETTERS = str.maketrans(
@@ -40,7 +40,7 @@ _ENDINGS = re.compile(r"(?:iensis|ensis|oides|ii|is|us|um|er|ra|rum|a|e|i)$")
 
 @lru_cache(maxsize=1 << 16)  # the tables repeat their names, and titles are compared again and again
 def fold(name: str) -> str:
-    """Return the form in which names are compared: no case, accents, blanks, hyphens or apostrophes, `grey` for `gray`.
+    """Return a name for comparison: without case, accents, spaces, hyphens and apostrophes, `grey` for `gray`.
 
     Example:
         >>> fold("Black-crowned Night-Heron") == fold("black crowned night heron")
@@ -65,7 +65,7 @@ def epithet_stem(scientific_name: str) -> str:
 
 @dataclass(slots=True)
 class _Entry:
-    """A taxon while the tables are read; `Taxon` records are made of it when they are asked for."""
+    """A taxon in the tables; its `Taxon` record is made on request."""
 
     scientific_name: str
     rank: str
@@ -104,14 +104,14 @@ class AviList:
         return _taxon(entry) if entry else None
 
     def species_of(self, taxon: Taxon) -> list[Taxon]:
-        """Return the species below a taxon in AviList's order; a species gives itself; a taxon not of the list none."""
+        """Return the species below a taxon in AviList's order; a species gives itself, a foreign taxon nothing."""
         entry = self._by_name.get(fold(taxon.scientific_name))
         if entry is None:
             return []
         return [_taxon(species) for species in (entry.species if entry.rank != "species" else [entry])]
 
     def suggest(self, name: str, n: int = 5) -> list[str]:
-        """Return up to `n` names of the checklist that look like `name`, nearest first, at most one a taxon."""
+        """Return up to `n` names of the checklist that look like `name`, nearest first, at most one per taxon."""
         wanted = fold(name)
         if not wanted or n <= 0:
             return []
@@ -128,15 +128,15 @@ class AviList:
         return _taxon(entry) if entry else None
 
     def others_called(self, name: str) -> list[Taxon]:
-        """Return the species that another list calls so, although the name leads to another one here, or to none."""
+        """Return the species with that name on another list, if the name means another species here, or none."""
         return [_taxon(entry) for entry in self._elsewhere.get(fold(name), ())]
 
     def lacks(self, name: str) -> bool:
-        """Return whether another list has a species of that name which is no species here: a subspecies, or nothing."""
+        """Return whether the name is a species on another list but not on this one."""
         return fold(name) in self._strangers
 
     def subspecies(self, name: str) -> tuple[str, Taxon] | None:
-        """Return the subspecies that the name stands for, as trinomial, with its species; None if none or several.
+        """Return the one subspecies with that name, as trinomial, with its species, or None.
 
         The name is a trinomial, or the binomial or English name of a species in another list that is a subspecies here.
         """
@@ -147,7 +147,7 @@ class AviList:
         return (trinomial, _taxon(entry)) if trinomial and entry else None
 
     def _claim(self, entry: _Entry, name: str) -> bool:
-        """Let `name` lead to `entry` unless it leads elsewhere, and say whether it leads there now."""
+        """Register `name` for `entry` unless it is taken, and return whether it now belongs to `entry`."""
         folded = fold(name)
         holder = self._by_name.setdefault(folded, entry)
         if holder is entry:
@@ -178,7 +178,7 @@ class AviList:
             for parent in lineage[1:]:
                 above[parent].species.append(entry)
             species.append(entry)
-        # English names after all scientific ones, and species before groups, so that none hides a better claim.
+        # English names after scientific ones, and species before groups, so that better claims come first.
         for entry in species:
             for common in entry.common_names:
                 if not self._claim(entry, common) and self._by_name[fold(common)].species == [entry]:
@@ -204,7 +204,7 @@ class AviList:
                     continue
                 listed.add(scientific)
                 self._add_names(entry, common, code, by_code)
-            # A table that has both names means two birds by them: only species that it lacks can get a synonym of it.
+            # A table with both names means two species: only species that it lacks get a synonym from it.
             unlisted = [entry for entry in self._species if entry.scientific_name not in listed]
             by_stem = _unique(
                 {_stem_key(entry.parents[2], entry.scientific_name): entry for entry in unlisted}, unlisted
@@ -250,7 +250,7 @@ def load_checklist() -> AviList:
         folder = Path(location) / "data" / "processed"
         if (folder / f"{AVILIST}_taxonomy.csv").is_file():
             return AviList(folder)
-    raise MissingRequirement("the checklist AviList 2025 is not there", hint="pip install 'birdnames>=0.1.3'")
+    raise MissingRequirement("The checklist AviList 2025 is not installed", hint="pip install 'birdnames>=0.1.3'")
 
 
 def _rows(folder: Path, table: str) -> Iterator[list[str]]:
@@ -280,6 +280,6 @@ def _stem_key(family: str, scientific_name: str) -> tuple[str, str]:
 
 
 def _unique(by_key: dict[tuple[str, str], _Entry], entries: list[_Entry]) -> dict[tuple[str, str], _Entry]:
-    """Return `by_key` without the keys that several of the entries have."""
+    """Return `by_key` without ambiguous keys."""
     counts = Counter(_stem_key(entry.parents[2], entry.scientific_name) for entry in entries)
     return {key: entry for key, entry in by_key.items() if counts[key] == 1}

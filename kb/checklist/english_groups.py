@@ -1,4 +1,4 @@
-"""What birders call the orders and families of birds in English; AviList itself names the species only.
+"""English names of bird orders and families; AviList itself has English names for species only.
 
 Groups that are called after their only member are left out: the species has that name.
 """

@@ -1,4 +1,4 @@
-"""Names that look like a name, for suggestions: a coarse count of shared letter pairs, then letter by letter."""
+"""Suggestions of similar names, by shared letter pairs first, then letter by letter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NearNames:
                 self._holders.setdefault(pair, []).append((number, count))
 
     def to(self, wanted: str) -> list[str]:
-        """Return the names that are at least `MIN_LIKENESS` alike, nearest first."""
+        """Return names with a similarity of at least `MIN_LIKENESS`, nearest first."""
         pairs = Counter(_letter_pairs(wanted))
         total = sum(pairs.values())
         shared: dict[int, int] = {}
@@ -42,7 +42,7 @@ def _letter_pairs(folded: str) -> Iterator[str]:
 
 
 def _likeness(wanted: str, folded: str) -> float:
-    """Return how much two folded names look alike, in [0, 1]; a name that contains the other whole counts as near."""
+    """Return the similarity of two folded names in [0, 1]; a name that contains the other is similar."""
     ratio = SequenceMatcher(None, wanted, folded, autojunk=False).ratio()
     if len(wanted) >= 4 and (folded.startswith(wanted) or folded.endswith(wanted)):
         return max(ratio, 0.8)

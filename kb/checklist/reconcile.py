@@ -1,6 +1,6 @@
-"""Names of other people's lists and labels, brought to the species of a checklist: binomials are what lists share.
+"""Matching of names and labels from other lists with the species of a checklist.
 
-A name is only ever matched by a rule that says why; likeness alone makes a suggestion, never a match.
+Each match follows a named rule; similarity alone gives a suggestion, never a match.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from data.records import Taxon
 from kb.checklist.avilist import epithet_stem, fold, load_checklist
 
 How = Literal["given", "scientific name", "English name", "synonym", "other English name", "eBird code", "subspecies"]
-"""By the caller's table; by which of the names that the checklist knows of the species; or by one of its subspecies'.
-Synonyms and other English names are those of eBird and BirdLife."""
+"""Kind of match: a table of the caller, a name or code of the species in the checklist, or a subspecies.
+Synonyms and other English names come from eBird and BirdLife."""
 Variant = Literal["spelling", "possessive", "ending", "genus", "inside"]
-"""How the name differs from that one: in hyphens, blanks, apostrophes, accents or `gray` for `grey`; by a missing
-possessive; by the ending of the epithet; by the genus, in one family; or it stands among other words."""
+"""Difference from the checklist's name: hyphens, spaces, apostrophes, accents or `gray` for `grey`; a missing
+possessive; the ending of the epithet; another genus of the family; or further words around it."""
 Why = Literal["several species", "not a species", "unknown"]
 
 N_SUGGESTED: Final = 3
-LONGEST_NAME: Final = 500  # characters; what is longer is no name, and the rules would take minutes to say so
+LONGEST_NAME: Final = 500  # characters; longer texts are not names, and would take minutes
 _NUMBER = re.compile(r"^\d+[._ -]+")  # `001.Black_footed_Albatross`, `03111_Animalia_Chordata_...`
 _SEPARATORS = re.compile(r"[_;|]+")
 _HYBRID = re.compile(r"\s[x×]\s|\([x×]\s|\bhybrid\b", re.IGNORECASE)
@@ -45,34 +45,34 @@ _Fitting = dict[str, tuple[str, Taxon]]
 
 
 class NameSource(TaxonSource, Protocol):
-    """A checklist that also knows codes, subspecies, and what other lists mean by a name; `AviList` is one."""
+    """A checklist with codes, subspecies and the usage of names on other lists, such as `AviList`."""
 
     def with_code(self, code: str) -> Taxon | None:
         """Return the species with that code."""
 
     def others_called(self, name: str) -> list[Taxon]:
-        """Return the species that another list calls so, although the name leads to another one, or to none."""
+        """Return the species with that name on another list, if the name means another species here, or none."""
 
     def lacks(self, name: str) -> bool:
-        """Return whether another list has a species of that name which is no species here."""
+        """Return whether the name is a species on another list but not on this one."""
 
     def subspecies(self, name: str) -> tuple[str, Taxon] | None:
-        """Return the one subspecies that the name stands for, as trinomial, with its species."""
+        """Return the one subspecies with that name, as trinomial, with its species."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedName:
-    """A name and the species that it stands for."""
+    """A name and its species."""
 
     name: str
     taxon: Taxon
     how: How
     variant: Variant | None = None
-    """None where the name is written as the checklist has it, but for capitals, numbers and underscores."""
+    """None if the spelling is that of the checklist, apart from capitals, numbers and underscores."""
     met: str = ""
-    """The name, code or trinomial of the checklist that it met."""
+    """The matching name, code or trinomial of the checklist."""
     elsewhere: tuple[str, ...] = ()
-    """Other species, by binomial, that another list calls so, or that another name of the same row stands for."""
+    """Other species, by binomial, with that name on another list, or with another name of the same row."""
 
     @property
     def rule(self) -> str:
@@ -82,7 +82,7 @@ class MatchedName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnmatchedName:
-    """A name that stands for no one species, why, and names of the checklist that look like it."""
+    """A name without a single species, the reason, and similar names of the checklist."""
 
     name: str
     why: Why
@@ -91,14 +91,14 @@ class UnmatchedName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciled:
-    """What became of each name, in the order given."""
+    """Matched and unmatched names, in the order given."""
 
     matched: tuple[MatchedName, ...] = ()
     unmatched: tuple[UnmatchedName, ...] = ()
 
     @property
     def shared(self) -> dict[str, tuple[str, ...]]:
-        """The names of each species that several of the names stand for, by scientific name."""
+        """Species with several of the names: scientific name -> the names."""
         names: dict[str, list[str]] = {}
         for match in self.matched:
             names.setdefault(match.taxon.scientific_name, []).append(match.name)
@@ -106,7 +106,7 @@ class Reconciled:
 
 
 class Reconciler:
-    """Brings names to species; made once for many names.
+    """Matches names with species; made once for many names.
 
     Example:
         >>> found = load_reconciler().reconcile(
@@ -121,12 +121,12 @@ class Reconciler:
     """
 
     def __init__(self, checklist: NameSource, *, within: Iterable[Taxon] | None = None) -> None:
-        """Keep the checklist.
+        """Index the names of the checklist.
 
         Args:
-            checklist: whose species the names are brought to.
-            within: without the possessive, or with another ending or genus, a name may fit two birds of the world and
-                only one of these; by default all.
+            checklist: the species to match with.
+            within: species for the rules on possessives, endings and genera, which may be ambiguous among all birds;
+                by default all species of the checklist.
         """
         self._checklist = checklist
         taxa = list(_all_species(checklist) if within is None else within)
@@ -143,7 +143,7 @@ class Reconciler:
         )
 
     def reconcile(self, names: Sequence[str], *, given: Mapping[str, str] | None = None) -> Reconciled:
-        """Return what each name stands for.
+        """Return the species of each name.
 
         The rules, in order: the table `given`; a name of the checklist, with any hyphens, apostrophes, accents and
         `gray` for `grey`; a code of eBird; a subspecies, or a species elsewhere that is one here; a binomial inside the
@@ -152,7 +152,7 @@ class Reconciler:
 
         Args:
             names: binomials, English names, or class labels of benchmarks with numbers and underscores.
-            given: name -> name of the checklist, for those that no rule knows.
+            given: name -> name of the checklist, for names that no rule matches.
         """
         return self.reconcile_rows([(name,) for name in names], given=given)
 
@@ -163,12 +163,12 @@ class Reconciler:
         given: Mapping[str, str] | None = None,
         most_suggested: int | None = None,
     ) -> Reconciled:
-        """Return what each row of a list stands for, where a row gives several names of a species.
+        """Return the species of each row of a list with several names per species.
 
-        The first name of a row that any rule knows decides, so binomials belong before English names, and codes after.
-        Where a later one stands for another species, `elsewhere` says so. A row goes by its first name that is not
-        empty; one with a name that says it is several species (a slash, `sp.`, a hybrid) is left open.
-        Only the first `most_suggested` that fit none get suggestions, by default all: each takes some 10 ms.
+        The first name of a row with a match decides, so binomials belong before English names, and codes after.
+        Other species matched by later names are in `elsewhere`. A row is named by its first non-empty name; a row with
+        a name for several species (a slash, `sp.`, a hybrid) stays unmatched. Only the first `most_suggested` unmatched
+        rows get suggestions, by default all: each takes some 10 ms.
         """
         matched: list[MatchedName] = []
         unmatched: list[UnmatchedName] = []
@@ -224,7 +224,7 @@ class Reconciler:
         return found or self._inside(name, label) or self._altered(name, label)
 
     def _named(self, name: str, label: str) -> MatchedName | None:
-        """Match a label that is a name of the checklist."""
+        """Match a name of the checklist."""
         taxon = self._species(label)
         if taxon is None:
             return None
@@ -234,14 +234,14 @@ class Reconciler:
         return MatchedName(name=name, taxon=taxon, how=how, variant=variant, met=met, elsewhere=others)
 
     def _named_twice(self, name: str, label: str) -> MatchedName | None:
-        """Match a label that gives one species two names with a slash between them: `Mallard / Anas platyrhynchos`."""
+        """Match two names of one species with a slash between them: `Mallard / Anas platyrhynchos`."""
         found = [self._named(name, part.strip()) for part in label.split("/")]
         species = {match.taxon.taxon_id if match else None for match in found}
         first = found[0]
         return replace(first, variant="inside") if first and len(found) > 1 and len(species) == 1 else None
 
     def _lumped(self, name: str, label: str) -> MatchedName | None:
-        """Match a label that is a subspecies of the checklist, perhaps a species elsewhere."""
+        """Match a subspecies of the checklist."""
         found = self._checklist.subspecies(label)
         return MatchedName(name=name, taxon=found[1], how="subspecies", met=found[0]) if found else None
 
@@ -250,11 +250,15 @@ class Reconciler:
         return MatchedName(name=name, taxon=taxon, how="eBird code", met=name.strip()) if taxon else None
 
     def _inside(self, name: str, label: str) -> MatchedName | None:
-        """Match a label that holds a binomial, or an English name beside words that say no species."""
+        """Match a binomial among other words, or an English name beside words of age, sex and plumage."""
         for genus, epithet, third in _BINOMIAL.findall(label):
             for words in (f"{genus} {epithet} {third}".strip(), f"{genus} {epithet}"):
                 found = self._named(name, words) or self._lumped(name, words)
-                if found and found.how in ("scientific name", "synonym", "subspecies"):  # "Ruddy duck" is no binomial
+                if found and found.how in (
+                    "scientific name",
+                    "synonym",
+                    "subspecies",
+                ):  # "Ruddy duck" is not a binomial
                     return replace(found, variant="inside")
         bare = " ".join(_IN_BRACKETS.sub("", label).split()).strip(' .,:!*"')
         if bare and bare != label and (found := self._named(name, bare) or self._lumped(name, bare)):
@@ -266,7 +270,7 @@ class Reconciler:
         return None
 
     def _altered(self, name: str, label: str) -> MatchedName | UnmatchedName:
-        """Match a label without possessives, with another ending or in another genus, where that fits one species."""
+        """Match by possessive, ending or genus, if only one species fits."""
         near = self._without_possessives.get(_without_possessives(label), {})
         tried: list[tuple[Variant, _Fitting]] = [("possessive", near)]
         for genus, epithet, _ in _BINOMIAL.findall(label):
@@ -296,7 +300,7 @@ class Reconciler:
         return tuple(self._checklist.suggest(label, N_SUGGESTED))
 
     def _family(self, genus: str) -> str:
-        """Return the family of a genus, and the genus itself, which is no family, where the checklist has none."""
+        """Return the family of a genus, or the genus itself if it is not in the checklist."""
         taxon = self._checklist.find(genus)
         return taxon.lineage.get("family", genus) if taxon is not None and taxon.rank == "genus" else genus
 
@@ -307,10 +311,10 @@ class Reconciler:
 
 @cache
 def load_reconciler() -> Reconciler:
-    """Return what brings names to the species of AviList 2025.
+    """Return the reconciler for AviList 2025.
 
     Raises:
-        MissingRequirement: if its tables are not there.
+        MissingRequirement: if its tables are not installed.
     """
     return Reconciler(load_checklist())
 
@@ -321,7 +325,7 @@ def _all_species(checklist: TaxonSource) -> Iterator[Taxon]:
 
 
 def _name_met(label: str, taxon: Taxon) -> tuple[How, str]:
-    """Return which of a species' names a label is, as the checklist writes it, with the kind of name."""
+    """Return the kind and the checklist's spelling of the name that a label matches."""
     named: list[tuple[How, str]] = [("scientific name", taxon.scientific_name)]
     named += [("English name", name) for name in taxon.common_names[:1]]
     named += [("synonym", name) for name in taxon.synonyms]
@@ -332,7 +336,7 @@ def _name_met(label: str, taxon: Taxon) -> tuple[How, str]:
 
 
 def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, _Fitting]:
-    """Return key -> the taxa with a name that has the key."""
+    """Return key -> the taxa with a name of that key."""
     found: dict[str, _Fitting] = {}
     for key, name, taxon in keyed:
         found.setdefault(key, {}).setdefault(taxon.taxon_id, (name, taxon))
@@ -340,7 +344,7 @@ def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, _Fitting]:
 
 
 def _plain(name: str) -> str:
-    """Return a label as words: without number and separators, and `Warbler, Wilson's` the other way round."""
+    """Return a label as words, without number and separators, with `Warbler, Wilson's` reordered."""
     words = _SEPARATORS.sub(" ", _NUMBER.sub("", name.strip()))
     last, comma, first = words.partition(",")
     return " ".join((f"{first} {last}" if comma else words).split())

@@ -1,4 +1,4 @@
-"""What goes into a knowledge base: the species below a taxon, or those of a table of names."""
+"""Selection of species: all below a taxon, or those of a table of names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kb.checklist.avilist import fold
 if TYPE_CHECKING:
     from data.contracts import TaxonSource
 
-# The columns that are understood, by their folded headings.
+# Known columns by folded heading.
 _COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(
         ("scientificname", "scientific", "binomial", "latinname", "latin", "sciname", "species", "taxon"), "scientific"
@@ -34,7 +34,7 @@ _RANKS = ("class", "order", "family", "genus")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameList:
-    """The species of a table of names, and the rows that no species was found for; iterates over the species."""
+    """The species of a table of names, and the unmatched rows; iterates over the species."""
 
     taxa: tuple[Taxon, ...]
     left_out: tuple[LeftOut, ...] = ()
@@ -47,10 +47,10 @@ class NameList:
 
 
 def select(checklist: TaxonSource, taxon: str) -> list[Taxon]:
-    """Return the species below a taxon of any rank, named by its scientific or a common name, in the checklist's order.
+    """Return the species below a taxon of any rank, by scientific or common name, in checklist order.
 
     Raises:
-        UnknownTaxon: with suggestions, if the checklist knows no such name.
+        UnknownTaxon: with suggestions, if the name is not in the checklist.
 
     Example:
         >>> from kb.checklist.avilist import load_checklist
@@ -116,20 +116,20 @@ def species_named(
 
 
 def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
-    """Return the species that a table of names lists, in its order, each once.
+    """Return the species of a table of names, in its order, each once.
 
     The table is CSV (comma, semicolon or tab) with a column `scientific_name` or `common_name` or both, in any case and
-    order, or a bare list with a name a line; lines that begin with `#` and empty lines are skipped. The scientific name
-    is looked up first. A row the checklist does not know is a taxon of its own if it has a scientific name and its row
-    gives a class, order, family or English name beside it (so that frogs can be built from a table); otherwise it is
-    left out as "not in the checklist".
+    order, or a plain list with one name per line; lines that begin with `#` and empty lines are skipped. The
+    scientific name is looked up first. A row that is not in the checklist makes a taxon of its own if it has a
+    scientific name and a class, order, family or English name (so that frogs can be built from a table); otherwise it
+    is left out as "not in the checklist".
 
     Raises:
-        BadInput: with the line number, if the table cannot be read; if it holds no names.
+        BadInput: with the line number, if the table is not readable or has no names.
     """
     rows = _read_rows(Path(path))
     if not rows:
-        raise BadInput(f"{path}: expected names of species, the table is empty")
+        raise BadInput(f"{path}: expected names of species, got an empty table")
     columns = _columns(rows[0][1])
     if columns is None:
         if len(rows[0][1]) > 1:
@@ -141,11 +141,11 @@ def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
     else:
         rows = rows[1:]
     taxa: dict[str, Taxon] = {}
-    strangers: list[LeftOut] = []
+    unmatched: list[LeftOut] = []
     for number, cells in rows:
         row = {name: cells[i].strip() if i < len(cells) else "" for name, i in columns.items()}
         if columns == {"any": 0} and len(cells) > 1:
-            raise BadInput(f"{path}: line {number}: expected one name a line, got {len(cells)} columns")
+            raise BadInput(f"{path}: line {number}: expected one name per line, got {len(cells)} columns")
         scientific, common = row.get("scientific", ""), row.get("common", "")
         names = [name for name in (scientific, row.get("any", ""), common) if name]
         if not names:
@@ -156,14 +156,14 @@ def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
         if found is None:
             nearest = ", ".join(checklist.suggest(names[0], 3))
             detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
-            strangers.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
+            unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
         else:
             taxa.setdefault(found.taxon_id, found)
     if not taxa:
         raise BadInput(
-            f"{path}: no name of it is known to {checklist.name}", hint=strangers[0].detail if strangers else None
+            f"{path}: none of the names are in {checklist.name}", hint=unmatched[0].detail if unmatched else None
         )
-    return NameList(taxa=tuple(taxa.values()), left_out=tuple(strangers))
+    return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
 
 
 def _species(checklist: TaxonSource, names: Sequence[str]) -> Taxon | None:
@@ -175,15 +175,15 @@ def _species(checklist: TaxonSource, names: Sequence[str]) -> Taxon | None:
 
 
 def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str | None] | None = None) -> Taxon:
-    """Return a species that no checklist backs, of its binomial, English names and higher taxa.
+    """Return a species outside the checklist, from its binomial, English names and higher taxa.
 
     Args:
         name: genus and epithet.
         common_names: the preferred one first.
-        lineage: class, order, family, genus -> name; the genus is the first word of the name if it is not given.
+        lineage: class, order, family, genus -> name; by default the genus is the first word of the name.
 
     Raises:
-        BadInput: if the name is not two words of which the first has a capital.
+        BadInput: if the name is not a capitalised genus and an epithet.
 
     Example:
         >>> own_taxon("Vanessa atalanta", common_names=["Red Admiral"], lineage={"family": "Nymphalidae"}).lineage
@@ -193,7 +193,7 @@ def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[s
     if len(words) != 2 or not words[0][:1].isupper() or not words[1][:1].islower():
         raise BadInput(
             f"expected the scientific name of a species, got {name!r}",
-            hint="genus and epithet, such as Vanessa atalanta; --common-name takes the English one",
+            hint="give genus and epithet, such as Vanessa atalanta; --common-name takes the English name",
         )
     known = {**(lineage or {})}
     known["genus"] = known.get("genus") or words[0]
@@ -207,7 +207,7 @@ def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[s
 
 
 def _own_taxon(row: Mapping[str, str]) -> Taxon | None:
-    """Return a taxon made of a row that no checklist backs, or None if the row says too little."""
+    """Return a taxon from a row outside the checklist, or None if the row has too little information."""
     words = row.get("scientific", "").split()
     lineage = {rank: row[rank] for rank in _RANKS if row.get(rank)}
     common = row.get("common", "")
@@ -236,11 +236,11 @@ def _columns(heading: Sequence[str]) -> dict[str, int] | None:
 
 
 def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Return `(line number, cells)` of all rows that are neither empty nor comments."""
+    """Return `(line number, cells)` of all rows except empty ones and comments."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise BadInput(f"there is no file {path}") from error
+        raise BadInput(f"File not found: {path}") from error
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise BadInput(f"{path}: line {line}: expected UTF-8 text") from error
@@ -250,7 +250,7 @@ def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
         raise BadInput(f"{path}: expected a table of names, got a binary file")
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     delimiter = max(",;\t", key=first.count)
-    # With their line ends: a quoted cell may go over several lines.
+    # With line ends, since a quoted cell may span lines.
     reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True)
     rows: list[tuple[int, list[str]]] = []
     try:

@@ -1,4 +1,4 @@
-"""Lists of the species of a place, as people have them: read, and matched with the species of a knowledge base.
+"""Species lists of a place in common formats, matched with the species of a knowledge base.
 
 Read are bar charts as eBird offers them for download (their frequencies say in which quarters of months a species is
 seen), tables with a column for scientific or English names (eBird's life lists and own data, our CSV), JSON arrays of
@@ -35,16 +35,16 @@ _TAG = re.compile(r"<[^>]*>")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedName:
-    """A line of a list: what it calls a species, the surest name first."""
+    """A line of a list: names of one species, the most reliable first."""
 
     names: tuple[str, ...]
     quarters: frozenset[int] | None = None
-    """In which quarters of months it was seen, 0 to 47; None where the list does not say."""
+    """Quarters of months with sightings, 0 to 47; None if the list has no dates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedNames:
-    """What stands in a file, each name once."""
+    """Contents of a list file, each name once."""
 
     kind: Kind
     lines: tuple[ListedName, ...]
@@ -52,16 +52,16 @@ class ListedNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedList:
-    """What became of the lines of a list."""
+    """A list matched with a knowledge base."""
 
     taxon_ids: frozenset[str]
-    """Those in the knowledge base."""
+    """Species in the knowledge base."""
     quarters: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """When they are seen there or a quarter before or after, where the list says."""
+    """Quarters with sightings, and those before and after, if the list has dates."""
     absent: tuple[str, ...] = ()
-    """Species that the knowledge base does not hold, by scientific name."""
+    """Species that are not in the knowledge base, by scientific name."""
     unmatched: tuple[UnmatchedName, ...] = ()
-    """Lines that stand for no one species, by their first name."""
+    """Lines without a single matching species, by their first name."""
 
 
 def read_list(path: Path) -> ListedNames:
@@ -75,7 +75,7 @@ def read_list(path: Path) -> ListedNames:
             raise BadInput(f"{path} is larger than {MAX_BYTES:,} bytes", hint="expected a list of species")
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise BadInput(f"there is no file {path}") from error
+        raise BadInput(f"File not found: {path}") from error
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: expected a list of species as text in UTF-8") from error
     except OSError as error:
@@ -89,7 +89,7 @@ def read_list(path: Path) -> ListedNames:
 
 
 def match_list(listed: ListedNames, taxa: Sequence[Taxon]) -> MatchedList:
-    """Return the species of a knowledge base that are on a list, and the names on it that fit none.
+    """Return the species of a knowledge base that are on a list, and the names without a match.
 
     Names go through the checklist: synonyms, codes and spellings lead to a species. One that the checklist does not
     know, or that the knowledge base holds by an older name, is looked for among the names of the knowledge base itself.
@@ -109,7 +109,7 @@ def match_list(listed: ListedNames, taxa: Sequence[Taxon]) -> MatchedList:
     unmatched: list[UnmatchedName] = []
     for line in listed.lines:
         taxon = found.get(line.names[0])
-        # Not by the English name of a line that the checklist knows: another bird may go by it here.
+        # Not by English name if the checklist knows the line: the name may mean another bird here.
         named = line.names if taxon is None else (taxon.scientific_name, *taxon.synonyms)
         in_kb = _among(ids, own, named)
         if in_kb is None:
@@ -130,7 +130,7 @@ def match_list(listed: ListedNames, taxa: Sequence[Taxon]) -> MatchedList:
 
 
 def _among(ids: set[str], own: Mapping[str, str], names: Iterable[str]) -> str | None:
-    """Return the species of the knowledge base that one of the names is of."""
+    """Return the species of the knowledge base with one of the names."""
     for name in names:
         if taxon_id(name) in ids:
             return taxon_id(name)
@@ -140,7 +140,7 @@ def _among(ids: set[str], own: Mapping[str, str], names: Iterable[str]) -> str |
 
 
 def _with_neighbours(quarters: frozenset[int]) -> frozenset[int]:
-    """Return the quarters and those beside them: a week in which nobody looked is no week without the bird."""
+    """Return the quarters and their neighbours, since a week without observers is not a week without the bird."""
     return frozenset((quarter + step) % N_QUARTERS for quarter in quarters for step in (-1, 0, 1))
 
 
@@ -193,7 +193,7 @@ def _of_table(text: str) -> ListedNames | None:
             return None
         return _listed("table", [([row[i] for i in given if i < len(row)], None) for row in rows])
     except csv.Error as error:
-        raise BadInput(f"the list of species cannot be read as a table: {error}") from error
+        raise BadInput(f"The species list is not readable as a table: {error}") from error
 
 
 def _of_lines(text: str) -> ListedNames:
@@ -202,7 +202,7 @@ def _of_lines(text: str) -> ListedNames:
 
 
 def _listed(kind: Kind, rows: Iterable[tuple[Sequence[str], frozenset[int] | None]]) -> ListedNames:
-    """Return the rows with names, one for each first name; the quarters of equal ones are joined."""
+    """Return the rows with names, one per first name; quarters of duplicates are joined."""
     found: dict[str, ListedName] = {}
     for cells, quarters in rows:
         names = tuple(name for cell in cells if (name := " ".join(cell.split())))

@@ -1,4 +1,4 @@
-"""Subspecies of the checklist: what another list calls a species of its own may be one of these."""
+"""Subspecies of the checklist, which may be species on other lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Row = list[str]
 
 
 class SubspeciesNames:
-    """Finds the subspecies that a trinomial, or the binomial of a species that was lumped, stands for."""
+    """Finds subspecies by trinomial, or by the binomial of a lumped species."""
 
     def __init__(self, rows: Iterable[Row], fold: Callable[[str], str]) -> None:
         """Read the rows of AviList's table whose rank is subspecies.
@@ -28,13 +28,13 @@ class SubspeciesNames:
                 self._by_name.setdefault(fold(trinomial), set()).add(trinomial)
 
     def find(self, name: str) -> str | None:
-        """Return the trinomial of the one subspecies that the name stands for, None if there is none or several."""
+        """Return the trinomial of the one subspecies with that name, or None."""
         found = self._by_name.get(self._fold(name), ())
         return next(iter(found)) if len(found) == 1 else None
 
 
 def species_of(trinomial: str) -> str:
-    """Return the binomial that a trinomial begins with."""
+    """Return the binomial of a trinomial."""
     return " ".join(trinomial.split()[:2])
 
 

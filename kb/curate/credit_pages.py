@@ -1,4 +1,4 @@
-"""Credits as a text, as a page that needs nothing else, and as rows. Pure; whatever comes from outside is escaped."""
+"""Credits as plain text, as a self-contained HTML page, and as table rows; external text is escaped."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _yes(value: bool) -> str:
 
 
 def as_text(credits: Credits) -> str:
-    """Return the credits in plain text, a paragraph for each part, a line for each text and photo."""
+    """Return the credits as plain text, one line per text and photo."""
     return "\n\n".join("\n".join(map(_in_one_line, part)) for part in _parts(credits) if part)
 
 
 def _in_one_line(line: str) -> str:
-    # An author's name from a wiki could else end its line and write one of its own below, or steer a terminal.
+    # Otherwise an author's name from a wiki could add lines, or control a terminal.
     return _STEERING.sub("", " ".join(line.split()))
 
 
@@ -68,7 +68,7 @@ def _counted(texts: Sequence[TextCredit]) -> str:
 
 
 def text_line(text: TextCredit) -> str:
-    """Return title, revision, address and licence of a text in a line."""
+    """Return title, revision, address and licence of a text as a line."""
     where = [f"revision {text.revision}" if text.revision is not None else "", text.url or ""]
     line = ", ".join([f'"{text.title}"', *filter(None, where), text.licence or UNKNOWN_LICENCE])
     line += f" ({text.licence_url})" if text.licence_url else ""
@@ -77,7 +77,7 @@ def text_line(text: TextCredit) -> str:
 
 
 def photo_line(photo: PhotoCredit) -> str:
-    """Return file, author, licence and file page of a photo in a line."""
+    """Return file, author, licence and file page of a photo as a line."""
     line = f"{photo.file}: {photo.author or 'unknown author'}, {photo.licence or UNKNOWN_LICENCE}"
     line += f" ({photo.licence_url})" if photo.licence_url else ""
     line += f", {photo.page_url}" if photo.page_url else ""
@@ -85,15 +85,15 @@ def photo_line(photo: PhotoCredit) -> str:
 
 
 def remarks(credits: Credits) -> list[str]:
-    """Return what must be said besides: what may not be published, what has no picture, what was not taken."""
+    """Return notes on content that must not be published, vectors without photos, and skipped photos."""
     lines = []
     if n := len(credits.unpublishable):
-        lines.append(f"Not to be published, since the licence is not free or not known: {n:,}.")
+        lines.append(f"Must not be published (licence not free or unknown): {n:,}.")
     if n := credits.n_anchors_without_picture:
-        lines.append(f"Anchors that are numbers alone, computed from photos that are not included: {n:,}.")
+        lines.append(f"Reference photos stored as vectors only, without the photos: {n:,}.")
     if credits.skipped_photos:
         reasons = ", ".join(f"{reason} {n:,}" for reason, n in credits.skipped_photos.items())
-        lines.append(f"Photos passed over and not included: {reasons}.")
+        lines.append(f"Photos skipped: {reasons}.")
     return lines
 
 
@@ -119,7 +119,7 @@ th {{ white-space: nowrap; }}
 
 
 def as_html(credits: Credits) -> str:
-    """Return the credits as a page of HTML without scripts that loads nothing from anywhere."""
+    """Return the credits as a self-contained HTML page without scripts."""
     articles = [text for text in credits.texts if text.kind != "starter"]
     starter = [text for text in credits.texts if text.kind == "starter"]
     body = [f"<p>{escape(line)}</p>" for line in remarks(credits)]
@@ -161,7 +161,7 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def _link(text: str, url: str | None) -> str:
-    # A wiki's metadata may hold any address; only these are known to be harmless behind a click.
+    # A wiki's metadata may hold any address; only these are safe to link.
     if url and url.startswith(("https://", "http://")):
         return f'<a href="{escape(url)}">{escape(text)}</a>'
     return escape(text)

@@ -1,4 +1,4 @@
-"""Whom the content of a knowledge base is owed to: every article by its revision, every photo by its author.
+"""Attribution of the articles and photos of a knowledge base.
 
 Articles and photos come with the licence they were found under; what is not free, or of unknown licence, is marked as
 not to be published. A summary of a text under a licence that asks for it (CC BY-SA, GFDL) is an adaptation under the
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
 
 TextKind = Literal["article", "starter", "own"]
-# The starter's texts are part of the program, under its licence; no wiki gives that one to prose.
+# The shipped texts have the licence of the program, which no wiki uses for prose.
 STARTER_LICENCE = "Apache-2.0"
 _Use = tuple[Source, str, str | None]  # a text, the species or term it serves, what made the summary of it
 _SHARE_ALIKE = re.compile(r"\bBY[ -]SA\b|share[ -]?alike|\bGFDL\b|free documentation", re.IGNORECASE)
@@ -30,10 +30,10 @@ _CC_ZERO = re.compile(r"^CC ?0(?: 1\.0)?$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCredit:
-    """A text that summaries or definitions rest on."""
+    """A source text of summaries or definitions."""
 
     kind: TextKind
-    """From a wiki; Fieldmark's own; or a text of the user's, without an address."""
+    """From a wiki, shipped with Fieldmark, or added by the user."""
     title: str
     url: str | None
     revision: int | None
@@ -41,21 +41,21 @@ class TextCredit:
     licence_url: str | None
     freedom: Freedom
     species: tuple[str, ...]
-    """Species and terms that it serves."""
+    """Species and terms based on it."""
     made_by: tuple[str, ...]
-    """What made the summaries of it, none where there is no summary."""
+    """Distillers of its summaries; empty without summaries."""
     is_adapted: bool
     """Its summaries are adaptations that stay under its licence."""
 
     @property
     def is_publishable(self) -> bool:
-        """Whether its licence lets anybody publish it; a text of one's own without one is its owner's to decide on."""
+        """Whether the licence permits publication; for the user's own texts without a licence, the user decides."""
         return self.freedom == "free" or (self.kind == "own" and self.licence is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhotoCredit:
-    """A photo that serves as anchor."""
+    """Attribution of a reference photo."""
 
     file: str
     sha256: str
@@ -68,7 +68,7 @@ class PhotoCredit:
 
     @property
     def is_publishable(self) -> bool:
-        """Whether its licence lets anybody publish it; a photo without page, author and licence is the user's own."""
+        """Whether the licence permits publication; a photo without page, author and licence is the user's own."""
         return self.freedom == "free" or not (self.page_url or self.author or self.licence)
 
 
@@ -80,19 +80,19 @@ class Credits:
     texts: tuple[TextCredit, ...] = ()
     photos: tuple[PhotoCredit, ...] = ()
     n_anchors_without_picture: int = 0
-    """Anchors that are numbers alone: their photos are not in the knowledge base."""
+    """Number of anchors stored as vectors only, without their photos."""
     skipped_photos: Mapping[str, int] = field(default_factory=dict)
-    """Photos that were not taken, by reason."""
+    """Photos skipped, by reason."""
 
     @property
     def unpublishable(self) -> tuple[TextCredit | PhotoCredit, ...]:
-        """What must not be published: not free, or of unknown licence."""
+        """Texts and photos that must not be published: not free, or licence unknown."""
         credits: list[TextCredit | PhotoCredit] = [*self.texts, *self.photos]
         return tuple(credit for credit in credits if not credit.is_publishable)
 
 
 def collect_credits(store: KnowledgeBase) -> Credits:
-    """Return whom the texts and photos of a knowledge base are owed to, what was added by hand included."""
+    """Return the attribution of all texts and photos of a knowledge base, including additions."""
     entries = store.species(store.taxon_ids)
     names = {entry.taxon.taxon_id: entry.taxon.common_name for entry in entries}
     added = [
@@ -134,7 +134,7 @@ def _texts(entries: Sequence[SpeciesEntry], terms: Sequence[Term], added: Sequen
 
 def _text(source: Source, uses: Sequence[tuple[str, str | None]], *, is_added: bool) -> TextCredit:
     made_by = _each_once(name for _, name in uses if name)
-    # What the user added may bear the starter's licence too; it is not Fieldmark's for that.
+    # The user's own additions may have the same licence without being Fieldmark's.
     is_starter = source.licence == STARTER_LICENCE and not is_added
     return TextCredit(
         kind="article" if source.url else "starter" if is_starter else "own",
@@ -151,7 +151,7 @@ def _text(source: Source, uses: Sequence[tuple[str, str | None]], *, is_added: b
 
 
 def _photos(entries: Sequence[SpeciesEntry]) -> list[PhotoCredit]:
-    """Return a credit for each picture and file page: one picture may have been uploaded twice."""
+    """Return a credit per photo and file page, since a photo may have been uploaded twice."""
     found: dict[tuple[str, str | None], tuple[Anchor, list[str]]] = {}
     for entry in entries:
         for anchor in entry.anchors:

@@ -1,4 +1,4 @@
-"""What is wrong with the summaries of a knowledge base, sentence by sentence; this is `kb.lint`.
+"""Checks of the summaries of a knowledge base, sentence by sentence.
 
 A summary is held against the very words it points at, so it does not matter who wrote it; made for summaries written
 by models. The rules are words and places, not understanding: what they find is worth a look, and a summary without
@@ -34,7 +34,7 @@ Rule = EvidenceRule | TextRule
 MIN_WORDS = 12
 MAX_WORDS = 150
 MAX_FACT_WORDS = 400
-"""Bare facts are dense; the extractive distiller lets so many pass."""
+"""Facts are dense; the extractive distiller's limit."""
 
 RULES: Mapping[Rule, str] = {
     "no-evidence": "error: a statement points at no place of the article, or at one not there (bare facts have none)",
@@ -43,8 +43,8 @@ RULES: Mapping[Rule, str] = {
     "own-name": "error: a refined summary says the species' own name",
     "not-visual": "warning: a statement that tells nothing of looks",
     "partly-not-visual": "note: a clause on sound, range, names, behaviour or breeding in a statement on looks",
-    "too-short": f"warning: fewer than {MIN_WORDS} words; note: of bare facts",
-    "too-long": f"warning: more than {MAX_WORDS} words ({MAX_FACT_WORDS} of bare facts)",
+    "too-short": f"warning: fewer than {MIN_WORDS} words; for facts only a note",
+    "too-long": f"warning: more than {MAX_WORDS} words ({MAX_FACT_WORDS} for facts)",
     "same-text": "warning: another species has the same summary, word for word",
 }
 """Rule -> severity and meaning, as the help prints them."""
@@ -59,7 +59,7 @@ _MATTERS = {
     "weight": "weight",
     "people": "people",
 }
-# Words of those groups that a sentence on looks may say in passing.
+# Words of other groups that a visual sentence may mention.
 _IN_PASSING = frozenset(
     ("species", "subspecies", "race", "nominate", "group", "described", "considered", "population", "populations", "he")
 ) | frozenset(("his", "she", "her", "they", "found", "known", "north", "south", "east", "west", "flight", "flying"))
@@ -69,7 +69,7 @@ _GOES_ON = re.compile(r"^(?:It|They|Its|Their|He|She|His|Her|The|This|These|In)\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that is wrong with a summary; `statement` counts from 1, null for the summary as a whole."""
+    """One problem of a summary; `statement` counts from 1, null for the whole summary."""
 
     severity: Severity
     rule: Rule
@@ -82,7 +82,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintReport:
-    """All findings, by species in the store's order, then by statement; and how much was looked at."""
+    """All findings, by species in store order, then by statement, with the numbers checked."""
 
     n_species: int
     n_statements: int
@@ -90,18 +90,18 @@ class LintReport:
 
     @property
     def counts(self) -> dict[Severity, int]:
-        """Severity -> how many findings, worst first."""
+        """Severity -> number of findings, worst first."""
         found = Counter(finding.severity for finding in self.findings)
         return {severity: found[severity] for severity in SEVERITIES}
 
     def has(self, severity: Severity) -> bool:
-        """Say whether a finding is as bad as `severity`, or worse."""
+        """Return whether any finding has this severity or a worse one."""
         worst = SEVERITIES[: SEVERITIES.index(severity) + 1]
         return any(finding.severity in worst for finding in self.findings)
 
 
 def lint(store: KnowledgeBase) -> LintReport:
-    """Return what is wrong with the summaries of a knowledge base.
+    """Return the problems of the summaries of a knowledge base.
 
     An article text that is missing or damaged is a finding, not an error.
 
@@ -138,7 +138,7 @@ def _article_text(store: KnowledgeBase, entry: SpeciesEntry) -> str | None:
 
 
 def lint_entry(entry: SpeciesEntry, article_text: str | None) -> list[Finding]:
-    """Return what is wrong with the summary of one species, held against the plain text of its article."""
+    """Return the problems of one summary, compared with the plain text of its article."""
     summary = entry.summary
     if summary is None:
         return []
@@ -159,7 +159,7 @@ def lint_entry(entry: SpeciesEntry, article_text: str | None) -> list[Finding]:
         _check_looks(report, number, statement.text)
     most = MAX_FACT_WORDS if is_fact else MAX_WORDS
     if summary.words < MIN_WORDS:
-        # Facts are few where sources agree on few; an article that tells so little was distilled badly, or is a stub.
+        # Few agreed facts are normal; so few words from an article mean a stub or bad distilling.
         report.add(
             "note" if is_fact else "warning", "too-short", None, f"{summary.words} words, expected {MIN_WORDS} or more"
         )
@@ -169,7 +169,7 @@ def lint_entry(entry: SpeciesEntry, article_text: str | None) -> list[Finding]:
 
 
 def same_texts(entries: Sequence[SpeciesEntry]) -> list[Finding]:
-    """Return a finding for each species whose summary another species has too."""
+    """Return a finding for each species with the same summary as another."""
     by_text: dict[str, list[SpeciesEntry]] = {}
     for entry in entries:
         if entry.summary is not None:
@@ -208,7 +208,7 @@ class _Report:
 
 
 def _passages(statement: Statement, article_text: str | None) -> list[str]:
-    """Return the passages a statement points at, without those that are not there."""
+    """Return the existing passages of a statement's evidence."""
     text = article_text or ""
     spans = [span for span in statement.evidence if 0 <= span.start < span.end <= len(text)]
     return [text[span.start : span.end] for span in spans]
@@ -236,9 +236,9 @@ def _check_sexes(report: _Report, number: int, text: str, passages: list[str], e
         report.add("error", "sex-mixed-up", number, f"says {', '.join(strange)}, its evidence does not")
     for colour, (owner, real) in swapped(text, passages).items():
         if owner not in strange:
-            report.add("error", "sex-mixed-up", number, f"{colour} is said of {owner}, in its evidence of {real}")
+            report.add("error", "sex-mixed-up", number, f"says {colour} of {owner}, the evidence of {real}")
     subject = said_subject(passages[-1])
-    # What the statement before it says of the male goes on in "It has ...".
+    # "It has ..." continues the statement on the male before it.
     goes_on = _GOES_ON.match(text) is not None and said_subject(earlier) == subject
     if subject in ("male", "female", "juvenile") and not said and not goes_on:
         report.add("warning", "sex-mixed-up", number, f"its evidence speaks of {subject}, the statement of all")
@@ -253,7 +253,7 @@ def _check_looks(report: _Report, number: int, text: str) -> None:
 
 
 def _matters(texts: Sequence[str]) -> str:
-    """Return what the texts speak of beside looks, in the words of the labels."""
+    """Return the non-visual subjects of the texts, as label words."""
     words = [word for text in texts for word in _strong_words(text)]
     telling = [word for word in words if word not in _IN_PASSING] or words
     return ", ".join(dict.fromkeys(_MATTERS[group_of(word) or ""] for word in telling))

@@ -1,4 +1,4 @@
-"""BM25: texts ranked by the words of a query that they hold, the rare words counting most."""
+"""BM25 ranking of texts by the words of a query."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _synonyms() -> dict[str, str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the telling words of a text in order, in lower case, cut down to their stems, one of synonyms for all.
+    """Return the content words of a text in order: lower case, stemmed, synonyms unified.
 
     Example:
         >>> tokens("The birds' grayish wings, barred with black")
@@ -40,9 +40,9 @@ def tokens(text: str) -> list[str]:
     return [synonyms.get(word, word) for word in stems]
 
 
-@lru_cache(maxsize=1 << 16)  # texts repeat their words
+@lru_cache(maxsize=1 << 16)  # words repeat
 def stem(word: str) -> str:
-    """Return a word without the endings of plural, -ing and -ed; for matching only, it need not be a word.
+    """Return a word without plural, -ing and -ed endings, for matching only.
 
     Example:
         >>> stem("barring"), stem("barred"), stem("bars"), stem("bodies"), stem("mated")
@@ -91,15 +91,15 @@ class BM25:
         }
 
     def idf(self, word: str) -> float:
-        """Return how rare a word is: highest for one that no text holds."""
+        """Return the inverse document frequency of a word; highest for an unknown word."""
         held = len(self._postings[word][0]) if word in self._postings else 0
         return math.log(1 + (self.size - held + 0.5) / (held + 0.5))
 
     def scores(self, query: Sequence[str]) -> FloatArray:
         """Return the score of every text, float32 `(n,)`, in [0, 1].
 
-        It is the sum of BM25 divided by the most that this query could reach, so a text which lacks a rare word of the
-        query stays low, and a query of words that no text holds scores zero.
+        It is the BM25 sum divided by the highest possible one for the query, so a text without a rare word of the query
+        scores low, and a query of unknown words scores zero.
         """
         total = np.zeros(self.size, dtype=np.float32)
         most = 0.0
@@ -112,7 +112,7 @@ class BM25:
         return total / np.float32(most) if most else total
 
     def coverage(self, query: Sequence[str]) -> FloatArray:
-        """Return which share of the different words of the query each text holds, float32 `(n,)`."""
+        """Return the share of the distinct query words in each text, float32 `(n,)`."""
         held = np.zeros(self.size, dtype=np.float32)
         words = list(dict.fromkeys(query))
         for word in words:

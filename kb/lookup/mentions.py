@@ -1,4 +1,4 @@
-"""Names found inside a query: species by either name, groups by theirs, terms with their inflections."""
+"""Names inside a query: species, groups, and terms with their inflections."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _SHORTEST_SINGLE_WORD = 4
 # Genera that are English words at the beginning of a sentence.
 _ALSO_ENGLISH = frozenset(("Dives", "Bias"))
 _IRREGULAR = {"geese": "goose", "mice": "mouse", "wolves": "wolf", "calves": "calf", "feet": "foot", "teeth": "tooth"}
-_SUGGESTED = 60  # names that are compared letter by letter
+_SUGGESTED = 60  # names compared letter by letter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A run of words of a query that names something: `ids` are taxon ids, or the one id of a term."""
+    """Words of a query that name something: `ids` are taxon ids, or the one id of a term."""
 
     kind: MentionKind
     text: str
@@ -53,7 +53,7 @@ class NameFinder:
         self._species: dict[str, str] = {}
         self._groups: dict[str, list[str]] = {}
         self._english: set[str] = set()
-        self._one_word: set[str] = set()  # names that are not found in two words: a red wing is no Redwing
+        self._one_word: set[str] = set()  # names not matched by two words: a red wing is not a Redwing
         self._living: dict[str, str] = {}  # taxon id -> birds, mammals, ...
         for taxon in taxa:
             living = group_of_class(taxon.lineage.get("class"))
@@ -81,7 +81,7 @@ class NameFinder:
         self._trigrams: BM25 | None = None
 
     def _add_english_groups(self, taxa: Sequence[Taxon]) -> None:
-        """Let the last word of English names stand for all that have it, and families go by their English names."""
+        """Register groups by the last word of English names, and families by their English names."""
         called: dict[str, list[str]] = {}
         for taxon in taxa:
             heads = {
@@ -94,7 +94,7 @@ class NameFinder:
             for name in english if members else ():
                 singular = fold(_singular(name.split(" ")))
                 for key in (fold(name), singular):
-                    # Those that are called so first: "cardinals" are not all of the family, which has buntings too.
+                    # Species with the name come first: not all of the family are "cardinals"; it has buntings too.
                     self._groups.setdefault(key, called.get(singular, members or []))
                     self._english.add(key)
                     if " " not in name:
@@ -105,11 +105,11 @@ class NameFinder:
             self._one_word.add(head)
 
     def find(self, query: str) -> list[Mention]:
-        """Return what the query names, in its order; where names overlap, the longer one, then the earlier."""
+        """Return the names in a query, in order; of overlapping names the longer, then the earlier."""
         words = list(_WORD.finditer(query))
         found: list[Mention] = []
         taken = [False] * len(words)
-        of_terms: set[int] = set()  # words of terms that were found: they speak of looks, whatever they mean alone
+        of_terms: set[int] = set()  # words of found terms: they describe looks, whatever they mean alone
         living = self._living_in(query, words)
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
@@ -125,7 +125,7 @@ class NameFinder:
         return sorted(found, key=lambda mention: mention.start)
 
     def _living_in(self, query: str, words: Sequence[re.Match[str]]) -> frozenset[str]:
-        """Return the groups (birds, mammals, ...) of the species that a query names by two words and more."""
+        """Return the groups (birds, mammals, ...) of species that a query names with two words or more."""
         found = set()
         for length in range(2, min(MAX_NAME_WORDS, len(words)) + 1):
             for first in range(len(words) - length + 1):
@@ -176,16 +176,16 @@ class NameFinder:
 
     def _term_named(self, text: str) -> str | None:
         plain, stems = _forms(text)
-        # "Preened" is preening; an ant is no anting, and a beach is no stranding.
+        # "Preened" is preening; but an ant is not anting, and a beach is not stranding.
         tables = ((plain, self._terms), (stems, self._terms), (stems, self._term_stems))
         return next((table[key] for keys, table in tables for key in keys if key in table), None)
 
     def _is_scientific(self, text: str, query: str) -> bool:
-        """Groups by scientific name are written with a capital, or stand alone."""
+        """Return whether a scientific group name is capitalised or the whole query."""
         return text.strip() == query.strip() or (text[0].isupper() and text not in _ALSO_ENGLISH)
 
     def closest(self, text: str, n: int = 5, *, at_least: float = 0.8) -> list[tuple[str, float]]:
-        """Return up to `n` `(taxon_id, likeness)` of species with a name spelt nearly like `text`, nearest first."""
+        """Return up to `n` `(taxon_id, likeness)` of species with a similar name, nearest first."""
         if self._trigrams is None:
             self._trigrams = BM25(_trigrams(fold(name)) for name, _ in self._names)
         wanted = fold(text)
@@ -211,7 +211,7 @@ def _groups(taxon: Taxon) -> set[str]:
 
 
 def _is_phrase(query: str, run: Sequence[re.Match[str]]) -> bool:
-    """Say whether only white space parts the words: a comma or full stop parts names too."""
+    """Return whether the words are separated by white space only."""
     return all(query[a.end() : b.start()].isspace() for a, b in pairwise(run))
 
 
@@ -230,7 +230,7 @@ def _singular(words: Sequence[str]) -> str:
 
 
 def _forms(name: str) -> tuple[list[str], list[str]]:
-    """Return the forms of a term that mean the same: as it stands and in the singular; and without -ing or -ed."""
+    """Return the equal forms of a term (as is, singular), and those without -ing or -ed."""
     parts = [part for part in re.split(r"[\s'’.-]+", name.lower()) if part]
     if not parts:
         return [], []
@@ -245,15 +245,15 @@ def _forms(name: str) -> tuple[list[str], list[str]]:
 
 
 def _heads(last: str) -> set[str]:
-    """Return what birds with such a last name are called as a group; parts of the body alone name nobody."""
+    """Return the group names from the last word of an English name; body parts are not group names."""
     whole, part = last.lower(), re.split(r"[-’']", last.lower())[-1]
     return {fold(head) for head in (whole, part) if len(head) > 2 and group_of(head) != "part" and head != "eater"}
 
 
 def _is_part_of_a_name(text: str, before: Sequence[str], after: Sequence[str]) -> bool:
-    """Say whether a word with a capital belongs to a longer name: "Scarlet Waxy Cap" is no cap.
+    """Return whether a capitalised word is part of a longer name: "Scarlet Waxy Cap" is not a cap.
 
-    A word that means nothing else may be the last one of a name: an "Octopus Stinkhorn" is a stinkhorn.
+    A word without another sense may end a name: an "Octopus Stinkhorn" is a stinkhorn.
     """
     if not text[0].isupper() or not before or not before[-1][0].isupper():
         return False
@@ -263,12 +263,12 @@ def _is_part_of_a_name(text: str, before: Sequence[str], after: Sequence[str]) -
 
 
 def _stands_alone(before: Sequence[str]) -> bool:
-    """Say whether a group is meant as such: "two owls"; a "spotted owl" is a species, if one that is not known."""
+    """Return whether a word means a whole group: "two owls" does; a "spotted owl" is an unknown species."""
     return not before or before[-1].lower() in sense_lists().before_a_group or before[-1].isdigit()
 
 
 def _makes_a_compound(after: Sequence[str]) -> bool:
-    """Say whether the next word makes another name of the one before it: a "hawk moth" is no hawk."""
+    """Return whether the next word forms another name: a "hawk moth" is not a hawk."""
     group = group_of_noun(after[0]) if after else None
     return group is not None and group != "birds"
 

@@ -1,7 +1,7 @@
-"""Whether a word of a query is meant in the sense of the trade: a bird has a cap, and so have a mushroom and a bottle.
+"""Word senses: a bird has a cap, and so have a mushroom and a bottle.
 
-Words that mean something else outside the trade are listed in `senses.txt` with the groups of living things for whose
-members the sense of the trade holds. Which groups a query speaks of is told by the nouns that it holds.
+Words with an everyday meaning are in `senses.txt`, with the groups of organisms for which the technical sense holds.
+The nouns of a query tell which groups it is about.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SenseLists:
-    """`senses.txt`, read."""
+    """Contents of `senses.txt`."""
 
     organisms: dict[str, str] = field(default_factory=dict)
     """Noun in the singular -> group."""
     everyday: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Word -> groups for whose members the sense of the trade holds."""
+    """Word -> groups for which the technical sense holds."""
     before_a_group: frozenset[str] = frozenset()
     after_displaying: frozenset[str] = frozenset()
     too_general: frozenset[str] = frozenset()
-    """Words whose own page would say nothing that a query needs."""
+    """Words too general for a page of their own to help."""
     life: frozenset[str] = frozenset()
-    """Words of a definition that is about living things, beside their names."""
+    """Words that mark a definition as one of organisms, besides their names."""
 
 
 @cache
@@ -93,12 +93,12 @@ def sense_lists() -> SenseLists:
 
 
 def group_of_class(class_name: str | None) -> str | None:
-    """Return the group of a taxon by the scientific name of its class, or None where that is not listed."""
+    """Return the group of a class by scientific name, or None if it is not listed."""
     return _GROUP_OF_CLASS.get((class_name or "").lower())
 
 
 def group_of_noun(word: str) -> str | None:
-    """Return the group of living things that a noun (also in the plural) names, or None.
+    """Return the group of organisms that a noun (singular or plural) names, or None.
 
     Example:
         >>> group_of_noun("Newts"), group_of_noun("butterflies"), group_of_noun("table")
@@ -109,14 +109,14 @@ def group_of_noun(word: str) -> str | None:
 
 
 def groups_in(words: Sequence[str]) -> frozenset[str]:
-    """Return the groups of living things that the words name; of a hyphenated word its last part tells."""
+    """Return the groups of organisms that the words name; hyphenated words count by their last part."""
     parts = ((word, _WORD.findall(_bare(word))) for word in words)
     found = (group_of_noun(word) or group_of_noun(letters[-1]) for word, letters in parts if letters)
     return frozenset(filter(None, found))
 
 
 def senses_of(word: str) -> frozenset[str] | None:
-    """Return for whose members the sense of the trade holds, None for words that mean nothing else.
+    """Return the groups for which the technical sense holds, or None for words without another sense.
 
     Example:
         >>> sorted(senses_of("hooded") or ()), senses_of("supercilium")
@@ -134,18 +134,18 @@ def senses_of(word: str) -> frozenset[str] | None:
 def is_trade_sense(
     word: str, *, before: Sequence[str], after: Sequence[str], named: Collection[str], following: str | None = None
 ) -> bool:
-    """Return whether words found as a name are meant as one where they stand.
+    """Return whether a name is used in its technical sense.
 
-    Words that mean nothing else always are. An everyday word is where the query speaks of a group that has such a
-    thing; in a query that names no living thing, only where all other words speak of looks ("a black cap"). It is none
-    right before a noun that makes another name of it ("comb jelly", "velvet ant").
+    Words without another sense always are. An everyday word is, if the query is about a group with such a thing, or
+    names no organism and all other words describe looks ("a black cap"). It is not, right before a noun that forms
+    another name ("comb jelly", "velvet ant").
 
     Args:
-        word: as it stands in the query, or several.
-        before: the words before it, but for those of terms that were found: these tell nothing of its sense.
+        word: one or several words of the query.
+        before: the words before it, without those of terms already found.
         after: the words after it, likewise.
         named: groups of the species that the query names.
-        following: the very next word, where that is not the first of `after`.
+        following: the next word, if it is not the first of `after`.
     """
     lists = sense_lists()
     key = _bare(word)
@@ -176,7 +176,7 @@ def _bare(word: str) -> str:
 
 
 def singulars(word: str) -> list[str]:
-    """Return what a word may be in the singular: itself first, then without an ending of the plural.
+    """Return possible singulars of a word: itself first, then without plural endings.
 
     Example:
         >>> singulars("finches"), singulars("geese")

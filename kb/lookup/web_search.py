@@ -1,4 +1,4 @@
-"""Web search by a chat model that names its sources, as Perplexity's Sonar does."""
+"""Web search by a chat model with citations, such as Perplexity's Sonar."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _MARK = re.compile(r"\s?\[(\d{1,3})\]")
 
 
 class ChatWebSearch:
-    """Implements `WebSearch` over a chat model whose replies carry `citations` or `search_results`.
+    """A `WebSearch` by a chat model with `citations` or `search_results` in its replies.
 
-    The first passages are the model's own answer, in parts by the source that it names; then come the texts of the
-    sources, as far as the server quotes them. A sentence that names no source is dropped: nobody could check it.
+    The first passages are the model's answer, divided by cited source; the quoted texts of the sources follow.
+    Sentences without a source are dropped, since they cannot be checked.
 
     Source:
-        Divide and Conquer, section 3.1: context from Perplexity's Sonar. Differs: the citations are kept, and what has
-        none is dropped.
+        Divide and Conquer, section 3.1: context from Perplexity's Sonar. Differs: citations are kept, and sentences
+        without one are dropped.
 
     Args:
-        chat: the model, most likely a `Connection` of `[llm.search]`, so that answers are kept and paid for once.
+        chat: the model, usually a `Connection` of `[llm.search]`, so that replies are cached.
     """
 
     def __init__(self, chat: ChatModel) -> None:
@@ -37,7 +37,7 @@ class ChatWebSearch:
         return self._chat.name
 
     def search(self, question: str, *, n: int = 3) -> list[WebPassage]:
-        """Return up to `n` passages, what the model says first; empty if it names no source.
+        """Return up to `n` passages, the model's answer first; empty if it cites no source.
 
         Raises:
             SourceError: if the provider failed.
@@ -48,10 +48,10 @@ class ChatWebSearch:
 
 
 def _passages(reply: ChatReply, n: int) -> list[WebPassage]:
-    """Return what the answer says by the source that it names, then what the sources themselves say.
+    """Return the answer by cited source, then the quoted texts of the sources.
 
-    Marks like [2] in the answer name the second source, for the sentence that they stand in or behind. An answer with
-    sources but without marks counts as said by the first one.
+    Marks such as [2] cite the second source for their sentence. An answer with sources but without marks is credited to
+    the first one.
     """
     cited = reply.citations
     said: dict[int, list[str]] = {}

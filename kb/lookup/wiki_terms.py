@@ -1,4 +1,4 @@
-"""Words of a query that a wiki has articles on, looked up by title, else by the wiki's own search."""
+"""Terms of a query from wiki articles, found by title or by the wiki's search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrase:
-    """A run of words of a query that may be a name."""
+    """Words of a query that may be a name."""
 
     text: str
     start: int
@@ -32,13 +32,13 @@ class Phrase:
 
 
 class WikiTerms:
-    """Explains words by the articles of a wiki; implements `kb.lookup.context.Explainer`.
+    """Explains words by wiki articles; an `Explainer` for `kb.context`.
 
-    Only pages whose title (or redirect) stands in the query are taken, and of those only what is about living things:
-    the page has a taxobox, or its definition names a living thing. A disambiguation page explains nothing.
+    Only pages with a title (or redirect) in the query count, and only those about organisms: with a taxobox, or with an
+    organism in the definition. Disambiguation pages are skipped.
 
     Args:
-        source: the wiki; its rules of politeness hold for every request.
+        source: the wiki; its rate limits hold for every request.
     """
 
     def __init__(self, source: WikipediaSource) -> None:
@@ -51,16 +51,16 @@ class WikiTerms:
         return self._source.name
 
     def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
-        """Return what the wiki says of the words of a query, in the query's order, each with its page as the source.
+        """Return the wiki's terms for words of a query, in its order, each with its page as source.
 
-        It costs one request for all titles (two where a search is needed) and one for each page, at most `MAX_PAGES`.
+        This takes one request for all titles (two with a search) and one per page, at most `MAX_PAGES`.
 
         Args:
             query: free text.
-            known: runs of words of the query that need no explanation.
+            known: words of the query that need no explanation.
 
         Raises:
-            SourceError: if the wiki cannot be asked.
+            SourceError: if the wiki is not available.
         """
         phrases = phrases_of(query, known=known)
         if not phrases:
@@ -87,7 +87,7 @@ class WikiTerms:
         return [(phrase, page) for phrase, page in pairs if page is not None and _is_article(page)]
 
     def _by_search(self, query: str, phrases: Sequence[Phrase]) -> list[tuple[Phrase, WikiPage]]:
-        """Return the first hits of the search whose title, without its qualifier, stands in the query."""
+        """Return the first search hits with a title, without qualifier, in the query."""
         by_name = {fold(form): phrase for phrase in reversed(phrases) for form in _titles(phrase.text)}
         hits = {
             title: by_name[key]
@@ -113,7 +113,7 @@ class WikiTerms:
 
 
 def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
-    """Return the runs of words of a query that may be names, the longest first: no stop words, none of `known`.
+    """Return possible names in a query, longest first, without stop words and `known` words.
 
     Example:
         >>> [phrase.text for phrase in phrases_of("a red fox with mange", known=["mange"])]
@@ -145,7 +145,7 @@ def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
 
 
 def _titles(text: str) -> list[str]:
-    """Return the titles that a page of that name may have: the last word also in the singular."""
+    """Return possible page titles of a name, also with the last word in the singular."""
     bare = text.removesuffix("'s").removesuffix("’s")
     *before, last = bare.split(" ")
     forms = [" ".join([*before, form]) for form in singulars(last)]

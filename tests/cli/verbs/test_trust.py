@@ -95,7 +95,7 @@ def test_credits_of_the_drawn_birds_are_fieldmarks_own_in_every_format(cli: Any,
     text = cli.call("credits", "--kb", built_kb, check=True).stdout
     assert text.startswith("Credits of drawn.kb\n")
     assert "Fieldmark's own texts:" in text
-    assert "Not to be published" not in text
+    assert "Must not be published" not in text
     found = json.loads(cli.call("credits", "--kb", built_kb, "--format", "json", check=True).stdout)
     assert found["n_not_to_be_published"] == 0
     assert {photo["licence"] for photo in found["photos"]} == {"Apache-2.0"}

@@ -89,12 +89,12 @@ def test_frogs_can_be_named_with_what_is_known_of_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the table is empty"),
-        ("# nothing\n\n", "the table is empty"),
+        ("", "got an empty table"),
+        ("# nothing\n\n", "got an empty table"),
         ("id,notes\n1,red\n", "line 1: expected a column scientific_name or common_name, got id, notes"),
         ("scientific_name,notes\nCardinalis cardinalis,x\n,y\n", "line 3: expected a name, got an empty cell"),
-        ("Cardinalis cardinalis\nMerlin,Falco\n", "line 2: expected one name a line, got 2 columns"),
-        ("scientific_name\nFoo barus\n", "no name of it is known to AviList 2025"),
+        ("Cardinalis cardinalis\nMerlin,Falco\n", "line 2: expected one name per line, got 2 columns"),
+        ("scientific_name\nFoo barus\n", "none of the names are in AviList 2025"),
         ("a\0b", "binary file"),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_bad_table_says_what_is_wrong_and_where(tmp_path: Path, text: str, mes
 
 
 def test_a_table_that_cannot_be_read_says_so(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="there is no file"):
+    with pytest.raises(BadInput, match="File not found"):
         read_names(tmp_path / "none.csv", CHECKLIST)
     latin = tmp_path / "latin.csv"
     latin.write_bytes("common_name\nMerlin\nR\xfcppell's Vulture\n".encode("latin-1"))

@@ -169,7 +169,7 @@ def test_what_is_no_list_is_said_to_be_none(tmp_path, content, told):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(BadInput, match=r"no file .*nowhere\.csv"):
+    with pytest.raises(BadInput, match=r"File not found: .*nowhere\.csv"):
         read_list(tmp_path / "nowhere.csv")
 
 

@@ -99,7 +99,7 @@ def test_what_is_not_free_or_unknown_is_marked_everywhere_as_not_to_be_published
     bad, good = (line for line in as_text(found).splitlines() if ".jpg:" in line)
     assert bad.endswith("NOT TO BE PUBLISHED.")
     assert "PUBLISHED" not in good
-    assert "Not to be published, since the licence is not free or not known: 1." in as_text(found)
+    assert "Must not be published (licence not free or unknown): 1." in as_text(found)
     assert as_html(found).count('<tr class="unfree">') == 1
     rows = {row[1]: row for row in as_rows(found)}
     assert rows["bad.jpg"][COLUMNS.index("publishable")] == "no"
@@ -143,7 +143,7 @@ def test_the_starter_knowledge_is_credited_as_our_own() -> None:
     assert found.unpublishable == ()
     text = as_text(found)
     assert "Fieldmark's own texts: 2 species and terms, Apache-2.0." in text
-    assert "numbers alone, computed from photos that are not included: 1." in text
+    assert "Reference photos stored as vectors only, without the photos: 1." in text
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,8 @@ def test_colours_swapped_between_the_sexes_are_an_error() -> None:
     findings = [finding for finding in lint_entry(mixed_up, ARTICLE) if finding.statement == 1]
     assert {(finding.severity, finding.rule) for finding in findings} == {("error", "sex-mixed-up")}
     assert [finding.detail for finding in findings] == [
-        "brown is said of male, in its evidence of female",
-        "red is said of female, in its evidence of male",
+        "says brown of male, the evidence of female",
+        "says red of female, the evidence of male",
     ]
 
 

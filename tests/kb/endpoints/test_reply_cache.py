@@ -114,13 +114,13 @@ def test_no_key_lies_in_the_file(tmp_path: Path) -> None:
 def test_a_file_that_is_no_cache_says_so(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     path.write_bytes(b"these are my notes, not a database" * 100)
-    with pytest.raises(StoreError, match="is not a reply cache"):
-        ReplyCache(path).get("m", ASKED)
+    with ReplyCache(path) as cache, pytest.raises(StoreError, match="is not a reply cache"):
+        cache.get("m", ASKED)
     other = sqlite3.connect(tmp_path / "other.sqlite")
     other.execute("CREATE TABLE replies (x)")
     other.close()
-    with pytest.raises(StoreError):
-        ReplyCache(tmp_path / "other.sqlite").get("m", ASKED)
+    with ReplyCache(tmp_path / "other.sqlite") as cache, pytest.raises(StoreError):
+        cache.get("m", ASKED)
 
 
 WRITER = """
@@ -212,7 +212,8 @@ def test_what_is_asked_and_not_yet_on_the_disk_never_exceeds_the_requests_at_a_t
         await asyncio.gather(*tasks)
         return n_asked
 
-    ReplyCache(path).put("another", ASKED, reply=REPLY)
+    with ReplyCache(path) as cache:
+        cache.put("another", ASKED, reply=REPLY)
     blocker = sqlite3.connect(path, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
     with OpenAIServer(Answer(text="Yes")) as server:
