@@ -43,7 +43,7 @@ RULES: Mapping[Rule, str] = {
     "own-name": "error: a refined summary says the species' own name",
     "not-visual": "warning: a statement that tells nothing of looks",
     "partly-not-visual": "note: a clause on sound, range, names, behaviour or breeding in a statement on looks",
-    "too-short": f"warning: fewer than {MIN_WORDS} words; for facts only a note",
+    "too-short": f"warning: fewer than {MIN_WORDS} words; note: for facts",
     "too-long": f"warning: more than {MAX_WORDS} words ({MAX_FACT_WORDS} for facts)",
     "same-text": "warning: another species has the same summary, word for word",
 }
