@@ -21,7 +21,7 @@ from kb.endpoints.endpoint import Endpoint
 
 FILE_NAME = "fieldmark.toml"
 PREFIX = "FIELDMARK_"
-# Variables that tests and CI read; they are no settings of the product.
+# Variables for tests and CI, not settings of the product.
 NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_")
 PATHS = ("kb", "home", "prompts")
 
@@ -44,27 +44,28 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What can be set once for all runs; the fields are the keys of `fieldmark.toml`."""
+    """General settings; the fields are the keys of `fieldmark.toml`."""
 
     kb: Path | None = None
-    """The knowledge base that verbs read when `--kb` is not given."""
+    """Default of `--kb`."""
     api_url: str | None = None
-    """The wiki's api.php; None is Wikipedia."""
+    """Address of the wiki's api.php; Wikipedia's by default."""
     contact: str | None = None
-    """An address for the User-Agent, which Wikimedia asks for."""
+    """Your address for the User-Agent; Wikimedia requires one."""
     profile: str | None = None
-    """The models to build with; None goes on with those that a knowledge base has, and begins with `starter`."""
+    """Encoders of new knowledge bases; `starter` by default."""
     home: Path = field(default_factory=user_folder)
-    """Where Fieldmark keeps files of its own: the unpacked starter knowledge, journals of long runs."""
+    """Folder of Fieldmark's own files: shipped knowledge, caches, journals of long runs."""
     language: str = "en"
+    """Language code of the Wikipedia to read."""
     licences: Licences = "free"
-    """`any` takes photos of every licence; what comes out must then not be published."""
+    """Licences of photos to take: `free`, or `any`, for private use only."""
     distiller: str | None = None
-    """What makes summaries; None keeps what the knowledge base was built with, at first the extractive one."""
+    """Writer of the summaries; by default as in the last build, at first extractive."""
     prompts: Path | None = None
-    """A folder whose prompts replace those of the model distillers."""
+    """Folder with prompts that replace those of the model distillers."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
-    """Models behind endpoints: `text`, `vision`, `search`, `image`; in the file the tables `[llm.text]`, ..."""
+    """Endpoints of models: the tables `[llm.text]`, `[llm.vision]`, `[llm.search]`, `[llm.image]`."""
 
 
 def resolve(

@@ -28,7 +28,7 @@ class Meter(Protocol):
     """Shows counts under a name."""
 
     def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
-        """Show that `done` of `total` (0: nobody knows yet) are over, `failed` of them in vain."""
+        """Show that `done` of `total` (0: unknown yet) are done, `failed` of them without success."""
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds:
 
 
 def json_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
-    """Return the same as a line of JSON; `left_s` is null where nobody can tell.
+    """Return the same as a line of JSON; `left_s` is null where unknown.
 
     Example:
         >>> json_line("photos", 50, 150, 2, seconds=5)

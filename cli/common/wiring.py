@@ -67,7 +67,7 @@ def named(settings: Settings) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextHelpers:
-    """What a look-up of context may ask beside the knowledge base; None is not asked."""
+    """Sources of context beside the knowledge base; None is not used."""
 
     wiki: Explainer | None = None
     search: WebSearch | None = None
@@ -76,9 +76,9 @@ class ContextHelpers:
     """A failure of the model is an error; otherwise passages are composed without it."""
     prompts: Path | None = None
     budget: Budget | None = None
-    """Of search and model together."""
+    """Cost limit of search and model together."""
     models: tuple[str, ...] = ()
-    """What search and model are called."""
+    """Names of search and model."""
 
 
 @contextmanager
@@ -91,19 +91,19 @@ def helpers_of_context(
     max_cost: float | None = None,
     offline: bool = False,
 ) -> Iterator[ContextHelpers]:
-    """Open what the settings name and the flags do not forbid.
+    """Open the sources of context in the settings, unless a flag turns them off.
 
     Args:
         settings: `api_url` names the wiki, `[llm.search]` what searches the web, `[llm.text]` the model that writes.
-        wiki: None asks a wiki that is named, True Wikipedia too.
-        web: None searches where that is set, True must.
-        model: None has a model write the passage where one is set and can be asked, True must.
+        wiki: None uses a wiki in the settings, True Wikipedia too.
+        web: None searches if `[llm.search]` is set, True requires it.
+        model: None has a model write the passage if `[llm.text]` is set and answers, True requires it.
         max_cost: US dollars, for search and model together.
-        offline: nothing is asked: replies come from those that are kept.
+        offline: use cached replies only.
 
     Raises:
         MissingRequirement: if there is no such endpoint, or no key for it.
-        UsageError: if the cost is limited and a price is not known.
+        UsageError: if the cost is limited and a price is unknown.
     """
     with ExitStack() as stack:
         stack.enter_context(logged("kb.lookup"))
@@ -142,7 +142,7 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
 def contexts_of(
     store: KnowledgeBase, queries: Sequence[str], helpers: ContextHelpers, *, learn: bool
 ) -> Iterator[Context]:
-    """Yield what is known of the words of each query, in order, as it is found."""
+    """Yield the context of each query, in order."""
     from kb.lookup.context import contexts
 
     return contexts(
@@ -245,5 +245,5 @@ Reading = Callable[[Iterable[Identification]], Iterator[Identification]]
 
 
 def no_reading(identified: Iterable[Identification]) -> Iterator[Identification]:
-    """Return the rows as they are: nobody reads them over."""
+    """Return the rows as they are: no reader."""
     return iter(identified)

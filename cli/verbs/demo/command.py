@@ -32,12 +32,12 @@ FOLDERS = ("birds.kb", "pictures")
     "--workdir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="A new folder for what it makes; without it FIELDMARK_HOME/demo, where the last demo is replaced.",
+    help="New folder for the results.  [default: FIELDMARK_HOME/demo, replaced every time]",
 )
 def demo(workdir: Path | None) -> None:
-    """Show the main job on what ships with Fieldmark: build, look up, identify. No network, no key.
+    """Build a small knowledge base, look up a term and identify birds. No network, no key.
 
-    The birds are drawings made by code. Every answer is printed as it came, the wrong ones too.
+    The birds are drawings made by code. Every answer is printed, right or wrong.
 
     Example: kb demo
     """
@@ -101,7 +101,7 @@ def fresh_folder(workdir: Path | None, home: Path) -> Path:
     else:
         folder = workdir
         if folder.exists() and any(folder.iterdir()):
-            raise UsageError(f"{folder} is not empty", hint="--workdir names a new folder")
+            raise UsageError(f"{folder} is not empty.", hint="Give a new folder with --workdir.")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

