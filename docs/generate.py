@@ -155,7 +155,12 @@ def wire_formats() -> str:
     parts = ["# Wire formats", "", "Names and types of columns and keys change only with a note in the changelog.", ""]
     for command, (path, rows) in CSV.items():
         parts += [f"## {command}", "", rows, ""]
-        parts += table(("column", "type"), [(f"`{name}`", kind) for name, kind in columns(path).items()])
+        found = columns(path)
+        if command.startswith("kb identify"):
+            cells = [(f"`{name}`", kind, f"`{_key_of(name)}`") for name, kind in found.items()]
+            parts += table(("column", "type", "the same in JSON"), cells)
+        else:
+            parts += [f"Columns: {', '.join(f'`{name}`' for name in found)}.", ""]
     for command, (path, example) in JSON.items():
         parts += [f"## {command}", ""]
         for each in _with_parts(_load(path)):
@@ -174,11 +179,33 @@ def wire_formats() -> str:
     return "\n".join(parts)
 
 
+def _key_of(column: str) -> str:
+    """Return the key of the JSON of `kb identify` that holds what a column of its CSV does."""
+    special = {"rank": "candidates[]", "latitude": "place[0]", "longitude": "place[1]"}
+    special |= {"answer_without_list": "answer_without_list.name"}
+    special |= {"confidence_without_list": "answer_without_list.confidence"}
+    identification, answer, candidate, reading = (
+        {field.name for field in dataclasses.fields(_load(f"data.records.{name}"))}
+        for name in ("Identification", "Answer", "Candidate", "Reading")
+    )
+    if column in special or column in identification:
+        return special.get(column, column)
+    if column in candidate:
+        return f"candidates[].{column}"
+    prefix, _, rest = column.partition("_")
+    if prefix == "score":
+        return f"candidates[].scores.{rest}"
+    if prefix == "reader" and rest in reading:
+        return f"reader.{rest}"
+    assert {column, rest} & answer, f"no key of the JSON for the column {column}"
+    return f"answer.{rest if prefix == 'answer' else column}"
+
+
 def columns(path: str) -> dict[str, str]:
-    """Return column -> type of a CSV, by the place of its columns in the code; text where no type is given."""
+    """Return column -> type of a CSV, by the place of its columns in the code; an empty type where none is given."""
     module, _, name = path.rpartition(".")
     found = getattr(importlib.import_module(module), name)
-    return dict(found) if isinstance(found, Mapping) else dict.fromkeys(found, "text")
+    return dict(found) if isinstance(found, Mapping) else dict.fromkeys(found, "")
 
 
 def names_on_the_wire() -> dict[str, dict[str, list[str]]]:

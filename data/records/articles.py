@@ -41,10 +41,15 @@ class Source:
     """Source of a text, with all that its credit and its revision need."""
 
     title: str
+    """Title of the page."""
     url: str | None = None
+    """Address of the page."""
     revision: int | None = None
+    """Revision of the page."""
     licence: str | None = None
+    """Licence stated by the wiki."""
     language: str = "en"
+    """Language of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

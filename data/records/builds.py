@@ -24,8 +24,11 @@ class Failure:
     """A subject for which a stage failed; the next run retries it."""
 
     taxon: str
+    """Name of the species or term."""
     stage: str
+    """Stage that failed."""
     reason: str
+    """Why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +46,27 @@ class Status:
     """Contents of a knowledge base, failures, and subjects left out by reason."""
 
     species: int
+    """Number of species."""
     articles: int
+    """Number of articles."""
     summaries: int
+    """Number of summaries."""
     chunks: int
+    """Number of chunks."""
     anchors: int
+    """Number of reference photos."""
     terms: int
+    """Number of terms."""
     profile: str
+    """Set of encoders."""
     spaces: tuple[str, ...]
+    """Encoder spaces."""
     failures: tuple[Failure, ...] = ()
+    """Species and terms that failed."""
     left_out: Mapping[str, int] = field(default_factory=dict)
+    """Reason -> number of names left out."""
     marks: Mapping[str, int] = field(default_factory=dict)
+    """Mark -> number of species."""
     skipped_photos: Mapping[str, int] = field(default_factory=dict)
     """Photos that were not taken as anchors, by reason (licence, size, format)."""
 
@@ -65,8 +79,11 @@ class Change:
     """A change found by an update; `detail` gives the revisions, titles, reason or photos."""
 
     name: str
+    """Scientific name."""
     kind: ChangeKind
+    """Kind of change."""
     detail: str = ""
+    """Revisions, titles, reason or photos."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +93,9 @@ class Update:
     checked: int
     """Pages checked for a new revision."""
     changes: tuple[Change, ...] = ()
+    """Changes found."""
     failures: tuple[Failure, ...] = ()
+    """Species that failed."""
     requests: int = 0
     """API requests, tries included, photos apart."""
     photos: int = 0
@@ -92,11 +111,15 @@ class Added:
     """Result of adding a user's text and photos; duplicates do not count as new."""
 
     subject_id: str
+    """Id of the species or term."""
     name: str
+    """Its name."""
     is_new: bool
     """True if the species or term is new to the knowledge base."""
     new_texts: int = 0
+    """Texts that were added."""
     new_photos: int = 0
+    """Photos that were added."""
     text: str = ""
     """The summary, or the definition of a term, as it is now."""
     anchors: int = 0
@@ -108,6 +131,7 @@ class Removed:
     """Result of removing species or terms."""
 
     names: tuple[str, ...]
+    """Names of the species and terms removed."""
     files: int
     """Articles and photos deleted that nothing else needed."""
 
@@ -117,11 +141,17 @@ class Exported:
     """Contents of a bundle; `digest` is that of the knowledge base."""
 
     digest: str
+    """Digest of the knowledge base."""
     species: int
+    """Number of species."""
     terms: int
+    """Number of terms."""
     images: int
+    """Number of photos."""
     files: int
+    """Number of files."""
     bytes: int
+    """Size of all files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +159,13 @@ class Imported:
     """Result of importing a bundle; if its vectors were kept, the digest equals that of the exported knowledge base."""
 
     digest: str
+    """Digest of the new knowledge base."""
     species: int
+    """Number of species."""
     terms: int
+    """Number of terms."""
     anchors: int
+    """Number of reference photos."""
     encoded: bool
     """True if texts and photos were encoded again."""
 
@@ -141,6 +175,10 @@ class Verification:
     """Whether ledger, Chroma, files and cache agree, the problems found, and what of them was mended."""
 
     ok: bool
+    """Whether nothing was found."""
     digest: str
+    """Digest of the knowledge base."""
     problems: tuple[str, ...] = ()
+    """Everything found."""
     mended: tuple[str, ...] = ()
+    """What was repaired."""

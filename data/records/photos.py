@@ -16,8 +16,11 @@ class AnchorMatch:
     """An anchor compared with a photo: their cosine, and the credit of the anchor."""
 
     id: str
+    """Hash of the picture, or id of the vector."""
     similarity: float
+    """Cosine of photo and anchor."""
     credit: str | None = None
+    """Author, licence and file page; null for vectors without a picture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +28,19 @@ class Candidate:
     """A species that a photo may show, with the score of every stage; scores are never overwritten."""
 
     taxon_id: str
+    """Id of the species: its scientific name as a slug."""
     scientific_name: str
+    """Name in AviList."""
     common_name: str
+    """English name; the scientific one where there is none."""
     score: float
+    """Ranks the candidates of one photo; higher is better."""
     scores: Mapping[str, float | None] = field(default_factory=dict)
+    """Stage -> score; null where the stage does not apply."""
     anchors: tuple[AnchorMatch, ...] = ()
+    """Reference photos, most similar first."""
     summary: str | None = None
+    """Description of the species."""
     score_without_list: float | None = None
     """With a species list: `score` less `scores["list"]`, the boost of listed species."""
 
@@ -44,8 +54,11 @@ class Answer:
     """
 
     rank: AnswerRank
+    """Rank of the answer, or `none`."""
     name: str
+    """Scientific name at that rank; empty for `none`."""
     common_name: str | None = None
+    """English name of a species."""
     confidence: float | None = None
     """Probability that the answer is right; for a name, given that the species is in the knowledge base."""
     unknown: float | None = None
@@ -57,10 +70,13 @@ class Reading:
     """The choice of a reader (a vision model) among the candidates."""
 
     choice: str | None
+    """Id of the species chosen; null for none of the candidates."""
     agreement: float | None = None
     """Share of all samples with this choice; unanswered samples count against it."""
     margin: float | None = None
+    """Difference in log-probability of the choice and the next label, where the server gives it."""
     reason: str = ""
+    """The model's reason, or why there is no choice."""
     samples: int = 1
     """Model calls; 0 where the photo could not be shown to the model."""
     answered: int = 1
@@ -74,18 +90,31 @@ class Identification:
     """The result of one photo; with `status` error it has no answer and no candidates."""
 
     image: str
+    """Path of the photo, as given."""
     box: Box | None = None
+    """Part of the photo that was identified; null is the whole photo."""
     status: Literal["ok", "error"] = "ok"
+    """Whether the photo could be read."""
     error: str | None = None
+    """Why it could not."""
     answer: Answer | None = None
+    """The answer."""
     candidates: tuple[Candidate, ...] = ()
+    """Closest matches, best first."""
     place: tuple[float, float] | None = None
+    """Latitude and longitude in degrees, from the photo."""
     date: str | None = None
+    """Date and time, from the photo."""
     reader: Reading | None = None
+    """Choice of the vision model, with `--reader`."""
     preset: str = ""
+    """Scoring of the photo."""
     kb: str = ""
+    """Name of the knowledge base."""
     calibration: str | None = None
+    """Id of the calibration; null without one."""
     seconds: float = 0.0
+    """Time spent on the photo."""
     species_list: str | None = None
     """Id of the species list and its settings, where one was given."""
     answer_without_list: Answer | None = None

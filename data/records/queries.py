@@ -11,8 +11,11 @@ class JobImage:
     """An image to be ranked, with its score in the first stage."""
 
     image_id: str
+    """Id of the image within the job."""
     path: str
+    """File, relative to the job file."""
     score: float
+    """Score in the first stage; higher is better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +23,19 @@ class Job:
     """A query and the images that a first stage found for it: one line of a rerank job."""
 
     query_id: str
+    """Id of the query."""
     text: str
+    """The query."""
     candidates: tuple[JobImage, ...]
+    """Images of the first stage."""
     reference_image: str | None = None
+    """Reserved for composed queries."""
     modification: str | None = None
+    """Reserved for composed queries."""
     dialogue: tuple[str, ...] | None = None
+    """Reserved for dialogues."""
     relevant: tuple[str, ...] | None = None
+    """Ids of the relevant images, for evaluation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +81,13 @@ class QuestionAnswer:
     """A question put to a judge of an image, the answer, and how its probability was obtained."""
 
     question: str
+    """The question."""
     answer: str | None
+    """yes, no, or null."""
     probability: float | None
+    """Probability of yes, 0 to 1; null where the judge could not tell."""
     obtained_by: str
+    """Origin of the probability, such as `logprobs` or `cosines`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +95,22 @@ class RankedImage:
     """An image at its new rank (1 is best), with the evidence for it."""
 
     query_id: str
+    """Id of the query."""
     image_id: str
+    """Id of the image."""
     rank: int
+    """New rank, from 1."""
     score: float
+    """Score of the method; higher is better."""
     first_stage_rank: int
+    """Rank before, from 1."""
     status: Literal["ok", "error"] = "ok"
+    """Whether the image could be judged."""
     error: str | None = None
+    """Why it could not."""
     questions: tuple[QuestionAnswer, ...] = ()
+    """Questions with their answers."""
     evaluation: str | None = None
+    """The model's notes or reasoning."""
     cost_usd: float | None = 0.0
     """Cost of its answers; None where the price is not known."""

@@ -72,12 +72,19 @@ class Finding:
     """One problem of a summary; `statement` counts from 1, null for the whole summary."""
 
     severity: Severity
+    """error, warning or note."""
     rule: Rule
+    """Rule that was broken."""
     taxon_id: str
+    """Id of the species."""
     name: str
+    """Name of the species."""
     statement: int | None
+    """Number of the sentence, from 1; null for the whole summary."""
     text: str
+    """The sentence."""
     detail: str
+    """What is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,6 +77,10 @@ def test_the_reference_has_the_columns_that_identify_writes() -> None:
         assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == next(csv.reader(file))
 
 
+def test_every_key_on_the_wire_has_a_meaning() -> None:
+    assert re.findall(r"^\| `\w+` \| [^|]+ \|  \|$", generate.wire_formats(), flags=re.MULTILINE) == []
+
+
 def test_the_names_on_the_wire_do_not_change_unnoticed() -> None:
     """A difference is a mistake, or a change that users must hear of: then the golden file and CHANGELOG.md change too.
 
