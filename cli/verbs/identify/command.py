@@ -48,7 +48,7 @@ GROUPS = {
 
 @click.command(cls=GroupedCommand, groups=GROUPS)
 @click.argument("photos", nargs=-1, required=True, metavar="PHOTO|FOLDER|GLOB|-...")
-@options.kb_option("Knowledge base.  [default: FIELDMARK_KB, else the knowledge base that ships]")
+@options.kb_option("Knowledge base.")
 @click.option(
     "--preset", type=click.Choice(PHOTO_PRESETS), default="default", show_default=True, help="Scoring of photos."
 )

@@ -24,7 +24,7 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
 
 @click.command()
 @click.argument("dataset", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|LIST.json")
-@options.kb_option("Knowledge base.  [default: FIELDMARK_KB, else the knowledge base that ships]")
+@options.kb_option("Knowledge base.")
 @click.option("--preset", "presets", type=click.Choice(CHOICES), multiple=True,
     help="Scoring of photos; repeat to compare with the first.  [default: all but direct-rag; with --reader vr-rag-v1]",
 )  # fmt: skip
