@@ -121,7 +121,7 @@ def source_texts(store: KnowledgeBase) -> SourceTexts:
 
     Bare facts, as the starter knowledge has them, are no article.
     """
-    from kb.store.drafts import draft_text
+    from kb.store.stage_outputs import draft_text
     from recognize.reader.candidate_context import SourceTexts
 
     def article(taxon_id: str) -> str | None:
@@ -129,4 +129,4 @@ def source_texts(store: KnowledgeBase) -> SourceTexts:
         is_facts = entry.summary is not None and entry.summary.scope == "facts"
         return None if is_facts else store.article_text(taxon_id)
 
-    return SourceTexts(article=article, draft=lambda taxon_id: draft_text(store, taxon_id))
+    return SourceTexts(article=article, draft=lambda taxon_id: draft_text(store.ledger, taxon_id))

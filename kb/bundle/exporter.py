@@ -37,8 +37,7 @@ from kb.store.additions import additions
 from kb.store.calibrations import calibration_files
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger
-from kb.store.origins import read_origins
-from kb.store.stage_outputs import DistilOutput, FetchOutput
+from kb.store.stage_outputs import DistilOutput, FetchOutput, read_origins
 from kb.store.verify import verify
 
 MADE_ANEW = ("encode", "index")  # stages that say nothing without the vectors

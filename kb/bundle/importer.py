@@ -31,10 +31,9 @@ from kb.store.additions import STAGE, Addition
 from kb.store.calibrations import is_calibration, keep_calibration
 from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
-from kb.store.origins import PREFIX
 from kb.store.project import project
 from kb.store.rows import Subject, entry_of
-from kb.store.stage_outputs import AnchorOutput, DistilOutput, FetchOutput
+from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput
 from kb.store.verify import verify
 
 # What the output of a stage is; that of `encode` is a hash, `index` has none.
@@ -196,7 +195,7 @@ def _copy_ledger(
             ledger.record(steps)
         for name, origin in manifest.sources.items():
             if _is_public(origin):
-                ledger.set_fact(PREFIX + name, json.dumps(dict(origin), sort_keys=True))
+                ledger.set_fact(ORIGIN + name, json.dumps(dict(origin), sort_keys=True))
         if takes_vectors:
             ledger.publish([entry_of(subject) for subject in _subjects(source)])
 

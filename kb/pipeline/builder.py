@@ -34,9 +34,8 @@ from kb.sources.own import OwnSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
 from kb.store.ledger import Ledger, fingerprint
-from kb.store.origins import note_origin
 from kb.store.project import collections_at
-from kb.store.stage_outputs import FACT
+from kb.store.stage_outputs import FACT, note_origin
 
 ANCHORS_PER_SPECIES = 3  # VR-RAG section 5.2: "up to three images of that species"
 

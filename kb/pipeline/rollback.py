@@ -11,9 +11,8 @@ from data.errors import FieldmarkError
 from kb.store.additions import additions
 from kb.store.layout import KnowledgeBaseInfo, Layout, write_info
 from kb.store.ledger import Ledger
-from kb.store.origins import PREFIX
 from kb.store.project import keep_info
-from kb.store.stage_outputs import removed
+from kb.store.stage_outputs import ORIGIN, removed
 
 
 @contextmanager
@@ -55,7 +54,7 @@ def begun_anew(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, source: 
     with ledger.transaction():
         ledger.drop_subjects([*ledger.subjects("taxon"), *ledger.subjects("term")])
         ledger.drop_left_out([name for name, _, _ in ledger.left_out()])
-        for prefix in ("resolved:", PREFIX):
+        for prefix in ("resolved:", ORIGIN):
             ledger.drop_facts(prefix)
     anew = replace(info, source=source.name)
     write_info(layout.toml, anew)

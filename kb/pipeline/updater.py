@@ -26,9 +26,8 @@ from kb.pipeline.update_notes import FACT, Findings, Subject, all_changes, note
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-from kb.store.origins import read_origins
 from kb.store.stage_outputs import FACT as DISTILLER
-from kb.store.stage_outputs import anchors_of
+from kb.store.stage_outputs import anchors_of, read_origins
 
 STAGES: tuple[Stage, ...] = ("fetch", "distil", "anchor", "encode", "index")
 

@@ -163,7 +163,7 @@ class KnowledgeBase:
 
     def origins(self) -> dict[str, Mapping[str, str]]:
         """Return name of the source -> how it is opened again, of all sources that it was built from."""
-        from kb.store.origins import read_origins
+        from kb.store.stage_outputs import read_origins
 
         return read_origins(self.ledger)
 
