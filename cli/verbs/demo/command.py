@@ -152,7 +152,7 @@ def show_drawings(store: KnowledgeBase, encoders: Encoders, folder: Path) -> Non
     )
     output.write("   shows that the line of work holds, not how well it names photos.")
     show_trials(ask_with_drawings(store, encoders, drawings))
-    output.write("   The other presets on the same drawings (text-only sees no anchor):")
+    output.write("   The other presets on the same drawings (text-only uses no reference photos):")
     for preset in OTHER_PRESETS:
         trials = ask_with_drawings(store, encoders, drawings, preset=preset)
         output.write(f"   {preset:<10} {total(trials)}")
@@ -166,13 +166,13 @@ def show_trials(trials: Sequence[Trial]) -> None:
 
 
 def next_steps(path: Path, pictures: Path) -> str:
-    """Return what a user may want to do next."""
+    """Return commands to try next."""
     store, picture = shlex.quote(str(path)), shlex.quote(str(pictures / "pica-pica.png"))
     steps = (
-        ("name the bird in a photo of your own", f"kb identify PHOTO.jpg --kb {store}"),
-        ("see what speaks for an answer", f"kb identify {picture} --kb {store} --explain"),
-        ("read what is known of a bird", f'kb show "Snowy Owl" --kb {store}'),
+        ("name the bird in your own photo, with the 1,408 species that ship", "kb identify PHOTO.jpg"),
+        ("see the reasons for an answer", f"kb identify {picture} --kb {store} --explain"),
+        ("show a species", f'kb show "Snowy Owl" --kb {store}'),
         ("build from Wikipedia", "kb build --taxon Strigiformes --kb owls.kb --contact you@example.org"),
-        ("all birds of the world; takes long", "kb build --taxon Aves --kb birds.kb --contact you@example.org"),
+        ("build from all birds of Wikipedia; takes hours", "kb build --taxon Aves --kb birds.kb --contact you@example.org"),
     )
     return "\n".join(["Next:", *(f"  {command}\n      {purpose}" for purpose, command in steps)])
