@@ -61,6 +61,14 @@ def test_a_page_of_tables_names_the_command_that_makes_it(page: Path) -> None:
     assert "python -m " in page.read_text(encoding="utf-8") or "kb eval" in page.read_text(encoding="utf-8")
 
 
+def test_ci_builds_the_site_strictly() -> None:
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert set(re.findall(r'^step "[^"]+" ([a-z_]+)$', run, flags=re.MULTILINE)) <= set(
+        re.findall(r"^([a-z_]+)\(\) \{", run, flags=re.MULTILINE)
+    )
+    assert "sphinx-build -q -W" in run
+
+
 def test_the_reference_has_every_command_with_every_option() -> None:
     page = generate.commands()
     shared = page.partition("\n## Options of every command\n")[2].partition("\n## kb ")[0]

@@ -173,6 +173,6 @@ def next_steps(path: Path, pictures: Path) -> str:
         ("see the reasons for an answer", f"kb identify {picture} --kb {store} --explain"),
         ("show a species", f'kb show "Snowy Owl" --kb {store}'),
         ("build from Wikipedia", "kb build --taxon Strigiformes --kb owls.kb --contact you@example.org"),
-        ("build from all birds of Wikipedia; takes hours", "kb build --taxon Aves --kb birds.kb --contact you@example.org"),
+        ("all birds of Wikipedia; takes hours", "kb build --taxon Aves --kb birds.kb --contact you@example.org"),
     )
     return "\n".join(["Next:", *(f"  {command}\n      {purpose}" for purpose, command in steps)])
