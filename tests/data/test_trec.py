@@ -1,18 +1,20 @@
 """TREC files: written lines are readable, damaged lines are refused by number."""
 
+from pathlib import Path
+
 import pytest
 
 from data.errors import BadInput
 from data.trec import TrecRow, parse_run, read_qrels
 
 
-def test_a_run_comes_back_as_it_was_written_to_the_last_bit():
+def test_a_run_comes_back_as_it_was_written_to_the_last_bit() -> None:
     rows = [TrecRow(query_id="q1", image_id=f"i{n}", rank=n, score=1 / n / 3, tag="both") for n in (1, 2, 3)]
     assert list(parse_run(row.line() for row in rows)) == rows
 
 
 @pytest.mark.parametrize("word", ["two words", "", "tab\there", " edge"])
-def test_an_id_that_would_shift_the_columns_is_refused(word):
+def test_an_id_that_would_shift_the_columns_is_refused(word: str) -> None:
     with pytest.raises(BadInput, match="cannot be written to a TREC run"):
         TrecRow(query_id="q", image_id=word, rank=1, score=1.0).line()
 
@@ -28,12 +30,12 @@ def test_an_id_that_would_shift_the_columns_is_refused(word):
         ("q Q0 z 3 0.1 tag", "is listed twice"),
     ],
 )
-def test_a_damaged_line_is_named(line, why):
+def test_a_damaged_line_is_named(line: str, why: str) -> None:
     with pytest.raises(BadInput, match=rf"my\.run, line 3: .*{why}"):
         list(parse_run(["q Q0 z 1 0.9 tag", "", line], name="my.run"))
 
 
-def test_qrels_are_read_with_any_line_ends_and_binary_files_are_refused(tmp_path):
+def test_qrels_are_read_with_any_line_ends_and_binary_files_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "qrels.txt"
     file.write_bytes(b"\xef\xbb\xbfq1 0 a 1\r\nq1 0 b 0\r\n")
     assert read_qrels(file) == {"q1": {"a": 1, "b": 0}}
@@ -45,7 +47,7 @@ def test_qrels_are_read_with_any_line_ends_and_binary_files_are_refused(tmp_path
 @pytest.mark.parametrize(
     ("line", "why"), [("q 0 a", "4 columns"), ("q 0 a yes", "whole number"), ("q 0 z 1", "judged twice")]
 )
-def test_a_damaged_judgement_is_named(tmp_path, line, why):
+def test_a_damaged_judgement_is_named(tmp_path: Path, line: str, why: str) -> None:
     file = tmp_path / "qrels.txt"
     file.write_text(f"q 0 z 1\n{line}\n")
     with pytest.raises(BadInput, match=f"line 2: .*{why}"):

@@ -1,5 +1,7 @@
 """What holds for every encoder that there is."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
@@ -17,7 +19,7 @@ TEXTS = [
 ]
 
 
-def unique(encoders):
+def unique(encoders: Any) -> Any:
     return list({encoder.space: encoder for encoder in encoders}.values())
 
 
@@ -25,7 +27,7 @@ def unique(encoders):
 OFFLINE = ("plain", "starter")
 
 
-def all_encoders():
+def all_encoders() -> Any:
     loaded = [load_encoders(profile) for profile in OFFLINE]
     return unique(e for encoders in loaded for e in (*encoders.text_image, encoders.visual, encoders.sentence))
 
@@ -34,7 +36,7 @@ IMAGE_ENCODERS = [e for e in all_encoders() if isinstance(e, ImageEncoder)]
 TEXT_ENCODERS = [e for e in all_encoders() if isinstance(e, TextEncoder)]
 
 
-def drawings():
+def drawings() -> Any:
     rng = np.random.default_rng(0)
     noise = Image.fromarray(rng.integers(0, 256, (50, 90, 3), dtype=np.uint8))
     bird = Image.new("RGB", (300, 200), "skyblue")
@@ -50,7 +52,7 @@ def drawings():
     ]
 
 
-def check_rows(rows, n, dim, *, may_be_zero):
+def check_rows(rows: Any, n: Any, dim: Any, *, may_be_zero: Any) -> None:
     assert rows.dtype == np.float32
     assert rows.shape == (n, dim)
     assert np.isfinite(rows).all()
@@ -59,19 +61,19 @@ def check_rows(rows, n, dim, *, may_be_zero):
     assert (is_unit | ((lengths == 0) & may_be_zero)).all()
 
 
-def ids(encoders):
+def ids(encoders: Any) -> Any:
     return [encoder.name for encoder in encoders]
 
 
 @pytest.mark.parametrize("encoder", IMAGE_ENCODERS, ids=ids(IMAGE_ENCODERS))
 class TestImageEncoders:
-    def test_rows_are_float32_and_of_length_one(self, encoder):
+    def test_rows_are_float32_and_of_length_one(self, encoder: Any) -> None:
         check_rows(encoder.encode_images(drawings()), len(drawings()), encoder.dim, may_be_zero=False)
 
-    def test_no_pictures_give_no_rows(self, encoder):
+    def test_no_pictures_give_no_rows(self, encoder: Any) -> None:
         check_rows(encoder.encode_images([]), 0, encoder.dim, may_be_zero=False)
 
-    def test_a_row_is_the_same_bits_in_every_batch(self, encoder):
+    def test_a_row_is_the_same_bits_in_every_batch(self, encoder: Any) -> None:
         pictures = drawings()
         together = encoder.encode_images(pictures)
         for i, picture in enumerate(pictures):
@@ -79,7 +81,7 @@ class TestImageEncoders:
         backwards = encoder.encode_images([*pictures[::-1], *pictures])
         assert backwards[: len(pictures)][::-1].tobytes() == together.tobytes()
 
-    def test_the_pictures_are_left_as_they_were(self, encoder):
+    def test_the_pictures_are_left_as_they_were(self, encoder: Any) -> None:
         pictures = drawings()
         before = [picture.tobytes() for picture in pictures]
         encoder.encode_images(pictures)
@@ -88,33 +90,33 @@ class TestImageEncoders:
 
 @pytest.mark.parametrize("encoder", TEXT_ENCODERS, ids=ids(TEXT_ENCODERS))
 class TestTextEncoders:
-    def test_rows_are_float32_and_of_length_one_or_zero(self, encoder):
+    def test_rows_are_float32_and_of_length_one_or_zero(self, encoder: Any) -> None:
         check_rows(encoder.encode_texts(TEXTS), len(TEXTS), encoder.dim, may_be_zero=True)
 
-    def test_no_texts_give_no_rows(self, encoder):
+    def test_no_texts_give_no_rows(self, encoder: Any) -> None:
         check_rows(encoder.encode_texts([]), 0, encoder.dim, may_be_zero=True)
 
-    def test_a_row_is_the_same_bits_in_every_batch(self, encoder):
+    def test_a_row_is_the_same_bits_in_every_batch(self, encoder: Any) -> None:
         together = encoder.encode_texts(TEXTS)
         for i, text in enumerate(TEXTS):
             assert encoder.encode_texts([text])[0].tobytes() == together[i].tobytes()
         backwards = encoder.encode_texts([*TEXTS[::-1], *TEXTS])
         assert backwards[: len(TEXTS)][::-1].tobytes() == together.tobytes()
 
-    def test_longer_texts_have_more_tokens(self, encoder):
+    def test_longer_texts_have_more_tokens(self, encoder: Any) -> None:
         counts = [encoder.count_tokens(text) for text in ("", "red crown", "red crown and a long blue tail")]
         assert counts == sorted(set(counts))
         assert encoder.max_tokens is None or encoder.max_tokens > 0
 
 
 @pytest.mark.parametrize("encoder", all_encoders(), ids=ids(all_encoders()))
-def test_the_space_names_a_revision(encoder):
+def test_the_space_names_a_revision(encoder: Any) -> None:
     name, _, revision = encoder.space.rpartition("/")
     assert name and revision
     assert encoder.space == encoder.space.strip()
 
 
-def test_no_two_encoders_share_a_space():
+def test_no_two_encoders_share_a_space() -> None:
     for profile in OFFLINE:
         encoders = load_encoders(profile)
         others = [e.space for e in (*encoders.text_image, encoders.sentence)]
@@ -123,7 +125,7 @@ def test_no_two_encoders_share_a_space():
 
 
 @pytest.mark.parametrize("profile", OFFLINE)
-def test_a_profile_loads_what_it_promises(profile):
+def test_a_profile_loads_what_it_promises(profile: Any) -> None:
     encoders = load_encoders(profile)
     assert encoders.profile == profile
     assert all(isinstance(encoder, TextImageEncoder) for encoder in encoders.text_image)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ COLOURS = ("red", "blue", "yellow", "green", "black", "white", "brown", "orange"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     root = tmp_path_factory.mktemp("images")
     for colour in COLOURS:
         Image.new("RGB", (40, 40), colour).save(root / f"{colour}.png")
@@ -25,7 +26,7 @@ def folder(tmp_path_factory):
     return root
 
 
-def job_of(names, scores, text="a crimson bird", **options):
+def job_of(names: Any, scores: Any, text: str = "a crimson bird", **options: Any) -> Job:
     candidates = tuple(
         JobImage(image_id=f"{name}-{i}", path=name if "." in name else f"{name}.png", score=score)
         for i, (name, score) in enumerate(zip(names, scores, strict=True))
@@ -38,7 +39,7 @@ class AsShown:
 
     name = "as shown"
 
-    async def reply(self, request):
+    async def reply(self, request: Any) -> ChatReply:
         properties = request.json_schema["properties"]
         if "ranking" in properties:
             n = int(re.match(r"\d+", request.messages[0].text)[0])
@@ -50,18 +51,18 @@ class AsShown:
         return ChatReply(text=json.dumps(payload), model=self.name, cost_usd=0.0)
 
 
-def run(method, job, folder):
+def run(method: Any, job: Any, folder: Any) -> Any:
     encoder = load_encoders("starter").text_image[0]
     vision = AsShown() if method == "cotrr" else None
     return rerank(job, method, RerankResources(encoders=(encoder,), vision=vision, root=folder))
 
 
 @pytest.fixture(params=METHODS)
-def method(request):
+def method(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-def test_the_result_is_a_permutation_with_ranks_from_one(method, folder):
+def test_the_result_is_a_permutation_with_ranks_from_one(method: Any, folder: Any) -> None:
     rng = np.random.default_rng(0)
     for n in (0, 1, 2, 5, 70):
         job = job_of(rng.choice(COLOURS, n).tolist(), rng.random(n).round(1).tolist())
@@ -71,31 +72,31 @@ def test_the_result_is_a_permutation_with_ranks_from_one(method, folder):
         assert {image.query_id for image in ranked} <= {"q1"}
 
 
-def test_scores_never_rise_down_the_list(method, folder):
+def test_scores_never_rise_down_the_list(method: Any, folder: Any) -> None:
     scores = [image.score for image in run(method, job_of([*COLOURS, "broken.jpg"], [0.5] * 9), folder)]
     assert scores == sorted(scores, reverse=True)
 
 
-def test_ties_keep_the_order_of_the_first_stage(method, folder):
+def test_ties_keep_the_order_of_the_first_stage(method: Any, folder: Any) -> None:
     job = job_of(["blue"] * 40, [(i * 7) % 5 for i in range(40)])
     ranked = run(method, job, folder)
     assert [image.image_id for image in ranked] == [image.image_id for image in first_stage(job)]
     assert [image.first_stage_rank for image in ranked] == list(range(1, 41))
 
 
-def test_ties_of_the_first_stage_keep_the_order_of_the_job(method, folder):
+def test_ties_of_the_first_stage_keep_the_order_of_the_job(method: Any, folder: Any) -> None:
     ranked = run(method, job_of(["blue"] * 12, [0.5] * 12), folder)
     # Not the order of the ids: blue-10 would come before blue-2.
     assert [image.image_id for image in ranked] == [f"blue-{i}" for i in range(12)]
 
 
-def test_the_order_of_the_input_does_not_matter_where_the_first_stage_has_no_ties(method, folder):
+def test_the_order_of_the_input_does_not_matter_where_the_first_stage_has_no_ties(method: Any, folder: Any) -> None:
     job = job_of(COLOURS, [0.1 * i for i in range(8)])
     other = Job(query_id="q1", text=job.text, candidates=job.candidates[::-1])
     assert run(method, job, folder) == run(method, other, folder)
 
 
-def test_an_image_that_cannot_be_read_is_an_error_row_at_the_end(method, folder):
+def test_an_image_that_cannot_be_read_is_an_error_row_at_the_end(method: Any, folder: Any) -> None:
     job = job_of(["broken.jpg", "red", "missing.png", "blue", "empty.png"], [0.9, 0.8, 0.7, 0.6, 0.95])
     ranked = run(method, job, folder)
     assert [image.status for image in ranked] == ["ok", "ok", "error", "error", "error"]
@@ -106,20 +107,20 @@ def test_an_image_that_cannot_be_read_is_an_error_row_at_the_end(method, folder)
     assert all(image.error is None for image in ranked[:2])
 
 
-def test_an_image_named_twice_is_refused(method, folder):
+def test_an_image_named_twice_is_refused(method: Any, folder: Any) -> None:
     image = JobImage(image_id="a", path="red.png", score=1.0)
     with pytest.raises(BadInput, match="'a' is listed twice"):
         run(method, Job(query_id="q1", text="red", candidates=(image, image)), folder)
 
 
-def test_the_job_is_left_as_it_was(method, folder):
+def test_the_job_is_left_as_it_was(method: Any, folder: Any) -> None:
     job = job_of(COLOURS, [0.5] * 8)
     before = repr(job)
     run(method, job, folder)
     assert repr(job) == before
 
 
-def test_a_reference_image_that_cannot_be_read_ends_the_job(folder):
+def test_a_reference_image_that_cannot_be_read_ends_the_job(folder: Any) -> None:
     job = job_of(COLOURS, [0.5] * 8, reference_image="broken.jpg", modification="but with a red crown")
     with pytest.raises(BadImage, match=r"broken\.jpg"):
         run("similarity", job, folder)
@@ -133,12 +134,14 @@ def test_a_reference_image_that_cannot_be_read_ends_the_job(folder):
         ({"dialogue": ("Is it red?",)}, "dialogue"),
     ],
 )
-def test_methods_for_texts_take_no_other_query(method, more, what, folder):
+def test_methods_for_texts_take_no_other_query(
+    method: str, more: dict[str, str] | dict[str, tuple[str]], what: str, folder: Any
+) -> None:
     with pytest.raises(BadInput, match=f"has a {what}, which the method {method} does not support yet"):
         run(method, job_of(COLOURS, [0.5] * 8, **more), folder)
 
 
 @pytest.mark.parametrize("method", ["cotrr", "decompose"])
-def test_a_query_without_a_text_is_refused(method, folder):
+def test_a_query_without_a_text_is_refused(method: str, folder: Any) -> None:
     with pytest.raises(BadInput, match="job q1 has no text"):
         run(method, job_of(COLOURS, [0.5] * 8, text=" "), folder)

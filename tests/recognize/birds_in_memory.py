@@ -1,5 +1,7 @@
 """A knowledge base of four birds of one colour each, in memory."""
 
+from typing import Any
+
 from PIL import Image, ImageDraw
 
 from data.memory import MemoryStore, Sketch
@@ -12,13 +14,13 @@ BIRDS = {
 }
 
 
-def bird(colour, *, x=0, size=96):
+def bird(colour: Any, *, x: int = 0, size: int = 96) -> Any:
     picture = Image.new("RGB", (size, size), "white")
     ImageDraw.Draw(picture).ellipse((size // 4 + x, size // 3, 3 * size // 4 + x, 3 * size // 4), fill=colour)
     return picture
 
 
-def memory_store(encoders):
+def memory_store(encoders: Any) -> MemoryStore:
     return MemoryStore(
         {
             name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)])

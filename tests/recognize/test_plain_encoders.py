@@ -1,6 +1,7 @@
 """What the untrained encoders can tell apart."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ SHADES = {
 }  # fmt: skip
 
 
-def bird(body, *, background="white", head=None, belly=None, x=0):
+def bird(body: Any, *, background: str = "white", head: Any = None, belly: Any = None, x: int = 0) -> Any:
     picture = Image.new("RGB", (120, 120), background)
     draw = ImageDraw.Draw(picture)
     draw.ellipse((35 + x, 25, 85 + x, 95), fill=body)
@@ -34,14 +35,14 @@ def bird(body, *, background="white", head=None, belly=None, x=0):
 
 
 @pytest.mark.parametrize("name", SHADES)
-def test_a_typical_pixel_goes_by_its_name(name):
+def test_a_typical_pixel_goes_by_its_name(name: Any) -> None:
     shares = name_pixels(np.array([SHADES[name]], dtype=np.uint8))[0]
     assert COLOURS[int(shares.argmax())] == name
     assert shares.sum() == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("background", ["white", "skyblue", "darkgreen"])
-def test_the_subject_outweighs_the_background(background):
+def test_the_subject_outweighs_the_background(background: str) -> None:
     weights = find_subject(bird("firebrick", background=background)).weights.reshape(SIDE, SIDE)
     assert weights.sum() == pytest.approx(1, abs=1e-4)
     assert weights[20:44, 20:44].sum() > 0.6
@@ -49,7 +50,7 @@ def test_the_subject_outweighs_the_background(background):
 
 
 @pytest.mark.parametrize("name", SHADES)
-def test_a_drawn_bird_is_nearest_to_the_text_of_its_colour(name):
+def test_a_drawn_bird_is_nearest_to_the_text_of_its_colour(name: Any) -> None:
     encoder = PlainColours()
     background = "white" if name != "white" else "darkgreen"
     photo = encoder.encode_images([bird(SHADES[name], background=background)])[0]
@@ -57,7 +58,7 @@ def test_a_drawn_bird_is_nearest_to_the_text_of_its_colour(name):
     assert list(SHADES)[int((texts @ photo).argmax())] == name
 
 
-def test_where_a_colour_is_said_to_be_counts():
+def test_where_a_colour_is_said_to_be_counts() -> None:
     encoder = PlainColours()
     texts = encoder.encode_texts(["Crown red. Belly black.", "Crown black. Belly red."])
     hooded, vested = encoder.encode_images(
@@ -72,25 +73,25 @@ def test_where_a_colour_is_said_to_be_counts():
     [("crimson crown", "red crown"), ("chestnut back", "rufous back"), ("gray tail", "grey tail"),
      ("red-crowned", "red crown"), ("Upperparts: azure", "upperparts blue")],
 )  # fmt: skip
-def test_words_for_one_colour_mean_the_same(one, other):
+def test_words_for_one_colour_mean_the_same(one: str, other: str) -> None:
     assert np.array_equal(find_colours(one), find_colours(other))
 
 
-def test_what_is_said_of_females_counts_less():
+def test_what_is_said_of_females_counts_less() -> None:
     assert find_colours("Female brown.").sum() < find_colours("Body brown.").sum()
 
 
-def test_a_text_without_colours_is_a_zero_row():
+def test_a_text_without_colours_is_a_zero_row() -> None:
     assert not PlainColours().encode_texts(["A small bird with a loud song."]).any()
 
 
-def test_a_picture_and_its_mirror_image_look_alike():
+def test_a_picture_and_its_mirror_image_look_alike() -> None:
     picture = bird("teal", x=12, head="red").resize((SIDE, SIDE))
     row, mirrored = PlainLook().encode_images([picture, ImageOps.mirror(picture)])
     assert row @ mirrored == pytest.approx(1, abs=1e-5)
 
 
-def test_the_same_bird_elsewhere_is_nearer_than_another_one():
+def test_the_same_bird_elsewhere_is_nearer_than_another_one() -> None:
     encoder = PlainLook()
     cardinal, moved, jay = encoder.encode_images([bird("crimson"), bird("crimson", x=6), bird("royalblue")])
     assert cardinal @ moved > cardinal @ jay + 0.3
@@ -101,11 +102,11 @@ def test_the_same_bird_elsewhere_is_nearer_than_another_one():
     [(("frog", "frogs"), "frog"), (("berry", "berries"), "berry"), (("streak", "streaks", "streaked", "streaking"),
      "streak"), (("spot", "spotted", "spots"), "spot"), (("grass",), "grass"), (("pelvis",), "pelvis")],
 )  # fmt: skip
-def test_forms_of_a_word_share_a_stem(words, root):
+def test_forms_of_a_word_share_a_stem(words: Any, root: str) -> None:
     assert {stem(word) for word in words} == {root}
 
 
-def test_texts_that_share_rare_words_are_nearer_than_those_that_share_common_ones():
+def test_texts_that_share_rare_words_are_nearer_than_those_that_share_common_ones() -> None:
     encoder = PlainWords()
     query, rare, common = encoder.encode_texts(
         ["frogs in amplexus position", "Amplexus is the mating embrace of frogs.", "The position of the bird."]
@@ -113,12 +114,12 @@ def test_texts_that_share_rare_words_are_nearer_than_those_that_share_common_one
     assert query @ rare > 2 * (query @ common)
 
 
-def test_an_unknown_profile_lists_those_there_are():
+def test_an_unknown_profile_lists_those_there_are() -> None:
     with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of best, paper, plain, starter'):
         load_encoders("big")
 
 
-def test_a_hundred_photos_a_second_on_one_core():
+def test_a_hundred_photos_a_second_on_one_core() -> None:
     encoders = load_encoders("plain")
     photo = Image.effect_noise((420, 300), 60).convert("RGB")
     for encoder in (*encoders.text_image, encoders.visual):

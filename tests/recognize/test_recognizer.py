@@ -2,7 +2,10 @@
 
 import io
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,19 +26,19 @@ BIRDS = {
 }
 
 
-def bird(colour, *, x=0, size=96):
+def bird(colour: Any, *, x: int = 0, size: int = 96) -> Any:
     picture = Image.new("RGB", (size, size), "white")
     ImageDraw.Draw(picture).ellipse((size // 4 + x, size // 3, 3 * size // 4 + x, 3 * size // 4), fill=colour)
     return picture
 
 
 @pytest.fixture(scope="module")
-def encoders():
+def encoders() -> Any:
     return load_encoders("plain")
 
 
 @pytest.fixture(scope="module")
-def store(encoders):
+def store(encoders: Any) -> MemoryStore:
     sketches = {
         name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)], common_name=common, credit="A. Painter")
         for name, (colour, common, text) in BIRDS.items()
@@ -44,21 +47,21 @@ def store(encoders):
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Any:
     for name, (colour, *_) in BIRDS.items():
         bird(colour, x=2).save(tmp_path / f"{name}.png")
     return tmp_path
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_every_preset_names_birds_of_one_colour(store, encoders, folder, preset):
+def test_every_preset_names_birds_of_one_colour(store: Any, encoders: Any, folder: Any, preset: Any) -> None:
     paths = [folder / f"{name}.png" for name in BIRDS]
     rows = list(Recognizer(store, encoders, preset=preset).identify(paths))
     assert [row.answer.name for row in rows] == list(BIRDS)
     assert {row.preset for row in rows} == {preset}
 
 
-def test_a_row_says_all_that_the_wire_promises(store, encoders, folder):
+def test_a_row_says_all_that_the_wire_promises(store: Any, encoders: Any, folder: Any) -> None:
     path = folder / "Cardinalis cardinalis.png"
     row = next(Recognizer(store, encoders, k=2, anchor_pooling="max").identify([path]))
     assert (row.image, row.status, row.error, row.kb) == (str(path), "ok", None, "memory")
@@ -75,14 +78,14 @@ def test_a_row_says_all_that_the_wire_promises(store, encoders, folder):
     assert to_json(row)["candidates"][0]["scores"]["text"] == first.scores["text"]
 
 
-def test_candidates_stand_in_falling_order_of_score(store, encoders):
+def test_candidates_stand_in_falling_order_of_score(store: Any, encoders: Any) -> None:
     for row in Recognizer(store, encoders, k=4).identify([bird("crimson"), bird("grey")]):
         scores = [candidate.score for candidate in row.candidates]
         assert scores == sorted(scores, reverse=True)
         assert len(scores) == 4
 
 
-def test_paths_bytes_pictures_and_photos_are_taken(store, encoders, folder):
+def test_paths_bytes_pictures_and_photos_are_taken(store: Any, encoders: Any, folder: Any) -> None:
     path = folder / "Corvus corax.png"
     sources = [str(path), path, path.read_bytes(), Image.open(path), bird("black"), Photo(image=bird("black"))]
     rows = list(Recognizer(store, encoders).identify(sources))
@@ -91,7 +94,7 @@ def test_paths_bytes_pictures_and_photos_are_taken(store, encoders, folder):
     assert rows[0].candidates == rows[1].candidates == rows[2].candidates
 
 
-def test_one_bad_picture_is_a_row_with_an_error_and_the_order_is_kept(store, encoders, folder):
+def test_one_bad_picture_is_a_row_with_an_error_and_the_order_is_kept(store: Any, encoders: Any, folder: Any) -> None:
     (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0")
     good = folder / "Corvus corax.png"
     sources = [good, folder / "broken.jpg", folder / "none.jpg", good, folder]
@@ -103,12 +106,12 @@ def test_one_bad_picture_is_a_row_with_an_error_and_the_order_is_kept(store, enc
     assert rows[1].candidates == ()
 
 
-def test_bad_pictures_alone_give_error_rows_alone(store, encoders):
+def test_bad_pictures_alone_give_error_rows_alone(store: Any, encoders: Any) -> None:
     rows = list(Recognizer(store, encoders, batch_size=2).identify([b"x"] * 25))
     assert [row.status for row in rows] == ["error"] * 25
 
 
-def test_what_is_no_source_at_all_is_an_error_row(store, encoders):
+def test_what_is_no_source_at_all_is_an_error_row(store: Any, encoders: Any) -> None:
     rows = list(Recognizer(store, encoders).identify([None, 7]))
     assert [row.error for row in rows] == [
         "expected a path, bytes or a picture, got NoneType",
@@ -116,12 +119,12 @@ def test_what_is_no_source_at_all_is_an_error_row(store, encoders):
     ]
 
 
-def test_no_photos_give_no_rows(store, encoders):
+def test_no_photos_give_no_rows(store: Any, encoders: Any) -> None:
     assert list(Recognizer(store, encoders).identify([])) == []
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
-def test_rows_do_not_depend_on_the_batches(store, encoders, batch_size):
+def test_rows_do_not_depend_on_the_batches(store: Any, encoders: Any, batch_size: int) -> None:
     colours = ["crimson", "gold", "teal", "black", "orange", "grey", "navy"]
     rows = list(Recognizer(store, encoders, batch_size=batch_size).identify(bird(c) for c in colours))
     alone = [next(Recognizer(store, encoders).identify([bird(c)])) for c in colours]
@@ -134,20 +137,20 @@ class CountingEncoder:
     name, dim = "counting", 3
     space = "counting/1"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.batches = []
 
-    def encode_images(self, images):
+    def encode_images(self, images: Any) -> Any:
         self.batches.append(len(images))
         rows = np.array([np.asarray(i.resize((1, 1)), dtype=np.float64)[0, 0] + 1 for i in images]).reshape(-1, 3)
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def counting(encoders, visual):
+def counting(encoders: Any, visual: Any) -> Encoders:
     return Encoders(profile="plain", text_image=encoders.text_image, visual=visual, sentence=encoders.sentence)
 
 
-def test_batches_are_full_though_some_pictures_are_bad(encoders):
+def test_batches_are_full_though_some_pictures_are_bad(encoders: Any) -> None:
     visual = CountingEncoder()
     mine = counting(encoders, visual)
     recognizer = Recognizer(MemoryStore({"A b": Sketch(pictures=[bird("red")])}, mine), mine, batch_size=4)
@@ -158,10 +161,10 @@ def test_batches_are_full_though_some_pictures_are_bad(encoders):
     assert sum(row.status == "ok" for row in rows) == 20
 
 
-def test_the_stream_is_read_a_few_batches_ahead_and_no_further(store, encoders):
+def test_the_stream_is_read_a_few_batches_ahead_and_no_further(store: Any, encoders: Any) -> None:
     taken = []
 
-    def endless():
+    def endless() -> Iterator[Any]:
         while True:
             taken.append(len(taken))
             yield bird("red", size=32)
@@ -173,7 +176,7 @@ def test_the_stream_is_read_a_few_batches_ahead_and_no_further(store, encoders):
     rows.close()
 
 
-def test_stopping_early_leaves_no_thread_behind(store, encoders):
+def test_stopping_early_leaves_no_thread_behind(store: Any, encoders: Any) -> None:
     before = threading.active_count()
     rows = Recognizer(store, encoders, batch_size=2).identify(bird("red") for _ in range(50))
     next(rows)
@@ -181,19 +184,19 @@ def test_stopping_early_leaves_no_thread_behind(store, encoders):
     assert threading.active_count() == before
 
 
-def test_pictures_are_decoded_while_others_are_encoded(encoders):
+def test_pictures_are_decoded_while_others_are_encoded(encoders: Any) -> None:
     encoding, opened_meanwhile = threading.Event(), threading.Event()
 
     class Watched(bytes):
         """A picture that is opened no sooner than others are being encoded."""
 
-        def __getitem__(self, key):
+        def __getitem__(self, key: Any) -> Any:
             if encoding.wait(20):
                 opened_meanwhile.set()
             return super().__getitem__(key)
 
     class Waiting(CountingEncoder):
-        def encode_images(self, images):
+        def encode_images(self, images: Any) -> Any:
             if len(images) == 4:
                 encoding.set()
                 assert opened_meanwhile.wait(20), "nothing was decoded while the first batch was encoded"
@@ -207,14 +210,14 @@ def test_pictures_are_decoded_while_others_are_encoded(encoders):
     assert [row.status for row in rows] == ["ok"] * 8
 
 
-def test_an_encoder_that_serves_both_stages_is_asked_once(encoders):
+def test_an_encoder_that_serves_both_stages_is_asked_once(encoders: Any) -> None:
     class Both(CountingEncoder):
         max_tokens = None
 
-        def count_tokens(self, text):
+        def count_tokens(self, text: Any) -> Any:
             return len(text.split())
 
-        def encode_texts(self, texts):
+        def encode_texts(self, texts: Any) -> Any:
             return np.eye(3, dtype=np.float32)[[len(text) % 3 for text in texts]]
 
     both = Both()
@@ -225,7 +228,7 @@ def test_an_encoder_that_serves_both_stages_is_asked_once(encoders):
     assert both.batches == [1]
 
 
-def test_species_without_text_or_without_anchors_are_ranked_too(encoders):
+def test_species_without_text_or_without_anchors_are_ranked_too(encoders: Any) -> None:
     store = MemoryStore(
         {
             "Rubra sola": Sketch(texts=["Plumage red."]),
@@ -245,14 +248,14 @@ def test_species_without_text_or_without_anchors_are_ranked_too(encoders):
     assert by_id["caerulea-sola"].summary is None
 
 
-def test_an_empty_knowledge_base_is_an_error_at_once(encoders):
+def test_an_empty_knowledge_base_is_an_error_at_once(encoders: Any) -> None:
     with pytest.raises(MissingKnowledgeBase, match="holds no species"):
         Recognizer(MemoryStore({}, encoders), encoders)
     with pytest.raises(MissingKnowledgeBase, match="neither texts nor anchors"):
         Recognizer(MemoryStore({"A b": Sketch()}, encoders), encoders)
 
 
-def test_a_preset_that_cannot_work_on_the_knowledge_base_is_refused(encoders):
+def test_a_preset_that_cannot_work_on_the_knowledge_base_is_refused(encoders: Any) -> None:
     pictures = MemoryStore({"A b": Sketch(pictures=[bird("red")])}, encoders)
     texts = MemoryStore({"A b": Sketch(texts=["red"])}, encoders)
     with pytest.raises(UsageError, match="vr-rag-v1 starts from texts"):
@@ -263,12 +266,12 @@ def test_a_preset_that_cannot_work_on_the_knowledge_base_is_refused(encoders):
         assert next(Recognizer(texts, encoders, preset=preset).identify([bird("red")])).answer.name == "A b"
 
 
-def test_encoders_of_another_space_are_refused(store, encoders):
+def test_encoders_of_another_space_are_refused(store: Any, encoders: Any) -> None:
     with pytest.raises(SpaceMismatch, match="counting/1"):
         Recognizer(store, counting(encoders, CountingEncoder()))
 
 
-def test_unknown_presets_and_settings_are_refused(store, encoders):
+def test_unknown_presets_and_settings_are_refused(store: Any, encoders: Any) -> None:
     with pytest.raises(ConfigError, match="'vr-rag-v3'") as caught:
         Recognizer(store, encoders, preset="vr-rag-v3")
     assert "vr-rag-v1, vr-rag-v2" in caught.value.hint
@@ -288,13 +291,13 @@ def test_unknown_presets_and_settings_are_refused(store, encoders):
         Recognizer(store, encoders, m=0)
 
 
-def test_place_and_date_of_the_photo_are_carried_along(store, encoders):
+def test_place_and_date_of_the_photo_are_carried_along(store: Any, encoders: Any) -> None:
     photo = Photo(image=bird("red"), place=(47.5, -122.25), date="2024-05-03T07:12:09")
     row = next(Recognizer(store, encoders).identify([photo]))
     assert (row.place, row.date) == ((47.5, -122.25), "2024-05-03T07:12:09")
 
 
-def test_a_caller_is_told_after_each_row_how_far_it_is(store, encoders, folder):
+def test_a_caller_is_told_after_each_row_how_far_it_is(store: Any, encoders: Any, folder: Any) -> None:
     good = folder / "Corvus corax.png"
     told = []
     rows = Recognizer(store, encoders, batch_size=2).identify([good, folder / "none.jpg", good], on_photo=told.append)
@@ -307,7 +310,7 @@ def test_a_caller_is_told_after_each_row_how_far_it_is(store, encoders, folder):
     assert 0 <= told[0].seconds <= told[-1].seconds
 
 
-def test_how_many_photos_a_stream_holds_is_not_known(store, encoders, folder):
+def test_how_many_photos_a_stream_holds_is_not_known(store: Any, encoders: Any, folder: Any) -> None:
     told = []
     stream = (path for path in [folder / "Corvus corax.png"])
     list(Recognizer(store, encoders).identify(stream, on_photo=told.append))

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass
@@ -17,27 +18,27 @@ class World:
     image_owners: list
 
 
-def dot(a, b):
+def dot(a: Any, b: Any) -> Any:
     return math.fsum(float(x) * float(y) for x, y in zip(a, b, strict=True))
 
 
-def mean(values):
+def mean(values: Any) -> Any:
     return math.fsum(values) / len(values)
 
 
-def best_first(scored):
+def best_first(scored: Any) -> Any:
     """Sort (score, row) pairs: high scores first, then low rows; equal to twelve digits is equal."""
     return sorted(scored, key=lambda pair: (-round(pair[0], 12), pair[1]))
 
 
-def text_scores(world, text_queries):
+def text_scores(world: Any, text_queries: Any) -> Any:
     return [
         mean([dot(world.chunks[e][row], text_queries[e]) for e in range(len(world.chunks))])
         for row in range(len(world.chunk_owners))
     ]
 
 
-def anchor_score(world, visual_query, species, pooling, limit=None):
+def anchor_score(world: Any, visual_query: Any, species: Any, pooling: Any, limit: Any = None) -> Any:
     rows = [i for i, owner in enumerate(world.anchor_owners) if owner == species][:limit]
     cosines = [dot(world.anchors[i], visual_query) for i in rows]
     if not cosines:
@@ -49,7 +50,7 @@ def anchor_score(world, visual_query, species, pooling, limit=None):
     return max(cosines) if pooling == "max" else mean(cosines)
 
 
-def each_once(species):
+def each_once(species: Any) -> Any:
     seen = []
     for one in species:
         if one not in seen:
@@ -57,7 +58,7 @@ def each_once(species):
     return seen
 
 
-def v1(world, text_queries, visual_query, m, pooling):
+def v1(world: Any, text_queries: Any, visual_query: Any, m: Any, pooling: Any) -> Any:
     """Return (ranked chunks, ranked species, their scores, species of the pool without anchors)."""
     text = text_scores(world, text_queries)
     pool = [row for _, row in best_first([(text[row], row) for row in range(len(text))])[:m]]
@@ -72,14 +73,14 @@ def v1(world, text_queries, visual_query, m, pooling):
     return chunks, species, scores, sum(score is None for score in visual.values())
 
 
-def text_only(world, text_queries, m):
+def text_only(world: Any, text_queries: Any, m: Any) -> Any:
     """Return (ranked chunks, ranked species)."""
     text = text_scores(world, text_queries)
     chunks = [row for _, row in best_first([(score, row) for row, score in enumerate(text)])[:m]]
     return chunks, each_once([world.chunk_owners[row] for row in chunks])
 
 
-def anchors_only(world, visual_query, m, pooling):
+def anchors_only(world: Any, visual_query: Any, m: Any, pooling: Any) -> Any:
     """Return (ranked species, their scores)."""
     seen = [dot(anchor, visual_query) for anchor in world.anchors]
     rows = [row for _, row in best_first([(score, row) for row, score in enumerate(seen)])[:m]]
@@ -88,11 +89,11 @@ def anchors_only(world, visual_query, m, pooling):
     return [one for _, one in ranked], [score for score, _ in ranked]
 
 
-def centre(vectors, dim):
+def centre(vectors: Any, dim: Any) -> Any:
     return [mean([v[d] for v in vectors]) for d in range(dim)] if vectors else [0.0] * dim
 
 
-def v2(world, text_queries, visual_query, m):
+def v2(world: Any, text_queries: Any, visual_query: Any, m: Any) -> Any:
     """Return (ranked species, their scores)."""
     first, final = {}, {}
     for species in range(world.n_species):
@@ -113,12 +114,12 @@ def v2(world, text_queries, visual_query, m):
     return [species for _, species in ranked], [score for score, _ in ranked]
 
 
-def spread_out(scores):
+def spread_out(scores: Any) -> Any:
     """256 evenly spread scores, or all if there are no more."""
     return scores if len(scores) <= 256 else [scores[i * len(scores) // 256] for i in range(256)]
 
 
-def deviations(value, scores):
+def deviations(value: Any, scores: Any) -> Any:
     scores = spread_out(scores)
     if value is None or not scores:
         return 0.0
@@ -127,7 +128,9 @@ def deviations(value, scores):
     return (value - centre_) / spread if spread > 1e-6 else 0.0
 
 
-def default(world, text_queries, visual_query, m, pooling, text_weight, visual_weight):
+def default(
+    world: Any, text_queries: Any, visual_query: Any, m: Any, pooling: Any, text_weight: Any, visual_weight: Any
+) -> Any:
     """Return (ranked species, their scores)."""
     text = text_scores(world, text_queries)
     seen = [dot(anchor, visual_query) for anchor in world.anchors]

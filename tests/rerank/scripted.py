@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from data.records import ChatReply
 
@@ -18,17 +19,17 @@ class ScriptedChat:
 
     name = "scripted"
 
-    def __init__(self, script):
+    def __init__(self, script: Any) -> None:
         self.script = script
         self.requests = []
 
-    async def reply(self, request):
+    async def reply(self, request: Any) -> Any:
         self.requests.append(request)
         said = self.script(request)
         return said if isinstance(said, ChatReply) else ChatReply(text=said, model="scripted", cost_usd=0.01)
 
 
-def questions_reply(questions=QUESTIONS):
+def questions_reply(questions: Any = QUESTIONS) -> Any:
     """Questions as a model would write them."""
     entries = [{"question": q, "statement": f"yes {i}", "negation": f"no {i}"} for i, q in enumerate(questions)]
     return json.dumps({"questions": entries})

@@ -25,11 +25,11 @@ from tests.rerank.scripted import QUESTIONS, questions_reply
         ("", ""),
     ],
 )
-def test_what_is_said_comes_after_all_thoughts(text, said):
+def test_what_is_said_comes_after_all_thoughts(text: str, said: str) -> None:
     assert without_reasoning(text) == said
 
 
-def test_marks_of_either_end_tell_a_thought():
+def test_marks_of_either_end_tell_a_thought() -> None:
     assert [has_reasoning(text) for text in ("<think>", "x</reasoning>", "<b>thinking</b>", "")] == [
         True,
         True,
@@ -39,7 +39,7 @@ def test_marks_of_either_end_tell_a_thought():
 
 
 @pytest.mark.parametrize("thought", ["<think>7 of 9 say 2.</think>", "7 of 9 say 2.</think>"])
-def test_every_reader_passes_thoughts_over(thought):
+def test_every_reader_passes_thoughts_over(thought: str) -> None:
     reply = ChatReply(text=f'{thought}{{"probability": 30}}', model="m")
     assert stated(reply).probability == 0.3
     ranking = parse_ranking(f'{thought}{{"ranking": [2, 1]}}', 2)
@@ -48,7 +48,7 @@ def test_every_reader_passes_thoughts_over(thought):
     assert reason_of(f"{thought}It has a crest.\nAnswer: Yes") == "It has a crest."
 
 
-def test_a_draft_in_thoughts_that_were_cut_off_is_no_reply():
+def test_a_draft_in_thoughts_that_were_cut_off_is_no_reply() -> None:
     with pytest.raises(MalformedAnswer, match="expected a ranking"):
         parse_ranking('<think>Perhaps {"ranking": [2, 1]}, or', 2)
     assert stated(ChatReply(text="<think>Say 30", model="m")).probability is None

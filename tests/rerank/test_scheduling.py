@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,13 @@ from tests.rerank.scripted import ScriptedChat
 ASKED = ChatRequest(messages=(ChatMessage(role="user", text="?"),))
 
 
-def order_of(arrivals, *, n_slots=1):
+def order_of(arrivals: Any, *, n_slots: int = 1) -> Any:
     """Return in which order `(group, step)` get their slot, all waiting behind one that holds it."""
 
-    async def main():
+    async def main() -> Any:
         slots, order = FairSlots(n_slots), []
 
-        async def work(group, step, name):
+        async def work(group: Any, step: Any, name: Any) -> None:
             async with slots.slot(group, step=step):
                 order.append(name)
                 await asyncio.sleep(0)
@@ -30,19 +31,19 @@ def order_of(arrivals, *, n_slots=1):
     return asyncio.run(main())
 
 
-def test_groups_take_turns():
+def test_groups_take_turns() -> None:
     assert order_of([("a", 0)] * 4 + [("b", 0)] * 2) == ["a0", "a1", "b4", "a2", "b5", "a3"]
 
 
-def test_within_a_group_the_higher_step_goes_first():
+def test_within_a_group_the_higher_step_goes_first() -> None:
     assert order_of([("a", 0), ("a", 0), ("a", 2), ("a", 1)]) == ["a0", "a2", "a3", "a1"]
 
 
-def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next():
-    async def main():
+def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next() -> None:
+    async def main() -> Any:
         slots, got = FairSlots(1), []
 
-        async def work(name):
+        async def work(name: Any) -> None:
             async with slots.slot("a"):
                 got.append(name)
 
@@ -57,11 +58,11 @@ def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next():
     assert asyncio.run(main()) == [1, 2]
 
 
-def test_a_waiter_that_is_cancelled_in_the_instant_in_which_it_gets_its_slot_hands_it_on():
-    async def main():
+def test_a_waiter_that_is_cancelled_in_the_instant_in_which_it_gets_its_slot_hands_it_on() -> None:
+    async def main() -> Any:
         slots, got = FairSlots(1), []
 
-        async def work(name):
+        async def work(name: Any) -> None:
             async with slots.slot("a"):
                 got.append(name)
 
@@ -76,11 +77,11 @@ def test_a_waiter_that_is_cancelled_in_the_instant_in_which_it_gets_its_slot_han
     assert asyncio.run(main()) == [1]
 
 
-def test_after_twelve_failures_in_a_row_nobody_is_asked_any_more():
-    def down(_):
+def test_after_twelve_failures_in_a_row_nobody_is_asked_any_more() -> None:
+    def down(_: Any) -> None:
         raise SourceUnavailable("503")
 
-    async def main():
+    async def main() -> Any:
         inner = ScriptedChat(down)
         chat = FairChat(inner, n_in_flight=1)
         for _ in range(MAX_FAILURES_IN_A_ROW + 5):
@@ -91,13 +92,13 @@ def test_after_twelve_failures_in_a_row_nobody_is_asked_any_more():
     assert asyncio.run(main()) == (MAX_FAILURES_IN_A_ROW, MAX_FAILURES_IN_A_ROW)
 
 
-def test_a_reply_ends_a_row_of_failures():
-    def mostly_down(_):
+def test_a_reply_ends_a_row_of_failures() -> None:
+    def mostly_down(_: Any) -> str:
         if len(inner.requests) % MAX_FAILURES_IN_A_ROW:
             raise SourceUnavailable("503")
         return "at last"
 
-    async def main():
+    async def main() -> Any:
         chat = FairChat(inner, n_in_flight=1)
         for _ in range(3 * MAX_FAILURES_IN_A_ROW):
             with suppress(SourceUnavailable):
@@ -109,11 +110,11 @@ def test_a_reply_ends_a_row_of_failures():
     assert (len(inner.requests), usage.n_calls, usage.n_failed) == (36, 3, 33)
 
 
-def test_refusals_are_answers_of_their_kind_and_no_failures():
-    def refuse(_):
+def test_refusals_are_answers_of_their_kind_and_no_failures() -> None:
+    def refuse(_: Any) -> None:
         raise Refused("no")
 
-    async def main():
+    async def main() -> Any:
         inner = ScriptedChat(refuse)
         chat = FairChat(inner)
         for _ in range(MAX_FAILURES_IN_A_ROW + 5):
@@ -124,15 +125,15 @@ def test_refusals_are_answers_of_their_kind_and_no_failures():
     assert asyncio.run(main()) == MAX_FAILURES_IN_A_ROW + 5
 
 
-def test_the_first_failure_cancels_the_rest():
-    async def main():
+def test_the_first_failure_cancels_the_rest() -> None:
+    async def main() -> Any:
         ended = []
 
-        async def fail():
+        async def fail() -> None:
             await asyncio.sleep(0)
             raise ValueError("first")
 
-        async def wait():
+        async def wait() -> None:
             try:
                 await asyncio.sleep(10)
             finally:

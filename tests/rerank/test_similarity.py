@@ -1,5 +1,8 @@
 """Similarity re-ranking: text, reference image and modification in the query."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -14,18 +17,18 @@ COLOURS = ("blue", "red", "yellow", "green")
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Any:
     for colour in COLOURS:
         Image.new("RGB", (40, 40), colour).save(tmp_path / f"{colour}.png")
     return tmp_path
 
 
-def job(text, **options):
+def job(text: Any, **options: Any) -> Job:
     candidates = tuple(JobImage(image_id=c, path=f"{c}.png", score=0.5) for c in COLOURS)
     return Job(query_id="q", text=text, candidates=candidates, **options)
 
 
-def first(folder, job):
+def first(folder: Any, job: Any) -> Any:
     encoder = load_encoders("plain").text_image[0]
     return SimilarityReranker(encoder, root=folder, batch_size=3).rerank(job)[0].image_id
 
@@ -34,22 +37,22 @@ def first(folder, job):
     ("text", "found"),
     [("a scarlet bird", "red"), ("azure wings", "blue"), ("a golden bird", "yellow"), ("an emerald parrot", "green")],
 )
-def test_the_image_that_the_text_describes_comes_first(folder, text, found):
+def test_the_image_that_the_text_describes_comes_first(folder: Any, text: str, found: str) -> None:
     assert first(folder, job(text)) == found
 
 
-def test_a_reference_image_alone_finds_its_like(folder):
+def test_a_reference_image_alone_finds_its_like(folder: Any) -> None:
     assert first(folder, job("", reference_image="yellow.png")) == "yellow"
 
 
-def test_text_and_reference_image_count_together(folder):
+def test_text_and_reference_image_count_together(folder: Any) -> None:
     encoder = load_encoders("plain").text_image[0]
     both = job("ignored: blue", reference_image="yellow.png", modification="with a red crown")
     ranked = SimilarityReranker(encoder, root=folder).rerank(both)
     assert {image.image_id for image in ranked[:2]} == {"yellow", "red"}
 
 
-def test_scores_are_cosines_also_where_text_and_reference_image_count_together(folder):
+def test_scores_are_cosines_also_where_text_and_reference_image_count_together(folder: Any) -> None:
     encoder = load_encoders("plain").text_image[0]
     both = job("", reference_image="yellow.png", modification="with a red crown")
     query = (
@@ -61,17 +64,17 @@ def test_scores_are_cosines_also_where_text_and_reference_image_count_together(f
         assert scores[colour] == pytest.approx(float(seen @ query / np.linalg.norm(query)), abs=1e-6)
 
 
-def test_a_text_of_unknown_words_keeps_the_first_stage(folder):
+def test_a_text_of_unknown_words_keeps_the_first_stage(folder: Any) -> None:
     assert first(folder, job("xyzzy")) == "blue"
 
 
-def test_a_photo_that_many_queries_found_is_encoded_once_until_it_changes(folder):
+def test_a_photo_that_many_queries_found_is_encoded_once_until_it_changes(folder: Any) -> None:
     class Counting:
-        def __init__(self, inner):
+        def __init__(self, inner: Any) -> None:
             self.inner, self.n = inner, 0
             self.encode_texts = inner.encode_texts
 
-        def encode_images(self, images):
+        def encode_images(self, images: Any) -> Any:
             self.n += len(images)
             return self.inner.encode_images(images)
 
@@ -86,23 +89,25 @@ def test_a_photo_that_many_queries_found_is_encoded_once_until_it_changes(folder
     assert method.rerank(job("a scarlet bird"))[-1].error is not None
 
 
-def test_a_job_without_text_and_reference_is_refused(folder):
+def test_a_job_without_text_and_reference_is_refused(folder: Any) -> None:
     with pytest.raises(BadInput, match="neither text nor reference image"):
         first(folder, job("  "))
 
 
-def test_another_method_is_refused_with_those_there_are(folder):
+def test_another_method_is_refused_with_those_there_are(folder: Any) -> None:
     with pytest.raises(ConfigError, match='"magic"') as caught:
         rerank(job("red"), "magic")
     assert all(name in caught.value.hint for name in METHODS)
 
 
-def test_the_method_without_an_encoder_says_what_it_needs():
+def test_the_method_without_an_encoder_says_what_it_needs() -> None:
     with pytest.raises(UsageError, match="needs a text-image encoder"):
         rerank(job("red"), "similarity")
 
 
-def test_relative_paths_start_from_the_root_and_absolute_ones_do_not(folder, tmp_path_factory):
+def test_relative_paths_start_from_the_root_and_absolute_ones_do_not(
+    folder: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     encoder = load_encoders("plain").text_image[0]
     image = JobImage(image_id="a", path=str(folder / "red.png"), score=1.0)
     ranked = SimilarityReranker(encoder, root=tmp_path_factory.mktemp("x")).rerank(

@@ -1,5 +1,7 @@
 """Tables keep words and numbers whole, however narrow the terminal is."""
 
+from typing import Any
+
 import pytest
 
 from cli.common import output
@@ -25,8 +27,8 @@ NUMBERS = {"14.377", "9.007", "-1.000", "0.100"}
 
 
 @pytest.fixture
-def terminal(monkeypatch):
-    def of(width):
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def of(width: Any) -> None:
         monkeypatch.setattr(output, "line_width", lambda: width)
 
     return of
@@ -34,19 +36,19 @@ def terminal(monkeypatch):
 
 @pytest.mark.parametrize("width", [1, 20, 60, 80, 100, 10_000])
 @pytest.mark.parametrize("spare", [(), ("text_part", "visual_part")])
-def test_words_and_numbers_stay_whole(terminal, width, spare):
+def test_words_and_numbers_stay_whole(terminal: Any, width: int, spare: tuple[()] | tuple[str, str]) -> None:
     terminal(width)
     words = set(output.as_table(COLUMNS, ROWS, right=["#", "score"], spare=spare).split())
     assert words >= WORDS | NUMBERS
 
 
 @pytest.mark.parametrize("width", [95, 100, 110, 10_000])
-def test_a_table_fits_the_terminal_where_words_allow_it(terminal, width):
+def test_a_table_fits_the_terminal_where_words_allow_it(terminal: Any, width: int) -> None:
     terminal(width)
     assert max(map(len, output.as_table(COLUMNS, ROWS).splitlines())) <= width
 
 
-def test_spare_columns_go_last_one_first_and_that_is_said(terminal):
+def test_spare_columns_go_last_one_first_and_that_is_said(terminal: Any) -> None:
     terminal(70)
     lines = output.as_table(COLUMNS, ROWS, spare=("text_part", "visual_part")).splitlines()
     assert "text_part" in lines[0] + lines[1]
@@ -59,7 +61,7 @@ def test_spare_columns_go_last_one_first_and_that_is_said(terminal):
     assert "no room" not in output.as_table(COLUMNS, ROWS, spare=("text_part", "visual_part"))
 
 
-def test_nothing_of_a_long_cell_is_lost(terminal):
+def test_nothing_of_a_long_cell_is_lost(terminal: Any) -> None:
     sentence, path = "the quick brown fox jumps over the lazy dog " * 2, "x" * 70
     for width in (30, 40, 60):
         terminal(width)
@@ -68,7 +70,7 @@ def test_nothing_of_a_long_cell_is_lost(terminal):
         assert sum(len(word) for word in found if set(word) == {"x"}) == 70
 
 
-def test_titles_are_texts_and_steer_nothing(terminal):
+def test_titles_are_texts_and_steer_nothing(terminal: Any) -> None:
     terminal(80)
     table = output.as_table(
         ["run", "[/birds] (12)", "[insects]", "a:smile:", "\x1b[31mred"], [["a", "1", "2", "3", "4"]]
@@ -77,7 +79,7 @@ def test_titles_are_texts_and_steer_nothing(terminal):
     assert "\x1b" not in table
 
 
-def test_a_table_without_rows_or_columns_is_no_error(terminal):
+def test_a_table_without_rows_or_columns_is_no_error(terminal: Any) -> None:
     terminal(40)
     assert output.as_table(["a", "b"], []).startswith("a")
     assert output.as_table([], []) == ""

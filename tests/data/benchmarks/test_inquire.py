@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,13 +28,13 @@ ROWS = [
 ]
 
 
-def picture(number):
+def picture(number: Any) -> Any:
     out = io.BytesIO()
     Image.new("RGB", (40, 30), (number * 9 % 256, 80, 120)).save(out, "JPEG")
     return out.getvalue()
 
 
-def columns(rows):
+def columns(rows: Any) -> Any:
     """The columns of the published rows, with the types that they have there."""
     return {
         "image": [{"bytes": picture(i), "path": f"{i}.jpg"} for _, i, _, _ in rows],
@@ -55,13 +57,13 @@ def columns(rows):
     }
 
 
-def write_parquet(path, rows=ROWS, drop=()):
+def write_parquet(path: Any, rows: Any = ROWS, drop: tuple[()] = ()) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     table = pa.table({name: cells for name, cells in columns(rows).items() if name not in drop})
     pq.write_table(table, path, row_group_size=4)
 
 
-def relevances(jobs):
+def relevances(jobs: Any) -> Any:
     return {job.query_id: (job.text, [i.image_id for i in job.candidates], job.relevant) for job in jobs}
 
 
@@ -71,7 +73,7 @@ EXPECTED = {
 }
 
 
-def test_rows_of_parquet_files_become_a_job_for_each_text(tmp_path):
+def test_rows_of_parquet_files_become_a_job_for_each_text(tmp_path: Path) -> None:
     write_parquet(tmp_path / "data" / "test-00000-of-00002.parquet", ROWS[:3])
     write_parquet(tmp_path / "data" / "test-00001-of-00002.parquet", ROWS[3:])
     jobs = read_rerank(tmp_path)
@@ -80,7 +82,7 @@ def test_rows_of_parquet_files_become_a_job_for_each_text(tmp_path):
     assert jobs[0].candidates[0].path == "train/00001_Aves/11.jpg"
 
 
-def test_pictures_inside_are_written_once_and_can_be_read(tmp_path):
+def test_pictures_inside_are_written_once_and_can_be_read(tmp_path: Path) -> None:
     write_parquet(tmp_path / "validation-00000-of-00001.parquet")
     images = tmp_path / "images"
     (job, _) = read_rerank(tmp_path / "validation-00000-of-00001.parquet", images=images)
@@ -91,7 +93,7 @@ def test_pictures_inside_are_written_once_and_can_be_read(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in images.iterdir()} == before
 
 
-def test_a_split_is_chosen_by_the_start_of_the_files_name(tmp_path):
+def test_a_split_is_chosen_by_the_start_of_the_files_name(tmp_path: Path) -> None:
     write_parquet(tmp_path / "data" / "test-00000-of-00001.parquet", ROWS[:1])
     write_parquet(tmp_path / "data" / "validation-00000-of-00001.parquet", ROWS[1:2])
     assert [job.text for job in read_rerank(tmp_path, split="validation")] == [OTHER]
@@ -101,7 +103,7 @@ def test_a_split_is_chosen_by_the_start_of_the_files_name(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_a_folder_of_images_with_metadata_gives_the_same_jobs(tmp_path, form):
+def test_a_folder_of_images_with_metadata_gives_the_same_jobs(tmp_path: Path, form: str) -> None:
     folder = tmp_path / "test"
     folder.mkdir()
     named = {"inat24_image_id", "query", "relevant", "clip_score"}
@@ -122,27 +124,27 @@ def test_a_folder_of_images_with_metadata_gives_the_same_jobs(tmp_path, form):
     assert read_image(jobs[0].candidates[2].path).size == (40, 30)
 
 
-def test_texts_that_differ_in_case_and_spaces_alone_are_one_query(tmp_path):
+def test_texts_that_differ_in_case_and_spaces_alone_are_one_query(tmp_path: Path) -> None:
     rows = [(KNOWN, 1, 0.3, 1), (f"  {KNOWN.upper()} ", 2, 0.2, 0)]
     write_parquet(tmp_path / "test.parquet", rows)
     (job,) = read_rerank(tmp_path)
     assert [image.image_id for image in job.candidates] == ["1", "2"]
 
 
-def test_a_missing_column_is_named(tmp_path):
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
     write_parquet(tmp_path / "test.parquet", drop=("clip_score",))
     with pytest.raises(BadInput, match="has no column clip_score"):
         read_rerank(tmp_path)
 
 
-def test_an_image_that_stands_twice_for_a_query_is_refused(tmp_path):
+def test_an_image_that_stands_twice_for_a_query_is_refused(tmp_path: Path) -> None:
     write_parquet(tmp_path / "test.parquet", [ROWS[0], ROWS[0]])
     with pytest.raises(BadInput, match="image 11 is listed twice"):
         read_rerank(tmp_path)
 
 
 @pytest.mark.parametrize(("score", "relevant"), [("high", "1"), ("0.1", "perhaps"), ("nan", "1"), ("0.1", "2")])
-def test_a_cell_that_says_nothing_is_refused(tmp_path, score, relevant):
+def test_a_cell_that_says_nothing_is_refused(tmp_path: Path, score: str, relevant: str) -> None:
     header = "file_name,query,relevant,clip_score,inat24_image_id"
     (tmp_path / "metadata.csv").write_text(f"{header}\na.jpg,{KNOWN},{relevant},{score},1\n")
     with pytest.raises(BadInput, match="expected a number as clip_score and 0 or 1"):
@@ -160,32 +162,32 @@ def test_a_cell_that_says_nothing_is_refused(tmp_path, score, relevant):
         ("metadata.csv", b"file_name,relevant,clip_score,inat24_image_id,query\na.jpg,1,0.5,1\n", "text as query"),
     ],
 )
-def test_a_damaged_file_is_named(tmp_path, name, content, why):
+def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: Any, why: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=why):
         read_rerank(tmp_path)
 
 
-def test_csv_of_a_spreadsheet_is_read(tmp_path):
+def test_csv_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
     header, row = "file_name,query,relevant,clip_score,inat24_image_id", 'a.jpg,"red, and\r\nsmall",1,0.5,1'
     (tmp_path / "metadata.csv").write_bytes(f"\ufeff{header}\r\n{row},one cell too many\r\n".encode())
     (job,) = read_rerank(tmp_path)
     assert (job.text, job.relevant) == ("red, and small", ("1",))
 
 
-def test_an_image_id_cannot_name_a_file_elsewhere(tmp_path):
+def test_an_image_id_cannot_name_a_file_elsewhere(tmp_path: Path) -> None:
     header = "file_name,query,relevant,clip_score,inat24_image_id"
     (tmp_path / "metadata.csv").write_text(f"{header}\na.jpg,{KNOWN},1,0.5,../../x\n")
     with pytest.raises(BadInput, match="invalid image id"):
         read_rerank(tmp_path)
 
 
-def test_a_folder_with_neither_says_what_is_expected(tmp_path):
+def test_a_folder_with_neither_says_what_is_expected(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"no Parquet files or a metadata\.jsonl"):
         read_rerank(tmp_path)
 
 
-def test_the_hard_subset_keeps_the_order_of_its_file(tmp_path):
+def test_the_hard_subset_keeps_the_order_of_its_file(tmp_path: Path) -> None:
     file = tmp_path / "hard.json"
     file.write_text(json.dumps([{"query": KNOWN, "images": {"b/1.jpg": 0, "a/2.jpg": 1}}]))
     (job,) = read_hard(file)
@@ -196,7 +198,7 @@ def test_the_hard_subset_keeps_the_order_of_its_file(tmp_path):
         read_hard(file)
 
 
-def test_the_real_hard_subset_is_read(shared):
+def test_the_real_hard_subset_is_read(shared: Path) -> None:
     jobs = read_hard(shared / "benchmarks" / "inquire_rerank_hard.json")
     assert len(jobs) == 59
     assert {len(job.candidates) for job in jobs} == {100}

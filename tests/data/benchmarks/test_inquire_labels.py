@@ -3,40 +3,41 @@
 import csv
 from collections import Counter
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from data.benchmarks.inquire_labels import label_by_id, label_of, query_labels
 
 
-def test_there_are_250_queries_each_once():
+def test_there_are_250_queries_each_once() -> None:
     labels = query_labels()
     assert len({label.query_id for label in labels}) == len(labels) == 250
     assert Counter(label.split for label in labels) == {"test": 200, "val": 50}
     assert Counter(label.lingo for label in labels) == {"lingo": 32, "non-lingo": 218}
 
 
-def test_a_query_is_lingo_where_and_only_where_words_of_the_trade_are_named():
+def test_a_query_is_lingo_where_and_only_where_words_of_the_trade_are_named() -> None:
     assert [label.query_id for label in query_labels() if bool(label.words) != (label.lingo == "lingo")] == []
 
 
-def test_the_rule_stands_above_the_labels_and_no_text_of_a_query_does():
+def test_the_rule_stands_above_the_labels_and_no_text_of_a_query_does() -> None:
     text = files("data.benchmarks").joinpath("inquire_labels.csv").read_text(encoding="utf-8")
     assert "# The rule." in text
     assert max(len(label.words) + len(label.weighed) for label in query_labels()) <= 2
 
 
 @pytest.mark.parametrize(("query_id", "lingo"), [("269", "lingo"), ("62", "lingo"), ("129", "non-lingo")])
-def test_the_examples_that_the_method_gives_are_labelled_as_there(query_id, lingo):
+def test_the_examples_that_the_method_gives_are_labelled_as_there(query_id: str, lingo: str) -> None:
     assert label_by_id(query_id).lingo == lingo
 
 
-def test_a_text_or_number_of_nobodys_has_no_label():
+def test_a_text_or_number_of_nobodys_has_no_label() -> None:
     assert label_of("a purple heron dancing") is None
     assert label_by_id("1000") is None
 
 
-def test_the_labels_agree_with_inquires_own_list(shared):
+def test_the_labels_agree_with_inquires_own_list(shared: Path) -> None:
     for split in ("test", "val"):
         with (shared / "benchmarks" / f"inquire_queries_{split}.csv").open(encoding="utf-8") as file:
             for row in csv.DictReader(file):

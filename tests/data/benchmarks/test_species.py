@@ -1,6 +1,8 @@
 """Tiny copies of the layouts in which species benchmarks lie on disk."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,13 +11,13 @@ from data.errors import BadInput
 from data.records import Box
 
 
-def write(path, text=""):
+def write(path: Any, text: str = "") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
 @pytest.fixture
-def cub(tmp_path):
+def cub(tmp_path: Path) -> Any:
     root = tmp_path / "CUB_200_2011"
     write(root / "classes.txt", "1 001.Black_footed_Albatross\n2 009.Brewer_Blackbird\n")
     write(root / "images.txt", "1 001.Black_footed_Albatross/A_0001.jpg\n2 009.Brewer_Blackbird/B_0007.jpg\n")
@@ -25,7 +27,7 @@ def cub(tmp_path):
     return root
 
 
-def test_cub_gives_class_split_and_box_of_each_photo_in_its_order(cub):
+def test_cub_gives_class_split_and_box_of_each_photo_in_its_order(cub: Any) -> None:
     """CUB writes `60 27 325 304`: left, top, width and height."""
     albatross, blackbird = read_cub(cub)
     assert albatross.path == cub / "images" / "001.Black_footed_Albatross" / "A_0001.jpg"
@@ -37,7 +39,7 @@ def test_cub_gives_class_split_and_box_of_each_photo_in_its_order(cub):
     assert (blackbird.label, blackbird.split) == ("009.Brewer_Blackbird", "train")
 
 
-def test_cub_without_boxes_has_none(cub):
+def test_cub_without_boxes_has_none(cub: Any) -> None:
     (cub / "bounding_boxes.txt").unlink()
     assert [photo.box for photo in read_cub(cub)] == [None, None]
 
@@ -51,21 +53,21 @@ def test_cub_without_boxes_has_none(cub):
         ("image_class_labels.txt", "1 1\n2 9\n", "image 2"),
     ],
 )
-def test_a_damaged_table_of_cub_is_named(cub, table, text, said):
+def test_a_damaged_table_of_cub_is_named(cub: Any, table: str, text: str, said: str) -> None:
     (cub / table).write_text(text)
     with pytest.raises(BadInput, match=said):
         read_cub(cub)
 
 
-def test_a_missing_table_of_cub_is_named(cub):
+def test_a_missing_table_of_cub_is_named(cub: Any) -> None:
     (cub / "classes.txt").unlink()
     with pytest.raises(BadInput, match=r"classes\.txt"):
         read_cub(cub)
 
 
 @pytest.fixture
-def inaturalist(tmp_path):
-    def category(number, name, kind):
+def inaturalist(tmp_path: Path) -> Any:
+    def category(number: Any, name: Any, kind: Any) -> Any:
         return {"id": number, "name": name, "class": kind, "common_name": "x", "supercategory": "Birds"}
 
     listed = {
@@ -89,7 +91,7 @@ def inaturalist(tmp_path):
     return tmp_path / "val.json"
 
 
-def test_inaturalist_keeps_the_birds_with_place_and_date(inaturalist):
+def test_inaturalist_keeps_the_birds_with_place_and_date(inaturalist: Any) -> None:
     first, second = read_inaturalist(inaturalist)
     assert first.path == inaturalist.parent / "val" / "03111_a" / "1.jpg"
     assert (first.label, first.split, first.place, first.date) == (
@@ -101,23 +103,23 @@ def test_inaturalist_keeps_the_birds_with_place_and_date(inaturalist):
     assert (second.label, second.place, second.date) == ("Accipiter cooperii", None, None)
 
 
-def test_inaturalist_keeps_every_class_when_asked(inaturalist):
+def test_inaturalist_keeps_every_class_when_asked(inaturalist: Any) -> None:
     assert len(read_inaturalist(inaturalist, class_name=None)) == 3
 
 
-def test_inaturalist_photos_may_lie_elsewhere(inaturalist, tmp_path):
+def test_inaturalist_photos_may_lie_elsewhere(inaturalist: Any, tmp_path: Path) -> None:
     photo = read_inaturalist(inaturalist, root=tmp_path / "photos")[0]
     assert photo.path == tmp_path / "photos" / "val" / "03111_a" / "1.jpg"
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"images": [{"id": 1}], "annotations": [], "categories": []}'])
-def test_what_is_no_inaturalist_list_is_refused(tmp_path, text):
+def test_what_is_no_inaturalist_list_is_refused(tmp_path: Path, text: str) -> None:
     write(tmp_path / "val.json", text)
     with pytest.raises(BadInput, match=r"val\.json: expected an iNaturalist list"):
         read_inaturalist(tmp_path / "val.json")
 
 
-def test_folders_of_species_are_labels_and_other_files_are_passed_over(tmp_path):
+def test_folders_of_species_are_labels_and_other_files_are_passed_over(tmp_path: Path) -> None:
     write(tmp_path / "Bubo bubo" / "a.JPG")
     write(tmp_path / "Bubo bubo" / "notes.txt")
     write(tmp_path / "Anas crecca" / "deeper" / "b.png")
@@ -127,7 +129,7 @@ def test_folders_of_species_are_labels_and_other_files_are_passed_over(tmp_path)
     ]
 
 
-def test_folders_named_train_and_test_are_splits(tmp_path):
+def test_folders_named_train_and_test_are_splits(tmp_path: Path) -> None:
     write(tmp_path / "train" / "Bubo bubo" / "a.jpg")
     write(tmp_path / "val" / "Bubo bubo" / "b.jpg")
     assert [(photo.split, photo.path.name) for photo in read_class_folders(tmp_path)] == [
@@ -136,7 +138,7 @@ def test_folders_named_train_and_test_are_splits(tmp_path):
     ]
 
 
-def test_a_folder_without_photos_and_one_that_is_not_there_are_refused(tmp_path):
+def test_a_folder_without_photos_and_one_that_is_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="found no photo"):
         read_class_folders(tmp_path)
     with pytest.raises(BadInput, match="there is no folder"):

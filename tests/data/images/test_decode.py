@@ -6,6 +6,8 @@ import struct
 import warnings
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +17,13 @@ from data.errors import BadImage
 from data.images.decode import read_image, read_photo, to_rgb
 
 
-def encoded(image, kind, **options):
+def encoded(image: Any, kind: Any, **options: Any) -> Any:
     out = io.BytesIO()
     image.save(out, kind, **options)
     return out.getvalue()
 
 
-def heif(image, **options):
+def heif(image: Any, **options: Any) -> Any:
     from pillow_heif import from_pillow
 
     out = io.BytesIO()
@@ -29,17 +31,17 @@ def heif(image, **options):
     return out.getvalue()
 
 
-def halves(mode="RGB", size=(64, 32)):
+def halves(mode: str = "RGB", size: tuple[int, int] = (64, 32)) -> Any:
     """Left half red, right half blue."""
     image = Image.new("RGB", size, (200, 20, 20))
     image.paste((20, 20, 200), (size[0] // 2, 0, *size))
     return image.convert(mode)
 
 
-def png_header(width, height):
+def png_header(width: Any, height: Any) -> Any:
     """A PNG of that size by its header, with next to nothing in it."""
 
-    def chunk(kind, body):
+    def chunk(kind: Any, body: Any) -> Any:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
@@ -47,25 +49,25 @@ def png_header(width, height):
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO"])
-def test_every_allowed_format_is_read(kind):
+def test_every_allowed_format_is_read(kind: str) -> None:
     image = read_image(encoded(halves(), kind))
     assert (image.mode, image.size) == ("RGB", (64, 32))
     assert np.abs(np.asarray(image, dtype=int)[16, 8] - (200, 20, 20)).max() < 16
 
 
-def test_heic_is_read():
+def test_heic_is_read() -> None:
     image = read_image(heif(halves(), quality=95))
     assert (image.mode, image.size) == ("RGB", (64, 32))
     assert np.abs(np.asarray(image, dtype=int)[16, 8] - (200, 20, 20)).max() < 16
 
 
-def test_a_format_that_is_not_allowed_is_refused_though_pillow_reads_it():
+def test_a_format_that_is_not_allowed_is_refused_though_pillow_reads_it() -> None:
     with pytest.raises(BadImage, match="not a picture, expected a JPEG"):
         read_image(encoded(halves(), "PPM"))
 
 
 @pytest.mark.parametrize("mode", ["L", "P", "1", "LA", "RGBA", "CMYK", "YCbCr", "I;16", "I", "F"])
-def test_every_mode_becomes_rgb(mode):
+def test_every_mode_becomes_rgb(mode: str) -> None:
     if mode in {"I;16", "I", "F"}:
         levels = np.linspace(0, 65535, 64 * 32).reshape(32, 64)
         image = Image.fromarray(levels.astype({"I;16": np.uint16, "I": np.int32, "F": np.float32}[mode]))
@@ -78,33 +80,33 @@ def test_every_mode_becomes_rgb(mode):
     assert int(values.max()) - int(values.min()) > 30, "the picture must not be flat"
 
 
-def test_sixteen_bits_are_scaled_not_cut_off():
+def test_sixteen_bits_are_scaled_not_cut_off() -> None:
     levels = np.array([[0, 257 * 100, 65535]], dtype=np.uint16)
     assert np.asarray(read_image(encoded(Image.fromarray(levels), "PNG")))[0, :, 0].tolist() == [0, 100, 255]
 
 
-def test_transparency_is_laid_on_white():
+def test_transparency_is_laid_on_white() -> None:
     glass = Image.new("RGBA", (4, 4), (255, 0, 0, 0))
     assert read_image(encoded(glass, "PNG")).getpixel((0, 0)) == (255, 255, 255)
     half = Image.new("RGBA", (4, 4), (255, 0, 0, 128))
     assert read_image(encoded(half, "PNG")).getpixel((0, 0)) == (255, 127, 127)
 
 
-def test_a_transparent_palette_colour_is_laid_on_white():
+def test_a_transparent_palette_colour_is_laid_on_white() -> None:
     image = Image.new("P", (4, 4), 1)
     image.putpalette([0, 0, 0, 200, 0, 0])
     assert read_image(encoded(image, "GIF", transparency=1)).getpixel((0, 0)) == (255, 255, 255)
     assert read_image(encoded(image, "PNG", transparency=b"\xff\x00")).getpixel((0, 0)) == (255, 255, 255)
 
 
-def test_the_first_frame_of_an_animation_is_taken():
+def test_the_first_frame_of_an_animation_is_taken() -> None:
     first, second = Image.new("RGB", (8, 8), "red"), Image.new("RGB", (8, 8), "blue")
     moving = encoded(first, "GIF", save_all=True, append_images=[second])
     assert read_image(moving).getpixel((0, 0)) == (255, 0, 0)
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_all_eight_orientations_come_out_upright(orientation):
+def test_all_eight_orientations_come_out_upright(orientation: int) -> None:
     upright = halves()
     undo = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE", 6: "ROTATE_90",
             7: "TRANSVERSE", 8: "ROTATE_270"}  # fmt: skip
@@ -115,7 +117,7 @@ def test_all_eight_orientations_come_out_upright(orientation):
     assert np.array_equal(np.asarray(image), np.asarray(upright))
 
 
-def with_exif(*, place=None, date=None, offset=None):
+def with_exif(*, place: Any = None, date: Any = None, offset: Any = None) -> Any:
     exif = Image.Exif()
     if place is not None:
         exif.get_ifd(ExifTags.IFD.GPSInfo).update(place)
@@ -127,7 +129,7 @@ def with_exif(*, place=None, date=None, offset=None):
     return encoded(halves(), "JPEG", exif=exif)
 
 
-def test_place_and_date_are_read():
+def test_place_and_date_are_read() -> None:
     place = {1: "S", 2: (33.0, 51.0, 30.0), 3: "E", 4: (151.0, 12.0, 36.0)}
     content = with_exif(place=place, date="2024:05:03 07:12:09", offset="+10:00")
     photo = read_photo(content)
@@ -143,17 +145,19 @@ def test_place_and_date_are_read():
         ({1: "N", 2: (5.0, 0.0, 0.0)}, ""),
     ],
 )
-def test_impossible_places_and_dates_are_none(place, date):
+def test_impossible_places_and_dates_are_none(
+    place: dict[int, str | tuple[float, float, float]] | None, date: str | None
+) -> None:
     photo = read_photo(with_exif(place=place, date=date))
     assert (photo.place, photo.date) == (None, None)
 
 
 @pytest.mark.parametrize("offset", ["+<b>x>", "=cmd()", "+9:000"])
-def test_an_offset_that_is_none_is_left_out_of_the_date(offset):
+def test_an_offset_that_is_none_is_left_out_of_the_date(offset: str) -> None:
     assert read_photo(with_exif(date="2024:05:03 07:12:09", offset=offset)).date == "2024-05-03T07:12:09"
 
 
-def test_damaged_exif_does_not_cost_the_picture():
+def test_damaged_exif_does_not_cost_the_picture() -> None:
     content = with_exif(date="2024:05:03 07:12:09")
     start = content.index(b"Exif\0\0")
     broken = content[: start + 6] + b"II*\0\xff\xff\xff\x7f" + content[start + 14 :]
@@ -177,14 +181,14 @@ def test_damaged_exif_does_not_cost_the_picture():
         (os.urandom(5000), "is not a picture"),
     ],
 )
-def test_what_is_no_picture_says_what_it_is_and_what_was_expected(content, reason):
+def test_what_is_no_picture_says_what_it_is_and_what_was_expected(content: Any, reason: str) -> None:
     with pytest.raises(BadImage, match=reason) as caught:
         read_image(content)
     assert "expected a JPEG, PNG" in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP"])
-def test_a_picture_cut_anywhere_is_a_bad_image_or_nothing_else(kind):
+def test_a_picture_cut_anywhere_is_a_bad_image_or_nothing_else(kind: str) -> None:
     content = encoded(Image.effect_noise((90, 70), 80).convert("RGB"), kind)
     n_refused = 0
     for length in range(1, len(content), max(1, len(content) // 40)):
@@ -195,7 +199,7 @@ def test_a_picture_cut_anywhere_is_a_bad_image_or_nothing_else(kind):
     assert n_refused >= 30
 
 
-def test_flipped_bits_never_raise_anything_else():
+def test_flipped_bits_never_raise_anything_else() -> None:
     rng = np.random.default_rng(0)
     for kind in ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP"):
         content = np.frombuffer(encoded(halves(), kind), dtype=np.uint8)
@@ -208,12 +212,12 @@ def test_flipped_bits_never_raise_anything_else():
                 continue
 
 
-def test_a_giant_is_refused_by_its_header():
+def test_a_giant_is_refused_by_its_header() -> None:
     with pytest.raises(BadImage, match="50000 x 50000 pixels, at most 200,000,000"):
         read_image(png_header(50_000, 50_000))
 
 
-def test_the_pixel_limit_is_ours_and_no_warning_gets_out():
+def test_the_pixel_limit_is_ours_and_no_warning_gets_out() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # 95 million pixels: Pillow alone would warn. The file is refused for its missing rows, not for its size.
@@ -221,14 +225,14 @@ def test_the_pixel_limit_is_ours_and_no_warning_gets_out():
             read_image(png_header(10_000, 9_500))
 
 
-def test_a_file_beyond_the_byte_limit_is_refused(tmp_path):
+def test_a_file_beyond_the_byte_limit_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(encoded(halves(), "PNG"))
     with pytest.raises(BadImage, match="larger than 50 bytes"):
         read_image(path, max_bytes=50)
 
 
-def test_folders_missing_files_and_pipes_are_refused(tmp_path):
+def test_folders_missing_files_and_pipes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadImage, match="is a folder"):
         read_image(tmp_path)
     with pytest.raises(BadImage, match="does not exist"):
@@ -240,7 +244,7 @@ def test_folders_missing_files_and_pipes_are_refused(tmp_path):
         read_image(tmp_path / "pipe.jpg")
 
 
-def test_min_side_makes_a_picture_smaller_but_not_below_it():
+def test_min_side_makes_a_picture_smaller_but_not_below_it() -> None:
     photo = halves(size=(4000, 3000))
     for kind in ("JPEG", "PNG"):
         small = read_image(encoded(photo, kind), min_side=512)
@@ -249,7 +253,7 @@ def test_min_side_makes_a_picture_smaller_but_not_below_it():
     assert read_image(encoded(halves(), "PNG"), min_side=512).size == (64, 32)
 
 
-def test_reading_on_many_threads_keeps_warnings_in_and_filters_whole():
+def test_reading_on_many_threads_keeps_warnings_in_and_filters_whole() -> None:
     content = encoded(halves(), "MPO")[:-2] + b"xx"
     before = list(warnings.filters)
     with ThreadPoolExecutor(8) as pool:
@@ -258,6 +262,6 @@ def test_reading_on_many_threads_keeps_warnings_in_and_filters_whole():
     assert warnings.filters == before
 
 
-def test_to_rgb_leaves_an_rgb_picture_alone():
+def test_to_rgb_leaves_an_rgb_picture_alone() -> None:
     image = halves()
     assert to_rgb(image) is image

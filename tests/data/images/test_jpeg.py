@@ -1,6 +1,8 @@
 """Photos on their way to a model: small, upright, without metadata, and their own pixels where that is enough."""
 
 import io
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +12,11 @@ from data.errors import BadImage
 from data.images.jpeg import jpeg_of
 
 
-def noise(width, height):
+def noise(width: Any, height: Any) -> Any:
     return Image.fromarray(np.random.default_rng(0).integers(0, 255, (height, width, 3), dtype=np.uint8))
 
 
-def with_exif(path, picture, *, orientation):
+def with_exif(path: Any, picture: Any, *, orientation: Any) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
     exif[0x010F] = "A camera maker"
@@ -22,7 +24,7 @@ def with_exif(path, picture, *, orientation):
     picture.save(path, "JPEG", exif=exif, comment=b"taken at home")
 
 
-def test_a_small_upright_jpeg_keeps_its_pixels_and_loses_its_metadata(tmp_path):
+def test_a_small_upright_jpeg_keeps_its_pixels_and_loses_its_metadata(tmp_path: Path) -> None:
     with_exif(tmp_path / "a.jpg", noise(200, 100), orientation=1)
     sent = jpeg_of(tmp_path / "a.jpg")
     assert b"camera maker" in (tmp_path / "a.jpg").read_bytes() and b"at home" in (tmp_path / "a.jpg").read_bytes()
@@ -31,20 +33,20 @@ def test_a_small_upright_jpeg_keeps_its_pixels_and_loses_its_metadata(tmp_path):
         assert np.array_equal(np.asarray(ours), np.asarray(theirs))
 
 
-def test_a_turned_photo_is_sent_upright(tmp_path):
+def test_a_turned_photo_is_sent_upright(tmp_path: Path) -> None:
     with_exif(tmp_path / "a.jpg", noise(200, 100), orientation=6)
     with Image.open(io.BytesIO(jpeg_of(tmp_path / "a.jpg"))) as sent:
         assert sent.size == (100, 200)
 
 
 @pytest.mark.parametrize("name", ["large.jpg", "large.png"])
-def test_a_large_photo_is_made_smaller(tmp_path, name):
+def test_a_large_photo_is_made_smaller(tmp_path: Path, name: str) -> None:
     noise(1500, 750).save(tmp_path / name)
     with Image.open(io.BytesIO(jpeg_of(tmp_path / name, max_side=512))) as sent:
         assert (sent.format, sent.size) == ("JPEG", (512, 256))
 
 
-def test_a_file_with_padding_between_its_segments_keeps_its_pixels_too(tmp_path):
+def test_a_file_with_padding_between_its_segments_keeps_its_pixels_too(tmp_path: Path) -> None:
     """Any number of 0xFF may stand before a marker."""
     with_exif(tmp_path / "plain.jpg", noise(200, 100), orientation=1)
     content = (tmp_path / "plain.jpg").read_bytes()
@@ -54,7 +56,9 @@ def test_a_file_with_padding_between_its_segments_keeps_its_pixels_too(tmp_path)
 
 
 @pytest.mark.parametrize(("width", "height", "quality"), [(800, 800, 97), (100, 1100, 95)])
-def test_a_jpeg_that_is_too_large_in_bytes_or_pixels_is_made_anew(tmp_path, width, height, quality):
+def test_a_jpeg_that_is_too_large_in_bytes_or_pixels_is_made_anew(
+    tmp_path: Path, width: int, height: int, quality: int
+) -> None:
     noise(width, height).save(tmp_path / "a.jpg", quality=quality)
     sent = jpeg_of(tmp_path / "a.jpg")
     assert len(sent) < (tmp_path / "a.jpg").stat().st_size
@@ -63,13 +67,13 @@ def test_a_jpeg_that_is_too_large_in_bytes_or_pixels_is_made_anew(tmp_path, widt
 
 
 @pytest.mark.parametrize("mode", ["L", "CMYK"])
-def test_what_is_no_rgb_goes_out_as_rgb(tmp_path, mode):
+def test_what_is_no_rgb_goes_out_as_rgb(tmp_path: Path, mode: str) -> None:
     noise(200, 100).convert(mode).save(tmp_path / "a.jpg")
     with Image.open(io.BytesIO(jpeg_of(tmp_path / "a.jpg"))) as sent:
         assert (sent.mode, sent.size) == ("RGB", (200, 100))
 
 
-def test_what_is_cut_off_or_no_picture_is_refused(tmp_path):
+def test_what_is_cut_off_or_no_picture_is_refused(tmp_path: Path) -> None:
     noise(200, 100).save(tmp_path / "a.jpg")
     (tmp_path / "cut.jpg").write_bytes((tmp_path / "a.jpg").read_bytes()[:2000])
     (tmp_path / "text.jpg").write_bytes(b"no picture")

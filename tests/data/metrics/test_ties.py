@@ -1,6 +1,7 @@
 """Measures under ties against all orders, scikit-learn and trec_eval's own code."""
 
 from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,12 +28,12 @@ from data.metrics.ties import (
 small = st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=7)
 
 
-def as_list(items):
+def as_list(items: Any) -> Any:
     items = sorted(items, key=lambda item: -item[0])
     return [float(score) for score, _ in items], [relevant for _, relevant in items]
 
 
-def all_orders(scores, relevant):
+def all_orders(scores: Any, relevant: Any) -> Any:
     """The relevance in every order that the scores allow."""
     return [
         [relevant[i] for i in order]
@@ -41,12 +42,12 @@ def all_orders(scores, relevant):
     ]
 
 
-def first(relevant):
+def first(relevant: Any) -> Any:
     return relevant.index(True) + 1 if True in relevant else None
 
 
 @given(small, st.integers(1, 8), st.integers(0, 2))
-def test_expected_worst_and_best_are_those_over_all_orders(items, k, n_missed):
+def test_expected_worst_and_best_are_those_over_all_orders(items: Any, k: Any, n_missed: Any) -> None:
     scores, relevant = as_list(items)
     ranked, n = blocks(scores, relevant), sum(relevant) + n_missed
     ideal = [1.0] * n
@@ -77,7 +78,7 @@ def test_expected_worst_and_best_are_those_over_all_orders(items, k, n_missed):
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
-def test_grouped_average_precision_and_expected_ndcg_are_scikit_learns(items):
+def test_grouped_average_precision_and_expected_ndcg_are_scikit_learns(items: Any) -> None:
     scores, relevant = as_list(items)
     ranked, n = blocks(scores, relevant), sum(relevant)
     if n == 0:
@@ -91,7 +92,7 @@ def test_grouped_average_precision_and_expected_ndcg_are_scikit_learns(items):
         assert expected_ndcg(ranked, n_relevant=n, k=k) == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_constant_scorer_decides_nothing():
+def test_a_constant_scorer_decides_nothing() -> None:
     ranked = blocks([0.5] * 4, [True, False, False, True])
     assert tie_mass(ranked).open_pairs == 1.0
     assert tie_mass(ranked).tied_items == 1.0
@@ -100,18 +101,18 @@ def test_a_constant_scorer_decides_nothing():
     assert expected_reciprocal_rank(ranked) == pytest.approx(3 / 6 + 2 / 6 / 2 + 1 / 6 / 3)
 
 
-def test_tied_images_of_one_kind_leave_no_pair_open():
+def test_tied_images_of_one_kind_leave_no_pair_open() -> None:
     mass = tie_mass(blocks([0.9, 0.9, 0.1, 0.1, 0.0], [True, True, False, False, False]))
     assert (mass.tied_items, mass.open_pairs) == (0.8, 0.0)
 
 
-def test_masses_add_up_over_lists_and_nothing_is_nothing():
+def test_masses_add_up_over_lists_and_nothing_is_nothing() -> None:
     one, other = TieMass(n_items=2, n_tied=2, n_pairs=1, n_open_pairs=1), TieMass(n_items=2, n_pairs=3)
     assert (one + other).tied_items == 0.5
     assert (one + other).open_pairs == 0.25
     assert (TieMass().tied_items, TieMass().open_pairs) == (0.0, 0.0)
 
 
-def test_a_list_that_is_not_sorted_is_refused():
+def test_a_list_that_is_not_sorted_is_refused() -> None:
     with pytest.raises(ValueError, match="falling order"):
         blocks([0.1, 0.2], [True, False])

@@ -15,9 +15,9 @@ from recognize import load_encoders
         ("Gyps  rüppelli (Brehm)", "gyps-ruppelli-brehm"),
     ],
 )
-def test_ids_are_slugs(name, id):
+def test_ids_are_slugs(name: str, id: str) -> None:
     assert taxon_id(name) == id
 
 
-def test_a_knowledge_base_in_memory_has_the_ids_of_a_build():
+def test_a_knowledge_base_in_memory_has_the_ids_of_a_build() -> None:
     assert MemoryStore({"Gyps rüppelli": Sketch()}, load_encoders("plain")).taxon_ids == ("gyps-ruppelli",)

@@ -1,5 +1,7 @@
 import csv
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
 
 
 @pytest.fixture(scope="module")
-def reconciler():
+def reconciler() -> Any:
     return load_reconciler()
 
 
@@ -53,7 +55,9 @@ def reconciler():
          "scientific name (genus)"),
     ],
 )  # fmt: skip
-def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(reconciler, name, species, rule):
+def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(
+    reconciler: Any, name: str, species: str, rule: str
+) -> None:
     (match,) = reconciler.reconcile([name]).matched
     assert (match.taxon.scientific_name, match.rule, match.name) == (species, rule, name)
 
@@ -67,18 +71,18 @@ def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(reconciler, na
         ("Cardellina pusillus", "Cardellina pusilla"),
     ],
 )
-def test_the_name_of_the_checklist_that_was_met_is_told(reconciler, name, met):
+def test_the_name_of_the_checklist_that_was_met_is_told(reconciler: Any, name: str, met: str) -> None:
     (match,) = reconciler.reconcile([name]).matched
     assert match.met == met
 
 
-def test_a_name_that_another_list_gives_to_another_species_says_so(reconciler):
+def test_a_name_that_another_list_gives_to_another_species_says_so(reconciler: Any) -> None:
     """AviList's Grey-headed Woodpecker is of Eurasia, BirdLife's of Africa."""
     (match,) = reconciler.reconcile(["Grey-headed Woodpecker"]).matched
     assert (match.taxon.scientific_name, match.elsewhere) == ("Picus canus", ("Dendropicos spodocephalus",))
 
 
-def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler):
+def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler: Any) -> None:
     result = reconciler.reconcile_rows(
         [
             ("Nonsense nonsense", "Mallard", "norcar"),
@@ -120,24 +124,24 @@ def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler):
         ("", "unknown"),
     ],
 )
-def test_what_is_no_one_species_is_reported_with_the_reason(reconciler, name, why):
+def test_what_is_no_one_species_is_reported_with_the_reason(reconciler: Any, name: str, why: str) -> None:
     result = reconciler.reconcile([name])
     assert result.matched == ()
     assert [(missed.name, missed.why) for missed in result.unmatched] == [(name, why)]
 
 
-def test_likeness_is_a_suggestion_and_never_a_match(reconciler):
+def test_likeness_is_a_suggestion_and_never_a_match(reconciler: Any) -> None:
     (missed,) = reconciler.reconcile(["Artic Tern"]).unmatched
     assert missed.suggestions[0] == "Arctic Tern"
 
 
-def test_an_english_name_inside_another_bird_s_name_is_no_match(reconciler):
+def test_an_english_name_inside_another_bird_s_name_is_no_match(reconciler: Any) -> None:
     """Only words of age, sex and plumage may stand beside it; "Northern cardinal" looks like a binomial and is none."""
     missed = reconciler.reconcile(["Imaginary Northern Cardinal", "False Northern cardinal"]).unmatched
     assert [name.why for name in missed] == ["unknown", "unknown"]
 
 
-def test_a_table_of_the_caller_s_goes_before_all_rules(reconciler):
+def test_a_table_of_the_caller_s_goes_before_all_rules(reconciler: Any) -> None:
     given = {"Cardinal": "Cardinalis cardinalis", "Robin": "Turdus migratorius", "Odd": "Nonsense nonsense"}
     result = reconciler.reconcile(["Cardinal", "Robin", "Odd"], given=given)
     assert [(match.taxon.scientific_name, match.how) for match in result.matched] == [
@@ -147,8 +151,8 @@ def test_a_table_of_the_caller_s_goes_before_all_rules(reconciler):
     assert [missed.name for missed in result.unmatched] == ["Odd"]
 
 
-def test_a_name_that_fits_two_species_without_its_possessive_is_left_open():
-    def wren(scientific_name, common_name):
+def test_a_name_that_fits_two_species_without_its_possessive_is_left_open() -> None:
+    def wren(scientific_name: Any, common_name: Any) -> Taxon:
         return Taxon(
             taxon_id=taxon_id(scientific_name),
             scientific_name=scientific_name,
@@ -163,24 +167,24 @@ def test_a_name_that_fits_two_species_without_its_possessive_is_left_open():
     assert match.taxon == one
 
 
-def test_names_that_share_a_species_are_listed_together(reconciler):
+def test_names_that_share_a_species_are_listed_together(reconciler: Any) -> None:
     result = reconciler.reconcile(["Mallard", "Anas platyrhynchos", "Gadwall"])
     assert result.shared == {"Anas platyrhynchos": ("Mallard", "Anas platyrhynchos")}
 
 
-def test_every_class_of_cub_in_our_table_is_a_species_of_the_checklist(reconciler):
+def test_every_class_of_cub_in_our_table_is_a_species_of_the_checklist(reconciler: Any) -> None:
     result = reconciler.reconcile(list(CUB_NAMES), given=CUB_NAMES)
     assert [match.taxon.scientific_name for match in result.matched] == list(CUB_NAMES.values())
 
 
-def test_of_the_200_classes_of_cub_all_but_the_genus_sayornis_are_species(reconciler):
+def test_of_the_200_classes_of_cub_all_but_the_genus_sayornis_are_species(reconciler: Any) -> None:
     result = reconciler.reconcile(CUB_CLASSES, given=CUB_NAMES)
     assert [missed.name for missed in result.unmatched] == ["103.Sayornis"]
     assert len({match.taxon.taxon_id for match in result.matched}) == 199
     assert set(CUB_NAMES) < set(CUB_CLASSES)
 
 
-def test_the_birds_of_inaturalist_that_benchmarks_name_are_species(reconciler, shared):
+def test_the_birds_of_inaturalist_that_benchmarks_name_are_species(reconciler: Any, shared: Path) -> None:
     text = (shared / "benchmarks" / "inquire_rerank_hard.json").read_text(encoding="utf-8")
     text += (shared / "benchmarks" / "visual_rag_me.jsonl").read_text(encoding="utf-8")
     classes = sorted(set(re.findall(r"\d{5}_Animalia_Chordata_Aves_[A-Za-z_-]+", text)))
@@ -190,7 +194,7 @@ def test_the_birds_of_inaturalist_that_benchmarks_name_are_species(reconciler, s
     assert result.shared == {}
 
 
-def test_names_of_photos_lead_where_their_binomials_lead(reconciler, birds):
+def test_names_of_photos_lead_where_their_binomials_lead(reconciler: Any, birds: Path) -> None:
     with (birds / "photos.csv").open(encoding="utf-8", newline="") as lines:
         pairs = sorted({(row["scientific_name"], row["common_name"]) for row in csv.DictReader(lines)})
     both = reconciler.reconcile_rows(pairs)
@@ -198,7 +202,7 @@ def test_names_of_photos_lead_where_their_binomials_lead(reconciler, birds):
     assert [match.name for match in both.matched if match.elsewhere] == []
 
 
-def test_what_is_too_long_for_a_name_is_none_whatever_stands_in_it():
+def test_what_is_too_long_for_a_name_is_none_whatever_stands_in_it() -> None:
     label = f"Turdus merula {'x' * LONGEST_NAME}"
     (missed,) = load_reconciler().reconcile([label]).unmatched
     assert (missed.why, missed.suggestions) == ("unknown", ())

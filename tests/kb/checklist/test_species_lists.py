@@ -1,5 +1,8 @@
 """Lists of species as people have them, read and matched with the species of a knowledge base."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from data.errors import BadInput
@@ -9,7 +12,7 @@ from kb.checklist.selection import own_taxon
 from kb.checklist.species_lists import MOST_SUGGESTED, ListedName, ListedNames, match_list, read_list
 
 
-def taxa(*names):
+def taxa(*names: Any) -> Any:
     checklist = load_checklist()
     return [checklist.find(name) or own_taxon(name) for name in names]
 
@@ -18,7 +21,7 @@ KB = taxa("Turdus merula", "Parus major", "Cardellina pusilla", "Hirundo rustica
 SUMMER = [0.0] * 16 + [0.25] * 20 + [0.0] * 12
 
 
-def chart(*rows):
+def chart(*rows: Any) -> Any:
     """A bar chart as eBird's download lays it out."""
     head = "\nFrequency of observations in the selected location(s).:\t\n\nNumber of taxa:\t3\n\n"
     months = "\t\t" + "\t\t\t\t".join(
@@ -29,13 +32,13 @@ def chart(*rows):
     return head + months + "\n" + sizes + "".join(lines)
 
 
-def written(tmp_path, text):
+def written(tmp_path: Path, text: Any) -> Any:
     path = tmp_path / "list.txt"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def ids(tmp_path, text, known=KB):
+def ids(tmp_path: Path, text: Any, known: Any = KB) -> Any:
     return match_list(read_list(written(tmp_path, text)), known).taxon_ids
 
 
@@ -59,13 +62,13 @@ def ids(tmp_path, text, known=KB):
         ("table", "COMMON NAME\tSCIENTIFIC NAME\nx\tTurdus merula\nx\tParus major\nx\tCardellina pusilla\n"),
     ],
 )  # fmt: skip
-def test_lists_of_all_kinds_lead_to_the_same_species(tmp_path, kind, text):
+def test_lists_of_all_kinds_lead_to_the_same_species(tmp_path: Path, kind: str, text: str) -> None:
     path = written(tmp_path, text)
     assert read_list(path).kind == kind
     assert match_list(read_list(path), KB).taxon_ids == {"turdus-merula", "parus-major", "cardellina-pusilla"}
 
 
-def test_a_bar_chart_says_when_a_species_is_seen(tmp_path):
+def test_a_bar_chart_says_when_a_species_is_seen(tmp_path: Path) -> None:
     text = chart(
         ('Barn Swallow (<em class="sci">Hirundo rustica</em>)', SUMMER),
         ('Great Tit (<em class="sci">Parus major</em>)', [0.5] * 48),
@@ -83,7 +86,7 @@ def test_a_bar_chart_says_when_a_species_is_seen(tmp_path):
     assert [(name.name, name.why) for name in matched.unmatched] == [("swallow sp.", "several species")]
 
 
-def test_rows_of_a_bar_chart_that_are_no_plain_species(tmp_path):
+def test_rows_of_a_bar_chart_that_are_no_plain_species(tmp_path: Path) -> None:
     all_year = [0.1] * 48
     text = chart(
         ('Great Tit (Domestic type) (<em class="sci">Parus major (Domestic type)</em>)', all_year),
@@ -98,12 +101,12 @@ def test_rows_of_a_bar_chart_that_are_no_plain_species(tmp_path):
     assert [name.why for name in matched.unmatched] == ["several species"] * 3
 
 
-def test_the_row_of_sample_sizes_is_no_species(tmp_path):
+def test_the_row_of_sample_sizes_is_no_species(tmp_path: Path) -> None:
     text = chart(('Great Tit (<em class="sci">Parus major</em>)', [0.5] * 48))
     assert [line.names for line in read_list(written(tmp_path, text)).lines] == [("Parus major", "Great Tit")]
 
 
-def test_what_the_knowledge_base_lacks_and_what_nobody_knows_are_told_apart(tmp_path):
+def test_what_the_knowledge_base_lacks_and_what_nobody_knows_are_told_apart(tmp_path: Path) -> None:
     text = "Turdus merula\nCorvus corax\nParus majro\nWestern/Clark's Grebe\nTurdus\n"
     matched = match_list(read_list(written(tmp_path, text)), KB)
     assert matched.taxon_ids == {"turdus-merula"}
@@ -115,18 +118,18 @@ def test_what_the_knowledge_base_lacks_and_what_nobody_knows_are_told_apart(tmp_
     assert "Parus major" in next(name.suggestions for name in matched.unmatched if name.name == "Parus majro")
 
 
-def test_a_synonym_leads_to_the_name_of_the_knowledge_base_and_back(tmp_path):
+def test_a_synonym_leads_to_the_name_of_the_knowledge_base_and_back(tmp_path: Path) -> None:
     assert ids(tmp_path, "Accipiter badius\n") == {"tachyspiza-badia"}
     old = [Taxon(taxon_id="accipiter-badius", scientific_name="Accipiter badius", rank="species")]
     assert ids(tmp_path, "Tachyspiza badia\n", old) == {"accipiter-badius"}
 
 
-def test_species_of_no_checklist_are_found_by_the_names_of_the_knowledge_base(tmp_path):
+def test_species_of_no_checklist_are_found_by_the_names_of_the_knowledge_base(tmp_path: Path) -> None:
     own = [own_taxon("Vanessa atalanta", common_names=["Red Admiral"])]
     assert ids(tmp_path, "red admiral\n", own) == ids(tmp_path, "Vanessa atalanta\n", own) == {"vanessa-atalanta"}
 
 
-def test_a_line_with_a_known_binomial_does_not_go_by_its_english_name(tmp_path):
+def test_a_line_with_a_known_binomial_does_not_go_by_its_english_name(tmp_path: Path) -> None:
     """Another bird may go by that name in this knowledge base: the list's own is not in it."""
     own = [*KB, own_taxon("Vanessa atalanta", common_names=["Song Thrush"])]
     listed = "scientific name,common name\nTurdus philomelos,Song Thrush\nParus major,Great Tit\n"
@@ -134,7 +137,7 @@ def test_a_line_with_a_known_binomial_does_not_go_by_its_english_name(tmp_path):
     assert (matched.taxon_ids, matched.absent) == ({"parus-major"}, ("Turdus philomelos",))
 
 
-def test_a_species_that_one_line_has_all_year_has_no_season():
+def test_a_species_that_one_line_has_all_year_has_no_season() -> None:
     lines = (
         ListedName(names=("Hirundo rustica",), quarters=frozenset([20])),
         ListedName(names=("Barn Swallow",)),
@@ -145,7 +148,7 @@ def test_a_species_that_one_line_has_all_year_has_no_season():
     assert matched.quarters == {"turdus-merula": {47, 0, 1}}
 
 
-def test_a_species_that_is_listed_twice_counts_once(tmp_path):
+def test_a_species_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
     rows = "Common Name,Location\n" + "Great Tit,here\nGreat Tit,there\n" * 3
     listed = read_list(written(tmp_path, rows))
     assert len(listed.lines) == 1
@@ -161,24 +164,24 @@ def test_a_species_that_is_listed_twice_counts_once(tmp_path):
         ("Rüppell".encode("utf-16"), "UTF-8|binary"),
     ],
 )
-def test_what_is_no_list_is_said_to_be_none(tmp_path, content, told):
+def test_what_is_no_list_is_said_to_be_none(tmp_path: Path, content: Any, told: str) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(content)
     with pytest.raises(BadInput, match=told):
         read_list(path)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"File not found: .*nowhere\.csv"):
         read_list(tmp_path / "nowhere.csv")
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" + "9" * 10_000 + "]"], ids=["brackets", "a number"])
-def test_json_that_no_parser_takes_is_a_list_of_nobody_s_names(tmp_path, text):
+def test_json_that_no_parser_takes_is_a_list_of_nobody_s_names(tmp_path: Path, text: Any) -> None:
     assert match_list(read_list(written(tmp_path, text)), KB).taxon_ids == frozenset()
 
 
-def test_only_the_first_of_many_unknown_names_get_suggestions(tmp_path):
+def test_only_the_first_of_many_unknown_names_get_suggestions(tmp_path: Path) -> None:
     names = [f"Sunburd {number}" for number in range(MOST_SUGGESTED + 5)]
     missed = match_list(read_list(written(tmp_path, "\n".join([*names, "Turdus merula"]))), KB).unmatched
     assert [name.name for name in missed] == names

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def cache(tmp_path: Path):
+def cache(tmp_path: Path) -> Iterator[Any]:
     with closing(ReplyCache(tmp_path / "r.sqlite")) as made:
         yield made
 

@@ -174,11 +174,11 @@ def test_a_killed_process_leaves_every_reply_that_it_had_put(tmp_path: Path) -> 
     assert all(kept(path, "k", i) for i in range(last + 1))
 
 
-def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_none(tmp_path):
+def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_none(tmp_path: Path) -> None:
     """Those that wait share one commit; what was handed over is written even if nobody waits for it any more."""
     requests = [ChatRequest(messages=(ChatMessage(role="user", text=f"question {i}"),)) for i in range(60)]
 
-    async def keep_all(cache):
+    async def keep_all(cache: Any) -> None:
         tasks = [
             asyncio.create_task(cache.store("m", request, reply=ChatReply(text=str(i), model="m")))
             for i, request in enumerate(requests)

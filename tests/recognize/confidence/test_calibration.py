@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,17 +31,17 @@ from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.stages import Ranking
 
 
-def model(**coefficients):
+def model(**coefficients: Any) -> Any:
     return {name: float(coefficients.get(name, 0.0)) for name in FEATURES}
 
 
-def parameters(**changes):
+def parameters(**changes: Any) -> Parameters:
     same = model(mass=1.0)
     base = {"species": same, "genus": same, "family": same, "unknown": model(bias=0.0, visual=-2.0)}
     return Parameters(weights=WEIGHTS["plain"]["several"], temperature=1.0, **(base | changes))
 
 
-def evidence(**changes):
+def evidence(**changes: Any) -> Evidence:
     base = {
         "masses": {"species": 0.4, "genus": 0.7, "family": 0.9},
         "level": 3.0, "trained_mass": 0.5, "is_trained": True, "prototype": 0.3, "visual": 0.6, "text": 0.2,
@@ -54,12 +56,12 @@ FOUR = ("Setophaga", "Setophaga", "Cardellina", "Corvus")
 LINEAGES = [{"genus": genus, "family": "Corvidae" if genus == "Corvus" else "Parulidae"} for genus in FOUR]
 
 
-def found(species, scores, **stages):
+def found(species: Any, scores: Any, **stages: Any) -> Any:
     ranking = Ranking(species=np.array(species), scores=np.array(scores, dtype=float), stages=stages)
     return find_evidence(ranking, np.array([1, 3]), lambda at: [LINEAGES[i] for i in at], temperature=1.0)
 
 
-def test_a_genus_has_the_chances_of_its_species_together_and_a_family_those_of_its_genera():
+def test_a_genus_has_the_chances_of_its_species_together_and_a_family_those_of_its_genera() -> None:
     powers = np.exp([2.0, 1.0, 0.5, 0.0])
     given = found([0, 2, 1, 3], [2.0, 1.0, 0.5, 0.0])
     shares = powers / powers.sum()
@@ -71,13 +73,13 @@ def test_a_genus_has_the_chances_of_its_species_together_and_a_family_those_of_i
     assert not given.is_trained
 
 
-def test_a_species_whose_genus_is_not_known_stands_for_itself_alone():
+def test_a_species_whose_genus_is_not_known_stands_for_itself_alone() -> None:
     ranking = Ranking(species=np.array([0, 1]), scores=np.array([1.0, 1.0]))
     given = find_evidence(ranking, np.array([], dtype=int), lambda at: [{} for _ in at], temperature=1.0)
     assert given.masses == {"species": pytest.approx(0.5), "genus": pytest.approx(0.5), "family": pytest.approx(0.5)}
 
 
-def test_a_stage_that_the_first_species_lacks_counts_nothing():
+def test_a_stage_that_the_first_species_lacks_counts_nothing() -> None:
     given = found([0, 1], [1.0, 0.0], visual=np.array([np.nan, 0.5]), text=np.array([0.1, 0.2]))
     assert (given.visual, given.best_visual, given.text, given.prototype) == (0.0, 0.5, 0.1, 0.0)
 
@@ -85,7 +87,7 @@ def test_a_stage_that_the_first_species_lacks_counts_nothing():
 # --- the chances -------------------------------------------------------------------------------------------------
 
 
-def test_the_chance_is_the_logistic_function_of_the_features():
+def test_the_chance_is_the_logistic_function_of_the_features() -> None:
     """By hand: 0.5 + 2 * logit(0.4) - 0.25 * 3."""
     species = model(bias=0.5, mass=2.0, level=-0.25)
     chances = chances_of(evidence(), parameters(species=species), unknown_prior=0.5)
@@ -93,7 +95,7 @@ def test_the_chance_is_the_logistic_function_of_the_features():
     assert chances.confidence["species"] == pytest.approx(1 / (1 + np.exp(-x)), abs=1e-4)
 
 
-def test_more_mass_never_means_less_confidence():
+def test_more_mass_never_means_less_confidence() -> None:
     chances = [
         chances_of(evidence(masses=dict.fromkeys(RANKS, mass)), parameters(), unknown_prior=0.5).confidence["species"]
         for mass in np.linspace(0, 1, 21)
@@ -102,21 +104,21 @@ def test_more_mass_never_means_less_confidence():
     assert chances[0] < 0.01 < 0.99 < chances[-1]
 
 
-def test_a_genus_is_never_less_likely_than_its_species():
+def test_a_genus_is_never_less_likely_than_its_species() -> None:
     fitted = parameters(genus=model(bias=-9.0), family=model(bias=-9.0))
     confidence = chances_of(evidence(), fitted, unknown_prior=0.5).confidence
     assert confidence["species"] == confidence["genus"] == confidence["family"] == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.5, 0.9])
-def test_the_share_of_absent_birds_enters_by_bayes_rule(share):
+def test_the_share_of_absent_birds_enters_by_bayes_rule(share: float) -> None:
     even = 1 / (1 + np.exp(1.2))
     expected = even * share / (even * share + (1 - even) * (1 - share))
     assert chances_of(evidence(), parameters(), unknown_prior=share).unknown == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2])
-def test_a_share_that_leaves_no_doubt_is_refused(share):
+def test_a_share_that_leaves_no_doubt_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match="prior probability"):
         chances_of(evidence(), parameters(), unknown_prior=share)
 
@@ -124,7 +126,7 @@ def test_a_share_that_leaves_no_doubt_is_refused(share):
 # --- the file ----------------------------------------------------------------------------------------------------
 
 
-def calibration(**changes):
+def calibration(**changes: Any) -> Calibration:
     base = {
         "profile": "plain", "preset": "default", "spaces": ("a/1", "b/1"),
         "vocabulary": vocabulary_hash(["pica-pica", "bubo-bubo"]), "parameters": {"several": parameters()},
@@ -132,7 +134,7 @@ def calibration(**changes):
     return Calibration(**(base | changes))
 
 
-def test_a_calibration_survives_its_file_and_keeps_its_id(tmp_path):
+def test_a_calibration_survives_its_file_and_keeps_its_id(tmp_path: Path) -> None:
     write_calibration(tmp_path / "c.json", calibration())
     again = read_calibration(tmp_path / "c.json")
     assert again == calibration()
@@ -149,7 +151,7 @@ def test_a_calibration_survives_its_file_and_keeps_its_id(tmp_path):
     ],
     ids=["cut off", "other schema", "unknown feature", "no temperature"],
 )
-def test_a_damaged_file_is_named(tmp_path, spoil):
+def test_a_damaged_file_is_named(tmp_path: Path, spoil: Any) -> None:
     path = tmp_path / "c.json"
     write_calibration(path, calibration())
     told = path.read_text()
@@ -178,7 +180,7 @@ ASKED = {
         ({"weights": None}, "other weights"),
     ],
 )
-def test_it_fits_what_it_was_made_for_and_says_why_nothing_else(change, why):
+def test_it_fits_what_it_was_made_for_and_says_why_nothing_else(change: Any, why: str) -> None:
     assert calibration().fits(**ASKED)
     assert calibration().misfit(**ASKED) == ""
     assert why in calibration().misfit(**(ASKED | change))
@@ -193,7 +195,9 @@ FIRST = Taxon(
 LINEAGE = {"genus": "Setophaga", "family": "Parulidae"}
 
 
-def answered(species, genus, family, *, unknown=0.1, lineage=LINEAGE, least=0.5):
+def answered(
+    species: Any, genus: Any, family: Any, *, unknown: float = 0.1, lineage: Any = LINEAGE, least: float = 0.5
+) -> Any:
     chances = Chances(confidence={"species": species, "genus": genus, "family": family}, unknown=unknown)
     return answer_of(FIRST, chances, lineage, min_confidence=least)
 
@@ -208,24 +212,26 @@ def answered(species, genus, family, *, unknown=0.1, lineage=LINEAGE, least=0.5)
         ((0.5, 0.5, 0.5), ("species", "Setophaga pinus", 0.5)),
     ],
 )
-def test_an_answer_rolls_up_until_it_is_sure_enough(given, expected):
+def test_an_answer_rolls_up_until_it_is_sure_enough(
+    given: tuple[float, float, float], expected: tuple[str, str, None] | tuple[str, str, float]
+) -> None:
     answer = answered(*given)
     assert (answer.rank, answer.name, answer.confidence) == expected
     assert answer.unknown == 0.1
     assert answer.common_name == ("Pine Warbler" if answer.rank == "species" else None)
 
 
-def test_a_bird_that_is_likelier_absent_than_not_is_not_in_the_knowledge_base_however_sure_the_name():
+def test_a_bird_that_is_likelier_absent_than_not_is_not_in_the_knowledge_base_however_sure_the_name() -> None:
     answer = answered(0.9, 0.95, 0.99, unknown=0.6)
     assert answer == Answer(rank="none", name="", confidence=0.6, unknown=0.6)
 
 
-def test_a_rank_whose_name_is_not_known_is_passed_over():
+def test_a_rank_whose_name_is_not_known_is_passed_over() -> None:
     assert answered(0.1, 0.8, 0.9, lineage={"family": "Parulidae"}).rank == "family"
     assert answered(0.1, 0.8, 0.9, lineage={}).rank == "none"
 
 
-def test_without_chances_the_answer_is_the_first_species_unsure():
+def test_without_chances_the_answer_is_the_first_species_unsure() -> None:
     plain = answer_of(FIRST, None, LINEAGE, min_confidence=1.0)
     assert plain == Answer(rank="species", name="Setophaga pinus", common_name="Pine Warbler")
     assert answer_of(None, None, {}, min_confidence=0.0) == Answer(rank="none", name="")
@@ -236,18 +242,18 @@ def test_without_chances_the_answer_is_the_first_species_unsure():
 BIRDS = {"Rubra rubra": "crimson", "Rubra alta": "firebrick", "Caerulea caerulea": "royalblue", "Nigra nigra": "black"}
 
 
-def bird(colour, x=0):
+def bird(colour: Any, x: int = 0) -> Any:
     picture = Image.new("RGB", (96, 96), "white")
     ImageDraw.Draw(picture).ellipse((24 + x, 32, 72 + x, 72), fill=colour)
     return picture
 
 
 @pytest.fixture(scope="module")
-def encoders():
+def encoders() -> Any:
     return load_encoders("plain")
 
 
-def store_of(names, encoders):
+def store_of(names: Any, encoders: Any) -> MemoryStore:
     sketches = {
         name: Sketch(
             pictures=[bird(BIRDS[name]), bird(BIRDS[name], 4)],
@@ -259,19 +265,19 @@ def store_of(names, encoders):
 
 
 @pytest.fixture(scope="module")
-def store(encoders):
+def store(encoders: Any) -> Any:
     return store_of(BIRDS, encoders)
 
 
 @pytest.fixture(scope="module")
-def fitting(store, encoders):
+def fitting(store: Any, encoders: Any) -> Calibration:
     return Calibration(
         profile="plain", preset="default", spaces=encoders.spaces, vocabulary=vocabulary_hash(store.taxon_ids),
         parameters={"several": parameters()},
     )  # fmt: skip
 
 
-def test_a_calibrated_row_names_its_calibration_and_is_sure(store, encoders, fitting):
+def test_a_calibrated_row_names_its_calibration_and_is_sure(store: Any, encoders: Any, fitting: Any) -> None:
     recognizer = Recognizer(store, encoders, calibration=fitting, min_confidence=0.0)
     row = next(recognizer.identify([bird("royalblue", 2)]))
     assert row.calibration == fitting.id == recognizer.calibration_id
@@ -280,13 +286,13 @@ def test_a_calibrated_row_names_its_calibration_and_is_sure(store, encoders, fit
     assert 0 < row.answer.unknown < 1
 
 
-def test_two_species_that_look_alike_roll_up_to_their_genus(store, encoders, fitting):
+def test_two_species_that_look_alike_roll_up_to_their_genus(store: Any, encoders: Any, fitting: Any) -> None:
     row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=0.75).identify([bird("#c81c2f", 2)]))
     assert {candidate.scientific_name for candidate in row.candidates[:2]} == {"Rubra rubra", "Rubra alta"}
     assert (row.answer.rank, row.answer.name) == ("genus", "Rubra")
 
 
-def test_a_sure_absence_is_said(store, encoders, fitting):
+def test_a_sure_absence_is_said(store: Any, encoders: Any, fitting: Any) -> None:
     sure = replace(fitting, parameters={"several": parameters(unknown=model(bias=9.0))})
     row = next(Recognizer(store, encoders, calibration=sure).identify([bird("royalblue")]))
     assert (row.answer.rank, row.answer.name, row.answer.confidence) == ("none", "", row.answer.unknown)
@@ -294,10 +300,10 @@ def test_a_sure_absence_is_said(store, encoders, fitting):
     assert row.candidates
 
 
-def test_neither_the_batch_nor_the_order_of_photos_changes_a_chance(store, encoders, fitting):
+def test_neither_the_batch_nor_the_order_of_photos_changes_a_chance(store: Any, encoders: Any, fitting: Any) -> None:
     photos = [bird(colour, x) for colour in ("crimson", "grey", "royalblue", "black") for x in (0, 3)]
 
-    def answers(pictures, batch_size):
+    def answers(pictures: Any, batch_size: Any) -> Any:
         recognizer = Recognizer(store, encoders, calibration=fitting, min_confidence=0.0, batch_size=batch_size)
         return [row.answer for row in recognizer.identify(pictures)]
 
@@ -306,7 +312,7 @@ def test_neither_the_batch_nor_the_order_of_photos_changes_a_chance(store, encod
     assert answers(photos[::-1], 3)[::-1] == alone
 
 
-def test_how_many_candidates_are_shown_changes_no_chance(store, encoders, fitting):
+def test_how_many_candidates_are_shown_changes_no_chance(store: Any, encoders: Any, fitting: Any) -> None:
     rows = [
         next(Recognizer(store, encoders, calibration=fitting, k=k, min_confidence=0.0).identify([bird("crimson", 2)]))
         for k in (1, 4)
@@ -317,25 +323,27 @@ def test_how_many_candidates_are_shown_changes_no_chance(store, encoders, fittin
 @pytest.mark.parametrize(
     "settings", [{"m": 3}, {"anchor_pooling": "max"}, {"weights": WEIGHTS["plain"]["single"]}, {"preset": "vr-rag-v2"}]
 )
-def test_a_preset_that_is_set_otherwise_has_no_confidence(store, encoders, fitting, settings):
+def test_a_preset_that_is_set_otherwise_has_no_confidence(
+    store: Any, encoders: Any, fitting: Any, settings: Any
+) -> None:
     row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=1.0, **settings).identify([bird("red")]))
     assert (row.calibration, row.answer.confidence, row.answer.unknown) == (None, None, None)
     assert row.answer.rank == "species"
 
 
-def test_a_knowledge_base_of_other_species_has_no_confidence(encoders, fitting):
+def test_a_knowledge_base_of_other_species_has_no_confidence(encoders: Any, fitting: Any) -> None:
     fewer = store_of(list(BIRDS)[1:], encoders)
     row = next(Recognizer(fewer, encoders, calibration=fitting, min_confidence=1.0).identify([bird("red")]))
     assert (row.calibration, row.answer.rank, row.answer.confidence) == (None, "species", None)
 
 
 @pytest.mark.parametrize("settings", [{"min_confidence": 1.1}, {"min_confidence": -0.1}, {"unknown_prior": 0.0}])
-def test_settings_that_are_no_chances_are_refused(store, encoders, settings):
+def test_settings_that_are_no_chances_are_refused(store: Any, encoders: Any, settings: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="expected a confidence"):
         Recognizer(store, encoders, **settings)
 
 
-def test_the_file_is_plain_json_that_a_person_can_read(tmp_path):
+def test_the_file_is_plain_json_that_a_person_can_read(tmp_path: Path) -> None:
     write_calibration(tmp_path / "c.json", calibration())
     payload = json.loads((tmp_path / "c.json").read_text())
     assert payload["parameters"]["several"]["species"]["mass"] == 1.0

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,35 +23,35 @@ IDS = tuple(f"species-{i}" for i in range(10))
 LINEAGES = [{"genus": f"G{i // 2}", "family": f"F{i // 4}"} for i in range(10)]
 
 
-def prior(*listed, share=0.2, temperature=2.0, quarters=None):
+def prior(*listed: Any, share: float = 0.2, temperature: float = 2.0, quarters: Any = None) -> ListPrior:
     names = frozenset(IDS[i] for i in listed)
     return ListPrior(
         SpeciesList(taxon_ids=names, off_list_share=share, quarters=quarters or {}), IDS, temperature=temperature
     )
 
 
-def ranking(scores, species=range(10)):
+def ranking(scores: Any, species: Any = range(10)) -> Ranking:
     species = np.array(species)
     order = np.argsort(-np.array(scores, dtype=np.float64), kind="stable")
     scores = np.array(scores, dtype=np.float64)[order]
     return Ranking(species=species[order], scores=scores, stages={"text": scores / 10})
 
 
-def test_two_of_ten_species_of_which_a_fifth_of_the_photos_are_not_count_sixteenfold():
+def test_two_of_ten_species_of_which_a_fifth_of_the_photos_are_not_count_sixteenfold() -> None:
     """.8 over 2 species against .2 over 8."""
     assert prior(0, 1, share=0.2).log_odds(None) == pytest.approx(math.log(16))
 
 
-def test_a_list_of_everything_and_a_share_of_chance_say_nothing():
+def test_a_list_of_everything_and_a_share_of_chance_say_nothing() -> None:
     assert prior(*range(10)).log_odds(None) == 0.0
     assert prior(0, 1, share=0.8).log_odds(None) == pytest.approx(0.0)
 
 
-def test_a_list_is_never_a_malus():
+def test_a_list_is_never_a_malus() -> None:
     assert prior(0, 1, share=0.99).log_odds(None) == 0.0
 
 
-def test_listed_species_gain_the_same_in_units_of_the_score_and_others_keep_theirs():
+def test_listed_species_gain_the_same_in_units_of_the_score_and_others_keep_theirs() -> None:
     before = ranking([5.0, 4.5, 4.0, 3.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.0])
     after = prior(3, 9).apply(before, None)
     boost = 2.0 * math.log(16)
@@ -62,12 +63,12 @@ def test_listed_species_gain_the_same_in_units_of_the_score_and_others_keep_thei
     assert texts == pytest.approx({i: old[i] / 10 for i in old}), "stages follow their species"
 
 
-def test_species_of_equal_score_keep_their_order():
+def test_species_of_equal_score_keep_their_order() -> None:
     after = prior(1, 3, 5).apply(ranking([1.0] * 10), None)
     assert after.species.tolist() == [1, 3, 5, 0, 2, 4, 6, 7, 8, 9]
 
 
-def test_a_species_that_was_not_ranked_is_not_brought_in():
+def test_a_species_that_was_not_ranked_is_not_brought_in() -> None:
     assert set(prior(0, 9).apply(ranking([3.0, 2.0], species=[4, 9]), None).species) == {4, 9}
 
 
@@ -78,11 +79,11 @@ def test_a_species_that_was_not_ranked_is_not_brought_in():
         (None, None), ("", None), ("2026-13-01", None), ("yesterday", None),
     ],
 )  # fmt: skip
-def test_a_day_falls_into_a_quarter_of_its_month(date, quarter):
+def test_a_day_falls_into_a_quarter_of_its_month(date: str | None, quarter: int | None) -> None:
     assert quarter_of(date) == quarter
 
 
-def test_a_species_of_another_season_gets_no_boost_and_a_photo_without_a_date_goes_by_the_year():
+def test_a_species_of_another_season_gets_no_boost_and_a_photo_without_a_date_goes_by_the_year() -> None:
     swallow = prior(0, 1, quarters={IDS[0]: frozenset(range(16, 36))})
     assert swallow.listed("2026-07-01").nonzero()[0].tolist() == [0, 1]
     assert swallow.listed("2026-01-01").nonzero()[0].tolist() == [1]
@@ -90,13 +91,13 @@ def test_a_species_of_another_season_gets_no_boost_and_a_photo_without_a_date_go
     assert swallow.log_odds("2026-01-01") == pytest.approx(math.log((0.8 / 1) / (0.2 / 9)))
 
 
-def test_a_season_without_any_listed_species_says_nothing():
+def test_a_season_without_any_listed_species_says_nothing() -> None:
     summer = prior(0, quarters={IDS[0]: frozenset([24])})
     before = ranking(range(10))
     assert summer.apply(before, "2026-01-01").species.tolist() == before.species.tolist()
 
 
-def slowly(scores, listed, odds, temperature, chances):
+def slowly(scores: Any, listed: Any, odds: Any, temperature: Any, chances: Any) -> Any:
     """Bayes' rule species by species: the calibrated chances of groups, shared out by softmax, times the odds."""
     powers = [math.exp(score / temperature) for score in scores]
     first = max(range(10), key=lambda i: scores[i])
@@ -134,7 +135,7 @@ def slowly(scores, listed, odds, temperature, chances):
     listed=st.sets(st.integers(0, 9), min_size=1, max_size=9),
     chances=st.tuples(*[st.floats(0.01, 0.99)] * 3).map(sorted),
 )
-def test_chances_follow_bayes_rule(scores, listed, chances):
+def test_chances_follow_bayes_rule(scores: Any, listed: Any, chances: Any) -> None:
     scores = [score / 8 for score in scores]
     given = dict(zip(("species", "genus", "family"), chances, strict=True))
     expected = prior(*listed)
@@ -149,7 +150,7 @@ def test_chances_follow_bayes_rule(scores, listed, chances):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10])
-def test_a_list_that_says_nothing_leaves_chances_as_they_are(n):
+def test_a_list_that_says_nothing_leaves_chances_as_they_are(n: int) -> None:
     """Also where no candidate is of the first one's genus or family: the chance of these must not be lost."""
     everything = prior(*range(10))
     before = ranking([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1][:n], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n])
@@ -160,17 +161,17 @@ def test_a_list_that_says_nothing_leaves_chances_as_they_are(n):
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5])
-def test_a_share_that_is_none_is_refused(share):
+def test_a_share_that_is_none_is_refused(share: float) -> None:
     with pytest.raises(UsageError, match="share off the list"):
         SpeciesList(taxon_ids=frozenset(IDS), off_list_share=share)
 
 
-def test_a_list_without_any_species_of_the_knowledge_base_is_refused():
+def test_a_list_without_any_species_of_the_knowledge_base_is_refused() -> None:
     with pytest.raises(UsageError, match="no species of the list"):
         ListPrior(SpeciesList(taxon_ids=frozenset({"pica-pica"})), IDS, temperature=1.0)
 
 
-def test_the_id_of_a_list_tells_it_from_others_and_heeds_no_order():
+def test_the_id_of_a_list_tells_it_from_others_and_heeds_no_order() -> None:
     one = SpeciesList(taxon_ids=frozenset(["a", "b"]), quarters={"a": frozenset([1, 2])})
     assert one.id == SpeciesList(taxon_ids=frozenset(["b", "a"]), quarters={"a": frozenset([2, 1])}).id
     others = [
@@ -181,7 +182,7 @@ def test_the_id_of_a_list_tells_it_from_others_and_heeds_no_order():
     assert len({one.id, *(other.id for other in others)}) == 4
 
 
-def test_every_preset_has_a_temperature_and_that_of_the_default_is_the_one_that_ships():
+def test_every_preset_has_a_temperature_and_that_of_the_default_is_the_one_that_ships() -> None:
     import json
 
     from data.codec import from_json
@@ -197,21 +198,21 @@ def test_every_preset_has_a_temperature_and_that_of_the_default_is_the_one_that_
 
 
 @pytest.fixture(scope="module")
-def encoders():
+def encoders() -> Any:
     return load_encoders("plain")
 
 
 @pytest.fixture(scope="module")
-def store(encoders):
+def store(encoders: Any) -> Any:
     return memory_store(encoders)
 
 
-def listed(*names, **changes):
+def listed(*names: Any, **changes: Any) -> SpeciesList:
     return SpeciesList(taxon_ids=frozenset(name.lower().replace(" ", "-") for name in names), **changes)
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_scores_and_answer_are_there_with_the_list_and_without(store, encoders, preset):
+def test_scores_and_answer_are_there_with_the_list_and_without(store: Any, encoders: Any, preset: Any) -> None:
     photo = bird("black", x=2)
     plain = next(Recognizer(store, encoders, preset=preset, k=4).identify([photo]))
     recognizer = Recognizer(store, encoders, preset=preset, k=4, species_list=listed("Spinus tristis"))
@@ -229,14 +230,14 @@ def test_scores_and_answer_are_there_with_the_list_and_without(store, encoders, 
     assert plain.answer_without_list is None
 
 
-def test_a_listed_species_comes_first_where_the_list_outweighs_the_photo(store, encoders):
+def test_a_listed_species_comes_first_where_the_list_outweighs_the_photo(store: Any, encoders: Any) -> None:
     sure = listed("Spinus tristis", off_list_share=1e-12)
     row = next(Recognizer(store, encoders, k=4, species_list=sure).identify([bird("black", x=2)]))
     assert (row.answer.name, row.answer_without_list.name) == ("Spinus tristis", "Corvus corax")
     assert {each.scientific_name for each in row.candidates} == set(BIRDS), "nothing is ruled out"
 
 
-def test_an_explanation_says_that_the_list_decided(store, encoders):
+def test_an_explanation_says_that_the_list_decided(store: Any, encoders: Any) -> None:
     sure = listed("Spinus tristis", off_list_share=1e-12)
     recognizer = Recognizer(store, encoders, k=4, species_list=sure)
     why = explain(store, next(recognizer.identify([bird("black", x=2)])))
@@ -245,25 +246,25 @@ def test_an_explanation_says_that_the_list_decided(store, encoders):
     assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
 
 
-def test_rankings_have_the_list_in_them_too(store, encoders):
+def test_rankings_have_the_list_in_them_too(store: Any, encoders: Any) -> None:
     sure = listed("Spinus tristis", off_list_share=1e-12)
     ranked = next(Recognizer(store, encoders, species_list=sure).rank([bird("black", x=2)]))
     assert ranked.taxon_ids[0] == "spinus-tristis"
     assert len(ranked.taxon_ids) == len(BIRDS)
 
 
-def test_the_date_of_a_photo_decides_whether_a_species_is_expected(store, encoders):
+def test_the_date_of_a_photo_decides_whether_a_species_is_expected(store: Any, encoders: Any) -> None:
     summer = listed("Spinus tristis", off_list_share=1e-12, quarters={"spinus-tristis": frozenset(range(20, 32))})
     photos = [Photo(image=bird("black", x=2), date=date) for date in ("2026-07-15T08:00:00", "2026-01-15", None)]
     rows = list(Recognizer(store, encoders, species_list=summer).identify(photos))
     assert [row.answer.name for row in rows] == ["Spinus tristis", "Corvus corax", "Spinus tristis"]
 
 
-def test_an_error_row_says_with_which_list_it_was_asked(store, encoders):
+def test_an_error_row_says_with_which_list_it_was_asked(store: Any, encoders: Any) -> None:
     recognizer = Recognizer(store, encoders, species_list=listed("Spinus tristis"))
     (row,) = recognizer.identify([b"no picture"])
     assert (row.status, row.species_list, row.answer_without_list) == ("error", recognizer.species_list.id, None)
 
 
-def test_the_default_share_is_a_guess_between_chance_and_certainty():
+def test_the_default_share_is_a_guess_between_chance_and_certainty() -> None:
     assert SpeciesList(taxon_ids=frozenset(IDS)).off_list_share == OFF_LIST_SHARE == 0.1

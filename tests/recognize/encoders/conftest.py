@@ -1,8 +1,11 @@
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 
 @pytest.fixture
-def hub(tmp_path, monkeypatch):
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An empty cache of the hub's client in a folder of the test, with the network switched off.
 
     The client reads its variables when it is imported, so its constants are set too.

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 CLIP_CONFIG = {
@@ -25,7 +26,7 @@ def snapshot(cache: Path, repository: str) -> Path:
     return folder
 
 
-def write_clip(cache: Path, repository: str, *, seed: int = 0):
+def write_clip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     """Lay out a tiny CLIP and return its model."""
     import open_clip
     import torch
@@ -39,7 +40,7 @@ def write_clip(cache: Path, repository: str, *, seed: int = 0):
     return model.eval()
 
 
-def write_timm(cache: Path, repository: str, *, seed: int = 0):
+def write_timm(cache: Path, repository: str, *, seed: int = 0) -> Any:
     """Lay out a tiny vision transformer and return its model without classes."""
     import timm
     import torch
@@ -58,7 +59,7 @@ def write_timm(cache: Path, repository: str, *, seed: int = 0):
     return model.eval()
 
 
-def write_siglip(cache: Path, repository: str, *, seed: int = 0):
+def write_siglip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     """Lay out a tiny SigLIP with a tokenizer of its own in another repository, and return model and tokenizer.
 
     As the real ones are: a tower of timm for pictures, a text tower without a causal mask that pools the last place.
@@ -106,7 +107,7 @@ def write_siglip(cache: Path, repository: str, *, seed: int = 0):
     return model.eval(), wrapped
 
 
-def write_dino(cache: Path, repository: str, architecture: str, *, side_px: int, seed: int = 0):
+def write_dino(cache: Path, repository: str, architecture: str, *, side_px: int, seed: int = 0) -> Any:
     """Lay out a DINO of one thin layer, with the architecture's own parts, and return its model."""
     import timm
     import torch

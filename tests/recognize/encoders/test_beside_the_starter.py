@@ -1,5 +1,8 @@
 """A knowledge base of open_clip and timm encoders: real architectures, random weights."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import kb
@@ -19,7 +22,9 @@ N = 4
 
 
 @pytest.mark.filterwarnings("ignore")  # of transformers, about itself
-def test_a_knowledge_base_of_such_models_is_built_queried_and_told_from_one_of_other_weights(hub, tmp_path, capfd):
+def test_a_knowledge_base_of_such_models_is_built_queried_and_told_from_one_of_other_weights(
+    hub: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     hub_cache.write_clip(hub, "tiny/clip")
     hub_cache.write_siglip(hub, "tiny/siglip")
     hub_cache.write_dino(hub, "tiny/dino", "vit_small_patch14_dinov2", side_px=70)

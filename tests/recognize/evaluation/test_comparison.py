@@ -1,6 +1,7 @@
 """`compare_setups` against plain loops, with three encoders whose vectors are hashes: nothing to see, all to count."""
 
 import hashlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,21 +24,21 @@ class Hashed:
 
     max_tokens = None
 
-    def __init__(self, name, dim):
+    def __init__(self, name: Any, dim: Any) -> None:
         self.name, self.dim, self.space = name, dim, f"hashed/{name}"
 
-    def count_tokens(self, text):
+    def count_tokens(self, text: Any) -> Any:
         return len(text.split())
 
-    def _rows(self, contents):
+    def _rows(self, contents: Any) -> Any:
         seeds = [hashlib.sha256(self.space.encode() + content).digest()[:8] for content in contents]
         rows = [np.random.default_rng(int.from_bytes(seed)).standard_normal(self.dim) for seed in seeds]
         return as_unit_rows(rows) if rows else np.empty((0, self.dim), dtype=np.float32)
 
-    def encode_texts(self, texts):
+    def encode_texts(self, texts: Any) -> Any:
         return self._rows([text.encode() for text in texts])
 
-    def encode_images(self, images):
+    def encode_images(self, images: Any) -> Any:
         return self._rows([image.tobytes() for image in images])
 
 
@@ -46,11 +47,11 @@ ENCODERS = Encoders(profile="plain", text_image=TEXT_IMAGE, visual=Hashed("v", 6
 NAMES = [f"{genus} {epithet}" for genus in ("Alba", "Nigra", "Rubra") for epithet in "abcdefghijklmno"]
 
 
-def picture(number):
+def picture(number: Any) -> Any:
     return Image.new("RGB", (2, 2), (number % 256, number // 256, 7))
 
 
-def sketch(number):
+def sketch(number: Any) -> Sketch:
     texts = [f"Text {number} {i}." for i in range(number % 3 + (number < 40))]
     return Sketch(texts=texts, pictures=[picture(1000 + 10 * number + i) for i in range(number % 4)], common_name=None)
 
@@ -58,7 +59,7 @@ def sketch(number):
 STORE = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES)}, ENCODERS)
 
 
-def encoded(n):
+def encoded(n: Any) -> EncodedPhotos:
     queries = encode_pictures(ENCODERS, [picture(i) for i in range(n)])
     return EncodedPhotos(
         positions=np.arange(n),
@@ -73,7 +74,7 @@ PHOTOS = encoded(60)
 LABELS = [STORE.taxon_ids[(7 * i) % 20] for i in range(60)]
 
 
-def world(store, kept):
+def world(store: Any, kept: Any) -> Any:
     """The arrays of a store as the plain loops read them, in the spaces of some encoders."""
     chunks = [store.chunk_vectors(TEXT_IMAGE[i].space) for i in kept]
     anchors = store.anchor_vectors("hashed/v")
@@ -88,7 +89,7 @@ def world(store, kept):
     )
 
 
-def ranked_by_loops(store, kept, preset, photo):
+def ranked_by_loops(store: Any, kept: Any, preset: Any, photo: Any) -> Any:
     """Return (species, species of chunks) of one photo by name."""
     its = world(store, kept)
     text_queries = [PHOTOS.queries.text_image[i][photo].tolist() for i in kept]
@@ -105,7 +106,7 @@ def ranked_by_loops(store, kept, preset, photo):
     return [ids[i] for i in species], [ids[its.chunk_owners[row]] for row in chunks]
 
 
-def figures_by_loops(store, kept, preset):
+def figures_by_loops(store: Any, kept: Any, preset: Any) -> Any:
     """Return the mean over photos of each measure."""
     sums = dict.fromkeys(("top-1", "hit@30", "MRR@5", "MRR@10", "chunk MRR@10", "genus"), 0.0)
     for photo, label in enumerate(LABELS):
@@ -121,17 +122,17 @@ def figures_by_loops(store, kept, preset):
     return {name: total / len(LABELS) for name, total in sums.items()}
 
 
-def micro(figures, *names):
+def micro(figures: Any, *names: Any) -> Any:
     return {name: figures[name].micro for name in names}
 
 
-def test_the_ablation_has_each_encoder_each_pair_and_all_without_and_with_re_ranker():
+def test_the_ablation_has_each_encoder_each_pair_and_all_without_and_with_re_ranker() -> None:
     assert [(setup.encoders, setup.preset) for setup in ablation(1)] == [((0,), "text-only"), ((0,), "vr-rag-v1")]
     assert [setup.encoders for setup in ablation(2)[::2]] == [(0,), (1,), (0, 1)]
     assert [setup.encoders for setup in ablation(3)[::2]] == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
 
 
-def test_every_row_of_the_ablation_is_what_plain_loops_count():
+def test_every_row_of_the_ablation_is_what_plain_loops_count() -> None:
     found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, ablation(3), n_resamples=100)
     assert len(found.figures) == 14
     for figures in found.figures:
@@ -140,7 +141,7 @@ def test_every_row_of_the_ablation_is_what_plain_loops_count():
         assert figures.encoder_names == tuple("abc"[i] for i in figures.setup.encoders)
 
 
-def test_the_bounded_vocabulary_is_a_knowledge_base_of_the_asked_species_alone():
+def test_the_bounded_vocabulary_is_a_knowledge_base_of_the_asked_species_alone() -> None:
     asked = sorted(set(LABELS))
     small = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES) if STORE.taxon_ids[i] in asked}, ENCODERS)
     presets = ("text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
@@ -154,7 +155,7 @@ def test_the_bounded_vocabulary_is_a_knowledge_base_of_the_asked_species_alone()
     assert bounded.figures[3]["MRR@10"].micro == pytest.approx(expected["MRR@10"])
 
 
-def test_with_names_each_species_has_one_text_that_is_its_name_in_the_prompt():
+def test_with_names_each_species_has_one_text_that_is_its_name_in_the_prompt() -> None:
     by_name = MemoryStore(
         {name: Sketch(texts=[f"a photo of {name}"], pictures=sketch(i).pictures) for i, name in enumerate(NAMES)},
         ENCODERS,
@@ -166,7 +167,7 @@ def test_with_names_each_species_has_one_text_that_is_its_name_in_the_prompt():
     assert [figures.measures for figures in found.figures] == [figures.measures for figures in expected.figures]
 
 
-def test_tests_are_paired_by_species_against_the_first_of_the_same_vocabulary():
+def test_tests_are_paired_by_species_against_the_first_of_the_same_vocabulary() -> None:
     setups = [Setup(preset=p, vocabulary=v) for v in ("open", "bounded") for p in ("text-only", "vr-rag-v1")]
     found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
     assert [(t.setup, t.baseline, t.measure) for t in found.tests] == [
@@ -180,7 +181,7 @@ def test_tests_are_paired_by_species_against_the_first_of_the_same_vocabulary():
     assert found.tests[1].test.n == found.n_species == 20
 
 
-def test_p_values_of_one_measure_are_corrected_for_their_number():
+def test_p_values_of_one_measure_are_corrected_for_their_number() -> None:
     setups = [Setup(preset=p) for p in ("vr-rag-v1", "text-only", "vr-rag-v2", "anchors-only")]
     found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
     tests = [test for test in found.tests if test.measure == "MRR@10"]
@@ -194,7 +195,7 @@ def test_p_values_of_one_measure_are_corrected_for_their_number():
     assert ascending[0].p_corrected > ascending[0].test.p_value
 
 
-def test_species_without_anchors_are_counted_by_photo():
+def test_species_without_anchors_are_counted_by_photo() -> None:
     (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
     its = world(STORE, (0, 1, 2))
     counts = [
@@ -206,7 +207,7 @@ def test_species_without_anchors_are_counted_by_photo():
     assert 0 < figures.n_without_anchors == pytest.approx(sum(counts) / len(counts))
 
 
-def test_ways_side_by_side_are_what_each_is_by_itself():
+def test_ways_side_by_side_are_what_each_is_by_itself() -> None:
     """Knowledge is made once for many ways: none may be given another's."""
     anchors = EncodedPhotos(
         positions=np.arange(3),
@@ -232,14 +233,14 @@ def test_ways_side_by_side_are_what_each_is_by_itself():
     assert len({figures.measures for figures in together}) == len(setups)
 
 
-def test_a_species_that_the_store_lacks_counts_as_not_found():
+def test_a_species_that_the_store_lacks_counts_as_not_found() -> None:
     labels = ["rara-avis"] * 2
     photos = PHOTOS.only([i < 2 for i in range(60)])
     (figures,) = compare_setups(STORE, ENCODERS, photos, labels, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
     assert {measured.micro for measured in figures.measures} == {0.0}
 
 
-def test_a_preset_that_starts_from_what_is_not_there_is_refused():
+def test_a_preset_that_starts_from_what_is_not_there_is_refused() -> None:
     bare = MemoryStore({"Alba alba": Sketch(pictures=[picture(1)])}, ENCODERS)
     with pytest.raises(UsageError, match="text-only starts from texts"):
         compare_setups(bare, ENCODERS, PHOTOS, LABELS, [Setup(preset="text-only")])
@@ -250,7 +251,7 @@ def test_a_preset_that_starts_from_what_is_not_there_is_refused():
         compare_setups(told, ENCODERS, PHOTOS, LABELS[1:], [Setup(preset="text-only")])
 
 
-def test_photos_as_anchors_are_a_knowledge_base_built_with_these_pictures():
+def test_photos_as_anchors_are_a_knowledge_base_built_with_these_pictures() -> None:
     """A third of the species is covered: two get photos, the others of the third are left without an anchor."""
     covered = STORE.taxon_ids[::3]
     given = [(covered[0], picture(5001)), (covered[2], picture(5002)), (covered[0], picture(5003))]
@@ -263,7 +264,7 @@ def test_photos_as_anchors_are_a_knowledge_base_built_with_these_pictures():
     )
     anchor_set = AnchorSet(covered=(*covered, "rara-avis"), photos=anchors, labels=tuple(each for each, _ in given))
 
-    def pictures_of(taxon_id, number):
+    def pictures_of(taxon_id: Any, number: Any) -> Any:
         if taxon_id not in covered:
             return sketch(number).pictures
         return [shown for each, shown in given if each == taxon_id]
@@ -288,7 +289,7 @@ def test_photos_as_anchors_are_a_knowledge_base_built_with_these_pictures():
         compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1", anchors="wiki")])
 
 
-def test_the_figures_of_rankings_are_those_of_ir_measures_and_scikit_learn():
+def test_the_figures_of_rankings_are_those_of_ir_measures_and_scikit_learn() -> None:
     """Independent code: hit@30 is its success, MRR@k its reciprocal rank; top-1 and genus its accuracy."""
     ir_measures = pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
     from sklearn.metrics import accuracy_score, top_k_accuracy_score
@@ -312,7 +313,7 @@ def test_the_figures_of_rankings_are_those_of_ir_measures_and_scikit_learn():
     assert figures["top-5"].micro == pytest.approx(expected)
 
 
-def test_an_interval_is_that_of_drawing_species_one_by_one():
+def test_an_interval_is_that_of_drawing_species_one_by_one() -> None:
     """A bootstrap in plain loops, its own draws: the two agree to a few thousandths."""
     setup = Setup(preset="vr-rag-v1")
     (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=4_000).figures

@@ -1,6 +1,8 @@
 """Photos that are anchors, or nearly, are found by file, by perceptual hash and by vector."""
 
 import io
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,24 +17,24 @@ from recognize.evaluation.picture_hash import HASH_BITS, near_duplicates, pictur
 from recognize.scoring.stages import Queries
 
 
-def scene(seed):
+def scene(seed: Any) -> Any:
     """A picture of coarse random colours."""
     rows = np.random.default_rng(seed).integers(0, 256, (9, 12, 3), dtype=np.uint8)
     return Image.fromarray(rows).resize((360, 270), Image.Resampling.BICUBIC)
 
 
-def saved(image, quality):
+def saved(image: Any, quality: Any) -> Any:
     """The picture as it comes back from a JPEG file."""
     file = io.BytesIO()
     image.save(file, "JPEG", quality=quality)
     return Image.open(file)
 
 
-def bits_between(one, other):
+def bits_between(one: Any, other: Any) -> Any:
     return (picture_hash(one) ^ picture_hash(other)).bit_count()
 
 
-def test_the_hash_survives_scaling_and_tells_pictures_apart():
+def test_the_hash_survives_scaling_and_tells_pictures_apart() -> None:
     assert bits_between(scene(1), scene(1).resize((140, 105))) <= HASH_BITS
     assert bits_between(scene(1), scene(2)) > 3 * HASH_BITS
 
@@ -48,13 +50,13 @@ def test_the_hash_survives_scaling_and_tells_pictures_apart():
     ],
     ids=["half the size", "JPEG at 30", "brighter", "mirrored", "cut by a tenth"],
 )
-def test_what_the_hash_finds_of_changed_copies_and_what_it_does_not(change, is_found):
+def test_what_the_hash_finds_of_changed_copies_and_what_it_does_not(change: Any, is_found: bool) -> None:
     """As the docs say; a hash that found the last two as well would be a better one."""
     assert [bits_between(scene(seed), change(scene(seed))) <= HASH_BITS for seed in range(5)] == [is_found] * 5
 
 
 @pytest.mark.parametrize(("profile", "found"), [("starter", [True, False]), ("plain", [False, False])])
-def test_only_encoders_that_can_tell_find_what_they_were_trained_on(profile, found):
+def test_only_encoders_that_can_tell_find_what_they_were_trained_on(profile: str, found: list[bool]) -> None:
     encoders = load_encoders(profile)
     known = load_encoders("starter").visual.photo_hashes()
     hashes = np.array([known[7] ^ np.uint64(0b1111), known[7] ^ np.uint64(0b11111)])
@@ -66,7 +68,7 @@ def test_only_encoders_that_can_tell_find_what_they_were_trained_on(profile, fou
     assert find_trained(photos, encoders).tolist() == found
 
 
-def test_vectors_are_near_from_the_threshold_on():
+def test_vectors_are_near_from_the_threshold_on() -> None:
     anchor = np.array([[1.0, 0.0]], dtype=np.float32)
     at = [NEAR_COSINE + 1e-4, NEAR_COSINE - 1e-4, 0.0]
     photos = as_unit_rows([[cosine, np.sqrt(1 - cosine**2)] for cosine in at])
@@ -74,7 +76,7 @@ def test_vectors_are_near_from_the_threshold_on():
     assert near_vectors(photos, anchor[:0]).tolist() == [False] * 3
 
 
-def test_a_copy_is_found_by_its_file_and_a_smaller_one_by_its_hash(tmp_path):
+def test_a_copy_is_found_by_its_file_and_a_smaller_one_by_its_hash(tmp_path: Path) -> None:
     encoders = load_encoders("plain")
     scene(1).save(tmp_path / "anchor.png")
     (tmp_path / "copy.png").write_bytes((tmp_path / "anchor.png").read_bytes())
@@ -101,7 +103,7 @@ def test_a_copy_is_found_by_its_file_and_a_smaller_one_by_its_hash(tmp_path):
 
 
 @pytest.mark.parametrize("way", ["same_file", "near_hash", "near_vector"])
-def test_each_way_of_looking_is_enough_and_is_kept_when_two_searches_are_joined(way):
+def test_each_way_of_looking_is_enough_and_is_kept_when_two_searches_are_joined(way: str) -> None:
     nothing, one = np.zeros(2, dtype=np.bool_), np.array([False, True])
     ways = dict.fromkeys(("same_file", "near_hash", "near_vector"), nothing)
     found = Leaks(**{**ways, way: one})
@@ -110,13 +112,13 @@ def test_each_way_of_looking_is_enough_and_is_kept_when_two_searches_are_joined(
         assert joined.any.tolist() == getattr(joined, way).tolist() == [False, True]
 
 
-def test_hashes_are_near_up_to_four_bits():
+def test_hashes_are_near_up_to_four_bits() -> None:
     hashes = np.array([0b1111, 0b11111, 2**64 - 1], dtype=np.uint64)
     assert near_duplicates(hashes, np.array([0], dtype=np.uint64)).tolist() == [True, False, False]
     assert near_duplicates(hashes, np.array([], dtype=np.uint64)).tolist() == [False] * 3
 
 
-def test_vectors_are_looked_at_block_by_block():
+def test_vectors_are_looked_at_block_by_block() -> None:
     """The only copy stands far behind the first block of photos."""
     photos = np.tile(np.array([[0.0, 1.0]], dtype=np.float32), (1_200, 1))
     photos[1_100] = [1.0, 0.0]

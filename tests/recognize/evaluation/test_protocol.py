@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ SPECIES = ["Corvus corax", "Pica pica", "Turdus merula"]
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory):
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Five photos of each of three species; the fourth of the first one is its lead image, made smaller."""
     folder = tmp_path_factory.mktemp("birds")
     rng = np.random.default_rng(0)
@@ -43,16 +44,16 @@ def collection(tmp_path_factory):
     return read_collection(folder)
 
 
-def paths(collection, photos):
+def paths(collection: Any, photos: Any) -> Any:
     return [collection.photos[i].path for i in photos]
 
 
-def test_the_vocabulary_is_what_is_described(collection):
+def test_the_vocabulary_is_what_is_described(collection: Any) -> None:
     assert collection.vocabulary == tuple(SPECIES[:2])
     assert set(collection.labels[10:]) == {-1}
 
 
-def test_the_lead_image_is_the_first_of_three_anchors_and_the_only_one_of_wiki(collection):
+def test_the_lead_image_is_the_first_of_three_anchors_and_the_only_one_of_wiki(collection: Any) -> None:
     assert paths(collection, collection.anchors("three")) == [
         "0-4.png",
         "0-0.png",
@@ -64,28 +65,28 @@ def test_the_lead_image_is_the_first_of_three_anchors_and_the_only_one_of_wiki(c
     assert paths(collection, collection.anchors("wiki")) == ["0-4.png", "1-4.png"]
 
 
-def test_a_near_duplicate_of_an_anchor_is_left_over_but_never_asked(collection):
+def test_a_near_duplicate_of_an_anchor_is_left_over_but_never_asked(collection: Any) -> None:
     assert "0-3.png" in paths(collection, collection.left_over)
     assert "0-3.png" not in paths(collection, collection.queries)
 
 
-def test_no_query_is_an_anchor_or_outside_the_vocabulary(collection):
+def test_no_query_is_an_anchor_or_outside_the_vocabulary(collection: Any) -> None:
     assert not set(collection.queries) & set(collection.anchors("three"))
     assert (collection.labels[collection.queries] >= 0).all()
 
 
-def test_the_seen_model_is_trained_on_no_hidden_photo(collection):
+def test_the_seen_model_is_trained_on_no_hidden_photo(collection: Any) -> None:
     assert len(collection.hidden) == len(collection.left_over) // 2
     assert not set(collection.seen_training) & set(collection.hidden)
 
 
 @pytest.mark.parametrize("fold", range(5))
-def test_a_fold_s_species_are_not_in_its_training_photos(collection, fold):
+def test_a_fold_s_species_are_not_in_its_training_photos(collection: Any, fold: int) -> None:
     trained = {collection.photos[i].species for i in collection.unseen_training(fold)}
     assert trained == {name for name in SPECIES if fold_of(name) != fold}
 
 
-def test_a_smaller_copy_has_nearly_the_same_hash_and_another_picture_has_not(collection):
+def test_a_smaller_copy_has_nearly_the_same_hash_and_another_picture_has_not(collection: Any) -> None:
     values = np.array([perceptual_hash(collection.folder / f"0-{i}.png") for i in (4, 3, 0)], dtype=np.uint64)
     assert near_duplicates(values[1:], values[:1]).tolist() == [True, False]
 

@@ -1,5 +1,7 @@
 """The figures of recognition, by hand."""
 
+from typing import Any
+
 import pytest
 from PIL import Image
 
@@ -7,11 +9,11 @@ from data.memory import MemoryStore, Sketch
 from recognize import PhotoRanking, Recognizer, evaluate, evaluate_rankings, load_encoders
 
 
-def ranking(*ids, chunks=(), error=None):
+def ranking(*ids: Any, chunks: tuple[()] = (), error: Any = None) -> PhotoRanking:
     return PhotoRanking(image="x", taxon_ids=ids, chunk_taxon_ids=chunks, error=error)
 
 
-def test_the_figures_of_four_photos():
+def test_the_figures_of_four_photos() -> None:
     far = tuple(f"other-{i}" for i in range(29))
     report = evaluate_rankings(
         [
@@ -30,19 +32,19 @@ def test_the_figures_of_four_photos():
     assert report["hit@30"].macro == pytest.approx((1 + 0) / 2)
 
 
-def test_chunks_are_ranked_beside_species():
+def test_chunks_are_ranked_beside_species() -> None:
     report = evaluate_rankings([(ranking("wren", "robin", chunks=("wren", "wren", "robin")), "robin")])
     assert report["MRR@10"].micro == 1 / 2
     assert report["chunk MRR@10"].micro == pytest.approx(1 / 3)
 
 
-def test_unreadable_photos_are_counted_and_left_out():
+def test_unreadable_photos_are_counted_and_left_out() -> None:
     report = evaluate_rankings([(ranking("robin"), "robin"), (ranking(error="broken"), "robin")])
     assert (report.n, report.n_unreadable, report["top-1"].micro) == (1, 1, 1.0)
 
 
 @pytest.mark.parametrize("preset", ["default", "vr-rag-v1", "vr-rag-v2"])
-def test_species_of_the_pool_without_anchors_are_counted(preset):
+def test_species_of_the_pool_without_anchors_are_counted(preset: str) -> None:
     encoders = load_encoders("plain")
     red, blue = (Image.new("RGB", (32, 32), colour) for colour in ("red", "blue"))
     store = MemoryStore(
@@ -57,12 +59,12 @@ def test_species_of_the_pool_without_anchors_are_counted(preset):
     assert evaluate(Recognizer(store, encoders, preset=preset), photos).n_without_anchors == 2.0
 
 
-def test_nothing_readable_is_an_error():
+def test_nothing_readable_is_an_error() -> None:
     with pytest.raises(ValueError, match="1 that cannot"):
         evaluate_rankings([(ranking(error="broken"), "robin")])
 
 
-def test_a_recognizer_is_measured_over_labelled_photos():
+def test_a_recognizer_is_measured_over_labelled_photos() -> None:
     encoders = load_encoders("plain")
     colours = ("red", "blue", "yellow", "black", "white", "green")
     store = MemoryStore(
@@ -80,7 +82,7 @@ def test_a_recognizer_is_measured_over_labelled_photos():
         assert 0 <= low <= 5 / 6 <= high <= 1
 
 
-def test_each_measure_looks_just_as_far_as_its_name_says():
+def test_each_measure_looks_just_as_far_as_its_name_says() -> None:
     """The species stands at these ranks, one photo each."""
     ranks = (1, 2, 5, 6, 10, 11, 30, 31)
     others = [f"other-{i}" for i in range(31)]

@@ -1,5 +1,7 @@
 """Why the first is first, in words that a birder can check."""
 
+from typing import Any
+
 import pytest
 from PIL import Image, ImageDraw
 
@@ -10,19 +12,19 @@ from recognize import PRESETS, Recognizer, explain, load_encoders
 from recognize.explanation.marks import find_marks
 
 
-def bird(colour):
+def bird(colour: Any) -> Any:
     picture = Image.new("RGB", (96, 96), "white")
     ImageDraw.Draw(picture).ellipse((24, 30, 72, 70), fill=colour)
     return picture
 
 
 @pytest.fixture(scope="module")
-def encoders():
+def encoders() -> Any:
     return load_encoders("plain")
 
 
 @pytest.fixture(scope="module")
-def store(encoders):
+def store(encoders: Any) -> MemoryStore:
     return MemoryStore(
         {
             "Cardinalis cardinalis": Sketch(
@@ -42,7 +44,7 @@ def store(encoders):
 
 
 @pytest.mark.parametrize("preset", sorted(set(PRESETS)))
-def test_the_leads_of_the_stages_add_up_to_the_lead(store, encoders, preset):
+def test_the_leads_of_the_stages_add_up_to_the_lead(store: Any, encoders: Any, preset: Any) -> None:
     row = next(Recognizer(store, encoders, preset=preset).identify([bird("crimson")]))
     why = explain(store, row)
     assert why.first.scientific_name == "Cardinalis cardinalis"
@@ -51,7 +53,7 @@ def test_the_leads_of_the_stages_add_up_to_the_lead(store, encoders, preset):
     assert why.deciding_stage == max(why.lead_by_stage, key=why.lead_by_stage.get)
 
 
-def test_the_marks_that_differ_are_named(store, encoders):
+def test_the_marks_that_differ_are_named(store: Any, encoders: Any) -> None:
     why = explain(store, next(Recognizer(store, encoders).identify([bird("crimson")])))
     assert why.only_first == ("red crown", "black face")
     assert why.only_second == ("black wings", "yellow crown")
@@ -61,7 +63,7 @@ def test_the_marks_that_differ_are_named(store, encoders):
     assert why.first.anchors[0].credit == "A. Painter, private"
 
 
-def test_a_stage_that_spoke_for_the_other_is_named(encoders):
+def test_a_stage_that_spoke_for_the_other_is_named(encoders: Any) -> None:
     store = MemoryStore(
         {
             "Rubra verbis": Sketch(texts=["Plumage red."], pictures=[bird("navy")]),
@@ -75,7 +77,7 @@ def test_a_stage_that_spoke_for_the_other_is_named(encoders):
     assert why.same_genus
 
 
-def row_of(*scores, anchors=()):
+def row_of(*scores: Any, anchors: tuple[()] = ()) -> Identification:
     """A row of the default preset with these stages, for the two species of the store."""
     names = ("Cardinalis cardinalis", "Piranga olivacea")
     candidates = tuple(
@@ -92,7 +94,7 @@ def row_of(*scores, anchors=()):
     return Identification(image="x", preset="default", candidates=candidates)
 
 
-def test_what_the_trained_model_gave_is_part_of_the_lead(store):
+def test_what_the_trained_model_gave_is_part_of_the_lead(store: Any) -> None:
     first = {"text_part": 0.25, "visual_part": 0.5, "prototype": 0.9, "prototype_part": 2.0}
     second = {"text_part": 0.5, "visual_part": 0.75, "prototype": None, "prototype_part": 0.5}
     why = explain(store, row_of(first, second))
@@ -102,7 +104,7 @@ def test_what_the_trained_model_gave_is_part_of_the_lead(store):
     assert "through the trained model, against the description and the anchor pictures." in why.told_apart
 
 
-def test_a_photo_that_is_an_anchor_itself_is_said_to_be_one(store, encoders):
+def test_a_photo_that_is_an_anchor_itself_is_said_to_be_one(store: Any, encoders: Any) -> None:
     other = bird("crimson").rotate(40, fillcolor="olive")
     itself, another = Recognizer(store, encoders).identify([bird("crimson"), other])
     why = explain(store, itself)
@@ -113,13 +115,13 @@ def test_a_photo_that_is_an_anchor_itself_is_said_to_be_one(store, encoders):
 
 
 @pytest.mark.parametrize(("similarity", "is_same"), [(1.0, True), (0.9996, True), (0.999, False)])
-def test_an_anchor_that_prints_as_one_is_the_same_picture(store, similarity, is_same):
+def test_an_anchor_that_prints_as_one_is_the_same_picture(store: Any, similarity: float, is_same: bool) -> None:
     stages = {"text_part": 0.0, "visual_part": 1.0}
     why = explain(store, row_of(stages, stages, anchors=[0.25, similarity]))
     assert (why.is_anchor_of == "cardinalis-cardinalis") is is_same
 
 
-def test_a_tie_is_called_a_tie(encoders):
+def test_a_tie_is_called_a_tie(encoders: Any) -> None:
     twins = {name: Sketch(texts=["Plumage red."], pictures=[bird("red")]) for name in ("A a", "B b")}
     store = MemoryStore(twins, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
@@ -128,20 +130,20 @@ def test_a_tie_is_called_a_tie(encoders):
     assert "name the same marks" in why.told_apart
 
 
-def test_a_single_candidate_is_explained_too(encoders):
+def test_a_single_candidate_is_explained_too(encoders: Any) -> None:
     store = MemoryStore({"A a": Sketch(texts=["red"])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert why.second is None
     assert why.told_apart == "A a is the only candidate."
 
 
-def test_a_species_without_description_is_said_to_have_none(encoders):
+def test_a_species_without_description_is_said_to_have_none(encoders: Any) -> None:
     store = MemoryStore({"A a": Sketch(pictures=[bird("red")]), "B b": Sketch(texts=["Plumage blue."])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert "no description of A a" in why.told_apart
 
 
-def test_an_error_row_cannot_be_explained(store):
+def test_an_error_row_cannot_be_explained(store: Any) -> None:
     with pytest.raises(UsageError, match="broken"):
         explain(store, Identification(image="x", status="error", error="broken"))
 
@@ -158,25 +160,25 @@ def test_an_error_row_cannot_be_explained(store):
         ("", []),
     ],
 )
-def test_marks_are_found_in_what_texts_say(text, marks):
+def test_marks_are_found_in_what_texts_say(text: str, marks: Any) -> None:
     assert [str(mark) for mark in find_marks(text)] == marks
 
 
-def test_a_stage_that_says_nothing_is_neither_for_nor_against(store):
+def test_a_stage_that_says_nothing_is_neither_for_nor_against(store: Any) -> None:
     why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.5}, {"text_part": 1.0, "visual_part": 0.5}))
     assert why.by_scores == "Northern Cardinal is ahead of Scarlet Tanager by 1.000, through the description alone."
     why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.75}, {"text_part": 1.0, "visual_part": 0.5}))
     assert why.by_scores.endswith("by 1.250, through the description more than the anchor pictures.")
 
 
-def test_the_blend_of_v2_is_not_called_the_description(store, encoders):
+def test_the_blend_of_v2_is_not_called_the_description(store: Any, encoders: Any) -> None:
     row = next(Recognizer(store, encoders, preset="vr-rag-v2").identify([bird("crimson")]))
     assert "the blend of description and anchor pictures" in explain(store, row).by_scores
     row = next(Recognizer(store, encoders, preset="vr-rag-v1").identify([bird("crimson")]))
     assert "blend" not in explain(store, row).by_scores
 
 
-def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders):
+def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders: Any) -> None:
     parts = ("crown", "face", "throat", "back", "rump", "breast", "tail")
     texts = [[" ".join(f"The {part} is {colour}." for part in parts)] for colour in ("red", "blue")]
     store = MemoryStore({"A a": Sketch(texts=texts[0]), "B b": Sketch(texts=texts[1])}, encoders)
@@ -184,7 +186,7 @@ def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders):
     assert "The breast is red in A a, blue in B b. Only for A a the text names red tail." in why.told_apart
 
 
-def test_a_colour_of_no_part_is_told_only_where_there_is_nothing_else(encoders):
+def test_a_colour_of_no_part_is_told_only_where_there_is_nothing_else(encoders: Any) -> None:
     store = MemoryStore({"A a": Sketch(texts=["Yellow. A red crown."]), "B b": Sketch(texts=["Blue."])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert "Only for A a the text names red crown." in why.told_apart

@@ -1,5 +1,7 @@
 """Names in the replies of a model that was shown no candidate: each rule by itself."""
 
+from typing import Any
+
 import pytest
 
 from data.records import ChatReply
@@ -8,7 +10,7 @@ from recognize.reader.namer import read_name
 KNOWN = {"Cardinalis cardinalis": "cardinalis-cardinalis", "Northern Cardinal": "cardinalis-cardinalis"}
 
 
-def find_anywhere(name):
+def find_anywhere(name: Any) -> Any:
     """Return the first species that is named, as a checklist does that takes words around a name."""
     return next((taxon for known, taxon in {**KNOWN, "Blue Jay": "cyanocitta-cristata"}.items() if known in name), None)
 
@@ -32,7 +34,7 @@ def find_anywhere(name):
         ("", False, "unread"),
     ],
 )
-def test_names_are_read_by_the_first_rule_that_fits(text, found, how):
+def test_names_are_read_by_the_first_rule_that_fits(text: str, found: bool, how: str) -> None:
     choice, rule, _ = read_name(ChatReply(text=text, model="m"), KNOWN.get)
     assert (choice, rule) == ("cardinalis-cardinalis" if found else None, how)
 
@@ -45,15 +47,15 @@ def test_names_are_read_by_the_first_rule_that_fits(text, found, how):
         "It is a Northern Cardinal or a Blue Jay",
     ],
 )
-def test_two_species_are_none(text):
+def test_two_species_are_none(text: str) -> None:
     assert read_name(ChatReply(text=text, model="m"), find_anywhere)[:2] == (None, "no species")
 
 
-def test_two_names_of_one_species_are_one():
+def test_two_names_of_one_species_are_one() -> None:
     text = '{"species": "Northern Cardinal / Cardinalis cardinalis"}'
     assert read_name(ChatReply(text=text, model="m"), find_anywhere)[0] == "cardinalis-cardinalis"
 
 
-def test_the_reason_says_what_was_named_in_vain():
+def test_the_reason_says_what_was_named_in_vain() -> None:
     _, _, reason = read_name(ChatReply(text='{"reason": "Hairy.", "species": "Big Foot"}', model="m"), KNOWN.get)
     assert reason == "it named 'Big Foot', which is not a known species. Hairy."

@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.servers.openai_server import OpenAIServer
 NAMES = {"Cyanocitta cristata": "Blue Jay", "Cardinalis cardinalis": "Northern Cardinal"}
 
 
-def row(image, **changes):
+def row(image: Any, **changes: Any) -> Identification:
     candidates = tuple(
         Candidate(taxon_id=name.lower().replace(" ", "-"), scientific_name=name, common_name=common, score=1.0,
                   summary=f"Looks like {common}.")
@@ -27,20 +28,20 @@ def row(image, **changes):
     return Identification(image=image, **({"answer": answer, "candidates": candidates} | changes))
 
 
-def picture_of(path):
+def picture_of(path: Any) -> Any:
     return b"\xff\xd8\xff" + path.name.encode()
 
 
-def read(rows, script):
+def read(rows: Any, script: Any) -> Any:
     with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
         return list(read_over(rows, Reader(chat), picture_of)), server
 
 
-def labelled(call, name):
+def labelled(call: Any, name: Any) -> Any:
     return json.dumps({"reason": "seen", "answer": re.search(rf"^([A-Z])\. {name}", call.text, re.MULTILINE).group(1)})
 
 
-def test_the_answer_becomes_the_choice_without_a_confidence():
+def test_the_answer_becomes_the_choice_without_a_confidence() -> None:
     (found,), server = read([row("a.jpg")], lambda call: labelled(call, "Northern Cardinal"))
     assert found.answer == Answer(
         rank="species", name="Cardinalis cardinalis", common_name="Northern Cardinal", confidence=None
@@ -49,14 +50,14 @@ def test_the_answer_becomes_the_choice_without_a_confidence():
     assert server.calls[0].images == [b"\xff\xd8\xffa.jpg"]
 
 
-def test_none_of_the_candidates_is_the_answer_none():
+def test_none_of_the_candidates_is_the_answer_none() -> None:
     (found,), _ = read([row("a.jpg")], '{"reason": "a heron", "answer": "none"}')
     assert found.answer == Answer(rank="none", name="")
     assert (found.reader.choice, found.reader.agreement) == (None, 1.0)
 
 
-def test_what_cannot_be_read_and_what_is_refused_leaves_the_answer_as_it_was():
-    def script(call):
+def test_what_cannot_be_read_and_what_is_refused_leaves_the_answer_as_it_was() -> None:
+    def script(call: Any) -> Any:
         return "?" if call.images[0].endswith(b"a.jpg") else Says(text=None, refusal="No.")
 
     before = [row("a.jpg"), row("b.jpg")]
@@ -68,17 +69,17 @@ def test_what_cannot_be_read_and_what_is_refused_leaves_the_answer_as_it_was():
     assert [(each.reader.answered, len(each.reader.failures)) for each in found] == [(0, 0), (0, 1)]
 
 
-def test_rows_with_errors_and_without_candidates_cost_no_call():
+def test_rows_with_errors_and_without_candidates_cost_no_call() -> None:
     bad = Identification(image="x.jpg", status="error", error="truncated")
     found, server = read([bad, row("y.jpg", candidates=())], "?")
     assert [each.reader for each in found] == [None, None]
     assert server.n_calls == 0
 
 
-def test_a_photo_that_cannot_be_shown_to_the_model_keeps_its_answer():
+def test_a_photo_that_cannot_be_shown_to_the_model_keeps_its_answer() -> None:
     from data.errors import BadImage
 
-    def broken(path):
+    def broken(path: Any) -> None:
         raise BadImage(f"{path} is gone")
 
     with OpenAIServer("?") as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
@@ -88,10 +89,10 @@ def test_a_photo_that_cannot_be_shown_to_the_model_keeps_its_answer():
     assert (found.reader.samples, found.reader.answered, found.reader.failures) == (0, 0, ("a.jpg is gone",))
 
 
-def test_rows_come_in_their_order_and_many_are_asked_at_once():
+def test_rows_come_in_their_order_and_many_are_asked_at_once() -> None:
     together = threading.Barrier(4)
 
-    def script(call):
+    def script(call: Any) -> Any:
         if call.number <= 4:
             together.wait(20)  # passes only if four are in flight at a time
         return labelled(call, "Blue Jay")
@@ -101,12 +102,12 @@ def test_rows_come_in_their_order_and_many_are_asked_at_once():
     assert [each.image for each in found] == images
 
 
-def test_a_stop_at_the_limit_of_cost_ends_the_stream_after_the_rows_before_it():
+def test_a_stop_at_the_limit_of_cost_ends_the_stream_after_the_rows_before_it() -> None:
     class Dear:
         name = "dear"
         n = 0
 
-        async def reply(self, request):
+        async def reply(self, request: Any) -> Any:
             Dear.n += 1
             if Dear.n > 1:
                 raise CostStop("the next request could pass 1 cent")

@@ -1,5 +1,7 @@
 """Species that the visual encoder knows from its training: a third stage of the default preset."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,12 +16,12 @@ from recognize.scoring.vr_rag import anchors_only
 AXES = np.eye(4, dtype=np.float32)
 
 
-def table(owners, vectors):
+def table(owners: Any, vectors: Any) -> VectorTable:
     owners = np.array(owners, dtype=np.intp)
     return VectorTable(ids=tuple(f"i{i}" for i in range(len(owners))), owners=owners, vectors=as_unit_rows(vectors))
 
 
-def knowledge(**changes):
+def knowledge(**changes: Any) -> Knowledge:
     base = {
         "n_species": 4,
         "names": ("a",),
@@ -32,14 +34,14 @@ def knowledge(**changes):
     return Knowledge(**(base | changes))
 
 
-def ask(visual, text=(1.0, 1.0, 1.0, 1.0)):
+def ask(visual: Any, text: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)) -> Queries:
     return Queries(text_image=(as_unit_rows([text]),), visual=as_unit_rows([visual]))
 
 
 WEIGHTS = FusionWeights(text=0.1, visual=1.0, prototype=1.0, trained_text=0.1, trained_visual=0.0)
 
 
-def test_a_species_without_anchors_is_found_by_its_prototype():
+def test_a_species_without_anchors_is_found_by_its_prototype() -> None:
     """Its photo looks like nothing in the knowledge base but what training left."""
     many = np.concatenate([AXES[2:3], as_unit_rows(np.random.default_rng(0).normal(size=(2, 4)) * [1, 1, 0, 1])])
     known = knowledge(trained=np.array([0, 1, 3]), prototypes=many[[1, 2, 0]])
@@ -48,14 +50,14 @@ def test_a_species_without_anchors_is_found_by_its_prototype():
     assert ranking.stages["prototype"][0] == pytest.approx(1.0)
 
 
-def test_without_prototypes_there_is_no_third_stage():
+def test_without_prototypes_there_is_no_third_stage() -> None:
     plain = knowledge(trained=np.empty(0, dtype=np.intp), prototypes=np.empty((0, 4), dtype=np.float32))
     ranking = default(plain, ask([1, 0, 0, 0]), weights=WEIGHTS)[0]
     assert "prototype" not in ranking.stages
     assert ranking.scores[0] == pytest.approx(ranking.stages["text_part"][0] + ranking.stages["visual_part"][0])
 
 
-def test_the_bonus_goes_to_species_that_are_not_of_the_training():
+def test_the_bonus_goes_to_species_that_are_not_of_the_training() -> None:
     with_bonus = FusionWeights(text=0.1, visual=1.0, prototype=1.0, new_species=5.0)
     parts = default(knowledge(), ask([1, 0, 0, 0]), weights=with_bonus)[0]
     bonus = dict(zip(parts.species.tolist(), parts.stages["prototype_part"].tolist(), strict=True))
@@ -63,13 +65,13 @@ def test_the_bonus_goes_to_species_that_are_not_of_the_training():
     assert bonus[3] != 5.0
 
 
-def test_the_parts_add_up_to_the_score():
+def test_the_parts_add_up_to_the_score() -> None:
     ranking = default(knowledge(), ask([1, 0.5, 0.2, 0]), weights=WEIGHTS)[0]
     total = sum(ranking.stages[f"{stage}_part"] for stage in ("text", "visual", "prototype"))
     assert total == pytest.approx(ranking.scores)
 
 
-def test_the_centre_of_anchors_is_their_mean_direction():
+def test_the_centre_of_anchors_is_their_mean_direction() -> None:
     """Two anchors at right angles: a photo half way between them is exactly at their centre."""
     pair = knowledge(anchors=table([0, 0, 1], [AXES[0], AXES[1], AXES[3]]), images=(table([0], AXES[:1]),))
     ranking = anchors_only(pair, ask([1, 1, 0, 0]), anchor_pooling="centre")[0]
@@ -78,6 +80,6 @@ def test_the_centre_of_anchors_is_their_mean_direction():
 
 
 @pytest.mark.parametrize("trained", [np.array([1, 0]), np.array([1, 1]), np.array([1])])
-def test_prototypes_that_fit_no_species_are_refused(trained):
+def test_prototypes_that_fit_no_species_are_refused(trained: Any) -> None:
     with pytest.raises(StoreError, match="prototypes"):
         knowledge(trained=trained, prototypes=AXES[:2])

@@ -5,7 +5,9 @@ import sys
 import threading
 import time
 import tracemalloc
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,16 +23,16 @@ from recognize.scoring.stages import Queries
 from recognize.scoring.vr_rag import vr_rag_v1, vr_rag_v2
 
 
-def unit_rows(n, dim, seed=0):
+def unit_rows(n: Any, dim: Any, seed: int = 0) -> Any:
     return as_unit_rows(np.random.default_rng(seed).standard_normal((n, dim)))
 
 
-def rows_all_alike(n, dim, seed=0):
+def rows_all_alike(n: Any, dim: Any, seed: int = 0) -> Any:
     """All partial sums of their products grow to 1: where float32 rounds most."""
     return as_unit_rows(np.ones(dim) + 0.01 * np.random.default_rng(seed).standard_normal((n, dim)))
 
 
-def rows_of_two_values(n, dim, seed=0):
+def rows_of_two_values(n: Any, dim: Any, seed: int = 0) -> Any:
     """All sums round the same way at every step."""
     return as_unit_rows(np.where(np.random.default_rng(seed).random((n, dim)) < 0.02, 1.01, 1.0))
 
@@ -39,7 +41,7 @@ MULTIPLIERS = [products.multiply_by_numpy, products.multiply_by_onnx]
 
 
 @pytest.fixture(params=MULTIPLIERS)
-def multiply(request, monkeypatch):
+def multiply(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(products, "_LARGE", 0)
     monkeypatch.setattr(products, "onnx_is_quicker", lambda: request.param is products.multiply_by_onnx)
     return request.param
@@ -50,7 +52,9 @@ def multiply(request, monkeypatch):
     ("n_photos", "n_rows", "dim"),
     [(1, 1, 1), (1, 700, 768), (37, 301, 1024), (130, 900, 384), (130, 900, 2304), (1, 900, 2304)],
 )
-def test_a_product_is_good_to_half_of_what_counts_as_doubt(multiply, make, n_photos, n_rows, dim):
+def test_a_product_is_good_to_half_of_what_counts_as_doubt(
+    multiply: Any, make: Any, n_photos: int, n_rows: int, dim: int
+) -> None:
     queries, matrix = make(n_photos, dim), make(n_rows, dim, seed=1)
     out = np.empty((n_photos, n_rows), dtype=np.float32)
     multiply(queries, matrix, out)
@@ -59,7 +63,7 @@ def test_a_product_is_good_to_half_of_what_counts_as_doubt(multiply, make, n_pho
 
 
 @pytest.mark.parametrize("layout", [np.asfortranarray, np.float64, lambda rows: np.repeat(rows, 2, axis=1)[:, ::2]])
-def test_vectors_of_any_layout_are_multiplied(multiply, layout):
+def test_vectors_of_any_layout_are_multiplied(multiply: Any, layout: Any) -> None:
     queries, matrix = unit_rows(4, 6), unit_rows(5, 6, seed=1)
     for given in ((layout(queries), matrix), (queries, layout(matrix))):
         ((_, (scores,)),) = products.score_blocks(4, [Product((given[0],), (given[1],))])
@@ -69,7 +73,9 @@ def test_vectors_of_any_layout_are_multiplied(multiply, layout):
 @pytest.mark.parametrize("block", [1, 7, 10, 512])
 @pytest.mark.parametrize("term", [10, 40, 10**6])
 @pytest.mark.parametrize("dims", [(), (8,), (8, 12, 5)])
-def test_blocks_of_scores_are_the_mean_over_encoders(multiply, monkeypatch, block, term, dims):
+def test_blocks_of_scores_are_the_mean_over_encoders(
+    multiply: Any, monkeypatch: pytest.MonkeyPatch, block: int, term: Any, dims: Any
+) -> None:
     monkeypatch.setattr(products, "_BLOCK", block)
     monkeypatch.setattr(products, "_TERM", term)
     queries = tuple(unit_rows(10, dim, seed=dim) for dim in dims)
@@ -88,11 +94,11 @@ def test_blocks_of_scores_are_the_mean_over_encoders(multiply, monkeypatch, bloc
     assert np.concatenate(found) == pytest.approx(total / max(1, len(dims)), abs=1e-6)
 
 
-def test_rankings_are_the_same_to_the_last_digit(monkeypatch):
+def test_rankings_are_the_same_to_the_last_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every vector stands there twice, so that ties are everywhere."""
     n, dim = 300, 768
 
-    def table(per_species, seed):
+    def table(per_species: Any, seed: Any) -> VectorTable:
         half = unit_rows(n * per_species // 2, dim, seed)
         owners = np.repeat(np.arange(n), per_species)
         ids = tuple(map(str, range(len(owners))))
@@ -103,7 +109,7 @@ def test_rankings_are_the_same_to_the_last_digit(monkeypatch):
     queries = Queries(text_image=(unit_rows(70, dim, 6), unit_rows(70, dim, 7)), visual=unit_rows(70, dim, 8))
     monkeypatch.setattr(products, "_LARGE", 0)
 
-    def rank(by_onnx):
+    def rank(by_onnx: Any) -> Any:
         monkeypatch.setattr(products, "onnx_is_quicker", lambda: by_onnx)
         weights = FusionWeights(text=0.3, visual=1.0)
         presets = (
@@ -121,17 +127,17 @@ def test_rankings_are_the_same_to_the_last_digit(monkeypatch):
         assert one.scores[:10].tolist() == other.scores[:10].tolist()
 
 
-def test_addresses_of_another_layout_are_not_written_to():
+def test_addresses_of_another_layout_are_not_written_to() -> None:
     queries, matrix = unit_rows(4, 6), unit_rows(5, 6)
     for out in (np.empty((4, 5)), np.empty((5, 4), dtype=np.float32).T):
         with pytest.raises(ValueError, match="expected out as float32 in C order, got float"):
             products.multiply_by_onnx(queries, matrix, out)
 
 
-def test_memory_for_scores_does_not_grow_with_the_number_of_photos():
+def test_memory_for_scores_does_not_grow_with_the_number_of_photos() -> None:
     matrix = unit_rows(1500, 8)
 
-    def peak(n_photos):
+    def peak(n_photos: Any) -> Any:
         queries = unit_rows(n_photos, 8, seed=1)
         tracemalloc.start()
         asked = [Product((queries,), (matrix,)), Product((queries,) * 2, (matrix,) * 2)]
@@ -144,8 +150,8 @@ def test_memory_for_scores_does_not_grow_with_the_number_of_photos():
     assert peak(2200) < 1.1 * peak(550)
 
 
-def test_a_small_product_starts_no_trial(monkeypatch):
-    def refuse():
+def test_a_small_product_starts_no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
         raise AssertionError("a trial")
 
     monkeypatch.setattr(products, "onnx_is_quicker", refuse)
@@ -157,7 +163,7 @@ def test_a_small_product_starts_no_trial(monkeypatch):
 
 
 @pytest.fixture
-def no_trial_yet():
+def no_trial_yet() -> Iterator[Any]:
     products._trial.cache_clear()
     products._session.cache_clear()
     yield
@@ -166,10 +172,10 @@ def no_trial_yet():
 
 
 @pytest.mark.parametrize("slow", MULTIPLIERS)
-def test_the_trial_finds_the_slower_one_once(monkeypatch, no_trial_yet, slow):
+def test_the_trial_finds_the_slower_one_once(monkeypatch: pytest.MonkeyPatch, no_trial_yet: Any, slow: Any) -> None:
     runs = []
 
-    def slowed(queries, matrix, out):
+    def slowed(queries: Any, matrix: Any, out: Any) -> None:
         runs.append(1)
         time.sleep(0.2)
         slow(queries, matrix, out)
@@ -181,7 +187,7 @@ def test_the_trial_finds_the_slower_one_once(monkeypatch, no_trial_yet, slow):
     assert len(runs) == n_runs > 0
 
 
-def test_where_onnx_cannot_be_loaded_numpy_multiplies(monkeypatch, no_trial_yet):
+def test_where_onnx_cannot_be_loaded_numpy_multiplies(monkeypatch: pytest.MonkeyPatch, no_trial_yet: Any) -> None:
     monkeypatch.setattr(products, "_LARGE", 0)
     monkeypatch.setattr(products, "__file__", "/nowhere/products.py")
     queries, matrix = unit_rows(4, 6), unit_rows(5, 6)
@@ -191,7 +197,7 @@ def test_where_onnx_cannot_be_loaded_numpy_multiplies(monkeypatch, no_trial_yet)
 
 
 @pytest.fixture
-def restless():
+def restless() -> Iterator[Any]:
     """Threads take turns after every few instructions."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -199,14 +205,14 @@ def restless():
     sys.setswitchinterval(before)
 
 
-def test_threads_may_all_be_the_first_to_multiply(restless, no_trial_yet):
+def test_threads_may_all_be_the_first_to_multiply(restless: Any, no_trial_yet: Any) -> None:
     queries, matrix = unit_rows(4, 6), unit_rows(5, 6, seed=1)
     expected = queries @ matrix.T
     for _ in range(5):
         products._session.cache_clear()
         barrier = threading.Barrier(8)
 
-        def first(_, barrier=barrier):
+        def first(_: Any, barrier: Any = barrier) -> Any:
             out = np.empty((4, 5), dtype=np.float32)
             barrier.wait()
             products.multiply_by_onnx(queries, matrix, out)
@@ -230,7 +236,9 @@ def test_threads_may_all_be_the_first_to_multiply(restless, no_trial_yet):
         ({}, 4),
     ],
 )
-def test_threads_are_as_many_as_cores_or_as_openblas_is_told(monkeypatch, variables, most):
+def test_threads_are_as_many_as_cores_or_as_openblas_is_told(
+    monkeypatch: pytest.MonkeyPatch, variables: Any, most: int
+) -> None:
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_DEFAULT_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,22 +14,24 @@ from recognize.scoring.stages import Queries, Ranking, rank_photos
 ROWS = np.eye(3, dtype=np.float32)
 
 
-def numbered(n_photos):
+def numbered(n_photos: Any) -> Any:
     """Photo i scores i, 2 i and 3 i."""
     queries = np.arange(n_photos, dtype=np.float32)[:, None] * np.array([[1, 2, 3]], dtype=np.float32)
     return [Product((queries,), (ROWS,))]
 
 
-def ranking(photo):
+def ranking(photo: Any) -> Ranking:
     return Ranking(species=np.array([photo]), scores=np.array([1.0]))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("n_photos", [0, 1, 127, 128, 129, 512, 513, 1300])
-def test_each_photo_is_ranked_once_in_order_and_with_its_own_scores(monkeypatch, n_photos, n_threads):
+def test_each_photo_is_ranked_once_in_order_and_with_its_own_scores(
+    monkeypatch: pytest.MonkeyPatch, n_photos: int, n_threads: int
+) -> None:
     monkeypatch.setattr(stages, "n_threads", lambda: n_threads)
 
-    def rank(photos, scores):
+    def rank(photos: Any, scores: Any) -> Any:
         time.sleep(0.002 * (photos.start % 3))  # some take longer, while others would be overwritten
         expected = np.arange(photos.start, photos.stop)[:, None] * np.array([1, 2, 3])
         assert [block.tolist() for block in scores] == [expected.tolist()]
@@ -38,21 +41,21 @@ def test_each_photo_is_ranked_once_in_order_and_with_its_own_scores(monkeypatch,
     assert [one.species.tolist() for one in found] == [[photo] for photo in range(n_photos)]
 
 
-def test_many_photos_are_ranked_by_several_threads_at_once(monkeypatch):
+def test_many_photos_are_ranked_by_several_threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "n_threads", lambda: 2)
     both = threading.Barrier(2, timeout=60)
 
-    def rank(photos, scores):
+    def rank(photos: Any, scores: Any) -> Any:
         both.wait()
         return [ranking(photo) for photo in range(photos.start, photos.stop)]
 
     assert len(rank_photos(512, numbered(512), rank)) == 512
 
 
-def test_few_photos_start_no_thread():
+def test_few_photos_start_no_thread() -> None:
     names = []
 
-    def rank(photos, scores):
+    def rank(photos: Any, scores: Any) -> Any:
         names.append(threading.current_thread())
         return [ranking(photo) for photo in range(photos.start, photos.stop)]
 
@@ -60,11 +63,11 @@ def test_few_photos_start_no_thread():
     assert names == [threading.current_thread()]
 
 
-def test_an_error_in_a_thread_is_raised_and_no_later_block_is_ranked(monkeypatch):
+def test_an_error_in_a_thread_is_raised_and_no_later_block_is_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "n_threads", lambda: 2)
     before, ranked = set(threading.enumerate()), []
 
-    def rank(photos, scores):
+    def rank(photos: Any, scores: Any) -> Any:
         ranked.append(photos.start)
         if photos.start == 128:
             raise ZeroDivisionError("of a photo")
@@ -76,7 +79,7 @@ def test_an_error_in_a_thread_is_raised_and_no_later_block_is_ranked(monkeypatch
     assert set(threading.enumerate()) <= before
 
 
-def test_some_of_the_photos_are_those_rows_in_every_space():
+def test_some_of_the_photos_are_those_rows_in_every_space() -> None:
     queries = Queries(
         text_image=(np.arange(8.0).reshape(4, 2), np.arange(4.0)[:, None]), visual=np.arange(4.0)[:, None]
     )

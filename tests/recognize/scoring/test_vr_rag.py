@@ -1,5 +1,7 @@
 """The presets rank exactly as plain loops do, whatever the arrays are like."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,33 +17,33 @@ from recognize.scoring.vr_rag import anchors_only, reader_species, text_only, vr
 from tests.recognize import vr_rag_reference as reference
 
 
-def table(rng, owners, dim, vectors):
+def table(rng: Any, owners: Any, dim: Any, vectors: Any) -> VectorTable:
     owners = np.array(sorted(owners), dtype=np.intp)
     return VectorTable(
         ids=tuple(str(i) for i in range(len(owners))), owners=owners, vectors=vectors(rng, len(owners), dim)
     )
 
 
-def random_units(rng, n, dim):
+def random_units(rng: Any, n: Any, dim: Any) -> Any:
     return as_unit_rows(rng.standard_normal((n, dim))) if n else np.empty((0, dim), dtype=np.float32)
 
 
-def coarse(rng, n, dim):
+def coarse(rng: Any, n: Any, dim: Any) -> Any:
     """Vectors of few values, exact in binary: products tie all the time."""
     return rng.choice(np.array([-0.5, 0.0, 0.5], dtype=np.float32), size=(n, dim))
 
 
-def equal(rng, n, dim):
+def equal(rng: Any, n: Any, dim: Any) -> Any:
     return np.full((n, dim), 0.25, dtype=np.float32)
 
 
-def doubled(rng, n, dim):
+def doubled(rng: Any, n: Any, dim: Any) -> Any:
     """Every vector stands there twice, far apart; neither is exact in binary."""
     half = random_units(rng, (n + 1) // 2, dim)
     return np.concatenate([half, half])[:n]
 
 
-def alike(rng, n, dim):
+def alike(rng: Any, n: Any, dim: Any) -> Any:
     """All vectors nearly the same, and each twice with a difference that float32 products cannot see.
 
     What a photo scores hardly varies, so that measuring it in deviations stretches every rounding.
@@ -71,7 +73,7 @@ V2_KINDS = [kind for kind in KINDS if kind != "alike"]  # a blend is rounded to 
 V2_CASES = [(shape, kind) for shape in ("one or two", "no anchors", "one species") for kind in V2_KINDS]
 
 
-def make(shape, kind, *, seed=0, n_photos=3):
+def make(shape: Any, kind: Any, *, seed: int = 0, n_photos: int = 3) -> Any:
     n_species, (low_c, high_c), (low_a, high_a), n_encoders = SHAPES.get(shape, shape)
     rng, vectors = np.random.default_rng(seed), KINDS[kind]
     chunk_owners = np.repeat(np.arange(n_species), rng.integers(low_c, high_c + 1, n_species))
@@ -97,14 +99,14 @@ def make(shape, kind, *, seed=0, n_photos=3):
     return knowledge, queries, world
 
 
-def photo(queries, i):
+def photo(queries: Any, i: Any) -> Any:
     return [q[i].tolist() for q in queries.text_image], queries.visual[i].tolist()
 
 
 @pytest.mark.parametrize(("shape", "kind"), CASES)
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 @pytest.mark.parametrize("m", [1, 7, 30, 5000])
-def test_v1_ranks_chunks_and_species_as_the_loops_do(shape, kind, pooling, m):
+def test_v1_ranks_chunks_and_species_as_the_loops_do(shape: Any, kind: Any, pooling: str, m: int) -> None:
     knowledge, queries, world = make(shape, kind)
     for i, ranking in enumerate(vr_rag_v1(knowledge, queries, m=m, anchor_pooling=pooling)):
         chunks, species, scores, n_without = reference.v1(world, *photo(queries, i), m, pooling)
@@ -117,7 +119,7 @@ def test_v1_ranks_chunks_and_species_as_the_loops_do(shape, kind, pooling, m):
 # A mean of three vectors is not exact in binary, so that true ties of means cannot be told from near ones.
 @pytest.mark.parametrize(("shape", "kind"), [*V2_CASES, *((shape, "random") for shape in SHAPES)])
 @pytest.mark.parametrize("m", [1, 9, 100])
-def test_v2_ranks_species_as_the_loops_do(shape, kind, m):
+def test_v2_ranks_species_as_the_loops_do(shape: Any, kind: Any, m: int) -> None:
     knowledge, queries, world = make(shape, kind)
     for i, ranking in enumerate(vr_rag_v2(knowledge, queries, m=m)):
         species, scores = reference.v2(world, *photo(queries, i), m)
@@ -135,7 +137,7 @@ POOLED += [(shape, kind, "centre") for shape in SHAPES for kind in ("random", "e
 
 @pytest.mark.parametrize(("shape", "kind", "pooling"), POOLED)
 @pytest.mark.parametrize("m", [1, 10, 100])
-def test_default_ranks_as_the_loops_do(shape, kind, pooling, m):
+def test_default_ranks_as_the_loops_do(shape: Any, kind: Any, pooling: Any, m: int) -> None:
     knowledge, queries, world = make(shape, kind)
     weights = FusionWeights(text=0.25, visual=1.0)
     for i, ranking in enumerate(default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling)):
@@ -146,7 +148,7 @@ def test_default_ranks_as_the_loops_do(shape, kind, pooling, m):
 
 
 @pytest.mark.parametrize("alike", ["text", "visual"])
-def test_a_stage_in_which_all_rows_are_equal_says_nothing(alike):
+def test_a_stage_in_which_all_rows_are_equal_says_nothing(alike: str) -> None:
     """Their scores differ by the rounding of their mean, which must not be stretched to a deviation."""
     knowledge, queries, _ = make("one chunk, three anchors", "random")
     for rows in knowledge.chunks if alike == "text" else (knowledge.anchors,):
@@ -157,14 +159,14 @@ def test_a_stage_in_which_all_rows_are_equal_says_nothing(alike):
         assert ranking.scores[:10].tolist() == ranking.stages[f"{other}_part"].round(12).tolist()
 
 
-def test_v1_takes_only_the_first_three_anchors():
+def test_v1_takes_only_the_first_three_anchors() -> None:
     knowledge, queries, _ = make("one encoder", "random")
     few = vr_rag_v1(knowledge, queries, max_anchors=1)
     more = vr_rag_v1(knowledge, queries, max_anchors=3)
     assert any(a.scores.tolist() != b.scores.tolist() for a, b in zip(few, more, strict=True))
 
 
-def test_a_mean_is_of_the_first_anchors_whatever_was_asked_for_before():
+def test_a_mean_is_of_the_first_anchors_whatever_was_asked_for_before() -> None:
     shape = (12, (1, 1), (0, 4), 1)
     for limits in ((None, 3, 1, 4, 9), (1, 3, 4, None)):
         knowledge = make(shape, "random")[0]
@@ -176,7 +178,7 @@ def test_a_mean_is_of_the_first_anchors_whatever_was_asked_for_before():
             assert knowledge.mean_anchors(limit) is means
 
 
-def test_a_species_without_anchors_scores_its_text_alone_in_v1():
+def test_a_species_without_anchors_scores_its_text_alone_in_v1() -> None:
     knowledge, queries, _ = make("no anchors", "random")
     for ranking in vr_rag_v1(knowledge, queries):
         assert np.isnan(ranking.stages["visual"]).all()
@@ -184,7 +186,7 @@ def test_a_species_without_anchors_scores_its_text_alone_in_v1():
         assert ranking.n_without_anchors == len(ranking.species)
 
 
-def test_the_reader_gets_the_species_of_the_first_ten_chunks_each_once():
+def test_the_reader_gets_the_species_of_the_first_ten_chunks_each_once() -> None:
     knowledge, queries, world = make("many chunks, few anchors", "random")
     for i, ranking in enumerate(vr_rag_v1(knowledge, queries)):
         chunks, *_ = reference.v1(world, *photo(queries, i), 30, "mean")
@@ -192,7 +194,7 @@ def test_the_reader_gets_the_species_of_the_first_ten_chunks_each_once():
         assert reader_species(knowledge, ranking).tolist() == expected
 
 
-def test_the_text_score_is_the_mean_of_what_each_encoder_says():
+def test_the_text_score_is_the_mean_of_what_each_encoder_says() -> None:
     knowledge, queries, _ = make("one chunk, three anchors", "random")
     weights = FusionWeights(text=1, visual=1)
     for ranking in (*vr_rag_v1(knowledge, queries), *default(knowledge, queries, weights=weights)):
@@ -200,14 +202,14 @@ def test_the_text_score_is_the_mean_of_what_each_encoder_says():
         assert ranking.stages["text"] == pytest.approx(each, abs=1e-7)
 
 
-def test_the_parts_of_the_default_score_add_up_to_it():
+def test_the_parts_of_the_default_score_add_up_to_it() -> None:
     knowledge, queries, _ = make("gaps", "random")
     for ranking in default(knowledge, queries, weights=FusionWeights(text=0.4, visual=1.0)):
         assert ranking.stages["text_part"] + ranking.stages["visual_part"] == pytest.approx(ranking.scores[:10])
 
 
 @pytest.mark.parametrize(("shape", "kind"), CASES)
-def test_text_only_ranks_as_the_loops_do(shape, kind):
+def test_text_only_ranks_as_the_loops_do(shape: Any, kind: Any) -> None:
     knowledge, queries, world = make(shape, kind)
     for i, ranking in enumerate(text_only(knowledge, queries, m=30)):
         chunks, species = reference.text_only(world, photo(queries, i)[0], 30)
@@ -217,7 +219,7 @@ def test_text_only_ranks_as_the_loops_do(shape, kind):
 
 @pytest.mark.parametrize(("shape", "kind", "pooling"), POOLED)
 @pytest.mark.parametrize("m", [5, 1000])
-def test_anchors_only_ranks_as_the_loops_do(shape, kind, pooling, m):
+def test_anchors_only_ranks_as_the_loops_do(shape: Any, kind: Any, pooling: Any, m: int) -> None:
     knowledge, queries, world = make(shape, kind)
     for i, ranking in enumerate(anchors_only(knowledge, queries, m=m, anchor_pooling=pooling)):
         species, scores = reference.anchors_only(world, photo(queries, i)[1], m, pooling)
@@ -225,7 +227,7 @@ def test_anchors_only_ranks_as_the_loops_do(shape, kind, pooling, m):
         assert ranking.scores == pytest.approx(scores, abs=1e-6)
 
 
-def test_a_centre_of_nearly_opposite_anchors_is_no_matter_of_rounding():
+def test_a_centre_of_nearly_opposite_anchors_is_no_matter_of_rounding() -> None:
     rng = np.random.default_rng(0)
     looks = random_units(rng, 60, 10)
     nearly = as_unit_rows(-looks[::2] + 1e-4 * rng.standard_normal((30, 10)))
@@ -242,13 +244,13 @@ def test_a_centre_of_nearly_opposite_anchors_is_no_matter_of_rounding():
         assert ranking.scores == pytest.approx(scores, abs=1e-3)
 
 
-def default_preset(knowledge, queries):
+def default_preset(knowledge: Any, queries: Any) -> Any:
     return default(knowledge, queries, weights=FusionWeights(text=0.5, visual=1.0))
 
 
 @pytest.mark.parametrize("score", [vr_rag_v1, vr_rag_v2, text_only, anchors_only, default_preset])
 @pytest.mark.parametrize("kind", ["random", "doubled", "alike"])
-def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score, kind):
+def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score: Any, kind: str) -> None:
     knowledge, queries, _ = make("hundreds", kind, n_photos=520)
     together = score(knowledge, queries)
     for i in (0, 1, 17, 127, 128, 299, 511, 512, 519):
@@ -259,7 +261,7 @@ def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score, k
         assert alone.scores[:10] == pytest.approx(together[i].scores[:10], rel=1e-11)
 
 
-def test_no_photos_give_no_rankings():
+def test_no_photos_give_no_rankings() -> None:
     knowledge, _, _ = make("gaps", "random")
     nothing = Queries(
         text_image=tuple(np.empty((0, t.vectors.shape[1]), dtype=np.float32) for t in knowledge.chunks),
@@ -269,27 +271,27 @@ def test_no_photos_give_no_rankings():
     assert default(knowledge, nothing, weights=FusionWeights(text=1, visual=1)) == []
 
 
-def test_vectors_of_another_length_are_refused():
+def test_vectors_of_another_length_are_refused() -> None:
     knowledge, queries, _ = make("gaps", "random")
     wrong = Queries(text_image=queries.text_image, visual=queries.visual[:, :-1])
     with pytest.raises(ValueError, match=r"dims \[8, 12, 10\]"):
         vr_rag_v1(knowledge, wrong)
 
 
-def test_an_unknown_pooling_is_refused():
+def test_an_unknown_pooling_is_refused() -> None:
     knowledge, queries, _ = make("gaps", "random")
     with pytest.raises(ValueError, match="mean, max"):
         vr_rag_v1(knowledge, queries, anchor_pooling="median")
 
 
-def test_tables_of_different_chunks_are_refused():
+def test_tables_of_different_chunks_are_refused() -> None:
     knowledge, _, _ = make("one chunk, three anchors", "random")
     other = VectorTable(ids=("x",), owners=np.array([0]), vectors=np.ones((1, 8), dtype=np.float32))
     with pytest.raises(StoreError, match="same chunks"):
         Knowledge(n_species=40, names=("a", "b"), chunks=(knowledge.chunks[0], other), anchors=knowledge.anchors)
 
 
-def test_the_anchor_mode_is_told_from_the_number_of_anchors():
+def test_the_anchor_mode_is_told_from_the_number_of_anchors() -> None:
     assert anchor_mode(make("one chunk, three anchors", "random")[0]) == "several"
     assert anchor_mode(make("one species", "random")[0]) == "single"
     assert anchor_mode(make("no anchors", "random")[0]) == "single"
@@ -297,19 +299,21 @@ def test_the_anchor_mode_is_told_from_the_number_of_anchors():
 
 @pytest.mark.parametrize("kind", ["doubled", "alike"])
 @pytest.mark.parametrize("pooling", ["max", "centre"])
-def test_errors_within_half_of_doubt_change_no_ranking(monkeypatch, kind, pooling):
+def test_errors_within_half_of_doubt_change_no_ranking(
+    monkeypatch: pytest.MonkeyPatch, kind: str, pooling: str
+) -> None:
     """Stages are stretched by their weight and a photo's spread, and the errors of products with them."""
     knowledge, queries, _ = make("hundreds", kind, n_photos=20)
     weights = FusionWeights(text=1.0, visual=1.0)
 
-    def rank():
+    def rank() -> Any:
         fused = default(knowledge, queries, weights=weights, anchor_pooling=pooling)
         seen = anchors_only(knowledge, queries, anchor_pooling=pooling)
         return [ranking.species.tolist() for ranking in (*fused, *seen)]
 
     expected, plain, rng = rank(), products.multiply_by_numpy, np.random.default_rng(3)
 
-    def off(queries, matrix, out):
+    def off(queries: Any, matrix: Any, out: Any) -> None:
         plain(queries, matrix, out)
         out += (0.45 * DOUBT * rng.choice([-1, 1], size=out.shape)).astype(np.float32)
 

@@ -1,31 +1,33 @@
 """What a text says: words, and pairs of part and attribute."""
 
+from typing import Any
+
 import pytest
 
 from recognize.starter.lexicon import ATTRIBUTES, N_PAIRS, PARTS, pair_name, pairs_of, sentences_of
 
 
-def pairs(text):
+def pairs(text: Any) -> Any:
     return {pair_name(pair) for words in sentences_of(text) for pair in pairs_of(words)}
 
 
-def test_other_words_for_the_same_part_and_colour_give_the_same_pair():
+def test_other_words_for_the_same_part_and_colour_give_the_same_pair() -> None:
     assert pairs("The beak is gray.") == pairs("grey bill") == {"grey bill"}
 
 
 @pytest.mark.parametrize("end", [".", ";", "!", "?", "\n"])
-def test_a_pair_does_not_reach_over_the_end_of_a_sentence(end):
+def test_a_pair_does_not_reach_over_the_end_of_a_sentence(end: str) -> None:
     assert pairs(f"red crown{end} black tail") == {"red crown", "black tail"}
 
 
-def test_words_more_than_five_apart_are_no_pair():
+def test_words_more_than_five_apart_are_no_pair() -> None:
     assert pairs("red one two three four crown") == {"red crown"}
     assert pairs("red one two three four five crown") == set()
 
 
-def test_pairs_are_numbered_without_gaps():
+def test_pairs_are_numbered_without_gaps() -> None:
     assert N_PAIRS == len(PARTS) * len(ATTRIBUTES) == len({pair_name(i) for i in range(N_PAIRS)})
 
 
-def test_a_text_without_letters_has_no_sentence():
+def test_a_text_without_letters_has_no_sentence() -> None:
     assert sentences_of("... 12; — 鳥") == []

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,39 +16,39 @@ from recognize.starter.tower import Tower
 
 
 @pytest.fixture(scope="module")
-def encoders():
+def encoders() -> Any:
     return load_starter()
 
 
-def pictures(n):
+def pictures(n: Any) -> Any:
     rng = np.random.default_rng(n)
     return [Image.fromarray(rng.integers(0, 256, (40, 60, 3), dtype=np.uint8)) for _ in range(n)]
 
 
-def test_the_files_are_as_small_as_promised():
+def test_the_files_are_as_small_as_promised() -> None:
     folder = Weights().folder
     assert (folder / TOWER_FILE).stat().st_size <= 25e6
     assert (folder / HEADS_FILE).stat().st_size <= 10e6
 
 
-def test_a_hash_ships_for_each_photo_trained_on(encoders):
+def test_a_hash_ships_for_each_photo_trained_on(encoders: Any) -> None:
     hashes = encoders.visual.photo_hashes()
     assert (hashes.dtype, len(hashes)) == (np.uint64, 4_478), "as the model card says"
     assert (hashes[1:] >= hashes[:-1]).all()
 
 
-def test_the_heads_are_read_in_half_a_second():
+def test_the_heads_are_read_in_half_a_second() -> None:
     fastest = min(_seconds(lambda: Weights().heads) for _ in range(3))
     assert fastest < 0.5
 
 
-def _seconds(action):
+def _seconds(action: Any) -> Any:
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
-def test_encoding_loads_no_torch():
+def test_encoding_loads_no_torch() -> None:
     code = (
         "import sys; from PIL import Image; from recognize.starter.encoders import load_starter; e = load_starter();"
         "e.visual.encode_images([Image.new('RGB', (9, 9))]); e.sentence.encode_texts(['red']);"
@@ -55,7 +57,7 @@ def test_encoding_loads_no_torch():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_each_space_names_what_its_vectors_depend_on(encoders):
+def test_each_space_names_what_its_vectors_depend_on(encoders: Any) -> None:
     """Photo vectors depend on tower and heads, sentence vectors on the heads alone."""
     tower, heads = encoders.visual.weights.tower.digest, encoders.visual.weights.revision
     pair, look, words = encoders.spaces
@@ -63,7 +65,7 @@ def test_each_space_names_what_its_vectors_depend_on(encoders):
     assert heads in words and tower not in words
 
 
-def test_the_same_pictures_are_run_once_for_both_encoders(encoders, tmp_path):
+def test_the_same_pictures_are_run_once_for_both_encoders(encoders: Any, tmp_path: Path) -> None:
     """Asked again for pictures just seen, the tower does not even need its file."""
     path = tmp_path / "tower.onnx"
     path.write_bytes((Weights().folder / TOWER_FILE).read_bytes())
@@ -74,7 +76,7 @@ def test_the_same_pictures_are_run_once_for_both_encoders(encoders, tmp_path):
     assert (tower.features(images) == first).all()
 
 
-def test_a_changed_answer_does_not_change_the_next_one(encoders):
+def test_a_changed_answer_does_not_change_the_next_one(encoders: Any) -> None:
     tower, images = encoders.visual.weights.tower, pictures(2)
     first = tower.features(images)
     kept = first.copy()
@@ -82,21 +84,21 @@ def test_a_changed_answer_does_not_change_the_next_one(encoders):
     assert (tower.features(images) == kept).all()
 
 
-def test_a_red_cap_and_a_red_crown_are_the_same_pair(encoders):
+def test_a_red_cap_and_a_red_crown_are_the_same_pair(encoders: Any) -> None:
     heads = encoders.text_image[0].weights.heads
     asked, same, other = heads.encode_pairs(["Red crown.", "A reddish cap.", "Tail red."])
     assert asked @ same == pytest.approx(1, abs=1e-6)
     assert asked @ other == 0
 
 
-def test_prototypes_are_unit_rows_of_named_species(encoders):
+def test_prototypes_are_unit_rows_of_named_species(encoders: Any) -> None:
     names, rows = encoders.visual.prototypes()
     assert len(names) == len(set(names)) == len(rows) > 1500
     assert rows.shape[1] == encoders.visual.dim
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
 
 
-def test_most_hidden_photos_of_clear_birds_are_nearest_to_their_prototype(encoders, shared):
+def test_most_hidden_photos_of_clear_birds_are_nearest_to_their_prototype(encoders: Any, shared: Path) -> None:
     """A floor on real photos that training never saw; the full measure is in docs/results.md."""
     birds = read_collection(shared / "birds")
     hidden = [i for i in birds.hidden if birds.photos[i].source == "birds525_valid"][::6]

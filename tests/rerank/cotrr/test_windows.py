@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ sizes = st.tuples(st.integers(0, 60), st.integers(2, 15)).flatmap(
 
 
 @given(sizes)
-def test_windows_cover_the_list_overlap_and_end_at_its_front(given):
+def test_windows_cover_the_list_overlap_and_end_at_its_front(given: Any) -> None:
     n, size, step = given
     found = windows(n, size, step)
     assert {i for start, end in found for i in range(start, end)} == set(range(n))
@@ -25,12 +26,12 @@ def test_windows_cover_the_list_overlap_and_end_at_its_front(given):
 
 
 @given(sizes, st.randoms(use_true_random=False))
-def test_the_best_size_minus_step_end_up_in_front_whatever_the_order(given, random):
+def test_the_best_size_minus_step_end_up_in_front_whatever_the_order(given: Any, random: Any) -> None:
     n, size, step = given
     items = list(range(n))  # the lower, the better
     random.shuffle(items)
 
-    async def rank(shown):
+    async def rank(shown: Any) -> Any:
         return sorted(shown)
 
     ranked = asyncio.run(rank_in_windows(items, size=size, step=step, rank=rank))
@@ -38,8 +39,8 @@ def test_the_best_size_minus_step_end_up_in_front_whatever_the_order(given, rand
     assert ranked[: size - step] == list(range(min(n, size - step)))
 
 
-def test_what_a_ranking_leaves_out_keeps_its_order_behind():
-    async def rank(shown):
+def test_what_a_ranking_leaves_out_keeps_its_order_behind() -> None:
+    async def rank(shown: Any) -> Any:
         return shown[-1:]
 
     ranked = asyncio.run(rank_in_windows([3, 1, 2], size=5, step=2, rank=rank))
@@ -47,6 +48,6 @@ def test_what_a_ranking_leaves_out_keeps_its_order_behind():
 
 
 @pytest.mark.parametrize(("size", "step"), [(4, 4), (4, 0), (1, 1)])
-def test_a_step_that_lets_nothing_pass_is_refused(size, step):
+def test_a_step_that_lets_nothing_pass_is_refused(size: int, step: int) -> None:
     with pytest.raises(ValueError, match="1 <= step < size"):
         windows(10, size, step)

@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ CREST = QueryPart(kind="term", text="crest", name="crest", looks="Feathers that 
 CARDINAL = QueryPart(kind="species", text="Northern Cardinal", name="Northern Cardinal", looks="A red bird.")
 
 
-def test_taxon_then_terms_then_the_rest():
+def test_taxon_then_terms_then_the_rest() -> None:
     found = plain_questions(
         "a Northern Cardinal with a red crest, sitting in snow", (CARDINAL, CREST), uses_looks=False
     )
@@ -26,7 +27,7 @@ def test_taxon_then_terms_then_the_rest():
     ]
 
 
-def test_looks_are_taken_in_with_context_alone():
+def test_looks_are_taken_in_with_context_alone() -> None:
     with_looks, without = (
         plain_questions("a Northern Cardinal with a red crest", (CARDINAL, CREST), uses_looks=uses)
         for uses in (True, False)
@@ -39,11 +40,11 @@ def test_looks_are_taken_in_with_context_alone():
 
 
 @pytest.mark.parametrize("query", ["a red bird", "crest", "?", "with a crest"])
-def test_a_query_without_a_seam_is_asked_as_it_is(query):
+def test_a_query_without_a_seam_is_asked_as_it_is(query: str) -> None:
     assert plain_questions(query, (CREST,) if "crest" in query else (), uses_looks=True) == (direct_question(query),)
 
 
-def test_colours_that_belong_to_one_part_stay_together():
+def test_colours_that_belong_to_one_part_stay_together() -> None:
     found = plain_questions("a red and black crest, a yellow bill", (CREST,), uses_looks=False)
     assert [one.statement for one in found] == ["a red and black crest", "a yellow bill"]
 
@@ -57,12 +58,12 @@ def test_colours_that_belong_to_one_part_stay_together():
         ("a red crest and crown, a yellow bill", ["a red crest and crown", "a yellow bill"]),
     ],
 )
-def test_a_description_is_cut_between_things_and_not_between_their_colours(query, expected):
+def test_a_description_is_cut_between_things_and_not_between_their_colours(query: str, expected: list[str]) -> None:
     bill = QueryPart(kind="term", text="bill", name="bill", looks="")
     assert [one.statement for one in plain_questions(query, (CREST, bill), uses_looks=False)] == expected
 
 
-def test_encoders_are_asked_all_questions_whatever_they_say():
+def test_encoders_are_asked_all_questions_whatever_they_say() -> None:
     """Asking them costs nothing, so there is nothing to save by stopping at a sure no."""
     parts = [CREST]
     with tempfile.TemporaryDirectory() as folder:
@@ -80,8 +81,8 @@ class SureOfNo:
     dim = 2
     max_tokens = None
 
-    def encode_images(self, images):
+    def encode_images(self, images: Any) -> Any:
         return np.array([[1.0, 0.0]] * len(images), dtype=np.float32)
 
-    def encode_texts(self, texts):
+    def encode_texts(self, texts: Any) -> Any:
         return np.array([[1.0 if text == NEGATION else -1.0, 0.0] for text in texts], dtype=np.float32)

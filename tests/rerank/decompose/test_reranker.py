@@ -2,6 +2,8 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -24,17 +26,17 @@ class TableJudge:
     name = "table"
     costs_money = True
 
-    def __init__(self, table, *, failing=()):
+    def __init__(self, table: Any, *, failing: tuple[()] = ()) -> None:
         self.table, self.failing = table, failing
         self.asked = []
 
-    def look(self, path):
+    def look(self, path: Any) -> SeenImage:
         return SeenImage(jpeg=path.stem.encode())
 
-    async def judge_together(self, image, questions, *, query, context):
+    async def judge_together(self, image: Any, questions: Any, *, query: Any, context: Any) -> None:
         return None
 
-    async def judge(self, image, question, *, query, context, earlier):
+    async def judge(self, image: Any, question: Any, *, query: Any, context: Any, earlier: Any) -> Judgement:
         image_id = image.jpeg.decode()
         if image_id in self.failing:
             raise SourceUnavailable("down")
@@ -48,7 +50,7 @@ class TableJudge:
 
 
 @pytest.fixture
-def job(tmp_path):
+def job(tmp_path: Path) -> Job:
     for i, name in enumerate(NAMES):
         Image.new("RGB", (32, 32), (i * 40, 0, 0)).save(tmp_path / f"{name}.png")
     candidates = tuple(
@@ -57,8 +59,8 @@ def job(tmp_path):
     return Job(query_id="q", text="frogs in amplexus", candidates=candidates)
 
 
-def run(job, judge, settings, *, chat=None, passage=PASSAGE, **more):
-    def context(query):
+def run(job: Any, judge: Any, settings: Any, *, chat: Any = None, passage: Any = PASSAGE, **more: Any) -> Any:
+    def context(query: Any) -> Context:
         return Context(query=query, passage=passage, found=True)
 
     writer = QuestionWriter(chat or ScriptedChat(lambda _: questions_reply()))
@@ -69,7 +71,7 @@ def run(job, judge, settings, *, chat=None, passage=PASSAGE, **more):
 TABLE = {"a": (0.2, 0.1, 0.3), "b": (0.9, 0.8, 1.0), "c": (0.9, 0.1, 0.2), "d": (0.9, 0.8, 1.0)}
 
 
-def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job):
+def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job: Any) -> None:
     ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"])
     assert [(row.image_id, row.score) for row in ranked] == [("b", 90.0), ("d", 90.0), ("c", 40.0), ("a", 20.0)]
     assert [row.probability for row in ranked[0].questions] == [0.9, 0.8, 1.0]
@@ -86,7 +88,7 @@ def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job
         ({}, QUESTIONS, PASSAGE, True),
     ],
 )
-def test_a_mode_asks_what_figure_3_says(job, mode, questions, passage, is_chained):
+def test_a_mode_asks_what_figure_3_says(job: Any, mode: Any, questions: Any, passage: Any, is_chained: bool) -> None:
     judge = TableJudge(TABLE)
     chat = ScriptedChat(lambda _: questions_reply())
     run(job, judge, replace(PRESETS["paper"], **mode), chat=chat)
@@ -102,13 +104,13 @@ def test_a_mode_asks_what_figure_3_says(job, mode, questions, passage, is_chaine
     assert all((PASSAGE in prompt) == bool(passage) for prompt in prompts)
 
 
-def test_chaining_is_a_switch_of_its_own(job):
+def test_chaining_is_a_switch_of_its_own(job: Any) -> None:
     judge = TableJudge(TABLE)
     run(job, judge, replace(PRESETS["paper"], chain=False))
     assert {earlier for _, _, _, earlier in judge.asked} == {()}
 
 
-def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job):
+def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job: Any) -> None:
     table = TABLE | {"a": (0.01, 1.0, 1.0), "c": (0.9, 0.04, 1.0)}
     judge = TableJudge(table)
     ranked, reranker = run(job, judge, replace(PRESETS["paper"], stop_below=0.05))
@@ -120,7 +122,7 @@ def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job):
 
 
 @pytest.mark.parametrize(("stop_below", "is_paid"), [(None, False), (0.0, True)])
-def test_without_a_limit_even_a_certain_no_stops_nothing(job, stop_below, is_paid):
+def test_without_a_limit_even_a_certain_no_stops_nothing(job: Any, stop_below: float | None, is_paid: bool) -> None:
     judge = TableJudge(TABLE | {"a": (0.0, 0.0, 0.9)})
     judge.costs_money = is_paid
     ranked, _ = run(job, judge, replace(PRESETS["paper"], stop_below=stop_below))
@@ -128,13 +130,13 @@ def test_without_a_limit_even_a_certain_no_stops_nothing(job, stop_below, is_pai
     assert {row.image_id: row.score for row in ranked}["a"] == pytest.approx(30)
 
 
-def test_a_probability_at_the_limit_stops_nothing(job):
+def test_a_probability_at_the_limit_stops_nothing(job: Any) -> None:
     judge = TableJudge(TABLE | {"a": (0.05, 0.05, 0.9)})
     run(job, judge, replace(PRESETS["paper"], stop_below=0.05))
     assert sum(image == "a" for image, *_ in judge.asked) == 3
 
 
-def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean_of_the_others(job):
+def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean_of_the_others(job: Any) -> None:
     table = TABLE | {"c": (0.9, None, 0.2)}
     for preset in ("paper", "default"):
         ranked, _ = run(job, TableJudge(table), PRESETS[preset])
@@ -150,7 +152,7 @@ def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
-def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_order(job, preset):
+def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_order(job: Any, preset: str) -> None:
     table = TABLE | {"b": (None, None, None)}
     ranked, reranker = run(job, TableJudge(table), PRESETS[preset])
     assert {row.status for row in ranked} == {"error"}
@@ -158,11 +160,13 @@ def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_
     assert len(reranker.tally.failures) == 1
 
 
-def test_a_judge_that_answers_all_at_once_and_mumbles_is_not_asked_about_every_photo(job, monkeypatch):
+def test_a_judge_that_answers_all_at_once_and_mumbles_is_not_asked_about_every_photo(
+    job: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("rerank.decompose.reranker.N_PHOTOS", 1)
 
     class Mumbler(TableJudge):
-        async def judge_together(self, image, questions, *, query, context):
+        async def judge_together(self, image: Any, questions: Any, *, query: Any, context: Any) -> Any:
             self.asked.append(image.jpeg)
             return [Judgement(probability=None, answer=None, obtained_by="unclear") for _ in questions]
 
@@ -171,7 +175,7 @@ def test_a_judge_that_answers_all_at_once_and_mumbles_is_not_asked_about_every_p
     assert {row.status for row in ranked} == {"error"} and len(judge.asked) == 1
 
 
-def test_missing_answers_that_happen_to_come_first_fail_no_query(job, tmp_path):
+def test_missing_answers_that_happen_to_come_first_fail_no_query(job: Any, tmp_path: Path) -> None:
     """Eight of the first eight are missing, and 8 of 60 in all."""
     candidates = []
     for i in range(20):
@@ -183,7 +187,9 @@ def test_missing_answers_that_happen_to_come_first_fail_no_query(job, tmp_path):
     assert (reranker.tally.n_unscored, reranker.tally.n_answers) == (8, 60)
 
 
-def test_no_more_photos_of_a_query_are_in_memory_than_may_be(job, tmp_path, monkeypatch):
+def test_no_more_photos_of_a_query_are_in_memory_than_may_be(
+    job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("rerank.decompose.reranker.N_PHOTOS", 3)
     candidates = []
     for i in range(12):
@@ -193,12 +199,12 @@ def test_no_more_photos_of_a_query_are_in_memory_than_may_be(job, tmp_path, monk
     class SlowJudge(TableJudge):
         n_seen = n_done = most = 0
 
-        def look(self, path):
+        def look(self, path: Any) -> Any:
             self.n_seen += 1
             self.most = max(self.most, self.n_seen - self.n_done)
             return super().look(path)
 
-        async def judge(self, image, question, **more):
+        async def judge(self, image: Any, question: Any, **more: Any) -> Any:
             await asyncio.sleep(0.002)
             judgement = await super().judge(image, question, **more)
             self.n_done += question.question == QUESTIONS[-1]
@@ -210,13 +216,13 @@ def test_no_more_photos_of_a_query_are_in_memory_than_may_be(job, tmp_path, monk
     assert judge.most <= 3
 
 
-def test_an_image_whose_provider_fails_is_an_error_row_behind_the_others(job):
+def test_an_image_whose_provider_fails_is_an_error_row_behind_the_others(job: Any) -> None:
     ranked, _ = run(job, TableJudge(TABLE, failing=("b",)), PRESETS["paper"])
     assert [(row.image_id, row.status) for row in ranked][-1] == ("b", "error")
     assert ranked[-1].error == "down" and ranked[-1].questions == ()
 
 
-def test_answers_are_kept_and_not_asked_for_again(job, tmp_path):
+def test_answers_are_kept_and_not_asked_for_again(job: Any, tmp_path: Path) -> None:
     first = TableJudge(TABLE, failing=("c",))
     with JudgementCache(tmp_path / "kept.sqlite") as cache:
         run(job, first, PRESETS["paper"], cache=cache)
@@ -230,7 +236,7 @@ def test_answers_are_kept_and_not_asked_for_again(job, tmp_path):
 
 
 @pytest.mark.parametrize("change", ["photo", "query", "passage", "chain", "stop", "together"])
-def test_answers_are_asked_for_again_where_anything_changed(job, tmp_path, change):
+def test_answers_are_asked_for_again_where_anything_changed(job: Any, tmp_path: Path, change: str) -> None:
     with JudgementCache(tmp_path / "kept.sqlite") as cache:
         run(job, TableJudge(TABLE), PRESETS["paper"], cache=cache)
         judge = TableJudge(TABLE)
@@ -248,7 +254,7 @@ def test_answers_are_asked_for_again_where_anything_changed(job, tmp_path, chang
     assert {image for image, *_ in judge.asked} == ({"b"} if change == "photo" else set(NAMES))
 
 
-def test_questions_are_written_anew_where_the_context_is_another(job, tmp_path):
+def test_questions_are_written_anew_where_the_context_is_another(job: Any, tmp_path: Path) -> None:
     chat = ScriptedChat(lambda _: questions_reply())
     with JudgementCache(tmp_path / "kept.sqlite") as cache:
         for passage in (PASSAGE, PASSAGE, "Amplexus is an embrace.", PASSAGE):
@@ -256,7 +262,7 @@ def test_questions_are_written_anew_where_the_context_is_another(job, tmp_path):
     assert ["is a grip" in request.messages[0].text for request in chat.requests] == [True, False]
 
 
-def test_a_photo_of_which_something_could_not_be_told_is_asked_about_again(job, tmp_path):
+def test_a_photo_of_which_something_could_not_be_told_is_asked_about_again(job: Any, tmp_path: Path) -> None:
     with JudgementCache(tmp_path / "kept.sqlite") as cache:
         run(job, TableJudge(TABLE | {"c": (0.9, None, 0.2)}), PRESETS["paper"], cache=cache)
         judge = TableJudge(TABLE)
@@ -266,11 +272,11 @@ def test_a_photo_of_which_something_could_not_be_told_is_asked_about_again(job, 
 
 
 @pytest.mark.parametrize("finishes_first", [True, False])
-def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job, finishes_first):
+def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job: Any, finishes_first: bool) -> None:
     all_read = asyncio.Event()
 
     class HeldChat(ScriptedChat):
-        async def reply(self, request):
+        async def reply(self, request: Any) -> Any:
             await all_read.wait()  # so that it is no matter which photo is read first
             return await super().reply(request)
 
@@ -279,7 +285,7 @@ def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job, finishes_firs
     class Caller(TableJudge):
         n_come = 0
 
-        async def judge(self, image, question, **more):
+        async def judge(self, image: Any, question: Any, **more: Any) -> Any:
             self.n_come += 1
             if self.n_come == len(NAMES):
                 all_read.set()
@@ -293,7 +299,7 @@ def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job, finishes_firs
     assert (order.index((first, 2)) < order.index((last, 0))) is finishes_first
 
 
-def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job):
+def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job: Any) -> None:
     judge = TableJudge(TABLE)
     _, reranker = run(job, judge, PRESETS["paper"], chat=ScriptedChat(lambda _: "Sure! Here you go."))
     plan = reranker.tally.plans["q"]
@@ -301,8 +307,8 @@ def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job):
     assert {question for _, question, _, _ in judge.asked} == {"Does this image show frogs in amplexus?"}
 
 
-def test_a_provider_that_fails_at_the_questions_makes_all_rows_errors(job):
-    def down(_):
+def test_a_provider_that_fails_at_the_questions_makes_all_rows_errors(job: Any) -> None:
+    def down(_: Any) -> None:
         raise SourceUnavailable("503")
 
     ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"], chat=ScriptedChat(down))

@@ -1,6 +1,7 @@
 """The figures of a list equal those of trec_eval's code, of scikit-learn, and of INQUIRE's definitions, to 1e-9."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ CUTOFFS = (1, 3, 10, 50, 100)
 EXACT = {"abs": 1e-9, "rel": 0}
 
 
-def random_list(rng, kind):
+def random_list(rng: Any, kind: Any) -> Any:
     """A list with ties of one of several kinds, what is relevant, and the scores and relevance in first-stage order."""
     n = int(rng.integers(1, 60))
     ids = [f"i{number:03d}" for number in rng.permutation(500)[:n]]
@@ -40,7 +41,7 @@ KINDS = ("ties", "ties all", "ties empty", "none", "none all", "constant", "cons
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_trecs_rule_for_ties_every_figure_is_trec_evals(kind):
+def test_with_trecs_rule_for_ties_every_figure_is_trec_evals(kind: Any) -> None:
     if not os.environ.get("CI"):
         pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
     import ir_measures
@@ -66,7 +67,7 @@ def test_with_trecs_rule_for_ties_every_figure_is_trec_evals(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_inquires_rule_for_ties_the_figures_are_those_of_its_definitions(kind):
+def test_with_inquires_rule_for_ties_the_figures_are_those_of_its_definitions(kind: Any) -> None:
     """INQUIRE: scikit-learn's AP times hits / min(relevant, k), its nDCG with the missed ones last, ties flipped."""
     rng = np.random.default_rng(7 + len(kind))
     for _ in range(60):
@@ -96,7 +97,7 @@ def test_with_inquires_rule_for_ties_the_figures_are_those_of_its_definitions(ki
         assert found["MRR"] == (1 / (flipped.index(1) + 1) if hits else 0.0)
 
 
-def test_a_constant_scorer_has_the_figures_of_the_first_stage_by_default_and_not_mrr_1():
+def test_a_constant_scorer_has_the_figures_of_the_first_stage_by_default_and_not_mrr_1() -> None:
     ranked = RankedList(image_ids=tuple(f"i{n}" for n in range(100)), scores=(0.0,) * 100)
     last = frozenset(["i99"])
     figures = {ties: figures_of(ranked, last, cutoffs=(10,), ties=ties)["MRR"] for ties in TIE_POLICIES}
@@ -106,14 +107,14 @@ def test_a_constant_scorer_has_the_figures_of_the_first_stage_by_default_and_not
 
 
 @pytest.mark.parametrize("ties", ["trec", "first-stage", "expected", "best", "worst"])
-def test_the_ideal_of_ndcg_is_made_of_all_that_is_relevant_be_the_list_shorter(ties):
+def test_the_ideal_of_ndcg_is_made_of_all_that_is_relevant_be_the_list_shorter(ties: str) -> None:
     ranked = RankedList(image_ids=("a",), scores=(1.0,))
     found = figures_of(ranked, frozenset(["a", "missed", "missed too"]), cutoffs=(10,), ties=ties)
     ideal = 1 + 1 / np.log2(3) + 1 / 2
     assert found["nDCG"] == found["nDCG@10"] == pytest.approx(1 / ideal, **EXACT)
 
 
-def test_without_ties_all_rules_agree():
+def test_without_ties_all_rules_agree() -> None:
     rng = np.random.default_rng(1)
     ids = tuple(f"i{n}" for n in range(30))
     ranked = RankedList(image_ids=ids, scores=tuple(sorted(rng.random(30), reverse=True)))
@@ -123,20 +124,20 @@ def test_without_ties_all_rules_agree():
         assert figures_of(ranked, relevant, cutoffs=CUTOFFS, ties=ties) == pytest.approx(first, **EXACT)
 
 
-def test_the_two_normalisations_differ_where_more_is_relevant_than_fits():
+def test_the_two_normalisations_differ_where_more_is_relevant_than_fits() -> None:
     ranked = RankedList(image_ids=("a", "b", "c"), scores=(3.0, 2.0, 1.0))
     found = figures_of(ranked, frozenset("abc"), cutoffs=(2,))
     assert (found["AP@2"], found["AP@2 (INQUIRE)"]) == (2 / 3, 1.0)
 
 
 @pytest.mark.parametrize("ties", TIE_POLICIES)
-def test_a_query_that_is_not_ranked_or_has_nothing_relevant_counts_0(ties):
+def test_a_query_that_is_not_ranked_or_has_nothing_relevant_counts_0(ties: Any) -> None:
     ranked = RankedList(image_ids=("a", "b"), scores=(0.5, 0.5))
     assert set(figures_of(RankedList(), frozenset("a"), cutoffs=(1, 5), ties=ties).values()) == {0.0}
     assert set(figures_of(ranked, frozenset(), cutoffs=(1, 5), ties=ties).values()) == {0.0}
 
 
-def test_every_measure_is_defined_in_words():
+def test_every_measure_is_defined_in_words() -> None:
     names = figures_of(RankedList(), frozenset(), cutoffs=(5,))
     # What has no k is the same measure over the whole list.
     general = {name.replace("@5", "@k") if "@" in name else name.replace(" ", "@k ", 1) for name in names}

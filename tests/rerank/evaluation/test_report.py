@@ -2,6 +2,8 @@
 
 import math
 import statistics
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +15,13 @@ from rerank.evaluation.report import evaluate_runs
 from rerank.evaluation.runs import Run, Truth, first_stage_run, ranked_list, read_run, truth_of_jobs
 
 
-def job(query_id, ids, relevant):
+def job(query_id: Any, ids: Any, relevant: Any) -> Job:
     n = len(ids)
     candidates = tuple(JobImage(image_id=i, path=i, score=1 - rank / n) for rank, i in enumerate(ids))
     return Job(query_id=query_id, text="x", candidates=candidates, relevant=relevant)
 
 
-def test_the_figures_of_two_queries():
+def test_the_figures_of_two_queries() -> None:
     jobs = [job("q1", "abcd", ("a", "c")), job("q2", "abcd", ("d", "not retrieved"))]
     report = evaluate([first_stage(j) for j in jobs], jobs, cutoffs=(2,))
     assert (report.n, report.n_without_relevant, report.n_errors) == (2, 0, 0)
@@ -32,31 +34,31 @@ def test_the_figures_of_two_queries():
     assert report["nDCG"].micro == pytest.approx(((1 + 1 / 2) / ideal + (1 / math.log2(5)) / ideal) / 2)
 
 
-def test_the_order_is_that_of_the_ranks_not_of_the_list():
+def test_the_order_is_that_of_the_ranks_not_of_the_list() -> None:
     one = job("q", "ab", ("b",))
     run = first_stage(one)[::-1]
     assert evaluate([run], [one])["MRR"].micro == 0.5
 
 
-def test_queries_without_known_relevance_are_left_out_and_counted():
+def test_queries_without_known_relevance_are_left_out_and_counted() -> None:
     jobs = [job("q1", "ab", ("a",)), job("q2", "ab", None), job("q3", "ab", ())]
     report = evaluate([first_stage(j) for j in jobs], jobs)
     assert (report.n, report.n_without_relevant) == (1, 2)
 
 
-def test_error_rows_are_counted():
+def test_error_rows_are_counted() -> None:
     one = job("q", "a", ("a",))
     run = [RankedImage(query_id="q", image_id="a", rank=1, score=-1, first_stage_rank=1, status="error", error="x")]
     assert evaluate([run], [one]).n_errors == 1
 
 
-def test_a_run_that_lost_an_image_is_refused():
+def test_a_run_that_lost_an_image_is_refused() -> None:
     one = job("q", "ab", ("a",))
     with pytest.raises(BadInput, match="not a permutation"):
         evaluate([first_stage(one)[:1]], [one])
 
 
-def test_a_run_of_an_unknown_query_and_a_job_without_run_are_refused():
+def test_a_run_of_an_unknown_query_and_a_job_without_run_are_refused() -> None:
     one, other = job("q", "ab", ("a",)), job("p", "ab", ("a",))
     with pytest.raises(BadInput, match="no such job"):
         evaluate([first_stage(one), first_stage(other)], [one])
@@ -64,7 +66,7 @@ def test_a_run_of_an_unknown_query_and_a_job_without_run_are_refused():
         evaluate([first_stage(one)], [one, other])
 
 
-def test_nothing_to_measure_is_an_error():
+def test_nothing_to_measure_is_an_error() -> None:
     one = job("q", "ab", None)
     with pytest.raises(ValueError, match="at least one job"):
         evaluate([first_stage(one)], [one])
@@ -73,7 +75,7 @@ def test_nothing_to_measure_is_an_error():
 # --- several runs ------------------------------------------------------------------------------------------------
 
 
-def run_of(name, lists):
+def run_of(name: Any, lists: Any) -> Run:
     """A run of `query -> [(image, score)]`."""
     images = {
         query: tuple(
@@ -85,14 +87,14 @@ def run_of(name, lists):
     return Run(name=name, images=images)
 
 
-def truth(n, strata=None):
+def truth(n: Any, strata: Any = None) -> Truth:
     return Truth(relevant={f"q{i}": frozenset(["b"]) for i in range(n)}, strata=strata or {})
 
 
 AB, BA = [("a", 0.9), ("b", 0.8)], [("b", 0.9), ("a", 0.8)]
 
 
-def test_runs_are_compared_query_by_query():
+def test_runs_are_compared_query_by_query() -> None:
     runs = [
         run_of("base", {f"q{i}": AB for i in range(8)}),
         run_of("better", {f"q{i}": BA for i in range(8)}),
@@ -107,7 +109,7 @@ def test_runs_are_compared_query_by_query():
     assert half.p_corrected == half.test.p_value == 2 / 2**4
 
 
-def test_figures_are_split_by_each_axis_and_by_both():
+def test_figures_are_split_by_each_axis_and_by_both() -> None:
     strata = {
         "q0": {"supercategory": "Context", "lingo": "lingo"},
         "q1": {"supercategory": "Context", "lingo": "non-lingo"},
@@ -129,13 +131,13 @@ def test_figures_are_split_by_each_axis_and_by_both():
     }
 
 
-def test_the_standard_error_is_that_over_queries():
+def test_the_standard_error_is_that_over_queries() -> None:
     run = run_of("a", {"q0": BA, "q1": AB, "q2": AB})
     (found,) = evaluate_runs([run], truth(3)).runs
     assert found.overall["AP"].macro_error == pytest.approx(statistics.stdev([1, 0.5, 0.5]) / math.sqrt(3))
 
 
-def test_what_a_run_leaves_out_counts_as_not_found_and_is_counted():
+def test_what_a_run_leaves_out_counts_as_not_found_and_is_counted() -> None:
     jobs = [job("q0", "ab", ("b",)), job("q1", "ab", ("b",))]
     run = run_of("a", {"q0": [("a", 1.0)]})
     (found,) = evaluate_runs([run], truth_of_jobs(jobs)).runs
@@ -143,7 +145,7 @@ def test_what_a_run_leaves_out_counts_as_not_found_and_is_counted():
     assert found.overall["AP"].macro == 0.0
 
 
-def test_a_query_that_failed_as_a_whole_is_counted():
+def test_a_query_that_failed_as_a_whole_is_counted() -> None:
     rows = tuple(
         RankedImage(query_id="q0", image_id=i, rank=n, score=-1.0, first_stage_rank=n, status="error", error="down")
         for n, i in enumerate("ab", start=1)
@@ -152,7 +154,7 @@ def test_a_query_that_failed_as_a_whole_is_counted():
     assert (found.n_errors, found.n_failed_queries) == (2, 1)
 
 
-def test_ties_are_measured_and_bounded():
+def test_ties_are_measured_and_bounded() -> None:
     run = run_of("a", {"q0": [("a", 0.5), ("b", 0.5)], "q1": BA})
     (found,) = evaluate_runs([run], truth(2)).runs
     assert (found.tied_items, found.open_pairs) == (0.5, 0.5)
@@ -160,14 +162,14 @@ def test_ties_are_measured_and_bounded():
     assert found.overall["MRR"].macro == 0.75  # as the first stage had it
 
 
-def test_equal_scores_stand_in_the_first_stage_order_of_the_job_whatever_the_file_says():
+def test_equal_scores_stand_in_the_first_stage_order_of_the_job_whatever_the_file_says() -> None:
     one = job("q0", "ab", ("b",))
     run = run_of("a", {"q0": [("b", 0.5), ("a", 0.5)]})
     (found,) = evaluate_runs([run], truth_of_jobs([one])).runs
     assert found.overall["MRR"].macro == 0.5
 
 
-def test_ranks_that_contradict_scores_are_counted_and_the_score_counts():
+def test_ranks_that_contradict_scores_are_counted_and_the_score_counts() -> None:
     images = tuple(
         RankedImage(query_id="q0", image_id=i, rank=rank, score=score, first_stage_rank=rank)
         for i, rank, score in (("a", 1, 0.1), ("b", 2, 0.9))
@@ -177,14 +179,14 @@ def test_ranks_that_contradict_scores_are_counted_and_the_score_counts():
     assert found.overall["MRR"].macro == 1.0
 
 
-def test_an_image_of_nobodys_and_one_named_twice_are_refused():
+def test_an_image_of_nobodys_and_one_named_twice_are_refused() -> None:
     with pytest.raises(BadInput, match="'z', which is not a candidate of query 'q0'"):
         evaluate_runs([run_of("a", {"q0": [("z", 1.0)]})], truth_of_jobs([job("q0", "ab", ("b",))]))
     with pytest.raises(BadInput, match="'a' twice"):
         evaluate_runs([run_of("a", {"q0": [("a", 1.0), ("a", 0.5)]})], truth(1))
 
 
-def test_runs_of_one_name_an_unknown_baseline_and_no_relevance_are_refused():
+def test_runs_of_one_name_an_unknown_baseline_and_no_relevance_are_refused() -> None:
     run = run_of("a", {"q0": AB})
     with pytest.raises(ValueError, match="different names"):
         evaluate_runs([run, run], truth(1))
@@ -194,14 +196,14 @@ def test_runs_of_one_name_an_unknown_baseline_and_no_relevance_are_refused():
         evaluate_runs([run], Truth(relevant={}))
 
 
-def test_both_doors_give_the_same_figures():
+def test_both_doors_give_the_same_figures() -> None:
     jobs = [job("q1", "abcd", ("a", "c")), job("q2", "abcd", ("d", "not retrieved"))]
     strict = evaluate([first_stage(j) for j in jobs], jobs, cutoffs=(2,))
     (found,) = evaluate_runs([first_stage_run(jobs)], truth_of_jobs(jobs), cutoffs=(2,)).runs
     assert {m.name: m.macro for m in found.overall.measures} == {m.name: m.macro for m in strict.measures}
 
 
-def test_runs_are_read_from_trec_files_and_json_lines(tmp_path):
+def test_runs_are_read_from_trec_files_and_json_lines(tmp_path: Path) -> None:
     rows = [
         RankedImage(query_id="q", image_id="b", rank=1, score=0.5, first_stage_rank=2, cost_usd=0.25),
         RankedImage(query_id="q", image_id="a", rank=2, score=0.5, first_stage_rank=1, status="error", error="x"),
@@ -218,24 +220,24 @@ def test_runs_are_read_from_trec_files_and_json_lines(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", '{"query_id": "q"}\n', "not a run at all\n"])
-def test_a_file_that_is_no_run_is_refused(tmp_path, content):
+def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.run").write_text(content)
     with pytest.raises(BadInput, match=r"x\.run"):
         read_run(tmp_path / "x.run")
 
 
-def test_a_file_of_bytes_is_refused(tmp_path):
+def test_a_file_of_bytes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.run").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput, match="no text file"):
         read_run(tmp_path / "x.run")
 
 
-def test_a_run_with_a_byte_order_mark_and_windows_line_ends_is_the_same_run(tmp_path):
+def test_a_run_with_a_byte_order_mark_and_windows_line_ends_is_the_same_run(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_bytes(b"\xef\xbb\xbfq Q0 b 1 0.5 t\r\nq Q0 a 2 0.4 t\r\n")
     assert [image.image_id for image in read_run(tmp_path / "a.run").images["q"]] == ["b", "a"]
 
 
-def test_evidence_may_hold_any_line_separator_in_its_texts(tmp_path):
+def test_evidence_may_hold_any_line_separator_in_its_texts(tmp_path: Path) -> None:
     row = RankedImage(query_id="q", image_id="a", rank=1, score=0.5, first_stage_rank=1, evaluation="one\u2028two\x85")
     (tmp_path / "a.jsonl").write_text(dumps(row) + "\n", encoding="utf-8")
     assert read_run(tmp_path / "a.jsonl").images["q"] == (row,)
@@ -245,20 +247,22 @@ def test_evidence_may_hold_any_line_separator_in_its_texts(tmp_path):
     ("scores", "why"),
     [(("NaN",), "expected a finite score, got nan"), (("0.5", "0.4"), "line 2: image a is listed twice")],
 )
-def test_json_lines_are_held_to_what_trec_files_are(tmp_path, scores, why):
+def test_json_lines_are_held_to_what_trec_files_are(
+    tmp_path: Path, scores: tuple[str, str] | tuple[str], why: str
+) -> None:
     row = '{"query_id": "q", "image_id": "a", "rank": 1, "first_stage_rank": 1, "score": SCORE}\n'
     (tmp_path / "a.jsonl").write_text("".join(row.replace("SCORE", score) for score in scores))
     with pytest.raises(BadInput, match=why):
         read_run(tmp_path / "a.jsonl")
 
 
-def test_a_job_whose_scores_cannot_be_ordered_is_refused():
+def test_a_job_whose_scores_cannot_be_ordered_is_refused() -> None:
     candidates = tuple(JobImage(image_id=i, path=i, score=s) for i, s in (("a", 0.5), ("b", math.nan)))
     with pytest.raises(BadInput, match="expected a finite score for image 'b', got nan"):
         first_stage(Job(query_id="q", text="x", candidates=candidates))
 
 
-def test_queries_that_nobody_asked_are_counted():
+def test_queries_that_nobody_asked_are_counted() -> None:
     run = run_of("a", {"q0": AB, "q1": AB, "z": AB})
     jobs = [job("q0", "ab", ("b",)), job("q1", "ab", ())]  # nothing is relevant to q1, but it was asked
     (found,) = evaluate_runs([run], truth_of_jobs(jobs)).runs

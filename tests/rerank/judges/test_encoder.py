@@ -3,6 +3,8 @@
 import asyncio
 import math
 import os
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,56 +23,64 @@ class TableEncoder:
     dim = 2
     max_tokens = None
 
-    def __init__(self, texts):
+    def __init__(self, texts: Any) -> None:
         self.texts, self.n_images, self.asked = texts, 0, []
 
-    def encode_images(self, images):
+    def encode_images(self, images: Any) -> Any:
         self.n_images += len(images)
         return np.array([[1.0, 0.0]] * len(images), dtype=np.float32)
 
-    def encode_texts(self, texts):
+    def encode_texts(self, texts: Any) -> Any:
         self.asked += texts
         return np.array([self.texts.get(text, (0.0, 0.0)) for text in texts], dtype=np.float32)
 
 
 @pytest.fixture
-def photo(tmp_path):
+def photo(tmp_path: Path) -> Any:
     Image.new("RGB", (48, 48), "red").save(tmp_path / "a.png")
     return tmp_path / "a.png"
 
 
-def judged(encoders, photo, question=CREST, *, query="a crested bird", context="", scale=10.0):
+def judged(
+    encoders: Any,
+    photo: Any,
+    question: Any = CREST,
+    *,
+    query: str = "a crested bird",
+    context: str = "",
+    scale: float = 10.0,
+) -> Any:
     judge = EncoderJudge(encoders, scale=scale)
     return asyncio.run(judge.judge(judge.look(photo), question, query=query, context=context, earlier=()))
 
 
-def test_the_probability_is_the_softmax_of_two_cosines(photo):
+def test_the_probability_is_the_softmax_of_two_cosines(photo: Any) -> None:
     found = judged([TableEncoder({"a crest": (0.6, 0.8), "a photo of a bird": (0.5, 0.0)})], photo)
     expected = math.exp(6) / (math.exp(6) + math.exp(5))
     assert found.probability == pytest.approx(expected) and (found.answer, found.cost_usd) == ("yes", 0.0)
 
 
-def test_several_encoders_count_alike_and_one_that_understands_nothing_not_at_all(photo):
+def test_several_encoders_count_alike_and_one_that_understands_nothing_not_at_all(photo: Any) -> None:
     sure, unsure = TableEncoder({"a crest": (1.0, 0.0)}), TableEncoder({"a crest": (0.0, 1.0)})
     one = judged([sure], photo).probability
     assert judged([sure, unsure], photo).probability == pytest.approx((one + 0.5) / 2)
     assert judged([sure, TableEncoder({})], photo).probability == pytest.approx(one)
 
 
-def test_what_no_encoder_understands_cannot_be_told(photo):
+def test_what_no_encoder_understands_cannot_be_told(photo: Any) -> None:
     found = judged([TableEncoder({"a photo of a bird": (1.0, 0.0)})], photo)
     assert (found.probability, found.answer, found.obtained_by) == (None, None, "unclear")
     assert "a crest" in found.note
 
 
-def test_a_direct_question_takes_the_context_in_and_no_other_does(photo):
+def test_a_direct_question_takes_the_context_in_and_no_other_does(photo: Any) -> None:
     encoder = TableEncoder({"a crest. A tuft.": (1.0, 0.0), "a crest": (0.0, 1.0)})
     assert judged([encoder], photo, query=" a crest ", context="A tuft.").answer == "yes"
     assert judged([encoder], photo, context="A tuft.").answer == "no"
     assert judged([encoder], photo, query="a crest").answer == "no"
 
 
-def test_a_photo_is_encoded_once_until_it_changes(photo):
+def test_a_photo_is_encoded_once_until_it_changes(photo: Any) -> None:
     encoder = TableEncoder({})
     judge = EncoderJudge([encoder])
     assert judge.look(photo) is judge.look(photo)
@@ -80,7 +90,7 @@ def test_a_photo_is_encoded_once_until_it_changes(photo):
     assert encoder.n_images == 2
 
 
-def test_a_text_is_encoded_once(photo):
+def test_a_text_is_encoded_once(photo: Any) -> None:
     encoder = TableEncoder({})
     judge = EncoderJudge([encoder])
     for _ in range(3):
@@ -89,6 +99,6 @@ def test_a_text_is_encoded_once(photo):
 
 
 @pytest.mark.parametrize(("encoders", "scale"), [([], 10.0), ([TableEncoder({})], 0.0), ([TableEncoder({})], math.nan)])
-def test_a_judge_without_encoders_or_scale_is_refused(encoders, scale):
+def test_a_judge_without_encoders_or_scale_is_refused(encoders: Any, scale: Any) -> None:
     with pytest.raises(ValueError, match="expected at least one encoder and a scale above 0"):
         EncoderJudge(encoders, scale=scale)

@@ -1,18 +1,20 @@
 """Majority of several samples, and stated probabilities."""
 
+from typing import Any
+
 import pytest
 
 from data.records import ChatReply, Judgement
 from rerank.judges.judgements import majority, stated
 
 
-def vote(probability, cost_usd=0.5):
+def vote(probability: Any, cost_usd: float = 0.5) -> Judgement:
     answer = None if probability is None else "yes" if probability > 0.5 else "no"
     by = "unclear" if probability is None else "logprobs"
     return Judgement(probability=probability, answer=answer, obtained_by=by, note=f"{probability}", cost_usd=cost_usd)
 
 
-def test_most_votes_decide_and_the_probability_is_their_mean():
+def test_most_votes_decide_and_the_probability_is_their_mean() -> None:
     found = majority([vote(0.75), vote(0.25), vote(1.0)], is_share=False)
     assert (found.answer, found.obtained_by, found.note, found.cost_usd) == (
         "yes",
@@ -23,12 +25,12 @@ def test_most_votes_decide_and_the_probability_is_their_mean():
     assert found.probability == pytest.approx(2 / 3)
 
 
-def test_a_tie_is_a_no():
+def test_a_tie_is_a_no() -> None:
     found = majority([vote(0.75), vote(0.25), vote(None)], is_share=False)
     assert (found.answer, found.probability, found.obtained_by) == ("no", 0.5, "logprobs; samples 1/2")
 
 
-def test_votes_that_tell_nothing_together_tell_nothing_and_are_paid_for():
+def test_votes_that_tell_nothing_together_tell_nothing_and_are_paid_for() -> None:
     found = majority([vote(None), vote(None, cost_usd=None)], is_share=True)
     assert (found.probability, found.answer, found.obtained_by, found.cost_usd) == (None, None, "unclear", None)
 
@@ -50,7 +52,7 @@ def test_votes_that_tell_nothing_together_tell_nothing_and_are_paid_for():
         ("", (None, None)),
     ],
 )
-def test_a_stated_number_is_a_share_of_a_hundred(text, expected):
+def test_a_stated_number_is_a_share_of_a_hundred(text: str, expected: tuple[None, None] | tuple[float, str]) -> None:
     found = stated(ChatReply(text=text, model="m", cost_usd=0.5))
     assert (found.probability, found.answer) == expected
     assert (found.obtained_by, found.cost_usd) == ("stated" if expected[1] else "unclear", 0.5)

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from typing import Any
 
 import pytest
 
@@ -10,14 +11,14 @@ from rerank.judges.probe import plain_image, probe
 from tests.rerank.scripted import ScriptedChat
 
 
-def reply(text, *, is_scored=True, finish="stop"):
+def reply(text: Any, *, is_scored: bool = True, finish: str = "stop") -> ChatReply:
     other = "No" if text == "Yes" else "Yes"
     top = ((text, math.log(0.9)), (other, math.log(0.1)))
     tokens = (TokenLogprobs(token=text, logprob=top[0][1], top=top),) if is_scored else None
     return ChatReply(text=text, model="m", logprobs=tokens, finish=finish)
 
 
-def found(red, blue):
+def found(red: Any, blue: Any) -> Any:
     chat = ScriptedChat(lambda request: red if request.messages[0].images == (plain_image("red"),) else blue)
     abilities = asyncio.run(probe(chat))
     return (abilities.gives_logprobs, abilities.has_reasoning, abilities.tells_colours), len(chat.requests)
@@ -39,12 +40,12 @@ YES, NO = reply("Yes"), reply("No")
         (reply("I see a square.", is_scored=False), NO, (False, False, False)),
     ],
 )
-def test_two_pictures_tell_what_a_server_gives(red, blue, abilities):
+def test_two_pictures_tell_what_a_server_gives(red: Any, blue: Any, abilities: tuple[bool, bool, bool]) -> None:
     assert found(red, blue) == (abilities, 2)
 
 
-def test_a_model_that_thinks_is_asked_again_with_room_and_stays_known_as_one():
-    def react(request):
+def test_a_model_that_thinks_is_asked_again_with_room_and_stays_known_as_one() -> None:
+    def react(request: Any) -> Any:
         if request.max_tokens < 100:
             return reply("<think>Hm", is_scored=False, finish="length")
         return reply("Yes" if request.messages[0].images == (plain_image("red"),) else "No")

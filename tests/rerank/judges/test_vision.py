@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -25,7 +28,7 @@ QUICK = RetryPolicy(tries=4, first_wait_s=0.01)
 CREST = Question(question="Does the bird have a crest?", statement="a crested bird", negation="a bird without a crest")
 
 
-def scored(text, **masses):
+def scored(text: Any, **masses: Any) -> Answer:
     """A reply of one token with alternatives; `_` stands for a blank."""
     top = tuple((name.replace("_", " "), math.log(mass)) for name, mass in masses.items())
     return Answer(text=text, logprobs=((text, top[0][1], top),), input_tokens=400, output_tokens=1)
@@ -34,18 +37,18 @@ def scored(text, **masses):
 YES, NO = scored("Yes", Yes=0.9, No=0.1), scored("No", No=0.8, Yes=0.2)
 
 
-def is_probe(call):
+def is_probe(call: Any) -> bool:
     return "Is this picture red?" in call.text
 
 
-def is_red(call):
+def is_red(call: Any) -> bool:
     return call.images[0] == plain_image("red")
 
 
-def script(answer):
+def script(answer: Any) -> Any:
     """Answers the probe truly, and everything else as `answer` says."""
 
-    def react(call):
+    def react(call: Any) -> Any:
         if is_probe(call):
             return YES if is_red(call) else NO
         return answer(call) if callable(answer) else answer
@@ -54,24 +57,26 @@ def script(answer):
 
 
 @contextmanager
-def judge_of(server, settings=None, *, cache=None, finishes_first=False, **more):
+def judge_of(
+    server: Any, settings: Any = None, *, cache: Any = None, finishes_first: bool = False, **more: Any
+) -> Iterator[Any]:
     endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1, max_concurrent=8)
     with Connection(endpoint, cache=cache, retry=QUICK, **more) as connection:
         yield VisionJudge(FairChat(connection, n_in_flight=4, finishes_first=finishes_first), settings=settings)
 
 
 @pytest.fixture
-def photo(tmp_path):
+def photo(tmp_path: Path) -> Any:
     Image.new("RGB", (64, 48), "green").save(tmp_path / "bird.jpg")
     return tmp_path / "bird.jpg"
 
 
-def judged(judge, photo, question=CREST, **more):
+def judged(judge: Any, photo: Any, question: Any = CREST, **more: Any) -> Any:
     given = {"query": "a crested bird in snow", "context": "", "earlier": ()} | more
     return asyncio.run(judge.judge(judge.look(photo), question, **given))
 
 
-def test_a_question_goes_out_with_photo_context_and_what_was_found_before(photo):
+def test_a_question_goes_out_with_photo_context_and_what_was_found_before(photo: Any) -> None:
     earlier = (QuestionAnswer(question="Is there a bird?", answer="yes", probability=1.0, obtained_by="logprobs"),)
     with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
         found = judged(judge, photo, context="A crest is a tuft.", earlier=earlier)
@@ -85,7 +90,7 @@ def test_a_question_goes_out_with_photo_context_and_what_was_found_before(photo)
     assert (payload["temperature"], payload["logprobs"], payload["top_logprobs"]) == (0.0, True, 20)
 
 
-def test_the_direct_question_is_the_papers(photo):
+def test_the_direct_question_is_the_papers(photo: Any) -> None:
     from rerank.decompose.plain_questions import direct_question
 
     with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
@@ -93,7 +98,7 @@ def test_the_direct_question_is_the_papers(photo):
     assert server.calls[-1].text == "Does this image show a red frog? Answer with yes or no."
 
 
-def test_spellings_count_together_by_default_and_apart_in_the_paper(photo):
+def test_spellings_count_together_by_default_and_apart_in_the_paper(photo: Any) -> None:
     reply = scored("Yes", Yes=0.4, _no=0.4, NO=0.1)
     with OpenAIServer(script(reply)) as server:
         with judge_of(server) as judge:
@@ -102,7 +107,7 @@ def test_spellings_count_together_by_default_and_apart_in_the_paper(photo):
             assert judged(judge, photo).probability == 1.0
 
 
-def test_neither_word_among_the_alternatives_cannot_be_told_and_is_no_zero(photo):
+def test_neither_word_among_the_alternatives_cannot_be_told_and_is_no_zero(photo: Any) -> None:
     reply = scored("Perhaps", Perhaps=0.9, It=0.1)
     with OpenAIServer(script(reply)) as server:
         for spelling in ("merged", "exact"):
@@ -111,7 +116,7 @@ def test_neither_word_among_the_alternatives_cannot_be_told_and_is_no_zero(photo
             assert (found.probability, found.answer, found.obtained_by) == (None, None, "unclear")
 
 
-def test_words_that_hardly_could_have_been_yes_or_no_tell_nothing_but_by_the_papers_count(photo):
+def test_words_that_hardly_could_have_been_yes_or_no_tell_nothing_but_by_the_papers_count(photo: Any) -> None:
     with OpenAIServer(script(scored("Hm", Hm=0.99, Yes=0.004))) as server:
         with judge_of(server) as judge:
             assert judged(judge, photo).probability is None
@@ -123,7 +128,7 @@ def test_words_that_hardly_could_have_been_yes_or_no_tell_nothing_but_by_the_pap
     assert (found.answer, found.obtained_by) == ("yes", "logprobs; yes and no have 8% of the mass")
 
 
-def test_reasons_that_end_without_an_answer_tell_nothing_whatever_word_they_begin_with(photo):
+def test_reasons_that_end_without_an_answer_tell_nothing_whatever_word_they_begin_with(photo: Any) -> None:
     reasons = "No crest is to be seen from here, for the head is turned away."
     reply = Answer(text=reasons, logprobs=(("No", -0.1, (("No", -0.1), ("Yes", -3.0))), (reasons[2:], -0.1, ())))
     with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasoning=True)) as judge:
@@ -131,7 +136,7 @@ def test_reasons_that_end_without_an_answer_tell_nothing_whatever_word_they_begi
     assert (found.probability, found.obtained_by) == (None, "unclear")
 
 
-def test_reasoning_comes_before_the_answer_whose_token_is_read(photo):
+def test_reasoning_comes_before_the_answer_whose_token_is_read(photo: Any) -> None:
     tokens = [("No", -0.1, (("No", -0.1),)), (" crest", -0.1, ()), (".\nAnswer", -0.1, ()), (":", 0.0, ())]
     tokens.append((" Yes", math.log(0.7), ((" Yes", math.log(0.7)), (" No", math.log(0.3)))))
     reply = Answer(text="".join(t for t, _, _ in tokens), logprobs=tuple(tokens))
@@ -142,7 +147,7 @@ def test_reasoning_comes_before_the_answer_whose_token_is_read(photo):
     assert "Answer: Yes" in server.calls[-1].text and server.calls[-1].payload["max_tokens"] >= 200
 
 
-def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo):
+def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo: Any) -> None:
     tokens = (
         ("<think>", 0.0, (("<think>", 0.0),)),
         ("Yes?", 0.0, (("Yes", -0.1), ("No", -3.0))),
@@ -150,7 +155,7 @@ def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo):
         ("No", math.log(0.75), (("No", math.log(0.75)), ("Yes", math.log(0.25)))),
     )
 
-    def think(call):
+    def think(call: Any) -> Answer:
         # Without room it is cut off within its thoughts, which a naive reader would score as zero.
         if call.payload["max_tokens"] < 100:
             return Answer(text="<think>Yes?", logprobs=tokens[:2], finish="length")
@@ -163,8 +168,8 @@ def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo):
 
 
 @pytest.mark.parametrize("begins", ["<think>It is", "It is"])
-def test_thoughts_are_found_out_by_their_end_where_a_template_hides_their_beginning(photo, begins):
-    def think(call):
+def test_thoughts_are_found_out_by_their_end_where_a_template_hides_their_beginning(photo: Any, begins: str) -> None:
+    def think(call: Any) -> Answer:
         if call.payload["max_tokens"] < 100:
             return Answer(text=begins, logprobs=tuple((t, 0.0, ((t, 0.0),)) for t in (begins,)), finish="length")
         word = ("Yes" if is_red(call) else "No") if is_probe(call) else "Yes"
@@ -192,15 +197,17 @@ def test_thoughts_are_found_out_by_their_end_where_a_template_hides_their_beginn
         ("text", "I see a bird.", (None, None, "unclear")),
     ],
 )
-def test_a_server_that_drops_log_probabilities_is_found_out_and_asked_otherwise(photo, way, reply, expected):
+def test_a_server_that_drops_log_probabilities_is_found_out_and_asked_otherwise(
+    photo: Any, way: str, reply: str, expected: tuple[None, None, str] | tuple[float, str, str]
+) -> None:
     settings = VisionSettings(without_logprobs=way)
     with OpenAIServer(script(reply), gives_logprobs=False) as server, judge_of(server, settings) as judge:
         found = judged(judge, photo)
     assert (found.probability, found.answer, found.obtained_by) == expected
 
 
-def test_a_server_that_refuses_log_probabilities_is_asked_without(photo):
-    def react(call):
+def test_a_server_that_refuses_log_probabilities_is_asked_without(photo: Any) -> None:
+    def react(call: Any) -> Any:
         if "logprobs" in call.payload:
             return Status(status=400, error={"message": "Logprobs is not supported", "param": "logprobs"})
         return "Yes" if is_probe(call) else '{"probability": 70}'
@@ -209,7 +216,7 @@ def test_a_server_that_refuses_log_probabilities_is_asked_without(photo):
         assert judged(judge, photo).obtained_by == "stated"
 
 
-def test_sampled_votes_are_a_share_and_say_so(photo):
+def test_sampled_votes_are_a_share_and_say_so(photo: Any) -> None:
     with OpenAIServer(
         script(lambda call: "Yes" if call.payload["seed"] < 4 else "No"), gives_logprobs=False
     ) as server, judge_of(server, VisionSettings(without_logprobs="samples")) as judge:  # fmt: skip
@@ -219,7 +226,7 @@ def test_sampled_votes_are_a_share_and_say_so(photo):
     assert {call.payload["temperature"] for call in votes} == {1.0}
 
 
-def test_three_votes_give_the_majoritys_answer_and_the_mean_probability(photo):
+def test_three_votes_give_the_majoritys_answer_and_the_mean_probability(photo: Any) -> None:
     replies = [YES, NO, scored("Yes", Yes=0.6, No=0.4)]
     with OpenAIServer(script(lambda call: replies[call.payload["seed"]])) as server, judge_of(
         server, VisionSettings(samples=3)
@@ -229,8 +236,8 @@ def test_three_votes_give_the_majoritys_answer_and_the_mean_probability(photo):
     assert found.probability == pytest.approx((0.9 + 0.2 + 0.6) / 3)
 
 
-def test_all_questions_in_one_call_are_read_line_by_line_and_a_missing_line_is_asked_again(photo):
-    def together(call):
+def test_all_questions_in_one_call_are_read_line_by_line_and_a_missing_line_is_asked_again(photo: Any) -> None:
+    def together(call: Any) -> Any:
         if "3. " in call.text:
             tokens = [
                 ("1", 0.0, ()),
@@ -252,8 +259,8 @@ def test_all_questions_in_one_call_are_read_line_by_line_and_a_missing_line_is_a
 
 
 @pytest.mark.parametrize("thinks", [True, False])
-def test_all_questions_in_one_call_leave_a_thinking_model_room_and_others_a_line_each(photo, thinks):
-    def react(call):
+def test_all_questions_in_one_call_leave_a_thinking_model_room_and_others_a_line_each(photo: Any, thinks: bool) -> None:
+    def react(call: Any) -> Any:
         is_short = call.payload["max_tokens"] < 100
         if is_probe(call):
             return Answer(text="<think>Is it", finish="length") if thinks and is_short else script(YES)(call)
@@ -266,7 +273,7 @@ def test_all_questions_in_one_call_leave_a_thinking_model_room_and_others_a_line
     assert (together.payload["max_tokens"] > 1_000) is thinks
 
 
-def test_a_refusal_could_not_be_told_and_is_no_error(photo):
+def test_a_refusal_could_not_be_told_and_is_no_error(photo: Any) -> None:
     with OpenAIServer(script(Answer(text=None, refusal="I cannot look at this."))) as server, judge_of(server) as judge:
         found = judged(judge, photo)
     assert (found.probability, found.obtained_by) == (None, "refused")
@@ -285,8 +292,8 @@ def test_a_refusal_could_not_be_told_and_is_no_error(photo):
     ],
     ids=["429", "500", "503", "cut", "cut at once", "html"],
 )
-def test_a_passing_fault_is_asked_again_and_costs_no_answer(photo, fault):
-    def react(call):
+def test_a_passing_fault_is_asked_again_and_costs_no_answer(photo: Any, fault: Any) -> None:
+    def react(call: Any) -> Any:
         mine = [other for other in server.calls if not is_probe(other)]
         return fault if len(mine) <= 2 else NO
 
@@ -299,7 +306,7 @@ def test_a_passing_fault_is_asked_again_and_costs_no_answer(photo, fault):
 
 
 @pytest.fixture
-def job(tmp_path):
+def job(tmp_path: Path) -> Job:
     candidates = []
     for i in range(10):
         Image.new("RGB", (48, 48), (i * 20, 90, 90)).save(tmp_path / f"{i}.jpg")
@@ -307,8 +314,17 @@ def job(tmp_path):
     return Job(query_id="q", text="frogs in amplexus", candidates=tuple(candidates))
 
 
-def rank(server, job, *, settings=None, judgements=None, cache=None, vision=None, **more):
-    async def main():
+def rank(
+    server: Any,
+    job: Any,
+    *,
+    settings: Any = None,
+    judgements: Any = None,
+    cache: Any = None,
+    vision: Any = None,
+    **more: Any,
+) -> Any:
+    async def main() -> Any:
         with judge_of(server, vision, cache=cache, **more) as judge:
             chat = judge._chat
             reranker = DecomposeReranker(
@@ -322,11 +338,11 @@ def rank(server, job, *, settings=None, judgements=None, cache=None, vision=None
     return asyncio.run(main())
 
 
-def with_questions(answer):
+def with_questions(answer: Any) -> Any:
     return script(lambda call: answer(call) if call.images else questions_reply())
 
 
-def test_nonsense_instead_of_questions_is_asked_for_once_more(job):
+def test_nonsense_instead_of_questions_is_asked_for_once_more(job: Any) -> None:
     written = iter(["{'questions': ...", questions_reply()])
     with OpenAIServer(script(lambda call: YES if call.images else next(written))) as server:
         _, tally, _ = rank(server, job)
@@ -334,7 +350,7 @@ def test_nonsense_instead_of_questions_is_asked_for_once_more(job):
     assert [question.question for question in tally.plans["q"].questions] == list(QUESTIONS)
 
 
-def test_an_unreadable_photo_is_a_row_with_an_error_and_costs_no_call(job, tmp_path):
+def test_an_unreadable_photo_is_a_row_with_an_error_and_costs_no_call(job: Any, tmp_path: Path) -> None:
     (tmp_path / "3.jpg").write_bytes((tmp_path / "3.jpg").read_bytes()[:200])
     with OpenAIServer(with_questions(lambda _: YES)) as server:
         ranked, _, usage = rank(server, job)
@@ -342,7 +358,7 @@ def test_an_unreadable_photo_is_a_row_with_an_error_and_costs_no_call(job, tmp_p
     assert ranked[-1].image_id == "3" and usage.n_calls == 2 + 1 + 9 * 3
 
 
-def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job):
+def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job: Any) -> None:
     with OpenAIServer(with_questions(lambda _: scored("Hm", Hm=1.0))) as server:
         ranked, tally, usage = rank(server, job, settings=replace(PRESETS["default"], together=False))
     assert {row.status for row in ranked} == {"error"} and "no usable answer" in ranked[0].error
@@ -350,7 +366,7 @@ def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job):
 
 
 @pytest.mark.parametrize("vision", [VisionSettings(samples=3), VisionSettings(reasoning=True)])
-def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job, vision):
+def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job: Any, vision: Any) -> None:
     no = Answer(text="Answer: No", logprobs=(("Answer: ", 0.0, ()), ("No", -0.001, (("No", -0.001), ("Yes", -7.0)))))
     with OpenAIServer(with_questions(lambda _: no)) as server:
         ranked, tally, usage = rank(server, job, settings=PRESETS["default"], vision=vision)
@@ -359,7 +375,7 @@ def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job, vis
     assert usage.n_calls == 2 + 1 + 10 * vision.samples
 
 
-def test_reasons_are_shown_with_the_answers_and_kept(job, tmp_path):
+def test_reasons_are_shown_with_the_answers_and_kept(job: Any, tmp_path: Path) -> None:
     word = ("Yes", math.log(0.8), (("Yes", math.log(0.8)), ("No", math.log(0.2))))
     reasoned = Answer(text="A green back.\nAnswer: Yes", logprobs=(("A green back.\nAnswer: ", 0.0, ()), word))
     with (
@@ -373,8 +389,8 @@ def test_reasons_are_shown_with_the_answers_and_kept(job, tmp_path):
     assert tally.n_cached == 10 and [row.evaluation for row in again] == [row.evaluation for row in ranked]
 
 
-def test_a_server_that_is_down_is_not_knocked_at_for_every_question(job):
-    def react(call):
+def test_a_server_that_is_down_is_not_knocked_at_for_every_question(job: Any) -> None:
+    def react(call: Any) -> Any:
         return Status(status=404, error={"message": "no such model"}) if call.images else questions_reply()
 
     with OpenAIServer(script(react)) as server:
@@ -384,8 +400,8 @@ def test_a_server_that_is_down_is_not_knocked_at_for_every_question(job):
     assert all("no such model" in str(error) or isinstance(error, SourceUnavailable) for error in tally.failures)
 
 
-def test_the_same_run_again_asks_nothing_and_offline_replays_it(job, tmp_path):
-    def cache():
+def test_the_same_run_again_asks_nothing_and_offline_replays_it(job: Any, tmp_path: Path) -> None:
+    def cache() -> ReplyCache:
         return ReplyCache(tmp_path / "replies.sqlite")
 
     with OpenAIServer(with_questions(lambda call: YES if len(call.images[0]) % 2 else NO)) as server:
@@ -398,7 +414,7 @@ def test_the_same_run_again_asks_nothing_and_offline_replays_it(job, tmp_path):
     assert [replace(row, cost_usd=0.0) for row in first] == replayed == again
 
 
-def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job, tmp_path):
+def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job: Any, tmp_path: Path) -> None:
     from kb.endpoints import Budget
 
     with (
@@ -416,7 +432,7 @@ def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job,
         assert tally.n_cached == 10 - n_errors and usage.n_calls < spent + 30
 
 
-def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_path):
+def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job: Any, tmp_path: Path) -> None:
     """Two queries at once: the small one does not wait until the large one is through.
 
     No photo is answered before all photos of both have been read, so that it is no matter how quick reading is.
@@ -427,18 +443,18 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_p
     class Watched(VisionJudge):
         n_read = 0
 
-        def look(self, path):
+        def look(self, path: Any) -> Any:
             found = super().look(path)
             self.n_read += 1
             if self.n_read == 12:
                 all_read.set()
             return found
 
-    def held(_):
+    def held(_: Any) -> Any:
         assert all_read.wait(60)
         return YES
 
-    async def main(server):
+    async def main(server: Any) -> Any:
         endpoint = Endpoint(model="m", base_url=server.base_url, max_concurrent=8)
         with Connection(endpoint, retry=QUICK) as connection:
             chat = FairChat(connection, n_in_flight=4)
@@ -447,7 +463,7 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_p
             reranker = DecomposeReranker(judge, settings=PRESETS["paper"], writer=QuestionWriter(chat))
             ended = []
 
-            async def one(job):
+            async def one(job: Any) -> None:
                 await reranker.rank(job)
                 ended.append(job.query_id)
 
@@ -463,7 +479,7 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job, tmp_p
     assert usage.most_in_flight == 4 and server.most_at_once <= 4
 
 
-def test_settings_that_make_no_sense_are_refused():
+def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="samples: expected an odd number"):
         VisionSettings(samples=2)
     with pytest.raises(ValueError, match="stop_below"):

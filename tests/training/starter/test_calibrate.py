@@ -2,6 +2,7 @@
 
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,21 +18,21 @@ from training.starter.fitting import softmax
 SHIPPED = Path(str(files("data"))) / "starter" / "calibration.json"
 
 
-def made(n, seed=0):
+def made(n: Any, seed: int = 0) -> Any:
     rng = np.random.default_rng(seed)
     rows = np.concatenate([np.ones((n, 1)), rng.normal(size=(n, 2)) * [3.0, 0.5] + [1.0, 4.0]], axis=1)
     chances = 1 / (1 + np.exp(-(rows @ [-3.0, 0.8, 0.6])))
     return rows, rng.random(n) < chances
 
 
-def test_the_fit_finds_the_coefficients_that_made_the_answers():
+def test_the_fit_finds_the_coefficients_that_made_the_answers() -> None:
     rows, truth = made(20_000)
     found = fit_logistic(rows, truth, np.full(20_000, 1 / 20_000))
     assert found[1:] == pytest.approx([0.8, 0.6], abs=0.1)
     assert (1 / (1 + np.exp(-(rows @ found)))).mean() == pytest.approx(truth.mean(), abs=1e-6)
 
 
-def test_the_fit_is_scikit_learn_s_with_as_little_ridge():
+def test_the_fit_is_scikit_learn_s_with_as_little_ridge() -> None:
     rows, truth = made(3_000, seed=1)
     mean, deviation = rows[:, 1:].mean(axis=0), rows[:, 1:].std(axis=0)
     other = LogisticRegression(C=1 / (1e-3 * 3_000), tol=1e-10).fit((rows[:, 1:] - mean) / deviation, truth)
@@ -39,14 +40,14 @@ def test_the_fit_is_scikit_learn_s_with_as_little_ridge():
     assert found[1:] * deviation == pytest.approx(other.coef_[0], abs=1e-4)
 
 
-def test_a_feature_that_never_changes_gets_no_weight():
+def test_a_feature_that_never_changes_gets_no_weight() -> None:
     rows, truth = made(500)
     found = fit_logistic(np.concatenate([rows, np.full((500, 1), 7.0)], axis=1), truth, np.full(500, 1 / 500))
     assert found[3] == 0
     assert np.isfinite(found).all()
 
 
-def test_what_all_answers_agree_on_stays_finite():
+def test_what_all_answers_agree_on_stays_finite() -> None:
     """With a ridge there is a maximum even where the classes part cleanly."""
     rows, _ = made(200)
     assert np.isfinite(fit_logistic(rows, rows[:, 1] > 1, np.full(200, 1 / 200))).all()
@@ -55,14 +56,14 @@ def test_what_all_answers_agree_on_stays_finite():
 class Scored:
     """A case with scores alone."""
 
-    def __init__(self, scores, at):
+    def __init__(self, scores: Any, at: Any) -> None:
         self._found = scores, at
 
-    def scores(self):
+    def scores(self) -> Any:
         return self._found
 
 
-def test_the_temperature_that_scores_were_made_with_is_found():
+def test_the_temperature_that_scores_were_made_with_is_found() -> None:
     rng = np.random.default_rng(2)
     scores = np.sort(rng.normal(size=(4_000, 8)) * 3, axis=1)[:, ::-1]
     cases = [Scored(row, rng.choice(8, p=softmax(row / 1.7))) for row in scores]
@@ -74,12 +75,12 @@ def test_the_temperature_that_scores_were_made_with_is_found():
 
 
 @pytest.fixture(scope="module")
-def shipped():
+def shipped() -> Any:
     return read_calibration(SHIPPED)
 
 
 @pytest.mark.parametrize("mode", ["several", "single"])
-def test_the_shipped_file_fits_the_starter_knowledge_as_it_is(shipped, mode):
+def test_the_shipped_file_fits_the_starter_knowledge_as_it_is(shipped: Any, mode: str) -> None:
     """Another space, another vocabulary or other weights would mean: make it anew."""
     encoders = load_starter()
     taxon_ids = [species.taxon.taxon_id for species in read_species()]
@@ -90,7 +91,7 @@ def test_the_shipped_file_fits_the_starter_knowledge_as_it_is(shipped, mode):
 
 
 @pytest.mark.parametrize("mode", ["several", "single"])
-def test_in_the_shipped_models_more_mass_is_more_confidence(shipped, mode):
+def test_in_the_shipped_models_more_mass_is_more_confidence(shipped: Any, mode: str) -> None:
     fitted = shipped.parameters[mode]
     assert all(getattr(fitted, rank)["mass"] > 0 for rank in RANKS)
     assert fitted.unknown["mass"] < 0

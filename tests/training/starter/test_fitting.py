@@ -1,5 +1,7 @@
 """Fitted weights, and the stage scores that they are fitted on."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
@@ -20,11 +22,11 @@ from training.starter.fitting import (
 
 
 @pytest.fixture(scope="module")
-def world():
+def world() -> Any:
     """Forty species: some without text, some without anchors, every third one known from training."""
     rng = np.random.default_rng(5)
 
-    def rows(n):
+    def rows(n: Any) -> Any:
         return as_unit_rows(rng.normal(size=(n, 16)))
 
     owners = np.sort(rng.choice(np.arange(2, 40), 60))
@@ -44,7 +46,7 @@ def world():
     return knowledge, Queries(text_image=(rows(12), rows(12)), visual=rows(12))
 
 
-def test_the_stage_scores_times_the_weights_are_the_default_preset_s_scores(world):
+def test_the_stage_scores_times_the_weights_are_the_default_preset_s_scores(world: Any) -> None:
     """What is fitted is what is used: the same score for every species."""
     knowledge, queries = world
     weights = np.array([0.4, 0.6, 1.5, 1.1, 2.2, 0.7])
@@ -55,7 +57,7 @@ def test_the_stage_scores_times_the_weights_are_the_default_preset_s_scores(worl
         assert ranking.scores == pytest.approx(row[ranking.species], abs=1e-4)
 
 
-def test_the_fit_finds_the_weights_that_made_the_answers():
+def test_the_fit_finds_the_weights_that_made_the_answers() -> None:
     rng = np.random.default_rng(0)
     made_with = np.array([0.5, 1.0, 1.5, 0.8, 2.0, -0.5])
     stages = rng.normal(size=(4000, 12, 6)).astype(np.float32)
@@ -63,14 +65,14 @@ def test_the_fit_finds_the_weights_that_made_the_answers():
     assert fit_weights([Sample(stages=stages, truth=truth, share=1.0)]) == pytest.approx(made_with, abs=0.15)
 
 
-def test_a_stage_that_is_always_empty_gets_no_weight():
+def test_a_stage_that_is_always_empty_gets_no_weight() -> None:
     rng = np.random.default_rng(0)
     stages = rng.normal(size=(200, 5, 6)).astype(np.float32)
     stages[..., 3] = 0
     assert fit_weights([Sample(stages=stages, truth=np.zeros(200, dtype=np.intp), share=1.0)])[3] == 0
 
 
-def test_the_calibration_error_is_that_of_scikit_learn_s_equal_count_bins():
+def test_the_calibration_error_is_that_of_scikit_learn_s_equal_count_bins() -> None:
     rng = np.random.default_rng(3)
     sure = rng.random(1_000)
     right = rng.random(1_000) < sure**2
@@ -78,7 +80,7 @@ def test_the_calibration_error_is_that_of_scikit_learn_s_equal_count_bins():
     assert calibration_error(sure, right) == pytest.approx(np.abs(share_right - mean_sure).mean(), abs=1e-3)
 
 
-def test_the_calibration_error_of_a_hand_worked_table():
+def test_the_calibration_error_of_a_hand_worked_table() -> None:
     """Two bins of two: sure .1 and .3, none right; sure .6 and 1.0, one right: (.2 + .3) / 2."""
     sure, right = np.array([0.6, 0.1, 1.0, 0.3]), np.array([True, False, False, False])
     assert calibration_error(sure, right, n_bins=2) == pytest.approx(0.25)

@@ -1,5 +1,7 @@
 """The metric of photos: species apart, prototypes of each. Needs torch."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,17 +15,17 @@ VOCABULARY = ("Aus aus", "Bus bus")
 
 
 @pytest.fixture(scope="module")
-def features():
+def features() -> Any:
     return two_views()
 
 
-def test_prototypes_name_the_species_of_the_training_photos(features):
+def test_prototypes_name_the_species_of_the_training_photos(features: Any) -> None:
     look = train_look(features, ["Aus aus"] * 12 + ["Bus bus"] * 12, np.arange(24), dim=4, epochs=5)
     assert look.species == VOCABULARY
     assert (look.encode(features[0]) @ look.prototypes.T).argmax(axis=1).tolist() == LABELS.tolist()
 
 
-def test_discriminants_bring_photos_of_a_species_together(features):
+def test_discriminants_bring_photos_of_a_species_together(features: Any) -> None:
     mean, matrix = fit_discriminants(features, LABELS, 1)
     line = ((as_unit_rows(features[0]) - mean) @ matrix).ravel()
     within = max(line[:12].std(), line[12:].std())

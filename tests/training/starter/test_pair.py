@@ -1,5 +1,8 @@
 """The heads of texts and photos: trained they fit, and the run-time code gives their vectors. Needs torch."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,17 +25,17 @@ TEXTS = ["\n".join(s for d in DESCRIPTIONS if d.species == name for s in d.sente
 
 
 @pytest.fixture(scope="module")
-def corpus():
+def corpus() -> Any:
     vectors = as_unit_rows(np.random.default_rng(0).normal(size=(len(WORDS), 12)))
     return read_corpus(DESCRIPTIONS, VOCABULARY, WORDS, vectors)
 
 
 @pytest.fixture(scope="module")
-def features():
+def features() -> Any:
     return two_views()
 
 
-def test_the_heads_in_numpy_give_what_the_trained_heads_give(tmp_path, corpus, features):
+def test_the_heads_in_numpy_give_what_the_trained_heads_give(tmp_path: Path, corpus: Any, features: Any) -> None:
     """The file holds 16 bits a number, the word table 8: vectors differ by less than 1e-2."""
     torch.manual_seed(0)
     text_head, photo_head = TextHead(12).eval(), PhotoHead(8).eval()
@@ -54,7 +57,7 @@ def test_the_heads_in_numpy_give_what_the_trained_heads_give(tmp_path, corpus, f
     assert heads.encode_photos(features[0]) == pytest.approx(photos_by_torch, abs=1e-2)
 
 
-def test_both_heads_learn_which_text_belongs_to_which_photo(tmp_path, corpus, features):
+def test_both_heads_learn_which_text_belongs_to_which_photo(tmp_path: Path, corpus: Any, features: Any) -> None:
     """Trained on every other photo, they put the texts of the species nearest to the rest of its photos."""
     arrays = train_pair(corpus, features, LABELS, np.arange(0, 24, 2), epochs=20)
     arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights}
@@ -65,7 +68,7 @@ def test_both_heads_learn_which_text_belongs_to_which_photo(tmp_path, corpus, fe
     assert (photos @ texts.T).argmax(axis=1).tolist() == LABELS[1::2].tolist()
 
 
-def test_the_same_seed_trains_the_same_heads(corpus, features):
+def test_the_same_seed_trains_the_same_heads(corpus: Any, features: Any) -> None:
     one, other = (train_pair(corpus, features, LABELS, np.arange(24), epochs=1) for _ in range(2))
     assert all((one[name] == other[name]).all() for name in one)
     another = train_pair(corpus, features, LABELS, np.arange(24), epochs=1, seed=1)

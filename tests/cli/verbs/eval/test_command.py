@@ -4,11 +4,14 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from data.codec import dumps
 from data.records import Job, JobImage, RankedImage
+from tests.conftest import CommandLine
 
 # Numbers of three of INQUIRE's queries: 128 and 269 of Appearance and Behavior (lingo), 19 Species. The texts are ours,
 # but for the last, which is the name of a species and all that the query says.
@@ -18,7 +21,7 @@ AS_INQUIRE = ("--strata", "inquire")
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Any:
     jobs = []
     for query_id, text in TEXTS.items():
         candidates = tuple(JobImage(image_id=f"{query_id}-{n}", path="x.jpg", score=1 - n / 10) for n in range(4))
@@ -30,12 +33,12 @@ def folder(tmp_path):
     return tmp_path
 
 
-def data(outcome):
+def data(outcome: Any) -> Any:
     assert outcome.exit_code == 0, outcome.stderr
     return json.loads(outcome.stdout)
 
 
-def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli, folder):
+def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli: CommandLine, folder: Any) -> None:
     done = cli.call("eval", "rerank", "both=turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, check=True)
     assert "3 queries: mean ± standard error" in done.stdout
     assert "paired difference from 'first stage'" in done.stdout
@@ -50,7 +53,7 @@ def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli, fo
     assert done.stderr == ""
 
 
-def test_json_has_everything_by_query_too(cli, folder):
+def test_json_has_everything_by_query_too(cli: CommandLine, folder: Any) -> None:
     found = data(cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, "--format", "json"))
     assert [run["name"] for run in found["runs"]] == ["first stage", "turned"]
     assert found["runs"][1]["by_query"]["128"]["AP@100"] == 1.0
@@ -59,7 +62,7 @@ def test_json_has_everything_by_query_too(cli, folder):
     assert tested == {None, "Appearance", "Behavior", "Species"}
 
 
-def test_csv_has_a_row_for_each_run_stratum_and_measure(cli, folder):
+def test_csv_has_a_row_for_each_run_stratum_and_measure(cli: CommandLine, folder: Any) -> None:
     done = cli.call(
         "eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, "--format", "csv", "-k", "5", check=True
     )
@@ -73,12 +76,12 @@ def test_csv_has_a_row_for_each_run_stratum_and_measure(cli, folder):
     assert len(rows) == 2 * 9 * 10  # runs, strata (1 + 3 + 2 + 3), measures (4 + 6)
 
 
-def test_a_stratum_can_be_left_out_as_the_published_tables_do(cli, folder):
+def test_a_stratum_can_be_left_out_as_the_published_tables_do(cli: CommandLine, folder: Any) -> None:
     given = ("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json", "--without", "Species")
     assert data(cli.call(*given))["n_queries"] == 2
 
 
-def test_queries_are_known_by_their_text_without_being_told(cli, folder):
+def test_queries_are_known_by_their_text_without_being_told(cli: CommandLine, folder: Any) -> None:
     found = data(cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json"))
     labels = [(stratum["labels"], stratum["n"]) for stratum in found["runs"][0]["strata"]]
     both = {"supercategory": "Species", "lingo": "non-lingo"}
@@ -87,7 +90,7 @@ def test_queries_are_known_by_their_text_without_being_told(cli, folder):
     assert [stratum["labels"] for stratum in none["runs"][0]["strata"]] == [{}]
 
 
-def test_qrels_do_instead_of_jobs_and_numbers_are_inquires_only_on_request(cli, folder):
+def test_qrels_do_instead_of_jobs_and_numbers_are_inquires_only_on_request(cli: CommandLine, folder: Any) -> None:
     given = ("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--format", "json")
     plain, inquire = data(cli.call(*given)), data(cli.call(*given, "--strata", "inquire"))
     assert len(plain["runs"][0]["strata"]) == 1
@@ -95,14 +98,14 @@ def test_qrels_do_instead_of_jobs_and_numbers_are_inquires_only_on_request(cli, 
     assert plain["comparisons"] == []
 
 
-def test_what_is_missing_counts_as_0_and_is_said(cli, folder):
+def test_what_is_missing_counts_as_0_and_is_said(cli: CommandLine, folder: Any) -> None:
     (folder / "part.run").write_text("128 Q0 128-3 1 0.5 t\n")
     done = cli.call("eval", "rerank", "part.run", "--jobs", "jobs.jsonl", check=True)
     assert "part: 2 queries of 3 missing; counted as 0" in done.stderr
     assert "part: 3 candidates missing; counted as not found" in done.stderr
 
 
-def test_what_a_reader_must_know_before_trusting_the_figures_is_said(cli, folder):
+def test_what_a_reader_must_know_before_trusting_the_figures_is_said(cli: CommandLine, folder: Any) -> None:
     rows = [
         RankedImage(query_id=q, image_id=f"{q}-{n}", rank=n + 1, score=-1.0, first_stage_rank=n + 1, status="error")
         for q in ("128", "269")
@@ -120,13 +123,13 @@ def test_what_a_reader_must_know_before_trusting_the_figures_is_said(cli, folder
     ]
 
 
-def test_the_order_of_a_file_without_scores_is_not_called_that_of_a_search(cli, folder):
+def test_the_order_of_a_file_without_scores_is_not_called_that_of_a_search(cli: CommandLine, folder: Any) -> None:
     (folder / "hard.json").write_text(json.dumps([{"query": "a red bird", "images": {"a/1.jpg": 0, "a/2.jpg": 1}}]))
     done = cli.call("eval", "rerank", "--jobs", "hard.json", check=True)
     assert "hard.json has no scores: 'first stage' is the order of the file, not of a search" in done.stderr
 
 
-def test_queries_of_the_run_that_no_job_has_are_said(cli, folder):
+def test_queries_of_the_run_that_no_job_has_are_said(cli: CommandLine, folder: Any) -> None:
     (folder / "more.run").write_text((folder / "turned.run").read_text() + "130 Q0 x 1 0.5 t\n")
     done = cli.call("eval", "rerank", "more.run", "--jobs", "jobs.jsonl", "--without", "Species", check=True)
     assert "more: 1 query is not in the jobs; ignored" in done.stderr
@@ -160,25 +163,27 @@ def test_queries_of_the_run_that_no_job_has_are_said(cli, folder):
         ),
     ],
 )
-def test_arguments_that_make_no_sense_are_said_so(cli, folder, arguments, code, message):
+def test_arguments_that_make_no_sense_are_said_so(
+    cli: CommandLine, folder: Any, arguments: Any, code: int, message: str
+) -> None:
     done = cli.call("eval", "rerank", *arguments)
     assert (done.exit_code, done.stdout) == (code, "")
     assert message in done.stderr
 
 
-def test_an_error_ends_the_command_with_its_code_and_a_hint(cli, folder):
+def test_an_error_ends_the_command_with_its_code_and_a_hint(cli: CommandLine, folder: Any) -> None:
     done = cli.run("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--without", "Plants")
     assert (done.exit_code, done.stdout) == (2, "")
     assert 'error: No query has the label "Plants".\nhint: No query has a label; see --strata.' in done.stderr
 
 
-def test_a_file_whose_name_has_an_equals_sign_is_taken_as_it_is(cli, folder):
+def test_a_file_whose_name_has_an_equals_sign_is_taken_as_it_is(cli: CommandLine, folder: Any) -> None:
     (folder / "turned.run").rename(folder / "k=5.run")
     found = data(cli.call("eval", "rerank", "k=5.run", "--qrels", "qrels.txt", "--format", "json"))
     assert [run["name"] for run in found["runs"]] == ["k=5"]
 
 
-def test_the_published_data_set_is_read_by_split(cli, folder):
+def test_the_published_data_set_is_read_by_split(cli: CommandLine, folder: Any) -> None:
     for split in ("test", "validation"):
         (folder / "set" / split).mkdir(parents=True)
         header, row = "file_name,query,relevant,clip_score,inat24_image_id", "a.jpg,cross orbweaver,1,0.5"
@@ -188,23 +193,23 @@ def test_the_published_data_set_is_read_by_split(cli, folder):
     assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--split", "test").exit_code == 2
 
 
-def test_the_options_of_all_verbs_stand_behind_the_second_word(cli, folder):
+def test_the_options_of_all_verbs_stand_behind_the_second_word(cli: CommandLine, folder: Any) -> None:
     assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--quiet").exit_code == 0
     assert cli.call("eval").exit_code == 2
 
 
-def test_measures_are_those_asked_for_and_the_first_is_tested(cli, folder):
+def test_measures_are_those_asked_for_and_the_first_is_tested(cli: CommandLine, folder: Any) -> None:
     given = ("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "-m", "P@10", "--measure", "MRR")
     done = cli.call(*given, check=True)
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert "run P@10 MRR" in lines and any(line.startswith("P@10: mean with 95 % interval") for line in lines)
 
 
-def test_ties_change_the_order_of_equal_scores(cli, folder):
+def test_ties_change_the_order_of_equal_scores(cli: CommandLine, folder: Any) -> None:
     (folder / "flat.run").write_text("".join(f"{q} Q0 {q}-{n} {n + 1} 0.5 t\n" for q in TEXTS for n in range(4)))
     given = ("eval", "rerank", "flat.run", "--qrels", "qrels.txt", "--format", "json")
 
-    def mrr(*more):
+    def mrr(*more: Any) -> Any:
         found = data(cli.call(*given, *more))
         return found["ties"], found["runs"][0]["by_query"]["128"]["MRR"]
 
@@ -213,14 +218,14 @@ def test_ties_change_the_order_of_equal_scores(cli, folder):
     assert mrr("--ties", "trec") == ("trec", 1.0)  # by falling id
 
 
-def test_resamples_and_seed_decide_the_intervals(cli, folder):
+def test_resamples_and_seed_decide_the_intervals(cli: CommandLine, folder: Any) -> None:
     # Eight queries with the relevant image at rank 1 to 8, so that the resamples differ.
     (folder / "mixed.qrels").write_text("".join(f"q{i} 0 x{i} 1\n" for i in range(8)))
     lines = [f"q{i} Q0 x{n} {n + 1} {8 - n} t" for i in range(8) for n in range(8)]
     (folder / "mixed.run").write_text("\n".join(lines) + "\n")
     given = ("eval", "rerank", "mixed.run", "--qrels", "mixed.qrels", "--format", "json", "--resamples", "101")
 
-    def intervals(*more):
+    def intervals(*more: Any) -> Any:
         found = data(cli.call(*given, *more))
         return [measured["macro_interval"] for measured in found["runs"][0]["strata"][0]["measures"]]
 
@@ -228,7 +233,7 @@ def test_resamples_and_seed_decide_the_intervals(cli, folder):
     assert intervals("--seed", "1") != intervals("--seed", "1", "--resamples", "1000")
 
 
-def test_runs_are_compared_with_the_baseline_that_is_named(cli, folder):
+def test_runs_are_compared_with_the_baseline_that_is_named(cli: CommandLine, folder: Any) -> None:
     found = data(
         cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "--baseline", "turned", "--format", "json")
     )

@@ -8,17 +8,20 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.verbs.rerank.conftest import COLOURS, answered, jobs_file, script
+from tests.conftest import CommandLine
 from tests.rerank.scripted import questions_reply
 from tests.servers.openai_server import Answer, OpenAIServer, Status
 
 
-def test_a_folder_is_ranked_by_the_encoders_without_any_server(cli, birds, photos):
+def test_a_folder_is_ranked_by_the_encoders_without_any_server(cli: CommandLine, birds: Path, photos: Path) -> None:
     run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", birds, check=True)
     rows = [line.split() for line in run.stdout.splitlines()]
     assert sorted(row[2] for row in rows) == sorted(f"{colour}%20bird.png" for colour in COLOURS)
@@ -28,7 +31,7 @@ def test_a_folder_is_ranked_by_the_encoders_without_any_server(cli, birds, photo
     assert "so the encoders judge" in run.stderr
 
 
-def test_evidence_has_the_words_of_the_design(cli, birds, photos):
+def test_evidence_has_the_words_of_the_design(cli: CommandLine, birds: Path, photos: Path) -> None:
     run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", birds, "--format", "jsonl", check=True)
     first = json.loads(run.stdout.splitlines()[0])
     assert list(first) == [
@@ -39,7 +42,9 @@ def test_evidence_has_the_words_of_the_design(cli, birds, photos):
     assert first["questions"][0]["obtained_by"] == "cosines"
 
 
-def test_a_job_goes_through_a_vision_model_into_two_files_and_a_second_run_asks_nothing(cli, birds, photos, endpoint):
+def test_a_job_goes_through_a_vision_model_into_two_files_and_a_second_run_asks_nothing(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
+) -> None:
     file = jobs_file(photos, n=2)
     command = ["rerank", file, "--kb", birds, "--preset", "paper", "--output", "out/run", "--judge", "vision"]
     with OpenAIServer(script) as server:
@@ -61,12 +66,14 @@ def test_a_job_goes_through_a_vision_model_into_two_files_and_a_second_run_asks_
     assert "0 model calls, 40 from the cache" in again.stderr
 
 
-def test_the_knowledge_base_is_the_one_given(cli, photos):
+def test_the_knowledge_base_is_the_one_given(cli: CommandLine, photos: Path) -> None:
     run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", "missing.kb", "--judge", "encoder")
     assert run.exit_code > 2 and "missing.kb" in run.stderr
 
 
-def test_offline_asks_nobody_even_where_no_reply_is_cached(cli, birds, photos, endpoint):
+def test_offline_asks_nobody_even_where_no_reply_is_cached(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
+) -> None:
     with OpenAIServer(script) as server:
         endpoint(server)
         run = cli.call("rerank", jobs_file(photos), "--kb", birds, "--no-context", "--offline")
@@ -84,14 +91,16 @@ ZORBLIN = Answer(
 
 
 @pytest.fixture
-def zorblins(birds, photos, tmp_path):
+def zorblins(birds: Path, photos: Path, tmp_path: Path) -> Any:
     """A knowledge base that does not know the word, and may learn it; and a job that asks for it."""
     file = jobs_file(photos)
     file.write_text(file.read_text().replace("a red bird, 0", "a frog with a zorblin"))
     return shutil.copytree(birds, tmp_path / "own.kb"), file
 
 
-def test_the_web_explains_what_nothing_else_does_once_and_on_the_same_bill(cli, zorblins, endpoint):
+def test_the_web_explains_what_nothing_else_does_once_and_on_the_same_bill(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+) -> None:
     knowledge, file = zorblins
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
         endpoint(vision)
@@ -109,13 +118,15 @@ def test_the_web_explains_what_nothing_else_does_once_and_on_the_same_bill(cli, 
         assert (vision.n_calls + web.n_calls, web.n_calls) == (n_calls, 1)
 
 
-def questions_tokens(server):
+def questions_tokens(server: Any) -> Any:
     (written,) = (call for call in server.calls if not call.images)
     return len(written.text.split()) + len(questions_reply().split())
 
 
 @pytest.mark.parametrize("more", [("--no-web",), ("--no-context",), ("--judge", "encoder")])
-def test_nobody_searches_the_web_where_that_is_not_wanted_or_nothing_else_costs(cli, zorblins, endpoint, more):
+def test_nobody_searches_the_web_where_that_is_not_wanted_or_nothing_else_costs(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None], more: tuple[str, str] | tuple[str]
+) -> None:
     knowledge, file = zorblins
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
         endpoint(vision)
@@ -124,7 +135,9 @@ def test_nobody_searches_the_web_where_that_is_not_wanted_or_nothing_else_costs(
         assert web.n_calls == 0
 
 
-def test_the_encoders_get_the_webs_words_where_they_are_asked_for(cli, zorblins, endpoint):
+def test_the_encoders_get_the_webs_words_where_they_are_asked_for(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+) -> None:
     knowledge, file = zorblins
     with OpenAIServer(ZORBLIN) as web:
         endpoint(web, kind="search")
@@ -143,7 +156,9 @@ def test_the_encoders_get_the_webs_words_where_they_are_asked_for(cli, zorblins,
         assert web.n_calls == 1 and "1 model call, 0 from the cache" in run.stderr
 
 
-def test_the_model_of_texts_writes_the_passage_as_in_kb_context(cli, zorblins, endpoint):
+def test_the_model_of_texts_writes_the_passage_as_in_kb_context(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+) -> None:
     knowledge, file = zorblins
     said = json.dumps({"sentences": [{"text": "A zorblin is a red gland.", "sources": [1]}]})
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web, OpenAIServer(
@@ -157,7 +172,9 @@ def test_the_model_of_texts_writes_the_passage_as_in_kb_context(cli, zorblins, e
         assert "A zorblin is a red gland. [1]" in vision.calls[-1].text
 
 
-def test_a_search_that_fails_fails_the_query_and_not_in_silence(cli, zorblins, endpoint):
+def test_a_search_that_fails_fails_the_query_and_not_in_silence(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+) -> None:
     knowledge, file = zorblins
     with OpenAIServer(script) as vision, OpenAIServer(Status(status=404, error={"message": "no sonar here"})) as web:
         endpoint(vision)
@@ -166,7 +183,9 @@ def test_a_search_that_fails_fails_the_query_and_not_in_silence(cli, zorblins, e
     assert run.exit_code == 6 and "no sonar here" in run.stderr
 
 
-def test_one_limit_of_cost_holds_for_search_and_judge(cli, zorblins, endpoint):
+def test_one_limit_of_cost_holds_for_search_and_judge(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+) -> None:
     knowledge, file = zorblins
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
         endpoint(vision, image_tokens=6_000)
@@ -185,7 +204,9 @@ def test_one_limit_of_cost_holds_for_search_and_judge(cli, zorblins, endpoint):
         (("--web", "--judge", "encoder"), "no [llm.search]"),
     ],
 )
-def test_a_search_that_cannot_be_is_refused(cli, zorblins, more, message):
+def test_a_search_that_cannot_be_is_refused(
+    cli: CommandLine, zorblins: Any, more: tuple[str, str, str] | tuple[str, str], message: str
+) -> None:
     knowledge, file = zorblins
     run = cli.call("rerank", file, "--kb", knowledge, *more)
     assert run.exit_code in (2, 3) and message in run.stderr
@@ -194,7 +215,7 @@ def test_a_search_that_cannot_be_is_refused(cli, zorblins, more, message):
 # --- what goes wrong -------------------------------------------------------------------------------------------------
 
 
-def test_a_photo_that_cannot_be_read_makes_the_run_partial(cli, birds, photos):
+def test_a_photo_that_cannot_be_read_makes_the_run_partial(cli: CommandLine, birds: Path, photos: Path) -> None:
     (photos / "red bird.png").write_bytes(b"no picture")
     run = cli.call("rerank", "photos", "--query", "a blue bird", "--kb", birds, "--format", "jsonl")
     assert run.exit_code == 7
@@ -202,7 +223,7 @@ def test_a_photo_that_cannot_be_read_makes_the_run_partial(cli, birds, photos):
     assert (last["image_id"], last["status"], last["score"]) == ("red%20bird.png", "error", -1.0)
 
 
-def test_nothing_readable_is_bad_input(cli, birds, photos):
+def test_nothing_readable_is_bad_input(cli: CommandLine, birds: Path, photos: Path) -> None:
     for path in photos.iterdir():
         path.write_bytes(b"no picture")
     run = cli.call("rerank", "photos", "--query", "a blue bird", "--kb", birds, "--no-context")
@@ -220,20 +241,24 @@ def test_nothing_readable_is_bad_input(cli, birds, photos):
         (["photos", "--query", "x", "--judge", "vision"], "[llm.vision] is not set"),
     ],
 )
-def test_orders_that_make_no_sense_say_what_is_expected(cli, birds, photos, arguments, expected):
+def test_orders_that_make_no_sense_say_what_is_expected(
+    cli: CommandLine, birds: Path, photos: Path, arguments: list[str], expected: str
+) -> None:
     jobs_file(photos)
     run = cli.call("rerank", *arguments, "--kb", birds)
     assert run.exit_code in (2, 3) and expected in run.stderr
 
 
-def test_lines_that_are_no_jobs_are_named_by_number(cli, birds, photos):
+def test_lines_that_are_no_jobs_are_named_by_number(cli: CommandLine, birds: Path, photos: Path) -> None:
     file = jobs_file(photos)
     file.write_text(file.read_text() + '{"query_id": "x"}\n')
     run = cli.call("rerank", file)
     assert run.exit_code == 5 and "line 2" in run.stderr
 
 
-def test_a_provider_that_is_down_is_exit_6_and_a_limit_of_cost_exit_7(cli, birds, photos, endpoint):
+def test_a_provider_that_is_down_is_exit_6_and_a_limit_of_cost_exit_7(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
+) -> None:
     file = jobs_file(photos)
     with OpenAIServer(lambda call: Status(status=404, error={"message": "no model m"})) as server:
         endpoint(server)
@@ -245,11 +270,13 @@ def test_a_provider_that_is_down_is_exit_6_and_a_limit_of_cost_exit_7(cli, birds
         assert run.exit_code == 7 and "limit" in run.stderr
 
 
-def test_a_query_that_failed_is_in_the_evidence_and_not_in_the_run(cli, birds, photos, endpoint):
+def test_a_query_that_failed_is_in_the_evidence_and_not_in_the_run(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
+) -> None:
     """Its rows could only stand in the order of the first stage."""
     file = jobs_file(photos, n=2)
 
-    def mumble_on_the_second(call):
+    def mumble_on_the_second(call: Any) -> Any:
         return answered("Hm", Hm=1.0) if call.images and "a red bird, 1" in call.text else script(call)
 
     with OpenAIServer(mumble_on_the_second) as server:
@@ -261,7 +288,9 @@ def test_a_query_that_failed_is_in_the_evidence_and_not_in_the_run(cli, birds, p
     assert {line.split()[0] for line in Path("run.trec").read_text().splitlines()} == {"q0"}
 
 
-def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(cli, birds, photos, endpoint):
+def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
+) -> None:
     file = jobs_file(photos)
     with OpenAIServer(script) as server:
         endpoint(server)
@@ -270,7 +299,7 @@ def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(cli, birds, photos, 
     assert "photos" in run.stdout and "at most" in run.stdout
 
 
-def test_a_dry_run_without_a_model_counts_no_calls(cli, birds, photos):
+def test_a_dry_run_without_a_model_counts_no_calls(cli: CommandLine, birds: Path, photos: Path) -> None:
     run = cli.call("rerank", jobs_file(photos, n=2), "--kb", birds, "--judge", "encoder", "--dry-run", check=True)
     assert [line.split() for line in run.stdout.splitlines()] == [
         ["queries", "2"],
@@ -279,14 +308,16 @@ def test_a_dry_run_without_a_model_counts_no_calls(cli, birds, photos):
     ]
 
 
-def test_a_run_that_was_killed_asks_for_nothing_twice(cli, birds, photos, endpoint):
+def test_a_run_that_was_killed_asks_for_nothing_twice(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
+) -> None:
     """Kill -9 in the middle: every reply that had come is there, the rest is asked for, and the result is the same."""
     file = jobs_file(photos)
     arguments = ["rerank", str(file), "--kb", str(birds), "--preset", "paper", "--output", "run"]
 
     killed = threading.Event()
 
-    def held(call):
+    def held(call: Any) -> Any:
         """The 13th and the 14th call get no answer while the run lives; there can be no 15th, for two are in flight."""
         if call.number > 12:
             killed.wait(300)

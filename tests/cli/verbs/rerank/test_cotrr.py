@@ -2,24 +2,28 @@
 
 import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
 from data.codec import dumps
 from data.records import Job, JobImage
+from tests.conftest import CommandLine
 from tests.rerank.cotrr.test_reranker import Script, by_level, levels
 from tests.servers.openai_server import OpenAIServer
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[Any]:
     with OpenAIServer(Script()) as started:
         yield started
 
 
 @pytest.fixture
-def folder(tmp_path, server):
+def folder(tmp_path: Path, server: Any) -> Any:
     candidates = []
     for i, level in enumerate(levels(6)):
         Image.new("RGB", (40, 40), (level,) * 3).save(tmp_path / f"{level}.png")
@@ -32,7 +36,7 @@ def folder(tmp_path, server):
     return tmp_path
 
 
-def test_a_job_is_ranked_measured_and_replayed_offline(cli, folder, server):
+def test_a_job_is_ranked_measured_and_replayed_offline(cli: CommandLine, folder: Any, server: Any) -> None:
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--output", "lists", check=True)
     assert "6 evaluations; 2 rankings; position bias +0.00 (0 is none), agreement 1.00; 9 model calls" in done.stderr
     rows = [json.loads(line) for line in (folder / "lists.jsonl").read_text().splitlines()]
@@ -45,7 +49,7 @@ def test_a_job_is_ranked_measured_and_replayed_offline(cli, folder, server):
     assert server.n_calls == 9
 
 
-def test_one_call_asks_once_for_a_list(cli, folder, server):
+def test_one_call_asks_once_for_a_list(cli: CommandLine, folder: Any, server: Any) -> None:
     given = ("rerank", "jobs.jsonl", "--method", "cotrr", "--preset", "authors", "--set", "cotrr.top=2")
     done = cli.call(*given, check=True)
     # The best two are named; the others follow in first-stage order.
@@ -55,8 +59,8 @@ def test_one_call_asks_once_for_a_list(cli, folder, server):
     assert server.n_calls == 1
 
 
-def test_a_dry_run_counts_the_calls_and_makes_none(cli, folder, server):
-    def told(*more):
+def test_a_dry_run_counts_the_calls_and_makes_none(cli: CommandLine, folder: Any, server: Any) -> None:
+    def told(*more: Any) -> Any:
         shown = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--dry-run", *more, check=True).stdout
         n_calls = int(re.search(r"model calls, without retries +(\d+)", shown)[1])
         return n_calls, float(re.search(r"approximate cost, at most +\$([\d.]+)", shown)[1])
@@ -73,10 +77,10 @@ def test_a_dry_run_counts_the_calls_and_makes_none(cli, folder, server):
     assert server.n_calls == 0
 
 
-def test_lists_that_had_to_be_mended_are_told(cli, folder, server):
+def test_lists_that_had_to_be_mended_are_told(cli: CommandLine, folder: Any, server: Any) -> None:
     script = server.script
 
-    def spoil(call):
+    def spoil(call: Any) -> Any:
         reply = json.loads(script(call))
         if "ranking" in reply:
             reply["ranking"].append(77)
@@ -87,7 +91,7 @@ def test_lists_that_had_to_be_mended_are_told(cli, folder, server):
     assert "2 rankings, 2 faults repaired; 2 invalid numbers removed" in done.stderr
 
 
-def test_a_query_used_as_it_is_ends_with_7(cli, folder, server):
+def test_a_query_used_as_it_is_ends_with_7(cli: CommandLine, folder: Any, server: Any) -> None:
     script = server.script
     server.script = lambda call: "{}" if "Take the query apart into five" in call.text else script(call)
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--set", "cotrr.orders=1")
@@ -106,7 +110,9 @@ def test_a_query_used_as_it_is_ends_with_7(cli, folder, server):
         (("--set", "cotrr.step=60"), "expected window >= 2 and 1 <= step < window"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(cli, folder, arguments, message):
+def test_options_that_do_not_go_together_are_refused(
+    cli: CommandLine, folder: Any, arguments: Any, message: str
+) -> None:
     done = cli.call("rerank", "jobs.jsonl", *arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr

@@ -1,5 +1,7 @@
 """Encoders of open_clip and timm: real architectures, random weights, in the layout of the hub's cache."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -16,7 +18,7 @@ for name in ("open_clip", "timm"):
     pytest.importorskip(name, reason=f"{name} of the extra `models` is not installed (CI installs it)")
 
 
-def pictures(n=5):
+def pictures(n: int = 5) -> Any:
     rng = np.random.default_rng(3)
     sizes = [(64, 48), (33, 90), (1, 1), (200, 10), (32, 32)]
     return [Image.fromarray(rng.integers(0, 256, (height, width, 3), dtype=np.uint8)) for width, height in sizes[:n]]
@@ -26,18 +28,18 @@ TEXTS = ["A small grey bird with a red cap.", "", "a heron", "wings " * 300, "Ε
 
 
 @pytest.fixture
-def clip(hub):
+def clip(hub: Any) -> Any:
     model = hub_cache.write_clip(hub, "tiny/clip")
     return model, OpenClipEncoder("hf-hub:tiny/clip", device="cpu")
 
 
 @pytest.fixture
-def vit(hub):
+def vit(hub: Any) -> Any:
     model = hub_cache.write_timm(hub, "tiny/vit")
     return model, TimmEncoder("hf-hub:tiny/vit", device="cpu")
 
 
-def test_open_clip_gives_the_model_s_own_vectors(clip):
+def test_open_clip_gives_the_model_s_own_vectors(clip: Any) -> None:
     import open_clip
     import torch
 
@@ -53,7 +55,7 @@ def test_open_clip_gives_the_model_s_own_vectors(clip):
     np.testing.assert_allclose(encoder.encode_texts(TEXTS), texts, atol=1e-5)
 
 
-def test_timm_gives_the_model_s_own_vectors(vit):
+def test_timm_gives_the_model_s_own_vectors(vit: Any) -> None:
     import timm
     import torch
 
@@ -68,7 +70,7 @@ def test_timm_gives_the_model_s_own_vectors(vit):
 
 
 @pytest.mark.filterwarnings("ignore")  # of transformers, about itself
-def test_siglip_reads_64_tokens_by_the_tokenizer_of_another_repository(hub):
+def test_siglip_reads_64_tokens_by_the_tokenizer_of_another_repository(hub: Any) -> None:
     import torch
 
     model, tokenizer = hub_cache.write_siglip(hub, "tiny/siglip")
@@ -88,7 +90,7 @@ def test_siglip_reads_64_tokens_by_the_tokenizer_of_another_repository(hub):
     np.testing.assert_allclose(encoder.encode_images(pictures()), photos, atol=1e-5)
 
 
-def _squashed(picture):
+def _squashed(picture: Any) -> Any:
     """Return a picture squeezed to a square, as SigLIP sees it: nothing is cut off."""
     import torch
 
@@ -104,7 +106,9 @@ def _squashed(picture):
         ("vit_small_patch16_dinov3", 256, None),
     ],
 )
-def test_dino_gives_the_class_token_at_its_own_size_or_at_the_one_asked_for(hub, architecture, own_px, asked_px):
+def test_dino_gives_the_class_token_at_its_own_size_or_at_the_one_asked_for(
+    hub: Any, architecture: str, own_px: int, asked_px: int | None
+) -> None:
     import timm
     import torch
 
@@ -126,7 +130,7 @@ def test_dino_gives_the_class_token_at_its_own_size_or_at_the_one_asked_for(hub,
 @pytest.mark.filterwarnings("ignore")  # of transformers, about itself
 @pytest.mark.parametrize("precision", ["float16", "bfloat16"])
 @pytest.mark.parametrize("kind", ["clip", "siglip", "vit", "dinov2", "dinov3"])
-def test_half_precision_gives_nearly_the_same_vectors(hub, kind, precision):
+def test_half_precision_gives_nearly_the_same_vectors(hub: Any, kind: str, precision: str) -> None:
     """On a CPU, which is slow and shows that every part of a model takes it; a GPU gets it by default."""
     name = f"tiny/{kind}"
     {
@@ -149,7 +153,9 @@ def test_half_precision_gives_nearly_the_same_vectors(hub, kind, precision):
 
 @pytest.mark.parametrize("kind", ["clip", "vit"])
 @pytest.mark.parametrize("batch_size", [1, 2, 4])
-def test_a_row_does_not_depend_on_the_pictures_beside_it(kind, batch_size, request):
+def test_a_row_does_not_depend_on_the_pictures_beside_it(
+    kind: str, batch_size: int, request: pytest.FixtureRequest
+) -> None:
     _, encoder = request.getfixturevalue(kind)
     encoder.batch_size = batch_size
     together = encoder.encode_images(pictures())
@@ -160,20 +166,20 @@ def test_a_row_does_not_depend_on_the_pictures_beside_it(kind, batch_size, reque
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
 
 
-def test_no_pictures_and_no_texts_give_no_rows(clip):
+def test_no_pictures_and_no_texts_give_no_rows(clip: Any) -> None:
     _, encoder = clip
     assert encoder.encode_images([]).shape == (0, encoder.dim)
     assert encoder.encode_texts([]).shape == (0, encoder.dim)
 
 
-def test_grey_and_transparent_pictures_are_read_as_rgb(clip):
+def test_grey_and_transparent_pictures_are_read_as_rgb(clip: Any) -> None:
     _, encoder = clip
     picture = pictures()[0].convert("L")
     rows = encoder.encode_images([picture, picture.convert("RGB"), picture.convert("RGBA")])
     np.testing.assert_array_equal(rows, rows[:1].repeat(3, axis=0))
 
 
-def test_tokens_are_counted_with_the_marks_of_beginning_and_end(clip):
+def test_tokens_are_counted_with_the_marks_of_beginning_and_end(clip: Any) -> None:
     import open_clip
 
     _, encoder = clip
@@ -182,7 +188,7 @@ def test_tokens_are_counted_with_the_marks_of_beginning_and_end(clip):
         assert encoder.count_tokens(text) == int((open_clip.tokenize([text]) != 0).sum())
 
 
-def test_other_weights_are_another_space_and_the_same_ones_are_not(hub):
+def test_other_weights_are_another_space_and_the_same_ones_are_not(hub: Any) -> None:
     hub_cache.write_clip(hub, "tiny/a", seed=0)
     hub_cache.write_clip(hub, "tiny/b", seed=1)
     first, again, other = (OpenClipEncoder(f"hf-hub:tiny/{name}", device="cpu") for name in ("a", "a", "b"))
@@ -190,7 +196,7 @@ def test_other_weights_are_another_space_and_the_same_ones_are_not(hub):
     assert first.space.split("/")[-2] != other.space.split("/")[-2]
 
 
-def test_another_size_of_pictures_is_another_space(hub):
+def test_another_size_of_pictures_is_another_space(hub: Any) -> None:
     hub_cache.write_timm(hub, "tiny/vit")
     assert (
         TimmEncoder("hf-hub:tiny/vit", device="cpu").space
@@ -198,12 +204,12 @@ def test_another_size_of_pictures_is_another_space(hub):
     )
 
 
-def test_both_keep_the_contracts(clip, vit):
+def test_both_keep_the_contracts(clip: Any, vit: Any) -> None:
     assert isinstance(clip[1], TextImageEncoder)
     assert isinstance(vit[1], ImageEncoder)
 
 
-def test_weights_of_openai_get_the_activation_that_they_were_trained_with():
+def test_weights_of_openai_get_the_activation_that_they_were_trained_with() -> None:
     import open_clip
 
     from recognize.encoders.pretrained.open_clip_models import _has_quick_gelu
@@ -213,30 +219,30 @@ def test_weights_of_openai_get_the_activation_that_they_were_trained_with():
 
 
 @pytest.mark.parametrize("name", ["ViT-L-14/opanai", "ViT-L-14", "nonsense/openai", ""])
-def test_a_name_that_open_clip_does_not_know_is_refused_with_those_it_does(name):
+def test_a_name_that_open_clip_does_not_know_is_refused_with_those_it_does(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         OpenClipEncoder(name, device="cpu").dim  # noqa: B018
     assert "/openai" in caught.value.hint
 
 
-def test_a_name_that_timm_does_not_know_is_refused():
+def test_a_name_that_timm_does_not_know_is_refused() -> None:
     with pytest.raises(ConfigError, match="timm has no model"):
         TimmEncoder("vit_enormous", device="cpu").dim  # noqa: B018
 
 
 @pytest.mark.parametrize("make", [OpenClipEncoder, TimmEncoder])
-def test_weights_that_are_not_on_this_machine_are_named(hub, make):
+def test_weights_that_are_not_on_this_machine_are_named(hub: Any, make: Any) -> None:
     with pytest.raises(MissingRequirement, match="hf-hub:tiny/nowhere cannot be loaded") as caught:
         make("hf-hub:tiny/nowhere", device="cpu").space  # noqa: B018
     assert "HF_HUB_OFFLINE" in caught.value.hint
 
 
-def test_a_precision_that_is_not_one_is_refused(clip):
+def test_a_precision_that_is_not_one_is_refused(clip: Any) -> None:
     with pytest.raises(ConfigError, match="out of float32, float16, bfloat16, got 'int8'"):
         OpenClipEncoder("hf-hub:tiny/clip", device="cpu", precision="int8").dim  # noqa: B018
 
 
-def test_a_device_that_is_not_there_or_not_one_is_refused(clip):
+def test_a_device_that_is_not_there_or_not_one_is_refused(clip: Any) -> None:
     import torch
 
     for device in ("tpu", *(() if torch.cuda.is_available() else ("cuda",))):
@@ -245,7 +251,7 @@ def test_a_device_that_is_not_there_or_not_one_is_refused(clip):
 
 
 @pytest.mark.parametrize("profile", ["paper", "best"])
-def test_every_model_of_a_profile_is_one_that_its_library_has_weights_for(profile):
+def test_every_model_of_a_profile_is_one_that_its_library_has_weights_for(profile: str) -> None:
     import open_clip
     import timm
 
@@ -258,7 +264,7 @@ def test_every_model_of_a_profile_is_one_that_its_library_has_weights_for(profil
     assert encoders.profile == profile
 
 
-def test_what_is_said_of_published_weights_is_what_the_libraries_say():
+def test_what_is_said_of_published_weights_is_what_the_libraries_say() -> None:
     """Repositories and numbers of parameters in the table that `kb doctor encoders` reads without them."""
     import open_clip
     import timm
@@ -284,6 +290,6 @@ def test_what_is_said_of_published_weights_is_what_the_libraries_say():
     assert {encoder.name for profile in ("paper", "best") for encoder in encoders_of(profile)} <= set(PUBLISHED)
 
 
-def encoders_of(profile):
+def encoders_of(profile: Any) -> Any:
     encoders = load_encoders(profile)
     return (*encoders.text_image, encoders.visual, encoders.sentence)

@@ -3,6 +3,7 @@
 import importlib.util
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def put(cache: Path, repository: str, name: str, size: int) -> Path:
     return link
 
 
-def of(encoder: object, cache: Path, machine: Machine = CPU):
+def of(encoder: object, cache: Path, machine: Machine = CPU) -> Any:
     """Return the needs of one visual or text-image encoder in a profile with nothing else."""
     plain = load_encoders("plain")
     is_visual = isinstance(encoder, TimmEncoder)
@@ -48,13 +49,13 @@ def of(encoder: object, cache: Path, machine: Machine = CPU):
 
 
 @pytest.mark.parametrize("profile", ["starter", "plain"])
-def test_profiles_that_ship_are_ready_everywhere(profile, tmp_path):
+def test_profiles_that_ship_are_ready_everywhere(profile: str, tmp_path: Path) -> None:
     found = needs_of(load_encoders(profile), tmp_path, CPU)
     assert found.is_ready
     assert (found.fits, found.packages, found.download_bytes) == ("yes", (), 0)
 
 
-def test_a_profile_that_is_not_here_says_what_to_download_and_from_where(tmp_path):
+def test_a_profile_that_is_not_here_says_what_to_download_and_from_where(tmp_path: Path) -> None:
     found = needs_of(load_encoders("paper"), tmp_path / "none", CPU)
     assert not found.is_ready
     openai = found.encoders[0]
@@ -67,7 +68,7 @@ def test_a_profile_that_is_not_here_says_what_to_download_and_from_where(tmp_pat
         assert needs.is_installed == all(importlib.util.find_spec(name) for name in ("torch", module))
 
 
-def test_weights_in_the_cache_are_found_with_their_size(tmp_path):
+def test_weights_in_the_cache_are_found_with_their_size(tmp_path: Path) -> None:
     link = put(tmp_path, "owner/bird", "open_clip_model.safetensors", 4_000)
     _, needs = of(OpenClipEncoder("hf-hub:owner/bird"), tmp_path)
     assert (needs.place, needs.path, needs.disk_bytes, needs.parameters) == ("cached", str(link), 4_000, 1_000)
@@ -76,30 +77,30 @@ def test_weights_in_the_cache_are_found_with_their_size(tmp_path):
     assert halved.memory_bytes == 2_000
 
 
-def test_other_files_of_a_repository_are_no_weights(tmp_path):
+def test_other_files_of_a_repository_are_no_weights(tmp_path: Path) -> None:
     put(tmp_path, "owner/bird", "config.json", 10)
     found, needs = of(TimmEncoder("hf-hub:owner/bird"), tmp_path)
     assert (needs.place, needs.download_bytes, found.ram_bytes, found.fits) == ("missing", None, None, "unknown")
 
 
-def test_a_link_whose_content_was_deleted_is_no_file(tmp_path):
+def test_a_link_whose_content_was_deleted_is_no_file(tmp_path: Path) -> None:
     put(tmp_path, "owner/bird", "model.safetensors", 10).resolve().unlink()
     assert of(TimmEncoder("hf-hub:owner/bird"), tmp_path)[1].place == "missing"
 
 
-def test_files_of_a_revision_that_is_not_the_main_one_do_not_count(tmp_path):
+def test_files_of_a_revision_that_is_not_the_main_one_do_not_count(tmp_path: Path) -> None:
     put(tmp_path, "owner/bird", "model.safetensors", 10)
     (tmp_path / "models--owner--bird" / "refs" / "main").write_text("e" * 40)
     assert read_snapshot(tmp_path, "owner/bird").files == {}
 
 
-def test_a_download_that_was_stopped_is_said(tmp_path):
+def test_a_download_that_was_stopped_is_said(tmp_path: Path) -> None:
     put(tmp_path, "owner/bird", "config.json", 10)
     (tmp_path / "models--owner--bird" / "blobs" / "abc.incomplete").write_bytes(b"x" * 700)
     assert of(TimmEncoder("hf-hub:owner/bird"), tmp_path)[1].begun_bytes == 700
 
 
-def test_a_model_without_its_tokenizer_is_not_ready(tmp_path):
+def test_a_model_without_its_tokenizer_is_not_ready(tmp_path: Path) -> None:
     published = PUBLISHED["ViT-L-16-SigLIP-256/webli"]
     put(tmp_path, published.repository, "open_clip_model.safetensors", 4_000)
     encoder = OpenClipEncoder("ViT-L-16-SigLIP-256/webli")
@@ -109,7 +110,7 @@ def test_a_model_without_its_tokenizer_is_not_ready(tmp_path):
     assert of(encoder, tmp_path)[1].place == "cached"
 
 
-def test_sentence_models_are_found_in_a_folder_and_in_the_cache(tmp_path):
+def test_sentence_models_are_found_in_a_folder_and_in_the_cache(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "model.safetensors").write_bytes(b"x" * 40)
     plain = load_encoders("plain")
@@ -120,12 +121,12 @@ def test_sentence_models_are_found_in_a_folder_and_in_the_cache(tmp_path):
 
 
 @pytest.mark.skipif(importlib.util.find_spec(MINILM_PACKAGE) is not None, reason="it is installed")
-def test_minilm_is_looked_for_under_its_full_name(tmp_path):
+def test_minilm_is_looked_for_under_its_full_name(tmp_path: Path) -> None:
     put(tmp_path, "sentence-transformers/all-MiniLM-L6-v2", "model.safetensors", 40)
     assert needs_of(load_encoders("paper"), tmp_path, CPU).encoders[-1].place == "cached"
 
 
-def test_all_encoders_of_a_profile_are_in_memory_at_once(tmp_path):
+def test_all_encoders_of_a_profile_are_in_memory_at_once(tmp_path: Path) -> None:
     """On a CPU all weights in float32, the largest twice while it is loaded; the libraries beside."""
     sizes = [published.parameters for name, published in PUBLISHED.items() if name in PAPER]
     found = needs_of(load_encoders("paper"), tmp_path, CPU)
@@ -151,11 +152,11 @@ PAPER = (
         (GPU, "yes"),
     ],
 )
-def test_what_fits_is_told_from_what_is_there_and_what_is_free(machine, fits, tmp_path):
+def test_what_fits_is_told_from_what_is_there_and_what_is_free(machine: Any, fits: str, tmp_path: Path) -> None:
     assert needs_of(load_encoders("paper"), tmp_path, machine).fits == fits
 
 
-def test_this_machine_has_memory_and_a_device_where_torch_is():
+def test_this_machine_has_memory_and_a_device_where_torch_is() -> None:
     machine = this_machine()
     assert machine.ram_bytes > 10**8
     assert machine.ram_free_bytes is None or 0 < machine.ram_free_bytes <= machine.ram_bytes
@@ -172,5 +173,5 @@ def test_this_machine_has_memory_and_a_device_where_torch_is():
         ({"HF_HUB_CACHE": "/here", "HF_HOME": "/hf"}, "/here"),
     ],
 )
-def test_the_cache_is_where_the_client_keeps_it(environment, folder):
+def test_the_cache_is_where_the_client_keeps_it(environment: Any, folder: str) -> None:
     assert cache_folder(environment, Path("/ada")) == Path(folder)
