@@ -1,4 +1,4 @@
-"""What `kb context` finds on a file of queries: how many name a species or a term, out of the KB or out of a wiki.
+"""Coverage of `kb context` on a file of queries: shares that name a species or a term, from the KB or a wiki.
 
     python -m benchmarks.context --queries ../shared/benchmarks/inquire_queries_*.csv [--kb DIR] [--api-url URL]
 

@@ -1,4 +1,4 @@
-"""How fast `kb identify` is on the knowledge that ships: a new process, a warm one, a folder, and its memory.
+"""Speed and memory of `kb identify` on the shipped knowledge: a new process, a warm one, a folder.
 
     python -m benchmarks.identify --photos FOLDER [--n 300] [--rounds 5]
 

@@ -1,4 +1,4 @@
-"""How much lint finds, and how often it is wrong: `python -m benchmarks.lint --data ../shared/birds`.
+"""Recall and false alarms of lint: `python -m benchmarks.lint --data ../shared/birds`.
 
 Faults are planted in the summaries that the extractive distiller makes of real articles, one at a time and at random:
 a colour put for another, a number changed, a part put for another, male put for female and so on, a sentence of the

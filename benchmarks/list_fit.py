@@ -1,4 +1,4 @@
-"""Whether sure photos tell that a species list does not fit, and what the share that they advise gives.
+"""Detection of a species list that does not fit, from photos with sure answers.
 
     python -m benchmarks.list_fit --data ../shared/birds
 

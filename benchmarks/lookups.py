@@ -1,4 +1,4 @@
-"""How well look-ups find species and terms from text: words (BM25), vectors, and both, with two sentence encoders.
+"""Accuracy of look-ups of species and terms: words (BM25), vectors, and both, with two sentence encoders.
 
     python -m benchmarks.lookups --data ../shared/birds [--encoders starter,minilm] [--only terms]
 

@@ -1,4 +1,4 @@
-"""How many names of other people's lists meet a species of AviList, and by which rule.
+"""Coverage of name reconciliation with AviList, by rule.
 
     python -m benchmarks.names [--shared ../shared] [--missed]
 

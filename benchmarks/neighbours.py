@@ -1,4 +1,4 @@
-"""How many of the exact nearest texts Chroma's index finds, with its own search width and with ours.
+"""Recall of Chroma's index, with its default search width and with ours.
 
     python -m benchmarks.neighbours [--texts 20000] [--queries 300]
 

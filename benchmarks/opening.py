@@ -1,4 +1,4 @@
-"""How long a knowledge base of all the world's birds takes to build from ready pages, to open and to hold in memory.
+"""Time to build and open a knowledge base of all the world's birds, and its memory.
 
     python -m benchmarks.opening [--species 11131] [--dim 768] [--encoders 3]
 

@@ -1,4 +1,4 @@
-"""What a list of expected species gives: the right list of a region, a wrong one, and lists drawn at random.
+"""Effect of a list of expected species: the right list of a region, a wrong one, and random ones.
 
     python -m benchmarks.species_lists --data ../shared/birds --work work [--temperatures]
 

@@ -1,4 +1,4 @@
-"""How far a long run is, on stderr: bars where a person watches, now and then a line where a file is written."""
+"""Progress of long runs on stderr: bars on a terminal, occasional lines in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where readers meet the rest: a model of the settings, the checklist's names, a knowledge base's texts."""
+"""Readers made from the settings: model, names of the checklist, texts of a knowledge base."""
 
 from __future__ import annotations
 

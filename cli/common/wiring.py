@@ -1,4 +1,4 @@
-"""Where the packages meet: profiles, sources and paths become calls of the library. Nothing is decided anywhere else.
+"""Wiring of the packages: profiles, sources and paths become calls of the library.
 
 Every function imports what it needs when it is called, so that `kb --help` loads none of it.
 """

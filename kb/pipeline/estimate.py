@@ -1,4 +1,4 @@
-"""What distilling with a model is going to take, before it starts: calls, tokens, minutes, dollars."""
+"""Forecast of distilling with a model: calls, tokens, minutes, dollars."""
 
 from __future__ import annotations
 

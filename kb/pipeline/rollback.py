@@ -1,4 +1,4 @@
-"""What a build that brought nothing leaves behind: nothing that the next one, from another source, would trip over."""
+"""Rollback of an empty first build, so that a build from another source starts clean."""
 
 from __future__ import annotations
 

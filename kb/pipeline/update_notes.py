@@ -1,4 +1,4 @@
-"""What an update found, kept in the ledger until it has ended, so that whoever goes on can report all of it."""
+"""Findings of an update, kept in the ledger until it ends, so that a resumed update reports them all."""
 
 from __future__ import annotations
 

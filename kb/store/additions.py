@@ -1,4 +1,4 @@
-"""What a user added to a species or term by hand: texts and photos of their own, beside what a source gives.
+"""A user's own texts and photos of a species or term, beside those of a source.
 
 They lie in a stage of their own, `add`, so that no build and no update touches them. In an entry a user's own texts and
 photos come first: the paper's preset reads three anchors a species, and these were chosen by hand.

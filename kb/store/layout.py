@@ -1,4 +1,4 @@
-"""What lies where in the folder of a knowledge base, and `kb.toml`, which says what it is."""
+"""Files and folders of a knowledge base, and its description `kb.toml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of every subject once it is distilled and has its anchors: the species and terms to encode and index."""
+"""Species and terms to encode and index, once they are distilled and have their anchors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all stages of one build share."""
+"""State that the stages of a build share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kb eval species` is asked for, and what it measures."""
+"""Request and measurement of `kb eval species`."""
 
 from __future__ import annotations
 

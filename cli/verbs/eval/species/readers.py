@@ -1,4 +1,4 @@
-"""What `kb eval species --reader` measures of readers, and its tables."""
+"""Measurement of readers by `kb eval species --reader`, and its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of pages that are held: their newest revisions asked for in batches, the changed ones matched anew."""
+"""Changes of known pages: newest revisions requested in batches, changed pages matched again."""
 
 from __future__ import annotations
 

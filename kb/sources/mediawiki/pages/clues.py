@@ -1,4 +1,4 @@
-"""What a page is about, told from how its wikitext or its article begins, and whether it is a given taxon's page."""
+"""Topic of a page, from the beginning of its wikitext or article, and its match with a taxon."""
 
 from __future__ import annotations
 
