@@ -72,9 +72,12 @@ def commands() -> str:
     from cli.main import commands as group
 
     context = click.Context(group, info_name="kb")
-    parts = ["# Commands", "", "## Options of every command", "", *_options(group.params, context)]
+    first = group.get_command(context, "demo")
+    assert first is not None
+    shared = {option.name for option in group.params} | {"set", "settings"}
+    general = [option for option in first.params if option.name in shared]
+    parts = ["# Commands", "", "## Options of every command", "", *_options(general, context)]
     parts += ["The keys of `--set` are on the page of [settings](settings.md).", ""]
-    shared = {option.name for option in group.params}
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None

@@ -44,7 +44,7 @@ MADE_ANEW = ("encode", "index")  # stages that say nothing without the vectors
 
 
 def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = True) -> Exported:
-    """Write a knowledge base as a bundle, and return what went into it.
+    """Write a knowledge base as a bundle and return its contents.
 
     The bundle is a dataset that pandas, pyarrow and Hugging Face's `datasets` read without Fieldmark, every photo with
     author and licence; `import_bundle` makes the same knowledge base of it again. It is made beside `out` and renamed

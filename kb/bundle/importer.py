@@ -54,7 +54,7 @@ def import_bundle(
     re_encode: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Imported:
-    """Make a knowledge base of a bundle, and return what it holds.
+    """Make a knowledge base from a bundle and return its contents.
 
     Every file is held against the hash in the manifest first. With vectors of the same spaces the knowledge base has
     the digest of the one that was exported, which is checked; without, texts and photos are encoded here. A bundle that

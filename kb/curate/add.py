@@ -35,7 +35,7 @@ MAX_PHOTO_BYTES = 100_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnText:
-    """A text to add: `title` says where it comes from."""
+    """A text to add; `title` names its origin."""
 
     text: str
     title: str
@@ -58,7 +58,7 @@ def read_text_file(file: Path, *, licence: str | None = None, url: str | None = 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnPhoto:
-    """A photo to add, and whom it is owed to."""
+    """A photo to add, with its attribution."""
 
     path: Path
     author: str | None = None
@@ -75,7 +75,7 @@ def add(
     photos: Sequence[OwnPhoto] = (),
     as_is: bool = False,
 ) -> Added:
-    """Add texts and photos of one's own to a knowledge base, and return what the species or term is now.
+    """Add your own texts and photos to a knowledge base and return the result.
 
     They come beside what is there from a wiki, and stay when that is updated. What was added before, and what is given
     again, is there once. A name that had been removed is welcome again: the next build takes its page in as well.

@@ -37,7 +37,7 @@ class _Subject:
 
 
 def remove(path: str | Path, names: Sequence[str]) -> Removed:
-    """Take species (by any of their names) and terms out of a knowledge base, and return what went.
+    """Remove species (by any name) and terms from a knowledge base and return their names.
 
     They stay out: a later build or update passes them over, and counts them as removed by the user. `add` undoes that.
 

@@ -57,7 +57,7 @@ def build(
     chroma: str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Status:
-    """Build a knowledge base, or go on with one, and return what it holds.
+    """Build a knowledge base, or continue a build, and return its contents.
 
     What is there already is not done again: a page whose revision is known is not fetched, a text that was encoded is
     not encoded. Killed at any moment and called again, it ends where an uninterrupted build would have. Called again

@@ -42,7 +42,7 @@ def update(
     anchors_per_species: int = ANCHORS_PER_SPECIES,
     progress: Callable[[Progress], None] | None = None,
 ) -> Update:
-    """Bring the pages that a knowledge base holds up to date, and return what changed and what that cost.
+    """Update the pages of a knowledge base and return the changes and their cost.
 
     It ends where a new build for the same species would. Species that the knowledge base does not hold are not looked
     for: that is what a build does. Killed at any moment and called again, it goes on, and reports all of it.

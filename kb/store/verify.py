@@ -35,7 +35,7 @@ GROUP = 1_000  # subjects read at a time
 
 
 def verify(path: str | Path) -> Verification:
-    """Return whether a knowledge base is whole, what was found, what of it was mended, and its digest.
+    """Verify a knowledge base, repair it where possible, and return the problems and its digest.
 
     The digest covers ids, texts, vectors and metadata of all rows, and the hashes of the articles and pictures behind
     them; not times, not runs, not the cache. Two builds from the same pages with the same encoders have the same one.

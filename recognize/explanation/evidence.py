@@ -36,7 +36,7 @@ _SAME_PICTURE: Final = 0.9995
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The evidence for an answer, and what set it apart from the runner-up."""
+    """The evidence for an answer and its differences from the second candidate."""
 
     image: str
     first: Candidate
@@ -61,7 +61,7 @@ class Explanation:
 
 
 def explain(store: KnowledgeStore, identification: Identification) -> Explanation:
-    """Return the evidence for the first candidate and what told it from the second.
+    """Return the evidence for the first candidate and its differences from the second.
 
     Args:
         store: the knowledge base that answered.
