@@ -16,17 +16,18 @@
     │   └── NothingReadable           no item of a batch could be read
     ├── SourceError                6  a wiki or another provider failed
     │   ├── SourceUnavailable       * down, slow, 5xx
-    │   │   ├── ConnectionRefused      * the connection was refused
+    │   │   ├── ConnectionRefused   * the connection was refused
     │   │   └── ReplyLost           * a model was asked, and no whole reply came
     │   ├── RateLimited             * 429, or a database lag that does not end
     │   ├── MalformedAnswer           something else than the promised format
     │   │   ├── TooLarge              longer than what is taken
     │   │   └── TooManyUnscored       a judge could not tell too often
-    │   ├── UnsupportedParameter         a server does not know a parameter
+    │   ├── UnsupportedParameter      a server does not know a parameter
     │   ├── PageNotFound
     │   └── Refused                   a model will not answer
     ├── CostStop                   7  going on could pass the limit of cost
     └── StoreError                 1  ledger, Chroma, files and cache disagree
+        └── ChromaDiffers             Chroma lacks rows of the ledger, or has others
 
 The number is the exit code of the command line; `*` marks what is worth another try (`retryable`).
 """
@@ -203,6 +204,10 @@ class CostStop(FieldmarkError):
 
 class StoreError(FieldmarkError):
     """Ledger, Chroma, files and cache of a knowledge base do not agree."""
+
+
+class ChromaDiffers(StoreError):
+    """Chroma lacks rows of the ledger, or has others."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -30,7 +30,7 @@ import numpy as np
 from data.arrays import FloatArray
 from data.checksums import file_checksum
 from data.contracts import VectorTable
-from data.errors import SourceUnavailable, StoreError
+from data.errors import ChromaDiffers, SourceUnavailable, StoreError
 from data.files import turn
 from data.vectors import read_table, write_tables
 from kb.store.chroma import PAGE, Collections, throw_away
@@ -81,10 +81,6 @@ def project(
         empty(layout, info, ledger)
         _fill(layout, info, ledger, notes, report)
     return notes
-
-
-class ChromaDiffers(StoreError):
-    """Chroma lacks rows of the ledger, or has others."""
 
 
 def _fill(

@@ -42,7 +42,7 @@ EXIT_CODES = {
     errors.UnsupportedParameter("x", "seed"): 6,
     errors.NotCached("x"): 3,
     errors.CostStop("x"): 7,
-    errors.StoreError("x"): 1,
+    errors.ChromaDiffers("x"): 1,
 }
 
 

@@ -52,8 +52,8 @@ def test_what_a_calibration_of_another_preset_cannot_do_is_said(cli: Any, drawin
     asked = ("identify", drawings / "bubo-scandiacus.png", "--unknown-prior", "0.5")
     assert "--unknown-prior" not in cli.run(*asked, env=home, check=True).stderr
     said = cli.run(*asked, "--preset", "vr-rag-v2", env=home, check=True).stderr
-    assert "--unknown-prior changes nothing" in said
-    assert "no calibration for the preset vr-rag-v2, only for default" in said
+    assert "--unknown-prior has no effect" in said
+    assert "no calibration for the preset vr-rag-v2; use --preset default" in said
 
 
 def test_a_copy_keeps_its_confidence_until_its_species_change(cli: Any, drawings: Path, unpacked: Path) -> None:

@@ -17,6 +17,10 @@ import pandas
 import pytest
 from PIL import Image
 
+from kb.store.layout import read_info
+from kb.store.ledger import Ledger
+from kb.store.project import keep_info
+
 CARDINAL = "cardinalis-cardinalis"
 
 
@@ -137,6 +141,9 @@ def test_a_knowledge_base_of_another_space_ends_with_3(
     told = settings.read_text()
     settings.write_text(told.replace("fieldmark-starter-look/", "somebody-else/"))
     assert settings.read_text() != told
+    ledger = Ledger(other / "ledger.sqlite")
+    keep_info(ledger, read_info(settings))
+    ledger.close()
     outcome = cli.call("identify", drawings, "--kb", other)
     assert outcome.exit_code == 3
     assert "encoder space" in outcome.stderr
@@ -431,7 +438,7 @@ def test_a_list_goes_into_csv_and_the_parameters_of_the_file(cli: Any, built_kb:
     [
         ("Great Auk\n", "No species of list.txt is in the knowledge base"),
         ("", "found none"),
-        (None, "no file list.txt"),
+        (None, "File not found: list.txt"),
     ],
 )
 def test_a_list_that_is_no_use_ends_with_5(
