@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -45,6 +46,10 @@ def write_tables(folder: Path, generation: str, tables: Iterable[tuple[str, Vect
             path.unlink(missing_ok=True)
 
 
+_HEADERS = Lock()
+"""NumPy reads a header as Python source, at which CPython 3.11 can fail where two threads do so at once."""
+
+
 def read_table(folder: Path, generation: str, name: str) -> VectorTable | None:
     """Return a table with its matrix mapped read-only, or None if that generation of it is not there, or is damaged."""
     note = tables_of(folder, generation).get(name)
@@ -55,7 +60,8 @@ def read_table(folder: Path, generation: str, name: str) -> VectorTable | None:
         if any(file_checksum(folder / f"{stem}.{suffix}") != note[suffix] for suffix in ("npy", "json")):
             return None
         index = json.loads((folder / f"{stem}.json").read_bytes())
-        vectors: FloatArray = np.load(folder / f"{stem}.npy", mmap_mode="r", allow_pickle=False)
+        with _HEADERS:
+            vectors: FloatArray = np.load(folder / f"{stem}.npy", mmap_mode="r", allow_pickle=False)
         ids = tuple(str(item) for item in index["ids"])
         owners: IntArray = np.asarray(index["owners"], dtype=np.intp)
     except (OSError, ValueError, KeyError, TypeError):

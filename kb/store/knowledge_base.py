@@ -57,10 +57,14 @@ class KnowledgeBase:
         self.ledger = Ledger(self.layout.ledger, read_only=True)
         # Positions in `taxon_ids` mean something only together with the matrices of the same generation, and entries
         # only with both: all that is read until the ledger is closed is of one state.
-        self.ledger.hold()
-        check_info(self.layout, self.info, self.ledger)
-        self._generation = self.ledger.generation()
-        self._columns = self.ledger.entry_columns("taxon")
+        try:
+            self.ledger.hold()
+            check_info(self.layout, self.info, self.ledger)
+            self._generation = self.ledger.generation()
+            self._columns = self.ledger.entry_columns("taxon")
+        except BaseException:
+            self.ledger.close()
+            raise
         self._tables: dict[str, VectorTable] = {}
         self._derived: dict[object, Any] = {}
         self._derived_lock = RLock()

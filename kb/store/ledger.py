@@ -124,16 +124,27 @@ class Ledger:
         self.path = path
         try:
             self._db = self._connect_read_only() if read_only else self._connect()
+        except sqlite3.DatabaseError as error:
+            raise self.damaged(str(error)) from error
+        try:
+            self._check_version()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _check_version(self) -> None:
+        try:
             [(version,)] = self._db.execute("PRAGMA user_version").fetchall()
         except sqlite3.DatabaseError as error:
             raise self.damaged(str(error)) from error
         if version == 0:  # only a reader can see it so: a writer makes all tables in one transaction
             raise KnowledgeBaseLocked(
-                f"a build of {path.parent} has just begun", hint="try again in a moment; if no build runs, kb build"
+                f"a build of {self.path.parent} has just begun",
+                hint="try again in a moment; if no build runs, kb build",
             )
         if version != LEDGER_VERSION:
             raise StoreError(
-                f"{path}: written by another version of Fieldmark (ledger {version}, expected {LEDGER_VERSION})",
+                f"{self.path}: written by another version of Fieldmark (ledger {version}, expected {LEDGER_VERSION})",
                 hint="build the knowledge base again, in a new folder",
             )
 
@@ -150,24 +161,29 @@ class Ledger:
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=NORMAL")
-        db.execute("PRAGMA recursive_triggers=ON")  # a row that is replaced is taken off the totals
-        with storage_errors(self.path.parent):
-            db.execute("BEGIN IMMEDIATE")
-            if db.execute("PRAGMA user_version").fetchone() == (0,):
-                for statement in _schema():
-                    db.execute(statement)
-            db.execute("COMMIT")
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=NORMAL")
+            db.execute("PRAGMA recursive_triggers=ON")  # a row that is replaced is taken off the totals
+            with storage_errors(self.path.parent):
+                db.execute("BEGIN IMMEDIATE")
+                if db.execute("PRAGMA user_version").fetchone() == (0,):
+                    for statement in _schema():
+                        db.execute(statement)
+                db.execute("COMMIT")
+        except BaseException:
+            db.close()
+            raise
         return db
 
     def _connect_read_only(self) -> sqlite3.Connection:
         uri = f"{self.path.resolve().as_uri()}?mode=ro"
+        db = sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
         try:
-            db = sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
             db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-        except sqlite3.OperationalError:
-            if os.access(self.path.parent, os.W_OK):
+        except sqlite3.DatabaseError as error:
+            db.close()
+            if not isinstance(error, sqlite3.OperationalError) or os.access(self.path.parent, os.W_OK):
                 raise  # beside a writer `immutable` would read what is half written
             # A folder that we may not write to cannot hold the shared memory that WAL needs; but nobody writes there.
             db = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
