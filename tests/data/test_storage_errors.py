@@ -6,7 +6,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -58,8 +57,9 @@ def test_a_transaction_that_the_disk_cut_short_leaves_nothing_and_the_ledger_usa
 
 
 def test_what_is_not_the_disk_s_fault_is_a_store_error_and_defects_stay_what_they_are(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(":memory:")) as db:
-        with pytest.raises(StoreError, match="no such table"), storage_errors(tmp_path):
-            db.execute("SELECT 1 FROM birds")
+    db = sqlite3.connect(":memory:")
+    with pytest.raises(StoreError, match="no such table"), storage_errors(tmp_path):
+        db.execute("SELECT 1 FROM birds")
+    db.close()
     with pytest.raises(ZeroDivisionError), storage_errors(tmp_path):
         _ = 1 // 0
