@@ -5,11 +5,10 @@ The parts load when they are first used; importing the package loads neither mod
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import fieldmark
 
 if TYPE_CHECKING:
     from recognize.confidence.calibration import Calibration as Calibration
@@ -59,20 +58,7 @@ __all__ = [
 ]
 
 
-def _check_data() -> None:
-    """Fail where another module named `data` hides ours; this cannot lie in `data` itself."""
-    package = sys.modules.get("data") or find_spec("data")
-    file = getattr(package, "__file__", None) or getattr(package, "origin", None)
-    if package is not None and (file is None or Path(file).resolve().parents[1] != Path(__file__).resolve().parents[1]):
-        raise ImportError(
-            f"Another module named data hides the one of Fieldmark: {file or package}. Rename it, or start Python from "
-            "a folder (and with a PYTHONPATH) that does not hold it.",
-            name="data",
-            path=file,
-        )
-
-
-_check_data()
+fieldmark.check_packages()
 
 
 def __getattr__(name: str) -> object:

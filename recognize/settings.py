@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 MIN_CONFIDENCE: Final = 0.5
 """Minimum confidence of an answer; below it the answer rolls up to the next rank."""
@@ -12,6 +12,10 @@ UNKNOWN_PRIOR: Final = 0.2
 OFF_LIST_SHARE: Final = 0.1
 """Expected share of photos with species that are not on the species list: a guess; set your own. Compared with .01 it
 costs little where the list is right and saves much where it is not (docs/results.md)."""
+
+Profile = Literal["starter", "plain", "paper", "best"]
+PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
+"""Sets of encoders, by name."""
 
 PHOTO_PRESETS: Final = ("default", "vr-rag-v1", "vr-rag-v2", "direct-rag")
 """Presets that name species; the others of `recognize.PRESETS` are single stages, for evaluation."""

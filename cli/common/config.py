@@ -1,5 +1,6 @@
 """Settings: flag > `--set` > `--settings FILE` > environment (`FIELDMARK_*`) > `fieldmark.toml` > default.
 
+Every setting has a key, with points for the tables of TOML: `contact`, `llm.text.model`, `rerank.decompose.chain`.
 Library code reads none of them.
 """
 
@@ -8,26 +9,22 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from cli.common import method_settings
-from cli.common.endpoints import Tables, endpoints_of, from_variable, tables_of_file
-from cli.common.method_settings import SettingsFile
+from cli.common.method_settings import hints_of, method_hints, parse_value, type_in_words
 from data.errors import ConfigError, did_you_mean
 from data.files import user_folder
+from kb.distill.names import DistillerName
 from kb.endpoints.endpoint import Endpoint
+from recognize.settings import Profile
 
 FILE_NAME = "fieldmark.toml"
 PREFIX = "FIELDMARK_"
 # Variables for tests and CI, not settings of the product.
 NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_")
-PATHS = ("kb", "home", "prompts")
-
-Licences = Literal["free", "any"]
-PROFILES = ("starter", "plain", "paper", "best")
-DISTILLERS = ("extractive", "model", "model-two-pass", "model-summary", "article", "chunks")
+ENDPOINTS = ("text", "vision", "search", "image")
 
 
 @dataclass(slots=True)
@@ -52,20 +49,53 @@ class Settings:
     """Address of the wiki's api.php; Wikipedia's by default."""
     contact: str | None = None
     """Your address for the User-Agent; Wikimedia requires one."""
-    profile: str | None = None
+    profile: Profile | None = None
     """Encoders of new knowledge bases; `starter` by default."""
     home: Path = field(default_factory=user_folder)
     """Folder of Fieldmark's own files: shipped knowledge, caches, journals of long runs."""
     language: str = "en"
     """Language code of the Wikipedia to read."""
-    licences: Licences = "free"
+    licences: Literal["free", "any"] = "free"
     """Licences of photos to take: `free`, or `any`, for private use only."""
-    distiller: str | None = None
+    distiller: DistillerName | None = None
     """Writer of the summaries; by default as in the last build, at first extractive."""
     prompts: Path | None = None
     """Folder with prompts that replace those of the model distillers."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
     """Endpoints of models: the tables `[llm.text]`, `[llm.vision]`, `[llm.search]`, `[llm.image]`."""
+
+
+def general_hints() -> dict[str, Any]:
+    """Return key -> type hint of the settings that no method owns: `contact`, `llm.text.model`."""
+    own = {key: hint for key, hint in hints_of(Settings).items() if key != "llm"}
+    return own | {f"llm.{kind}.{key}": hint for kind in ENDPOINTS for key, hint in hints_of(Endpoint).items()}
+
+
+def read_values(
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    file: Path | None = None,
+    sets: Mapping[str, str] | None = None,
+) -> dict[str, object]:
+    """Return key -> value of all settings that are given anywhere but in a flag.
+
+    Args:
+        environment: without it, that of this process.
+        folder: where the search for `fieldmark.toml` begins, upwards; without it, the working folder.
+        file: the file of `--settings`.
+        sets: key -> text of `--set`.
+
+    Raises:
+        ConfigError: for an unknown key, with the nearest one, and for a value of the wrong type.
+    """
+    hints = general_hints() | method_hints()
+    folder = (folder or Path.cwd()).absolute()
+    found = next((path for each in (folder, *folder.parents) if (path := each / FILE_NAME).is_file()), None)
+    values = {} if found is None else _from_file(found, hints)
+    values |= _from_environment(os.environ if environment is None else environment)
+    values |= {} if file is None else _from_file(file, hints)
+    return values | {key: _checked(hints, key, text, "--set", is_text=True) for key, text in (sets or {}).items()}
 
 
 def resolve(
@@ -76,111 +106,76 @@ def resolve(
     file: Path | None = None,
     sets: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Return the settings in force: `flags` that are not None, then `sets`, `file`, environment, `fieldmark.toml`.
-
-    Args:
-        flags: setting -> value of the command line; None where an option was not given.
-        environment: without it, that of this process.
-        folder: where the search for `fieldmark.toml` begins, upwards; without it, the working folder.
-        file: the file of `--settings`.
-        sets: setting -> text of `--set`.
-
-    Raises:
-        ConfigError: for an unknown key or a value of the wrong kind, with the place and the nearest known key.
-    """
-    tables: Tables = {}
-    found = _find_file(folder or Path.cwd())
-    values = _from_file(found, tables) if found is not None else {}
-    values |= _from_environment(os.environ if environment is None else environment, tables)
-    values |= _from_file(file, tables) if file is not None else {}
-    values |= _from_sets(sets or {}, tables)
-    values["llm"] = endpoints_of(tables)
-    given = {name: value for name, value in (flags or {}).items() if value is not None}
-    values |= {name: _checked(name, value, where="the command line", folder=None) for name, value in given.items()}
-    return Settings(**values)  # type: ignore[arg-type]  # checked one by one above
+    """Return the general settings in force; `flags` that are not None win over those of `read_values`."""
+    values = read_values(environment=environment, folder=folder, file=file, sets=sets)
+    values |= {key: value for key, value in (flags or {}).items() if value is not None}
+    llm = {kind: endpoint for kind in ENDPOINTS if (endpoint := _endpoint(kind, values)) is not None}
+    return Settings(**{key: value for key, value in values.items() if "." not in key}, llm=llm)  # type: ignore[arg-type]
 
 
-def is_general(key: str) -> bool:
-    """Return whether a key of `--set` is one of `Settings`, not of a method."""
-    return key in (setting.name for setting in fields(Settings)) or key.startswith("llm.")
-
-
-def method_files(*, folder: Path | None = None, file: Path | None = None) -> list[SettingsFile]:
-    """Return the method settings of `fieldmark.toml` and of the file of `--settings`, the weakest first."""
-    found = (_find_file(folder or Path.cwd()), file)
-    return [method_settings.tables_of_file(_split(_parsed(path))[1], path) for path in found if path is not None]
-
-
-def _find_file(folder: Path) -> Path | None:
-    for parent in (folder, *folder.absolute().parents):
-        if (parent / FILE_NAME).is_file():
-            return parent / FILE_NAME
-    return None
-
-
-def _parsed(file: Path) -> dict[str, Any]:
+def _endpoint(kind: str, values: Mapping[str, object]) -> Endpoint | None:
+    table: dict[str, Any] = {
+        key.rpartition(".")[2]: value for key, value in values.items() if key.startswith(f"llm.{kind}.")
+    }
+    if not table:
+        return None
+    if "model" not in table:
+        raise ConfigError(f"The table [llm.{kind}] has no model.", hint=f'Add model = "NAME" to [llm.{kind}].')
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return Endpoint(**table)
+    except ConfigError as error:
+        raise ConfigError(f"[llm.{kind}]: {error}", hint=error.hint) from error
+
+
+def _from_file(file: Path, hints: Mapping[str, Any]) -> dict[str, object]:
+    """Return the values of a TOML file; paths are relative to its folder."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} is not TOML: {error}") from error
+    found: dict[str, object] = {}
+
+    def read(above: str, table: Mapping[str, object]) -> None:
+        for name, value in table.items():
+            key = above + name
+            if isinstance(value, Mapping):
+                read(f"{key}.", value)
+                continue
+            parsed = _checked(hints, key, value, str(file), is_text=False)
+            found[key] = file.parent / parsed.expanduser() if isinstance(parsed, Path) else parsed
+
+    read("", content)
+    return found
 
 
-def _split(table: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the general settings and the tables of methods."""
-    methods = {key: value for key, value in table.items() if isinstance(value, dict) and not is_general(key)}
-    return {key: value for key, value in table.items() if key not in methods}, methods
-
-
-def _from_file(file: Path, tables: Tables) -> dict[str, object]:
-    general, methods = _split(_parsed(file))
-    method_settings.tables_of_file(methods, file)  # fails for an unknown table
-    for kind, table in tables_of_file(general.pop("llm", {}), where=str(file)).items():
-        tables.setdefault(kind, {}).update(table)
-    return {key: _checked(key, value, where=str(file), folder=file.parent) for key, value in general.items()}
-
-
-def _from_sets(sets: Mapping[str, str], tables: Tables) -> dict[str, object]:
-    values = {}
-    for key, value in sets.items():
-        if key.startswith("llm."):
-            kind, _, name = key.removeprefix("llm.").partition(".")
-            checked = tables_of_file({kind: {name: value}}, where="--set")
-            tables.setdefault(kind, {}).update(checked[kind])
-        elif is_general(key):
-            values[key] = _checked(key, value, where="--set", folder=None)
-    return values
-
-
-def _from_environment(environment: Mapping[str, str], tables: Tables) -> dict[str, object]:
-    values = {}
-    for variable, value in environment.items():
-        if not variable.startswith(PREFIX) or variable.startswith(NOT_SETTINGS) or not value:
+def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    hints = general_hints()
+    keys = {PREFIX + key.replace(".", "_").upper(): key for key in hints}
+    found = {}
+    for variable, text in environment.items():
+        if not variable.startswith(PREFIX) or variable.startswith(NOT_SETTINGS) or not text:
             continue
-        key = variable.removeprefix(PREFIX).lower()
-        if key.startswith("llm_"):
-            kind, name, setting = from_variable(key.removeprefix("llm_"), value, variable=variable)
-            tables.setdefault(kind, {})[name] = setting
-            continue
-        values[key] = _checked(key, value, where=f"the environment ({variable})", folder=None, prefix=PREFIX)
-    return values
+        if variable not in keys:
+            hint = did_you_mean(variable, keys)
+            raise ConfigError(f'Unknown setting "{variable}" in the environment.', hint=hint)
+        found[keys[variable]] = _checked(hints, keys[variable], text, f"the environment ({variable})", is_text=True)
+    return found
 
 
-def _checked(key: str, value: object, *, where: str, folder: Path | None, prefix: str = "") -> object:
-    """Return the value as `Settings` holds it; paths of a file are relative to the file's folder."""
-    known = [setting.name for setting in fields(Settings) if setting.name != "llm"]
-    if key not in known:
-        hint = did_you_mean(_spelt(key, prefix), [_spelt(name, prefix) for name in known])
-        raise ConfigError(f'Unknown setting "{_spelt(key, prefix)}" in {where}.', hint=hint)
-    if key in PATHS and isinstance(value, str | Path):
-        path = Path(value).expanduser()
-        return path if folder is None else folder / path
-    choices = {"licences": get_args(Licences), "distiller": DISTILLERS, "profile": PROFILES}.get(key)
-    if not isinstance(value, str):
-        raise ConfigError(f'Setting "{key}" in {where}: expected text, got {value!r}.')
-    if choices is not None and value not in choices:
-        raise ConfigError(f'Setting "{key}" in {where}: expected one of {", ".join(choices)}, got "{value}".')
-    return value
-
-
-def _spelt(key: str, prefix: str) -> str:
-    return prefix + key.upper() if prefix else key
+def _checked(hints: Mapping[str, Any], key: str, value: object, place: str, *, is_text: bool) -> object:
+    is_endpoint, name = key.startswith("llm."), key.rpartition(".")[2]
+    if key not in hints:
+        if is_endpoint and name in ("api_key", "key", "token"):
+            raise ConfigError(
+                f"{key} in {place}: API keys are not stored in settings.",
+                hint="Put the key into an environment variable and name that variable in api_key_env.",
+            )
+        table = key.rpartition(".")[0]
+        near = [known for known in hints if known.rpartition(".")[0] == table] or list(hints)
+        raise ConfigError(f'Unknown setting "{key}" in {place}.', hint=did_you_mean(key, near))
+    try:
+        parsed = parse_value(hints[key], value, is_text=is_text)
+    except ValueError:
+        got = "" if is_endpoint else f", got {value!r}"  # it may be a secret
+        raise ConfigError(f'Setting "{key}" in {place}: expected {type_in_words(hints[key])}{got}.') from None
+    return parsed.expanduser() if isinstance(parsed, Path) else parsed

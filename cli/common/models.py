@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common.config import Settings
-from cli.common.endpoints import key_of
 from data.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
     from kb.distill.distillers import AnyDistiller
-    from kb.endpoints import Budget, Connection, Meter
+    from kb.endpoints import Budget, Connection, Endpoint, Meter
     from kb.pipeline.estimate import DistilEstimate  # numpy is behind it
 
 REPLIES = "replies.sqlite"
@@ -97,9 +96,31 @@ def connected(
         yield chat
 
 
+def key_of(endpoint: Endpoint, environment: Mapping[str, str], *, kind: str) -> str:
+    """Return the API key of `[llm.KIND]`, empty where it needs none.
+
+    Raises:
+        MissingRequirement: if the variable that should hold it is not set, or cannot hold a key.
+    """
+    if endpoint.api_key_env is None:
+        return ""
+    key = environment.get(endpoint.api_key_env, "").strip()
+    if not key:
+        raise MissingRequirement(
+            f"The API key of [llm.{kind}] is read from {endpoint.api_key_env}, which is not set.",
+            hint=f"export {endpoint.api_key_env}=... (or remove api_key_env if the server needs no key)",
+        )
+    if not all("!" <= sign <= "~" for sign in key):
+        raise MissingRequirement(
+            f"{endpoint.api_key_env} of [llm.{kind}] contains spaces or characters that no API key has.",
+            hint="Copy the key again, without quotation marks or an ellipsis.",
+        )
+    return key
+
+
 def distiller_name(settings: Settings, path: Path) -> str:
     """Return the distiller in the settings, else the kind that the knowledge base was last built with."""
-    from kb.distill.distillers import DEFAULT
+    from kb.distill.names import DEFAULT
     from kb.store.stage_outputs import last_distiller
 
     return settings.distiller or last_distiller(path) or DEFAULT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ import click
 
 from cli.common import config
 from cli.common.config import Invocation, Settings
-from cli.common.method_settings import keys_of, merge_settings
+from cli.common.method_settings import keys_of
 from data.errors import ConfigError, did_you_mean
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
@@ -44,8 +44,7 @@ def words_argument(name: str) -> Callable[[CommandT], CommandT]:
 
 def settings(**flags: object) -> Settings:
     """Return the settings of this run: options of the verb over `--set`, `--settings`, environment, file, defaults."""
-    given = invocation()
-    return config.resolve(flags, file=given.settings, sets=given.set)
+    return config.resolve(flags, file=invocation().settings, sets=_sets())
 
 
 def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None = None, **flags: object) -> SettingsT:
@@ -56,15 +55,23 @@ def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None
         kind: its dataclass.
         base: what holds where nothing is given, such as a preset; without it, the defaults of `kind`.
         flags: field -> value of an option of the verb that sets the same; None is not given.
+
+    Raises:
+        ConfigError: for a value out of range.
     """
-    given, verb = invocation(), verb_of(click.get_current_context())
-    sets = {}
-    for key, text in given.set.items():
-        owner, _, name = f"{verb}.{key}".rpartition(".")
-        if owner == table and not config.is_general(key):
-            sets[name] = text
-    files = config.method_files(file=given.settings)
-    return merge_settings(table, kind, base=base, files=files, sets=sets, flags=flags)
+    values = config.read_values(file=invocation().settings, sets=_sets())
+    own = {key.rpartition(".")[2]: value for key, value in values.items() if key.rpartition(".")[0] == table}
+    own |= {key: value for key, value in flags.items() if value is not None}
+    try:
+        return replace(kind() if base is None else base, **own)  # type: ignore[type-var]  # kind is a dataclass
+    except ValueError as error:
+        raise ConfigError(f"[{table}]: {error}") from error
+
+
+def _sets() -> dict[str, str]:
+    """Return key -> text of `--set`; keys of the verb's own tables get its name: `chain` is `rerank.chain`."""
+    verb, general = verb_of(click.get_current_context()), config.general_hints()
+    return {key if key in general else f"{verb}.{key}": text for key, text in invocation().set.items()}
 
 
 def verb_of(ctx: click.Context) -> str:
@@ -88,15 +95,17 @@ class SetOption(click.Option):
 
 def read_set(ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]) -> None:
     """Check the pairs of `--set` and put them into the invocation; the last of one key holds."""
-    known = [field.name for field in fields(Settings) if field.name != "llm"]
-    keys = keys_of(verb_of(ctx)) if pairs else ()
+    if not pairs:
+        return
+    known = [*keys_of(verb_of(ctx)), *config.general_hints()]
     for pair in pairs:
         key, equals, value = pair.partition("=")
         key = key.strip()
         if not equals:
             raise ConfigError(f'Expected --set KEY=VALUE, got "{pair}".')
-        if not config.is_general(key) and key not in keys:
-            raise ConfigError(f'Unknown setting "{key}" in --set.', hint=did_you_mean(key, [*keys, *known]))
+        if key not in known:
+            near = [name for name in known if name.startswith("llm.") == key.startswith("llm.")]
+            raise ConfigError(f'Unknown setting "{key}" in --set.', hint=did_you_mean(key, near))
         ctx.ensure_object(Invocation).set[key] = value.strip()
 
 

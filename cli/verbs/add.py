@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
-from cli.common.config import PROFILES
 from data.errors import UsageError
+from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
     from data.records import Added

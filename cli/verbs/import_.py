@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, wiring
-from cli.common.config import PROFILES
 from cli.common.progress import stage_progress
+from recognize.settings import PROFILES
 
 
 @click.command("import")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import Protocol, get_args, runtime_checkable
 
 from data.contracts import ChatModel
 from data.errors import MissingRequirement, UsageError
 from data.records import Article, Summary, Taxon
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.model import Distilled, Mode, ModelDistiller
+from kb.distill.names import DEFAULT, DISTILLERS, DistillerName
 from kb.distill.prompts import DistilPrompts
 from kb.distill.raw import ArticleDistiller, ChunksDistiller
 
@@ -41,9 +42,6 @@ class AsyncDistiller(Protocol):
 AnyDistiller = Distiller | AsyncDistiller
 
 
-DistillerName = Literal["extractive", "model", "model-two-pass", "model-summary", "article", "chunks"]
-DISTILLERS: tuple[DistillerName, ...] = get_args(DistillerName)
-DEFAULT: DistillerName = "extractive"
 MODES: tuple[Mode, ...] = get_args(Mode)
 _WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
     "extractive": ExtractiveDistiller,

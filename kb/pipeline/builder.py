@@ -18,9 +18,10 @@ from data.contracts import ArticleSource, ChatModel, Encoders
 from data.errors import CostStop, SpaceMismatch, UsageError
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
-from kb.distill.distillers import AnyDistiller, DistillerName, distiller_for
+from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.model import ModelDistiller
+from kb.distill.names import DistillerName
 from kb.pipeline.rollback import begun_anew, taken_back_if_vain
 from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.distil import distil

@@ -15,8 +15,9 @@ from data.contracts import ArticleSource, ChatModel, Encoders
 from data.errors import UsageError
 from data.files import writer_lock
 from data.records import Change, LeftOut, PageRef, Progress, Stage, Taxon, Update
-from kb.distill.distillers import AnyDistiller, AsyncDistiller, DistillerName, distiller_for, kind_of
+from kb.distill.distillers import AnyDistiller, AsyncDistiller, distiller_for, kind_of
 from kb.distill.model import ModelDistiller
+from kb.distill.names import DistillerName
 from kb.pipeline.builder import ANCHORS_PER_SPECIES, begin, run_stages, status_of, write_manifest
 from kb.pipeline.stages.distil import distil_mark
 from kb.pipeline.stages.fetch import fetched_pages

@@ -7,6 +7,7 @@ from typing import Final
 
 from data.contracts import Encoders
 from data.errors import ConfigError
+from recognize.settings import PROFILES
 
 
 def load_encoders(profile: str = "starter") -> Encoders:
@@ -20,9 +21,9 @@ def load_encoders(profile: str = "starter") -> Encoders:
         >>> encoders.profile, len(encoders.text_image)
         ('starter', 1)
     """
-    make = PROFILES.get(profile)
+    make = LOADERS.get(profile)
     if make is None:
-        raise ConfigError(f'Unknown profile "{profile}". Expected one of {", ".join(sorted(PROFILES))}.')
+        raise ConfigError(f'Unknown profile "{profile}". Expected one of {", ".join(PROFILES)}.')
     return make()
 
 
@@ -77,10 +78,10 @@ def _load_best() -> Encoders:
 
 # `plain` is untrained: colours, shapes and words that can be read in the code, and what trained encoders must beat.
 # `paper` and `best` need the extra `models` and weights of a hub; their loading is tested, what they score is not.
-PROFILES: Final[dict[str, Callable[[], Encoders]]] = {
-    "plain": _load_plain,
+LOADERS: Final[dict[str, Callable[[], Encoders]]] = {
     "starter": _load_starter,
+    "plain": _load_plain,
     "paper": _load_paper,
     "best": _load_best,
 }
-"""Profile -> what loads it."""
+"""Profile of `recognize.settings.PROFILES` -> its loader."""

@@ -1,4 +1,4 @@
-"""A user's own module named `data` is told apart from ours, and `dir` of a package shows its public names."""
+"""A user's own module with the name of a package of ours is reported, and `dir` of a package shows its public names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import fieldmark
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("kb", "recognize", "rerank", "cli")
@@ -23,17 +25,30 @@ def imported(package: str, folder: Path, *before: str) -> subprocess.CompletedPr
     )
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-@pytest.mark.parametrize("file", ["data.py", "data/__init__.py"])
+@pytest.mark.parametrize(
+    ("package", "file"),
+    [(package, file) for package in PACKAGES for file in ("data.py", "data/__init__.py")]
+    + [("kb", "cli.py"), ("recognize", "kb.py"), ("cli", "kb.py")],
+)
 def test_a_module_that_hides_ours_is_named_with_the_remedy(package: str, file: str, tmp_path: Path) -> None:
+    hidden = Path(file).parts[0].removesuffix(".py")
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_text("")
     ended = imported(package, tmp_path)
     assert ended.returncode == 1
     last = ended.stderr.strip().splitlines()[-1]
-    assert last.startswith("ImportError: Another module named data hides the one of Fieldmark: ")
+    assert last.startswith(f"ImportError: Another module named {hidden} hides the one of Fieldmark: ")
     assert str(tmp_path / file) in last
     assert "Rename it" in last
+
+
+@pytest.mark.parametrize("hidden", fieldmark.PACKAGES)
+def test_the_command_names_a_module_that_hides_ours(hidden: str, tmp_path: Path) -> None:
+    """`kb` itself starts in a module whose name nobody else uses."""
+    (tmp_path / f"{hidden}.py").write_text("")
+    ended = imported("fieldmark", tmp_path, "import fieldmark", "fieldmark.main()")
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr.startswith(f"error: Another module named {hidden} hides the one of Fieldmark: {tmp_path}")
 
 
 def test_a_module_that_was_imported_before_is_found_too(tmp_path: Path) -> None:

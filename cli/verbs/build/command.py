@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, reports
-from cli.common.config import DISTILLERS, PROFILES, Settings
+from cli.common.config import Settings
 from cli.common.models import chosen_distiller, distiller_name, estimate_fields, usage_fields
 from cli.common.progress import stage_progress
 from cli.common.wiring import load_encoders
 from cli.verbs.build.arguments import BuildArguments
 from data.errors import CostStop, UsageError
 from data.records import STAGES, Stage
+from kb.distill.names import DISTILLERS
+from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
     from kb.pipeline.selection import Selection

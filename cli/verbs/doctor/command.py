@@ -10,7 +10,7 @@ import click
 
 from cli.common import options, output
 from cli.common.config import Settings
-from cli.common.endpoints import key_of
+from cli.common.models import key_of
 from cli.verbs.doctor import encoders as doctor_encoders
 from data.errors import MissingRequirement
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from cli.common.config import PROFILES, Settings
+from cli.common.config import Settings
+from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
     from recognize.encoders.pretrained.machine import Machine

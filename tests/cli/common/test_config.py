@@ -56,9 +56,9 @@ def test_variables_of_the_tests_and_empty_ones_are_no_settings(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("profile = 3", '"profile" in .* expected text, got 3'),
-        ('licences = "all"', '"licences" in .* expected one of free, any, got "all"'),
-        ('profile = "grand"', '"profile" in .* expected one of starter, plain, paper, best, got "grand"'),
+        ("profile = 3", '"profile" in .* expected one of starter, plain, paper, best, got 3'),
+        ('licences = "all"', "\"licences\" in .* expected one of free, any, got 'all'"),
+        ('profile = "grand"', "\"profile\" in .* expected one of starter, plain, paper, best, got 'grand'"),
         ("profile = ", "is not TOML"),
     ],
 )

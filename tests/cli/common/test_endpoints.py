@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.common.config import resolve
-from cli.common.endpoints import key_of
+from cli.common.models import key_of
 from data.errors import ConfigError, MissingRequirement
 from kb.endpoints import Endpoint, Prices
 
@@ -59,18 +59,22 @@ def test_the_environment_beats_the_file_key_by_key_and_is_enough_by_itself(tmp_p
 @pytest.mark.parametrize(
     ("text", "complaint", "hint"),
     [
-        ("[llm.txt]\nmodel = 'm'", r"Unknown table \[llm\.txt\] in .*fieldmark\.toml", 'Did you mean "text"?'),
-        ("[llm.text]\nmodle = 'm'", r'Unknown key "modle" in \[llm\.text\] in', 'Did you mean "model"?'),
+        (
+            "[llm.txt]\nmodel = 'm'",
+            r'Unknown setting "llm\.txt\.model" in .*fieldmark\.toml',
+            'Did you mean "llm.text.model"?',
+        ),
+        ("[llm.text]\nmodle = 'm'", r'Unknown setting "llm\.text\.modle" in', 'Did you mean "llm.text.model"?'),
         ("[llm.text]\napi_key = 'sk-1'", r"API keys are not stored in settings", "api_key_env"),
         ("[llm.text]\nbase_url = 'http://x/v1'", r"The table \[llm\.text\] has no model", ""),
-        ("[llm.text]\nmodel = 3", r'"model" in \[llm\.text\] in .*: expected text', ""),
-        ("[llm.text]\nmodel = 'm'\nprice_in = 'much'", r'"price_in" in .*: expected a number', ""),
-        ("[llm.text]\nmodel = 'm'\nmax_concurrent = 1.5", r'"max_concurrent" in .*: expected a whole number', ""),
-        ("[llm.text]\nmodel = 'm'\nprice_in = true", r'"price_in" in .*: expected a number', ""),
+        ("[llm.text]\nmodel = 3", r'"llm\.text\.model" in .*: expected text', ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = 'much'", r'price_in" in .*: expected a number', ""),
+        ("[llm.text]\nmodel = 'm'\nmax_concurrent = 1.5", r'max_concurrent" in .*: expected a whole number', ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = true", r'price_in" in .*: expected a number', ""),
         ("[llm.text]\nmodel = 'm'\nprice_in = -1", r"\[llm\.text\]: price_in: expected US dollars", ""),
         ("[llm.text]\nmodel = 'm'\nbase_url = 'https://k:sk-1@x/v1'", r"\[llm\.text\]: base_url: expected", "api_key"),
-        ("[llm.text]\nmodel = 'm'\njson = 'yes'", r'"json" in .*: expected one of schema, object, text', ""),
-        ("llm = 'gpt'", r"llm in .*: expected tables such as \[llm\.text\]", ""),
+        ("[llm.text]\nmodel = 'm'\njson = 'yes'", r'json" in .*: expected one of schema, object, text', ""),
+        ("llm = 'gpt'", r'Unknown setting "llm" in', ""),
     ],
 )
 def test_what_is_wrong_in_a_table_fails_and_is_not_repeated(

@@ -13,6 +13,7 @@ from annotated_types import Ge
 from click.testing import CliRunner, Result
 
 from cli.common import method_settings, options
+from cli.common.config import general_hints
 from cli.common.method_settings import TABLES, keys_of, list_settings, type_in_words
 from cli.main import VERBS, commands
 
@@ -140,15 +141,15 @@ def test_texts_are_read_by_the_type_of_the_field(toy: list[Any], text: str, fiel
         (["--set", "wieght=1"], "", 'Unknown setting "wieght" in --set.\nhint: Did you mean "weight"?'),
         (["--set", "contcat=x"], "", 'Unknown setting "contcat" in --set.\nhint: Did you mean "contact"?'),
         (["--set", "weight"], "", 'Expected --set KEY=VALUE, got "weight".'),
-        (["--set", "weight=much"], "", "Setting \"weight\" in --set: expected a number, got 'much'."),
-        (["--set", "depth=0"], "", "Setting \"depth\" in --set: expected a whole number from 1 or none, got '0'."),
-        (["--set", "mode=sum"], "", "Setting \"mode\" in --set: expected one of mean, max, got 'sum'."),
+        (["--set", "weight=much"], "", "Setting \"status.weight\" in --set: expected a number, got 'much'."),
+        (["--set", "depth=0"], "", "Setting \"status.depth\" in --set: expected a whole number from 1, got '0'."),
+        (["--set", "mode=sum"], "", "Setting \"status.mode\" in --set: expected one of mean, max, got 'sum'."),
         (["--set", "weight=2"], "", "[status]: expected weight from 0 to 1, got 2.0"),
-        ([], "[status]\nwieght = 1", 'Unknown setting "wieght" in [status] of '),
-        ([], "[status]\nchained = 1", 'Setting "chained" in [status] of '),
+        ([], "[status]\nwieght = 1", 'Unknown setting "status.wieght" in '),
+        ([], "[status]\nchained = 1", 'Setting "status.chained" in '),
         ([], '[status]\nweight = "0.1"', "expected a number, got '0.1'."),
-        ([], "[status.deeper]\nweight = 1", 'Unknown setting "deeper" in [status] of '),
-        ([], "[statsu]\nweight = 1", "Unknown table [statsu] in "),
+        ([], "[status.deeper]\nweight = 1", 'Unknown setting "status.deeper.weight" in '),
+        ([], "[statsu]\nweight = 1", 'Unknown setting "statsu.weight" in '),
     ],
 )
 def test_a_wrong_setting_fails_and_says_where_and_what_was_expected(
@@ -168,7 +169,7 @@ def test_the_help_of_a_verb_names_its_settings(toy: list[Any]) -> None:
 def test_the_reference_has_type_default_and_docstring(toy: list[Any]) -> None:
     first, second, *_ = [setting for setting in list_settings() if setting.table == "status"]
     assert (first.key, first.type, first.default, first.doc) == ("weight", "a number", 0.5, "Weight of the text.")
-    assert (second.key, second.type, second.default) == ("depth", "a whole number from 1 or none", None)
+    assert (second.key, second.type, second.default) == ("depth", "a whole number from 1", None)
     assert type_in_words(tuple[float, ...]) == "a list, each a number"
 
 
@@ -178,6 +179,4 @@ def test_every_table_is_of_a_verb_and_every_setting_is_documented() -> None:
 
 
 def test_no_method_setting_bears_the_name_of_a_general_one() -> None:
-    from cli.common.config import is_general
-
-    assert [key for table in TABLES for key in keys_of(table) if is_general(key)] == []
+    assert [key for table in TABLES for key in keys_of(table) if key in general_hints()] == []

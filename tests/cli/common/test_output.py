@@ -83,3 +83,9 @@ def test_a_table_without_rows_or_columns_is_no_error(terminal: Any) -> None:
     terminal(40)
     assert output.as_table(["a", "b"], []).startswith("a")
     assert output.as_table([], []) == ""
+
+
+def test_words_in_tables_and_fields_cannot_steer_a_terminal() -> None:
+    bad = "a purple\x1b[2J\x9b2J head"
+    for text in (output.as_table(("text",), [(bad,)]), output.as_fields({"text": bad})):
+        assert "a purple[2J2J head" in text

@@ -9,12 +9,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from cli.common.config import DISTILLERS
-from kb.distill.distillers import DistillerName
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.scripted_distiller import slowly
 
@@ -54,10 +52,6 @@ def owls(cli: Any, tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.Mon
 
 def fields(text: str) -> dict[str, str]:
     return dict(line for line in (re.split(r"\s{2,}", row, maxsplit=1) for row in text.splitlines()) if len(line) == 2)
-
-
-def test_the_choices_are_those_of_the_library() -> None:
-    assert get_args(DistillerName) == DISTILLERS
 
 
 def test_a_dry_run_says_what_it_would_take_and_asks_nothing(cli: Any, owls: list[str], server: OpenAIServer) -> None:

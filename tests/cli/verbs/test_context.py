@@ -249,3 +249,19 @@ def test_a_model_that_is_asked_for_and_not_set_is_missing(cli: Any, built_kb: Pa
         outcome = cli.call("context", "amplexus", "--kb", built_kb, flag)
         assert outcome.exit_code == 3
         assert "[llm." in outcome.stderr
+
+
+def test_context_explains_a_term_with_its_source(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("context", "a duck with a blue speculum", "--kb", built_kb, "--format", "json", check=True)
+    found = json.loads(outcome.stdout)
+    assert found["found"] is True
+    assert "speculum" in [term["name"] for term in found["terms"]]
+    assert "speculum" in found["passage"].lower()
+    assert found["sources"] != []
+
+
+def test_context_that_finds_nothing_is_no_error(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("context", "xqzzt vbrrk", "--kb", built_kb, check=True)
+    assert outcome.stdout == "Nothing found.\n"
+    found = json.loads(cli.call("context", "xqzzt vbrrk", "--kb", built_kb, "--format", "json", check=True).stdout)
+    assert (found["found"], found["passage"], found["sources"]) == (False, "", [])

@@ -1,0 +1,9 @@
+"""Names of the distillers; light to import, for the help of `kb build`."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+DistillerName = Literal["extractive", "model", "model-two-pass", "model-summary", "article", "chunks"]
+DISTILLERS: Final[tuple[DistillerName, ...]] = get_args(DistillerName)
+DEFAULT: Final[DistillerName] = "extractive"

@@ -1,0 +1,71 @@
+"""A knowledge base built from a folder of articles."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kb.store.ledger import Ledger
+
+
+def write_bird(folder: Path, name: str, text: str) -> None:
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / name / "article.txt").write_text(text)
+
+
+@pytest.fixture(scope="module")
+def built_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder `birds` of two birds, and `my.kb` built from it; tests copy it."""
+    import kb
+    import recognize
+    from kb.checklist.avilist import load_checklist
+    from kb.sources.folder import FolderSource
+
+    root = tmp_path_factory.mktemp("folder")
+    write_bird(root / "birds", "Snowy Owl", "It has white plumage with dark bars and yellow eyes.")
+    write_bird(root / "birds", "Blue Jay", "It has a blue crest and white underparts.")
+    taxa = [taxon for name in ("Snowy Owl", "Blue Jay") if (taxon := load_checklist().find(name)) is not None]
+    kb.build(root / "my.kb", taxa, FolderSource(root / "birds"), recognize.load_encoders("starter"))
+    return root
+
+
+@pytest.fixture
+def folder_kb(cli: Any, built_folder: Path, tmp_path: Path) -> str:
+    """A copy of that knowledge base in the working folder."""
+    shutil.copytree(built_folder / "my.kb", tmp_path / "my.kb")
+    return "my.kb"
+
+
+ARTICLE = """## Description
+
+The male has a green head, a yellow bill and a grey body. The female is mottled brown with an orange bill.
+It is 50 to 65 cm long.
+"""
+
+
+@pytest.fixture
+def mallard(cli: Any, tmp_path: Path) -> Path:
+    """A knowledge base of one species, out of a folder of the user's own."""
+    folder = tmp_path / "notes" / "Mallard"
+    folder.mkdir(parents=True)
+    (folder / "article.txt").write_text(ARTICLE)
+    cli.call("build", "--source", f"folder:{tmp_path}/notes", "--kb", "mallard.kb", check=True)
+    return tmp_path / "mallard.kb"
+
+
+def put(kb: Path, old: str, new: str) -> Path:
+    """Change the words of the summaries, without any distiller."""
+    with closing(Ledger(kb / "ledger.sqlite")) as ledger, ledger.transaction():
+        ledger.publish([replace(entry, record=entry.record.replace(old, new)) for entry in ledger.all_entries()])
+    return kb
+
+
+@pytest.fixture
+def with_a_fault(mallard: Path) -> Path:
+    """The same, with a colour in its summary that the article does not have."""
+    return put(mallard, "a green head", "a purple head")

@@ -1,0 +1,82 @@
+"""`kb add`: texts and photos of one's own; `kb remove` undoes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TEXT = "The upperwings are velvety black with a broad red band and white spots. The underside is mottled brown.\n"
+
+
+ADMIRAL = (
+    "--name", "Vanessa atalanta", "--common-name", "Red Admiral", "--class", "Insecta", "--family", "Nymphalidae",
+)  # fmt: skip
+
+
+def test_a_species_of_ones_own_is_shown_searched_and_removed(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+    (tmp_path / "admiral.txt").write_text(TEXT)
+    outcome = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
+    assert outcome.stdout.startswith("new    Vanessa atalanta\nadded  1 text\n")
+    again = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
+    assert "nothing new" in again.stdout
+    shown = cli.call("show", "--kb", folder_kb, "Red", "Admiral", check=True).stdout
+    assert "Insecta > Nymphalidae > Vanessa" in shown
+    assert "admiral.txt, CC0" in shown
+    removed = cli.call("remove", "--kb", folder_kb, "red admiral", check=True).stdout
+    assert removed.startswith("removed        Vanessa atalanta\n")
+    assert cli.call("show", "--kb", folder_kb, "Red Admiral").exit_code == 5
+    assert "removed by the user 1" in cli.call("status", "--kb", folder_kb, check=True).stdout
+    assert "removed before" in cli.call("remove", "--kb", folder_kb, "Vanessa atalanta", check=True).stdout
+
+
+def test_a_photo_goes_to_the_species_of_the_checklist_by_any_name(cli: Any, folder_kb: str, drawings: Path) -> None:
+    photo = drawings / "bubo-scandiacus.png"
+    outcome = cli.call("add", "--kb", folder_kb, "--name", "snowy owl", "--photo", photo, "--author", "Ann", check=True)
+    assert "added to          Bubo scandiacus" in outcome.stdout
+    row = json.loads(cli.call("identify", photo, "--kb", folder_kb, "--format", "jsonl", check=True).stdout)
+    assert row["candidates"][0]["scientific_name"] == "Bubo scandiacus"
+    assert row["candidates"][0]["anchors"][0]["credit"] == "Ann, unknown licence"
+
+
+def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("An osmeterium is a forked orange organ behind the head of a caterpillar.")
+    cli.call("add", "--kb", folder_kb, "--term", "osmeterium", "--text", "t.txt", check=True)
+    assert "forked orange organ" in cli.call("context", "an osmeterium", "--kb", folder_kb, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "why"),
+    [
+        ((), 2, "either --name for a species or --term"),
+        (("--name", "Blue Jay", "--term", "jay"), 2, "either --name for a species or --term"),
+        (("--term", "jay", "--family", "Corvidae"), 2, "takes no photos, common names or lineage"),
+        (("--name", "Strigiformes"), 5, "expected a species"),
+        (("--name", "red admiral"), 5, "expected the scientific name"),
+        (("--name", "Blue Jay", "--text", "song.txt"), 5, "no sentence of it tells what Blue Jay looks like"),
+        (("--name", "Blue Jay", "--photo", "song.txt"), 5, "song.txt"),
+        (("--name", "Blue Jay", "--text", "latin1.txt"), 5, "not UTF-8"),
+    ],
+)
+def test_what_cannot_be_added_says_why(
+    cli: Any, folder_kb: str, tmp_path: Path, arguments: tuple[str, ...], code: int, why: str
+) -> None:
+    (tmp_path / "song.txt").write_text("It sings at dawn.")
+    (tmp_path / "latin1.txt").write_bytes("Flügel".encode("latin-1"))
+    outcome = cli.call("add", "--kb", folder_kb, *arguments)
+    assert outcome.exit_code == code
+    assert why in outcome.stderr
+
+
+def test_an_own_text_can_be_kept_word_for_word_with_its_address(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("It is common in gardens. Its wings are black with a red band.\n")
+    given = ("add", "--kb", folder_kb, *ADMIRAL, "--text", "notes.txt", "--url", "https://example.org/admiral")
+    ranks = ("--order", "Lepidoptera", "--genus", "Pyrameis")
+    cli.call(*given, *ranks, "--as-is", check=True)
+    shown = cli.call("show", "--kb", folder_kb, "Red Admiral", "--format", "json", check=True).stdout
+    found = json.loads(shown)
+    assert "It is common in gardens." in found["summary"]["text"]
+    assert found["source"]["url"] == "https://example.org/admiral"
+    assert (found["taxon"]["lineage"]["order"], found["taxon"]["lineage"]["genus"]) == ("Lepidoptera", "Pyrameis")

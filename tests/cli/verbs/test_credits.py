@@ -1,0 +1,76 @@
+"""`kb credits`: attribution in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.verbs.conftest import put
+
+
+def test_credits_of_the_drawn_birds_are_fieldmarks_own_in_every_format(cli: Any, built_kb: Path) -> None:
+    text = cli.call("credits", "--kb", built_kb, check=True).stdout
+    assert text.startswith("Credits of drawn.kb\n")
+    assert "Fieldmark's own texts:" in text
+    assert "Must not be published" not in text
+    found = json.loads(cli.call("credits", "--kb", built_kb, "--format", "json", check=True).stdout)
+    assert found["n_not_to_be_published"] == 0
+    assert {photo["licence"] for photo in found["photos"]} == {"Apache-2.0"}
+    rows = list(csv.DictReader(io.StringIO(cli.call("credits", "--kb", built_kb, "--format", "csv").stdout)))
+    assert len(rows) == len(found["texts"]) + len(found["photos"])
+    page = cli.call("credits", "--kb", built_kb, "--format", "html", check=True).stdout
+    assert page.startswith("<!doctype html>")
+    assert all(photo["file"] in page for photo in found["photos"])
+
+
+def test_a_folder_of_ones_own_is_credited_as_such(cli: Any, mallard: Path) -> None:
+    (text,) = json.loads(cli.call("credits", "--kb", mallard, "--format", "json", check=True).stdout)["texts"]
+    assert (text["kind"], text["title"], text["publishable"]) == ("own", "Mallard", True)
+
+
+def test_names_that_a_spreadsheet_would_run_are_disarmed_in_csv_and_as_they_are_in_json(
+    cli: Any, with_a_fault: Path
+) -> None:
+    put(with_a_fault, '"Mallard"', '"=1+2"')
+    for verb, rows in (("lint", "findings"), ("credits", "texts")):
+        (row,) = csv.DictReader(io.StringIO(cli.call(verb, "--kb", with_a_fault, "--format", "csv").stdout))
+        (given,) = json.loads(cli.call(verb, "--kb", with_a_fault, "--format", "json").stdout)[rows]
+        name = "name" if verb == "lint" else "title"
+        assert (row[name], given[name]) == ("'=1+2", "=1+2")
+
+
+@pytest.mark.integration
+def test_photos_that_are_not_free_are_skipped_counted_and_marked_when_taken(
+    cli: Any, wiki_api_url: str, tmp_path: Path
+) -> None:
+    """One knowledge base, built free, then with any licence, then free again; articles are fetched once."""
+    names = ("Common Myna", "Barn Swallow", "Blyth's Reed Warbler", "Blunt-winged Warbler")
+    (tmp_path / "names.csv").write_text("\n".join(["common_name", *names]))
+
+    def built(licences: str) -> tuple[int, Any, str]:
+        """Return the requests of a build, the credits after it, and what they warn of."""
+        order = ("--names", "names.csv", "--api-url", wiki_api_url, "--kb", "w.kb", "--set", f"licences={licences}")
+        report = cli.call("build", *order, check=True).stdout
+        credits = cli.call("credits", "--kb", "w.kb", "--format", "json", check=True)
+        requests = re.search(r"^requests +(\d+)$", report, re.MULTILINE)
+        assert requests is not None
+        return int(requests[1]), json.loads(credits.stdout), credits.stderr
+
+    n_first, free, _ = built("free")
+    assert {photo["freedom"] for photo in free["photos"]} == {"free"}
+    assert sum(free["skipped_photos"].values()) > 0
+
+    n_second, taken, warning = built("any")
+    assert n_second <= n_first - len(names)  # no body again
+    assert {photo["freedom"] for photo in taken["photos"]} > {"free"}
+    assert all(photo["publishable"] is (photo["freedom"] == "free") for photo in taken["photos"])
+    assert "Do not publish" in warning
+
+    _, again, _ = built("free")
+    assert again["photos"] == free["photos"]

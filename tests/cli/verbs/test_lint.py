@@ -1,0 +1,59 @@
+"""`kb lint`: findings in every format, and their severities."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.verbs.lint import CSV_COLUMNS, RULES_HELP
+from kb.curate.lint import RULES
+from tests.cli.verbs.conftest import put
+
+
+def test_lint_of_a_sound_knowledge_base_finds_nothing_and_ends_with_0(cli: Any, mallard: Path) -> None:
+    outcome = cli.call("lint", "--kb", mallard, "--severity", "note", check=True)
+    assert outcome.stdout == "3 sentences of 1 species checked\n"
+
+
+def test_lint_shows_a_claim_without_support_and_ends_with_1(cli: Any, with_a_fault: Path) -> None:
+    outcome = cli.call("lint", "--kb", with_a_fault)
+    assert outcome.exit_code == 1
+    assert "not in its evidence: purple" in outcome.stdout
+    assert "error    unsupported        1" in outcome.stdout
+
+
+def test_every_format_of_lint_tells_the_same_finding(cli: Any, with_a_fault: Path) -> None:
+    found = json.loads(cli.call("lint", "--kb", with_a_fault, "--format", "json").stdout)
+    assert found["ok"] is False
+    assert found["counts"] == {"error": 1, "warning": 0, "note": 0}
+    (finding,) = found["findings"]
+    assert (finding["rule"], finding["name"], finding["statement"]) == ("unsupported", "Mallard", 1)
+    assert json.loads(cli.call("lint", "--kb", with_a_fault, "--format", "jsonl").stdout) == finding
+    (row,) = csv.DictReader(io.StringIO(cli.call("lint", "--kb", with_a_fault, "--format", "csv").stdout))
+    assert row == {column: str(finding[column]) for column in CSV_COLUMNS}
+
+
+@pytest.mark.parametrize(("severity", "exit_code"), [("error", 0), ("warning", 1), ("note", 1)])
+def test_severity_says_what_ends_with_1(cli: Any, mallard: Path, severity: str, exit_code: int) -> None:
+    put(mallard, "a green head", "a dark green head")  # a shade that the article does not have: a warning
+    assert cli.call("lint", "--kb", mallard, "--severity", severity).exit_code == exit_code
+
+
+def test_the_help_of_lint_names_every_rule_with_its_severities_and_limits() -> None:
+    lines = [line.split() for line in RULES_HELP.splitlines()[2:]]
+    known = {rule: [part.split(":")[0] for part in meaning.split("; ")] for rule, meaning in RULES.items()}
+    told: dict[str, list[str]] = {}
+    for words in lines:
+        if words[0] in known:
+            rule = words.pop(0)
+        told.setdefault(rule, []).append(words[0])
+    in_a_bracket = {"too-short"}  # its note for bare facts stands there
+    assert told == {rule: known[rule][:1] if rule in in_a_bracket else known[rule] for rule in known}
+    limits = [set(re.findall(r"\d+", text)) for text in (RULES_HELP, " ".join(RULES.values()))]
+    assert limits[0] == limits[1]

@@ -1,0 +1,42 @@
+"""`kb show`: species and terms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["Snowy Owl", "bubo scandiacus", "SNOWY-OWL", "bubo-scandiacus"])
+def test_show_finds_a_species_by_any_of_its_names(cli: Any, built_kb: Path, name: str) -> None:
+    outcome = cli.call("show", *name.split(), "--kb", built_kb, "--format", "json", check=True)
+    found = json.loads(outcome.stdout)
+    assert found["taxon"]["taxon_id"] == "bubo-scandiacus"
+    assert found["summary"]["statements"] != []
+
+
+def test_show_quotes_the_words_that_a_summary_rests_on(cli: Any, built_kb: Path) -> None:
+    found = json.loads(cli.call("show", "Snowy Owl", "--kb", built_kb, "--format", "json", check=True).stdout)
+    quotes = [span["quote"] for statement in found["summary"]["statements"] for span in statement["evidence"]]
+    assert quotes != []
+    assert all(quote.strip() for quote in quotes)
+    assert all(anchor["credit"] for anchor in found["anchors"] if anchor["sha256"])
+
+
+def test_show_prints_the_ranks_from_the_highest_down(cli: Any, built_kb: Path) -> None:
+    text = cli.call("show", "Snowy Owl", "--kb", built_kb, check=True).stdout
+    assert "Aves > Strigiformes > Strigidae > Bubo" in text
+
+
+def test_show_finds_a_term(cli: Any, built_kb: Path) -> None:
+    found = json.loads(cli.call("show", "speculum", "--kb", built_kb, "--format", "json", check=True).stdout)
+    assert found["term"]["name"] == "speculum"
+
+
+def test_show_suggests_names_of_the_knowledge_base(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("show", "Snowy Oul", "--kb", built_kb)
+    assert outcome.exit_code == 5
+    assert outcome.stdout == ""
+    assert "Snowy Owl" in outcome.stderr.splitlines()[1]

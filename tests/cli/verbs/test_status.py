@@ -1,0 +1,41 @@
+"""`kb status`: counts, names left out, and the knowledge base of the environment."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_status_counts_what_is_there(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("status", "--kb", built_kb, "--format", "json", check=True)
+    found = json.loads(outcome.stdout)
+    assert found["species"] == found["summaries"] == found["articles"] >= 6
+    assert found["chunks"] >= found["species"]
+    assert found["failures"] == []
+    table = cli.call("status", "--kb", built_kb, check=True).stdout
+    assert f"species           {found['species']}" in table
+
+
+def test_status_lists_what_was_left_out_and_why(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "notes" / "Mallard").mkdir(parents=True)
+    (tmp_path / "notes" / "Mallard" / "article.txt").write_text(
+        "== Description ==\nThe male has a green head and a yellow bill.\n"
+    )
+    (tmp_path / "names.csv").write_text("common_name\nMallard\nBlue Jay\nSea Robin\n")
+    cli.call("build", "--source", f"folder:{tmp_path}/notes", "--names", "names.csv", "--kb", "n.kb", check=True)
+    listed = json.loads(cli.call("status", "--kb", "n.kb", "--left-out", "--format", "json", check=True).stdout)
+    assert [(row["name"], row["reason"]) for row in listed] == [
+        ("Cyanocitta cristata", "no page"),
+        ("Sea Robin", "not in the checklist"),
+    ]
+    table = cli.call("status", "--kb", "n.kb", "--left-out", check=True).stdout
+    assert all(re.search(rf"^{row['name']} +{row['reason']}", table, re.M) for row in listed)
+
+
+def test_the_environment_names_the_knowledge_base(cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
+    assert cli.call("status").stdout == cli.call("status", "--kb", built_kb).stdout

@@ -1,0 +1,90 @@
+"""`kb taxa`: a name, and the names of a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_taxa_works_without_any_knowledge_base(cli: Any) -> None:
+    outcome = cli.call("taxa", "northern", "cardinal", "--format", "json", check=True)
+    (found,) = json.loads(outcome.stdout)
+    assert found == {
+        "taxon_id": "cardinalis-cardinalis",
+        "scientific_name": "Cardinalis cardinalis",
+        "common_name": "Northern Cardinal",
+        "rank": "species",
+        "score": 1.0,
+    }
+    assert "Aves > Passeriformes > Cardinalidae > Cardinalis" in cli.call("taxa", "Northern Cardinal").stdout
+
+
+def test_taxa_counts_what_the_knowledge_base_holds(cli: Any, built_kb: Path) -> None:
+    text = cli.call("taxa", "Strigiformes", "--kb", built_kb, check=True).stdout
+    assert "in knowledge base" in text
+    assert text.split()[-1] == "2"  # the drawn Snowy Owl and Western Barn Owl
+
+
+def test_an_unknown_name_ends_with_5_and_suggestions(cli: Any) -> None:
+    outcome = cli.call("taxa", "Nothern Cardnal")
+    assert outcome.exit_code == 5
+    assert "did you mean Northern Cardinal" in outcome.stderr
+
+
+def test_taxa_reports_each_name_of_a_file_in_its_order(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("009.Brewer_Blackbird\n\nTurdus sp.\n017.Cardinal\nArtic Tern\n")
+    outcome = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "json", check=True)
+    rows = json.loads(outcome.stdout)
+    assert [(row["name"], row["scientific_name"], row["rule"], row["why"]) for row in rows] == [
+        ("009.Brewer_Blackbird", "Euphagus cyanocephalus", "English name (possessive)", None),
+        ("Turdus sp.", None, None, "several species"),
+        ("017.Cardinal", "Cardinalis cardinalis", "given", None),
+        ("Artic Tern", None, None, "unknown"),
+    ]
+    assert rows[3]["suggestions"][0] == "Arctic Tern"
+    assert "2 of 4 names matched\nby English name (possessive) 1, given 1\n" in outcome.stderr
+
+
+def test_the_table_of_names_tells_which_other_species_a_name_means_elsewhere(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("Grey-headed Woodpecker\n")
+    text = " ".join(cli.call("taxa", "--file", tmp_path / "names.txt", check=True).stdout.split())
+    assert "Grey-headed Woodpecker Picus canus Dendropicos spodocephalus" in text
+
+
+def test_a_table_of_names_gives_a_row_a_bird_by_its_surest_name(cli: Any, tmp_path: Path) -> None:
+    lines = ["Common Name,Scientific Name", "Andean Duck,Oxyura ferruginea", "Mallard,Nonsense x", "Gadwall,Nonsense y"]
+    (tmp_path / "birds.csv").write_text("\n".join(lines))
+    rows = json.loads(cli.call("taxa", "--file", tmp_path / "birds.csv", "--format", "json", check=True).stdout)
+    assert [(row["name"], row["scientific_name"], row["rule"], row["met"]) for row in rows] == [
+        ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies", "Oxyura jamaicensis ferruginea"),
+        ("Nonsense x", "Anas platyrhynchos", "English name", "Mallard"),
+        ("Nonsense y", "Mareca strepera", "English name", "Gadwall"),
+    ]
+
+
+def test_the_report_of_names_is_csv_for_a_spreadsheet(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("Mallard\nTurdus\n")
+    lines = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "csv", check=True).stdout.splitlines()
+    assert lines[0] == "name,scientific_name,common_name,taxon_id,rule,met,elsewhere,why,suggestions"
+    assert lines[1] == "Mallard,Anas platyrhynchos,Mallard,anas-platyrhynchos,English name,Mallard,,,"
+    assert lines[2] == "Turdus,,,,,,,not a species,"
+
+
+@pytest.mark.parametrize("arguments", [(), ("Mallard", "--file", "names.txt"), ("Mallard", "--format", "csv")])
+def test_taxa_takes_either_a_name_or_a_file(cli: Any, arguments: tuple[str, ...]) -> None:
+    assert cli.call("taxa", *arguments).exit_code == 2
+
+
+def test_the_csv_of_names_runs_nothing_in_a_spreadsheet(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("=HYPERLINK(1)\nTurdus merula\n")
+    rows = list(csv.DictReader(io.StringIO(cli.call("taxa", "--file", "names.txt", "--format", "csv").stdout)))
+    assert [row["name"] for row in rows] == ["'=HYPERLINK(1)", "Turdus merula"]
+
+
+def test_a_file_of_names_that_is_not_there_is_bad_input(cli: Any, tmp_path: Path) -> None:
+    assert cli.call("taxa", "--file", tmp_path / "nowhere.txt").exit_code == 5

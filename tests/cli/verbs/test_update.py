@@ -1,0 +1,44 @@
+"""`kb update`: changes at the sources."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.cli.verbs.conftest import write_bird
+
+
+def test_an_update_knows_the_folder_and_names_what_changed(cli: Any, folder_kb: str, built_folder: Path) -> None:
+    assert "changes            none" in cli.call("update", "--kb", folder_kb, check=True).stdout
+    write_bird(built_folder / "birds", "Blue Jay", "It has a black necklace and a blue crest.")
+    found = json.loads(cli.call("update", "--kb", folder_kb, "--format", "json", check=True).stdout)
+    assert found["checked"] == 2
+    assert [(change["name"], change["kind"]) for change in found["changes"]] == [
+        ("Cyanocitta cristata", "new revision")
+    ]
+    assert found["distilled"] == 1
+    assert "black necklace" in cli.call("show", "--kb", folder_kb, "Blue Jay", check=True).stdout
+
+
+def test_a_knowledge_base_of_no_such_source_ends_with_2(cli: Any, folder_kb: str) -> None:
+    outcome = cli.call("update", "--kb", folder_kb, "--source", "wikipedia")
+    assert outcome.exit_code == 2
+    assert "no source of kind wikipedia" in outcome.stderr
+
+
+def test_knowledge_that_ships_is_said_to_have_nothing_to_update_from(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("update", "--kb", built_kb)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "knowledge that ships with Fieldmark" in outcome.stderr
+    assert "kb build --taxon Aves" in outcome.stderr
+    assert "starter/" not in outcome.stderr, "a digest tells nobody anything"
+
+
+def test_a_knowledge_base_of_nothing_has_nothing_to_update(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "birds" / "Garden gnome").mkdir(parents=True)
+    built = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--kb", "a.kb")
+    assert built.exit_code == 5
+    outcome = cli.call("update", "--kb", "a.kb")
+    assert outcome.exit_code == 2
+    assert "a.kb has no species yet" in outcome.stderr
