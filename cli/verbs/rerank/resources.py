@@ -74,7 +74,8 @@ def open_resources(
         yield Opened(resources=RerankResources(encoders=wiring.load_encoders(settings.profile).text_image), calls=None)
         return
     with ExitStack() as stack:
-        look_up, parts, profile, budget = None, None, settings.profile, None
+        look_up, parts, budget = None, None, None
+        profile: str | None = settings.profile
         if plan.needs_knowledge:
             store = stack.enter_context(wiring.opened(settings))
             helpers = stack.enter_context(
