@@ -1,1 +1,1 @@
-"""Drawings of birds made by code: smooth shapes, coloured part by part. `python -m training.plates` makes the files."""
+"""Drawings of birds, made from tables of parts and colours: `python -m training.plates`."""

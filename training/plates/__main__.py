@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from training.plates.contact import contact_sheet
-from training.plates.shipped import FOLDER, write_shipped
+import data.starter
+from training.plates.files import contact_sheet, write_shipped
+
+SHIPPED = Path(data.starter.__file__).parent / "drawings"
 
 
 @click.group()
@@ -16,7 +18,7 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=FOLDER)
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=SHIPPED)
 def ship(folder: Path) -> None:
     """Draw the reference pictures and the pictures of the demo into FOLDER, with their index."""
     written = write_shipped(folder)
@@ -25,12 +27,10 @@ def ship(folder: Path) -> None:
 
 @main.command()
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--variants", is_flag=True, help="Three drawings of each bird, as reference photos and demo show them.")
-def sheet(out: Path, variants: bool) -> None:
+def sheet(out: Path) -> None:
     """Draw every plate on one contact sheet and write it to OUT (PNG)."""
-    picture = contact_sheet(variants=variants)
-    # Steps of four levels are not seen and cost a third less than all 256; a palette would lose the rarer colours.
-    picture.point([min(255, (level + 2) // 4 * 4) for level in range(256)] * 3).save(out, optimize=True)
+    # Steps of four levels are invisible and cost a third less than all 256; a palette would lose the rarer colours.
+    contact_sheet().point([min(255, (level + 2) // 4 * 4) for level in range(256)] * 3).save(out, optimize=True)
 
 
 if __name__ == "__main__":

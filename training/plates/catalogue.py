@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import tomllib
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from PIL import Image
 
-from training.plates.birds import long_tails, near_passerines, raptors, seabirds, songbirds, waders, waterfowl
 from training.plates.drawing.anatomy import Bird
 from training.plates.variants import SIZE_PX, Purpose, draw, variant_for
 
 Sex = Literal["both", "male", "female"]
+BIRDS = Path(__file__).with_name("birds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class Plate:
 
     taxon_id: str
     sex: Sex
-    design: Callable[[], Bird]
+    bird: Bird
 
     @property
     def name(self) -> str:
@@ -30,49 +31,48 @@ class Plate:
         return self.taxon_id if self.sex == "both" else f"{self.taxon_id}-{self.sex}"
 
     def draw(self, purpose: Purpose, number: int = 0, *, size: int = SIZE_PX) -> Image.Image:
-        """Return drawing `number` for a purpose, `(size, size)` RGB; another number or purpose, another drawing."""
-        return draw(self.design(), variant_for(self.name, purpose, number), size=size)
+        """Return drawing `number` for a purpose, `(size, size)` RGB; each number and purpose gives another drawing."""
+        return draw(self.bird, variant_for(self.name, purpose, number), size=size)
 
     def png(self, purpose: Purpose, number: int = 0, *, size: int = SIZE_PX) -> bytes:
         """Return the drawing as a PNG file; the same bytes every time within one version of Pillow.
 
-        All colours are kept: with a palette of 256 the files are a third of the size, but other birds come out first.
+        All colours are kept: a palette of 256 makes files a third of the size, but other birds are identified.
         """
         out = io.BytesIO()
         self.draw(purpose, number, size=size).save(out, format="PNG", optimize=True)
         return out.getvalue()
 
 
-_DESIGNS: tuple[tuple[str, Sex, Callable[[], Bird]], ...] = (
-    ("agelaius-phoeniceus", "male", songbirds.red_winged_blackbird_male),
-    ("alcedo-atthis", "both", near_passerines.common_kingfisher),
-    ("anas-platyrhynchos", "male", waterfowl.mallard_male),
-    ("anas-platyrhynchos", "female", waterfowl.mallard_female),
-    ("aptenodytes-patagonicus", "both", seabirds.king_penguin),
-    ("ardea-herodias", "both", waders.great_blue_heron),
-    ("bubo-scandiacus", "both", raptors.snowy_owl),
-    ("cardinalis-cardinalis", "male", songbirds.northern_cardinal_male),
-    ("cardinalis-cardinalis", "female", songbirds.northern_cardinal_female),
-    ("cyanistes-caeruleus", "both", songbirds.eurasian_blue_tit),
-    ("cyanocitta-cristata", "both", songbirds.blue_jay),
-    ("dendrocopos-major", "male", near_passerines.great_spotted_woodpecker),
-    ("erithacus-rubecula", "both", songbirds.european_robin),
-    ("fratercula-arctica", "both", seabirds.atlantic_puffin),
-    ("haliaeetus-leucocephalus", "both", raptors.bald_eagle),
-    ("hirundo-rustica", "both", long_tails.barn_swallow),
-    ("phoenicopterus-ruber", "both", waders.american_flamingo),
-    ("pica-pica", "both", long_tails.eurasian_magpie),
-    ("ramphastos-sulfuratus", "both", near_passerines.keel_billed_toucan),
-    ("spinus-tristis", "male", songbirds.american_goldfinch_male),
-    ("tyto-alba", "both", raptors.western_barn_owl),
-    ("upupa-epops", "both", near_passerines.common_hoopoe),
-)
+def read_plates(folder: Path = BIRDS) -> tuple[Plate, ...]:
+    """Return the birds of the tables in a folder by taxon id, the male first.
 
-PLATES: tuple[Plate, ...] = tuple(Plate(taxon_id=key, sex=sex, design=design) for key, sex, design in _DESIGNS)
+    A table's name is that of the plate; `like` names a plate of the same file that it differs from in what it says.
+
+    Raises:
+        pydantic.ValidationError: if a table has an unknown key, colour or shape.
+    """
+    plates = []
+    for file in folder.glob("*.toml"):
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+        for name, table in tables.items():
+            sex: Sex = next((sex for sex in get_args(Sex) if name.endswith(f"-{sex}")), "both")
+            whole = merge(tables[table.pop("like")], table) if "like" in table else table
+            plates.append(Plate(taxon_id=name.removesuffix(f"-{sex}"), sex=sex, bird=Bird.model_validate(whole)))
+    return tuple(sorted(plates, key=lambda plate: (plate.taxon_id, get_args(Sex).index(plate.sex))))
+
+
+def merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return a table with changes, tables in it likewise."""
+    inner = {k: merge(base[k], v) for k, v in changes.items() if isinstance(v, dict) and k in base}
+    return base | changes | inner
+
+
+PLATES = read_plates()
 
 
 def plates_of(taxon_id: str) -> list[Plate]:
-    """Return the plumages of a species that can be drawn, the male first; none if it cannot.
+    """Return the plumages of a species that can be drawn, the male first; empty if there is none.
 
     Example:
         >>> [plate.sex for plate in plates_of("anas-platyrhynchos")]

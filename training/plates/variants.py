@@ -32,7 +32,7 @@ PAPERS: tuple[tuple[Colour, Colour], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """What is special about one drawing. `seed` moves every knot, streak and feather a little."""
+    """Pose, light and paper of one drawing. `seed` places knots, streaks and feathers."""
 
     seed: int
     mirrored: bool = False
@@ -46,13 +46,13 @@ class Variant:
     exposure: float = 1.0
     warmth: float = 0.0
     wobble: float = 0.0
-    """How far a knot may move, in hundredths of the sheet."""
+    """Largest displacement of a knot, in hundredths of the sheet."""
 
 
 def variant_for(name: str, purpose: Purpose, number: int) -> Variant:
-    """Return the variant of one drawing of the bird `name`: a plate is plain, anchors and queries each differ.
+    """Return the variant of one drawing of the bird `name`: plates are plain, anchors and queries vary.
 
-    The same arguments give the same variant for ever; no two purposes share one.
+    The same arguments always give the same variant; no two purposes share one.
     """
     seed = zlib.crc32(f"{name}/{purpose}/{number}".encode())
     if purpose == "plate":
@@ -74,7 +74,7 @@ def variant_for(name: str, purpose: Purpose, number: int) -> Variant:
 
 
 def draw(bird: Bird, variant: Variant, *, size: int = SIZE_PX) -> Image.Image:
-    """Return the drawing of a bird, `(size, size)` RGB; the same for ever within one version of Pillow."""
+    """Return the drawing of a bird, `(size, size)` RGB; the same within one version of Pillow."""
     top, bottom = PAPERS[variant.paper]
     sheet = Sheet(size, oversampling=OVERSAMPLING, top=top, bottom=bottom, light=variant.light)
     unit = sheet.width / 100
@@ -86,7 +86,7 @@ def draw(bird: Bird, variant: Variant, *, size: int = SIZE_PX) -> Image.Image:
         mirrored=variant.mirrored,
     ).within(Frame(x=-50, y=-50))
     draw_setting(Hand(sheet, standing, rng=rng, wobble=0.0), bird)
-    x, y = bird.legs.foot if bird.legs else (50.0, bird.ground_y)
+    x, y = bird.legs.foot
     # The bird tilts about its feet; the ground does not tilt with it.
     tilted = standing.within(Frame(x=x, y=y, turn=variant.tilt)).within(Frame(x=-x, y=-y))
     draw_bird(Hand(sheet, tilted, rng=rng, wobble=variant.wobble), bird, head_turn=variant.head_turn)

@@ -1,4 +1,4 @@
-"""The shipped drawings: whole, in the colours of the facts, and those that `training.plates` makes."""
+"""The shipped drawings: whole, in the colours of the facts, and equal to those drawn by `training.plates`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from data.starter.drawings import Drawing, drawings_of, index_digest, read_drawi
 from data.starter.knowledge import read_species
 from tests.training.plates.colour_words import wrong_colours
 from training.plates.catalogue import PLATES
-from training.plates.shipped import shipped_drawings, write_shipped
+from training.plates.files import shipped_drawings, write_shipped
 
 ROOT = Path(__file__).resolve().parents[3]
 SPECIES = {species.taxon.taxon_id: species for species in read_species()}
@@ -55,7 +55,7 @@ def test_plumages_take_turns_among_the_anchors_and_an_undrawn_species_has_none()
 
 
 @per_drawing
-def test_a_drawing_shows_the_colours_that_the_facts_say(drawing: Drawing) -> None:
+def test_a_drawing_shows_the_colours_of_the_facts(drawing: Drawing) -> None:
     picture = picture_of(drawing)
     assert picture.size == (360, 360)
     small = picture.resize((180, 180), Image.Resampling.BOX)
@@ -73,7 +73,7 @@ def test_the_files_are_what_the_code_draws_today(i: int) -> None:
 
 
 def test_shipping_again_replaces_what_lies_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.plates.shipped.PLATES", PLATES[:1])
+    monkeypatch.setattr("training.plates.files.PLATES", PLATES[:1])
     (tmp_path / "old.png").write_bytes(b"old")
     written = write_shipped(tmp_path)
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["index.json", *(each.file for each in written)])

@@ -1,4 +1,4 @@
-"""The drawings: the same every time, different from each other, and in the colours that the facts say."""
+"""The drawings: the same every time, different from each other, and in the colours of the facts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from PIL import Image, ImageChops, ImageStat
 
 from data.starter.knowledge import read_species
 from tests.training.plates.colour_words import colour_shares, wrong_colours
-from training.plates.catalogue import PLATES, Plate, plates_of
-from training.plates.contact import contact_sheet
+from training.plates.catalogue import BIRDS, PLATES, Plate, plates_of, read_plates
+from training.plates.files import contact_sheet
 from training.plates.variants import Purpose, variant_for
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,6 +39,24 @@ def test_at_least_twelve_species_with_facts_are_drawn() -> None:
 def test_cardinal_and_mallard_are_drawn_in_both_plumages() -> None:
     for taxon_id in ("cardinalis-cardinalis", "anas-platyrhynchos"):
         assert [plate.sex for plate in plates_of(taxon_id)] == ["male", "female"]
+
+
+def test_a_table_that_is_like_another_keeps_everything_else_of_it(tmp_path: Path) -> None:
+    tables = (BIRDS / "waterfowl.toml").read_text()
+    (tmp_path / "ducks.toml").write_text(
+        tables + '[a-b]\nlike = "anas-platyrhynchos-male"\n[a-b.tail]\nend = [7, 53]\n'
+    )
+    other, male, _ = read_plates(tmp_path)
+    tail = male.bird.tail.model_copy(update={"end": (7.0, 53.0)})
+    assert other.bird == male.bird.model_copy(update={"tail": tail})
+
+
+@pytest.mark.parametrize("row", ["colour = 'infrared'", "colour = 'red + 10% infrared'", "feathers = 3", "body = 'x'"])
+def test_a_table_with_an_unknown_ink_or_key_is_an_error(tmp_path: Path, row: str) -> None:
+    tables = (BIRDS / "waterfowl.toml").read_text()
+    (tmp_path / "ducks.toml").write_text(f'{tables}[a-b]\nlike = "anas-platyrhynchos-male"\n{row}\n')
+    with pytest.raises(ValueError, match=row.split()[0]):
+        read_plates(tmp_path)
 
 
 @per_plate
@@ -75,7 +93,7 @@ def test_no_two_drawings_share_a_variant(plate: Plate) -> None:
 
 @per_plate
 @pytest.mark.parametrize(("purpose", "number"), [("plate", 0), ("anchor", 0), ("query", 0)])
-def test_a_drawing_shows_the_colours_that_the_facts_say(plate: Plate, purpose: Purpose, number: int) -> None:
+def test_a_drawing_shows_the_colours_of_the_facts(plate: Plate, purpose: Purpose, number: int) -> None:
     assert wrong_colours(plate.draw(purpose, number, size=SIZE_PX), SPECIES[plate.taxon_id], plate.sex) == []
 
 

@@ -1,1 +1,1 @@
-"""Parts, shapes and colours of a bird, and the code that paints them on a sheet."""
+"""Parts, shapes and colours of a bird, and the painting of them on a sheet."""

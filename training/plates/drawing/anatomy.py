@@ -1,78 +1,63 @@
-"""Anatomy of a drawn bird: parts with shapes and colours, as frozen records. Nothing is drawn here.
+"""Anatomy of a drawn bird: parts with shapes and colours, as records that the tables in `birds/` are read into.
 
-A bird is designed looking right on a sheet of 100 by 100 units. `head` coordinates count from the middle of the head in
-head radii, x towards the bill; `body` coordinates from the middle of the body in body radii, x towards the breast, y
-towards the belly; `wing` coordinates run from the shoulder (0) to the wing tip (1), those of a tail from its base (0)
-to its end (1).
+A bird looks right on a sheet of 100 by 100 units. Patches `on` the head count from the middle of the head in head
+radii, x towards the bill; on the body from the middle of the body in body radii, x towards the breast, y towards the
+belly. Wing coordinates run from the shoulder (0) to the wing tip (1), those of a tail from its base (0) to its end (1).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from training.plates.drawing.palette import INKS, Colour, darker
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+
+from training.plates.drawing.palette import INKS, Colour, colour
 from training.plates.drawing.shapes import Disc, Knot, Point
 
-Outline = tuple[Knot, ...]
 
-
-def path(text: str) -> Outline:
+def path(outline: str | tuple[Knot, ...]) -> tuple[Knot, ...]:
     """Return the knots of an outline written as `x,y` pairs; `!` after a pair makes it a corner.
 
     Example:
         >>> path("0,-1 1.5,0! 0,1")
         ((0.0, -1.0), (1.5, 0.0, 0.0), (0.0, 1.0))
     """
+    if not isinstance(outline, str):
+        return outline
     knots: list[Knot] = []
-    for pair in text.split():
-        x, y = pair.rstrip("!").split(",")
-        knots.append((float(x), float(y), 0.0) if pair.endswith("!") else (float(x), float(y)))
+    for pair in outline.split():
+        x, y = map(float, pair.rstrip("!").split(","))
+        knots.append((x, y, 0.0) if pair.endswith("!") else (x, y))
     return tuple(knots)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patch:
+Outline = Annotated[tuple[Knot, ...], BeforeValidator(path)]
+Paint = Annotated[Colour, BeforeValidator(colour)]
+"""Written as `blue + 35% slate`."""
+
+
+class Part(BaseModel):
+    """A part of a drawing, read from a table; unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Patch(Part):
     """A field of colour: cap, mask, bib, belly, wing panel. `soft` (units) lets its edge fade."""
 
     outline: Outline
-    colour: Colour
-    on: Literal["head", "body", "sheet", "part"] = "body"
+    colour: Paint
+    on: Literal["head", "body", "sheet"] = "body"
+    """Ignored on bill, wing and tail, which have their own coordinates."""
     soft: float = 0.0
 
 
-def on_head(outline: str | Outline, colour: Colour, *, soft: float = 0.0) -> Patch:
-    """Return a patch in head coordinates."""
-    return Patch(outline=knots_of(outline), colour=colour, on="head", soft=soft)
-
-
-def on_body(outline: str | Outline, colour: Colour, *, soft: float = 0.0) -> Patch:
-    """Return a patch in body coordinates."""
-    return Patch(outline=knots_of(outline), colour=colour, on="body", soft=soft)
-
-
-def on_sheet(outline: str | Outline, colour: Colour, *, soft: float = 0.0) -> Patch:
-    """Return a patch in the units of the sheet."""
-    return Patch(outline=knots_of(outline), colour=colour, on="sheet", soft=soft)
-
-
-def patch(outline: str | Outline, colour: Colour, *, soft: float = 0.0) -> Patch:
-    """Return a patch in the coordinates of the part that it belongs to: a bill, a wing, a tail."""
-    return Patch(outline=knots_of(outline), colour=colour, on="part", soft=soft)
-
-
-def knots_of(outline: str | Outline) -> Outline:
-    """Return the knots of an outline, written out or not."""
-    return path(outline) if isinstance(outline, str) else outline
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class Marks(Part):
     """Many small marks in a region: streaks along the body, bars across it, spots."""
 
     kind: Literal["streaks", "bars", "spots", "scales"]
     outline: Outline
-    colour: Colour
+    colour: Paint
     n: int
     length: float
     """In body radii (head radii on the head)."""
@@ -81,66 +66,89 @@ class Marks:
     on: Literal["head", "body"] = "body"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bill:
-    """A bill in head coordinates: two mandibles, patches that stay inside them, and whether it lies over the face."""
+def slender(
+    colour: str, lower: str = "", length: float = 1.0, depth: float = 0.15, bend: float = 0.0
+) -> dict[str, Any]:
+    """Return a narrow bill, from a warbler's needle to a heron's dagger; `bend` lowers its tip (in head radii)."""
+    d, tip, half = depth, 0.85 + length, 0.85 + length * 0.5
+    return {
+        "upper": (
+            *((0.7, -d), (half, -d * 0.75 + bend * 0.22), (tip, 0.06 + bend, 0)),
+            *((half, 0.07 + bend * 0.26), (0.7, 0.06, 0)),
+        ),
+        "lower": (
+            *((0.7, 0.04, 0), (half, 0.04 + bend * 0.26), (tip * 0.985, 0.07 + bend, 0)),
+            *((half, d * 0.8 + bend * 0.3), (0.7, d * 1.05)),
+        ),
+        "upper_colour": colour,
+        "lower_colour": lower or f"{colour} + 10% shadow",
+    }
+
+
+class Bill(Part):
+    """A bill in head coordinates: two mandibles and patches that stay inside them.
+
+    A table gives both outlines, or the arguments of `slender`.
+    """
 
     upper: Outline
     lower: Outline
-    upper_colour: Colour
-    lower_colour: Colour
+    upper_colour: Paint
+    lower_colour: Paint
     patches: tuple[Patch, ...] = ()
     over: bool = False
+    """Whether it is drawn over the face."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def outlined(cls, table: dict[str, Any]) -> dict[str, Any]:
+        """Return the table with both outlines."""
+        return table if "upper" in table else slender(**table)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Eye:
+class Eye(Part):
     """An eye at a place on the head."""
 
     at: Point = (0.3, -0.12)
     radius: float = 0.17
     """In head radii."""
-    iris: Colour = INKS["dark brown"]
+    iris: Paint = INKS["dark brown"]
     pupil: float = 0.55
-    ring: Colour | None = None
+    ring: Paint | None = None
     ring_width: float = 0.3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A band across wing or tail at a share of its length."""
+class Bars(Part):
+    """Bands of one colour across wing, tail or feather, at shares of its length."""
 
-    at: float
-    colour: Colour
+    at: tuple[float, ...]
+    colour: Paint
     width: float = 0.05
     """As a share of the length."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wing:
+class Wing(Part):
     """A folded wing: flight feathers under rows of coverts, and patches in wing coordinates over them."""
 
     shoulder: Point
     tip: Point
     depth: float = 0.42
-    """Of its length."""
-    coverts: Colour
-    flight: Colour
-    edge: Colour
+    """As a share of the length."""
+    coverts: Paint
+    flight: Paint
+    edge: Paint
     """The fringe of each flight feather."""
-    covert_edge: Colour | None = None
-    bars: tuple[Bar, ...] = ()
+    covert_edge: Paint | None = None
+    bars: tuple[Bars, ...] = ()
     patches: tuple[Patch, ...] = ()
-    feather_bars: tuple[Bar, ...] = ()
+    feather_bars: tuple[Bars, ...] = ()
     n: int = 9
+    """Number of flight feathers."""
     drop: float = 0.0
-    """How far the tip hangs, in shares of the length."""
-    tucked: bool = True
-    """Whether the front of the wing lies under the feathers of breast and back."""
+    """How far the tip hangs, as a share of the length."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tail:
+class Tail(Part):
     """A tail from base to end, in the sheet's units; `spread` is the width of the end as a share of its length."""
 
     base: Point
@@ -148,21 +156,20 @@ class Tail:
     width: float = 0.3
     spread: float = 0.34
     tip: Literal["square", "rounded", "notched", "forked", "graduated", "wedge"] = "square"
-    colour: Colour
-    edge: Colour
-    n: int = 6
-    bars: tuple[Bar, ...] = ()
+    colour: Paint
+    edge: Paint
+    bars: tuple[Bars, ...] = ()
     patches: tuple[Patch, ...] = ()
-    outer: Colour | None = None
+    outer: Paint | None = None
+    """Colour of the outermost feathers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Legs:
-    """Two legs from the belly to the ground: hips, an optional ankle bend, feet."""
+class Legs(Part):
+    """Two legs from the belly to the ground."""
 
     hip: Point
     foot: Point
-    colour: Colour
+    colour: Paint
     kind: Literal["perching", "webbed", "wading", "talons"] = "perching"
     width: float = 1.1
     apart: float = 5.0
@@ -170,94 +177,34 @@ class Legs:
     """How far the ankle bends backwards, in units."""
     thigh: float = 0.0
     """Radius of the feathered thigh."""
-    thigh_colour: Colour | None = None
+    thigh_colour: Paint | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bird:
+class Bird(Part):
     """A bird in one plumage, ready to be drawn."""
 
     spine: tuple[Disc, ...]
-    """From the rump over body and neck to the head, which is the last; `body` says which is the middle of the body."""
+    """From the rump over body and neck to the head, which is the last."""
     body: int
-    colour: Colour
+    """Index in `spine` of the middle of the body."""
+    colour: Paint
     bill: Bill
     tail: Tail
     wing: Wing
-    legs: Legs | None = None
+    legs: Legs
     eyes: tuple[Eye, ...] = (Eye(),)
     bill_offset: Point = (0.0, 0.0)
     """Moves the bill on the head: an owl that looks at you wears it in the middle of its face."""
-    crest: Outline | None = None
+    crest: Outline = ()
     """In head coordinates; a part of the body's outline."""
     crest_feathers: tuple[tuple[Point, Point, float], ...] = ()
     """Single crest feathers: root, tip, width, in head coordinates."""
-    crest_colours: tuple[Colour, Colour] | None = None
+    crest_colours: tuple[Paint, Paint] | None = None
+    """Colours of the vanes and tips of crest feathers."""
     patches: tuple[Patch | Marks, ...] = ()
     over: tuple[Patch, ...] = ()
     """Patches over the wing: an epaulette, plumes."""
     setting: Literal["branch", "ground", "water", "rock", "post", "trunk"] = "branch"
     ground_y: float = 82.0
     texture: float = 0.1
-
-    def changed(self, **parts: object) -> Bird:
-        """Return the bird with those parts replaced: the other sex, another plumage."""
-        return replace(self, **parts)  # type: ignore[arg-type]
-
-
-def conical(colour: Colour, *, lower: Colour | None = None, length: float = 0.85, depth: float = 0.36) -> Bill:
-    """Return the short thick bill of a seed eater."""
-    d, tip = depth, 0.8 + length
-    return Bill(
-        upper=((0.62, -d), (0.8 + length * 0.5, -d * 0.72), (tip, 0.12, 0), (0.75, 0.14, 0)),
-        lower=((0.7, 0.1, 0), (tip * 0.97, 0.13, 0), (0.8 + length * 0.45, d * 0.9), (0.6, d * 1.1)),
-        upper_colour=colour,
-        lower_colour=lower or darker(colour, 0.12),
-    )
-
-
-def slender(
-    colour: Colour, *, lower: Colour | None = None, length: float = 1.0, depth: float = 0.15, bend: float = 0.0
-) -> Bill:
-    """Return a narrow bill, from a warbler's needle to a heron's dagger; `bend` lowers its tip (in head radii)."""
-    d, tip = depth, 0.85 + length
-    half = 0.85 + length * 0.5
-    return Bill(
-        upper=(
-            (0.7, -d),
-            (half, -d * 0.75 + bend * 0.22),
-            (tip, 0.06 + bend, 0),
-            (half, 0.07 + bend * 0.26),
-            (0.7, 0.06, 0),
-        ),
-        lower=(
-            (0.7, 0.04, 0),
-            (half, 0.04 + bend * 0.26),
-            (tip * 0.985, 0.07 + bend, 0),
-            (half, d * 0.8 + bend * 0.3),
-            (0.7, d * 1.05),
-        ),
-        upper_colour=colour,
-        lower_colour=lower or darker(colour, 0.1),
-    )
-
-
-def hooked(colour: Colour, *, length: float = 0.9, depth: float = 0.42, cere: Colour | None = None) -> Bill:
-    """Return the hooked bill of a bird of prey."""
-    tip = 0.75 + length
-    return Bill(
-        upper=(
-            (0.55, -depth),
-            (0.75 + length * 0.55, -depth * 0.8),
-            (tip, 0.02),
-            (tip - 0.02, 0.62, 0),
-            (tip - 0.26, 0.24),
-            (0.6, 0.2, 0),
-        ),
-        lower=((0.6, 0.12, 0), (tip - 0.22, 0.22, 0), (tip - 0.4, 0.38), (0.55, 0.4)),
-        upper_colour=colour,
-        lower_colour=darker(colour, 0.1),
-        patches=()
-        if cere is None
-        else (Patch(on="head", colour=cere, outline=((0.3, -0.8, 0), (0.98, -0.8, 0), (1.02, 0.6, 0), (0.3, 0.6, 0))),),
-    )
+    """Contrast of the feather tips that cover the body."""

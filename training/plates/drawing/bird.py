@@ -1,23 +1,22 @@
-"""Drawing of a bird: tail, legs, bill, body with its patches, wing and eyes, in the order in which they overlap."""
+"""Drawing of a bird: tail, legs, bill, body, wing and eyes, in the order of overlap."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from training.plates.drawing.anatomy import Bird, Marks, Patch
+from training.plates.drawing.anatomy import Bird, Eye, Marks, Patch
 from training.plates.drawing.canvas import Group
-from training.plates.drawing.face import draw_bill, draw_crest_feathers, draw_eye
 from training.plates.drawing.feathers import draw_tail, draw_wing
 from training.plates.drawing.hand import Hand
-from training.plates.drawing.limbs import draw_legs
-from training.plates.drawing.shapes import Frame, Point, smooth, sweep
+from training.plates.drawing.palette import darker, ink
+from training.plates.drawing.shapes import Frame, Knot, Point, smooth, sweep, tongue
 
 N_FEATHER_TIPS = 260
 
 
 def draw_bird(hand: Hand, bird: Bird, *, head_turn: float = 0.0) -> None:
-    """Draw the bird with its head turned by some degrees."""
+    """Draw the bird with its head turned by `head_turn` degrees."""
     frames = frames_of(hand, bird, head_turn)
     head = frames["head"]
     draw_tail(hand, bird.tail)
@@ -38,7 +37,7 @@ def draw_bird(hand: Hand, bird: Bird, *, head_turn: float = 0.0) -> None:
 
 
 def frames_of(hand: Hand, bird: Bird, head_turn: float) -> dict[str, Frame]:
-    """Return the frames that patches are given in: head, body and sheet."""
+    """Return the frames of patches: head, body and sheet."""
     x, y, r = bird.spine[-1]
     before, middle, after = (bird.spine[bird.body + step] for step in (-1, 0, 1))
     axis = math.degrees(math.atan2(after[1] - before[1], after[0] - before[0]))
@@ -49,8 +48,82 @@ def frames_of(hand: Hand, bird: Bird, head_turn: float) -> dict[str, Frame]:
     }
 
 
+def draw_legs(hand: Hand, bird: Bird) -> None:
+    """Draw the far leg in shadow, then the near one, each with its feathered thigh."""
+    legs = bird.legs
+    for is_far in (True, False):
+        shift = legs.apart if is_far else 0.0
+        hip = (legs.hip[0] + shift * 0.5, legs.hip[1])
+        foot = (legs.foot[0] + shift, legs.foot[1] - (0.6 if is_far else 0.0))
+        ankle = ((hip[0] + foot[0]) / 2 - legs.ankle, (hip[1] + foot[1]) / 2)
+        group = hand.sheet.group(darker(legs.colour, 0.3) if is_far else legs.colour)
+        half = legs.width / 2
+        bend = half * (1.35 if legs.ankle else 1.0)
+        group.add_discs(hand.discs([(*hip, half * 1.1), (*ankle, bend), (*foot, half)]))
+        for toe in toes(legs.kind, foot, legs.width):
+            group.add(hand.frame.points(toe))
+        group.finish(depth=0.9 * hand.unit, shade=0.35, glow=0.3, outline=0.6)
+        if legs.thigh:
+            thigh = hand.sheet.group(darker(legs.thigh_colour or bird.colour, 0.2 if is_far else 0.04))
+            knee = (hip[0] * 0.6 + ankle[0] * 0.4, hip[1] * 0.55 + ankle[1] * 0.45)
+            thigh.add_discs(hand.discs([(hip[0], hip[1] - 2, legs.thigh), (*knee, legs.thigh * 0.5)]))
+            thigh.finish(depth=1.6 * hand.unit, shade=0.4, glow=0.1)
+
+
+def toes(kind: str, foot: Point, width: float) -> list[list[Point]]:
+    """Return the outlines of the toes of a foot at `foot`, in the sheet's units."""
+    x, y = foot
+    if kind == "webbed":
+        web: list[Knot] = [(x - 1.2, y - 0.8), (x + 2.5, y - 0.6), (x + 6.6, y + 1.6, 0), (x + 3, y + 2.1)]
+        web.append((x - 1.5, y + 2.0, 0))
+        return [smooth(web)]
+    size = width * {"perching": 2.2, "wading": 2.9, "talons": 2.6}[kind]
+    thick = width * (1.0 if kind == "talons" else 0.72)
+    drop = {"perching": 1.1, "wading": 0.9, "talons": 1.7}[kind]
+    tips = [(x + size * 1.15, y + drop * 0.7), (x + size * 0.7, y + drop * 1.5), (x - size * 0.75, y + drop * 1.1)]
+    return [tongue((x, y - 0.3), tip, thick, blunt=0.4) for tip in tips]
+
+
+def draw_bill(hand: Hand, bird: Bird, head: Frame) -> None:
+    """Draw the lower mandible, then the upper one over it."""
+    bill = bird.bill
+    frame = head.within(Frame(x=bird.bill_offset[0], y=bird.bill_offset[1]))
+    for outline, colour in ((bill.lower, bill.lower_colour), (bill.upper, bill.upper_colour)):
+        group = hand.sheet.group(colour)
+        group.add(frame.points(smooth(outline)))
+        for item in bill.patches:
+            group.patch(frame.points(smooth(item.outline)), item.colour, soft=item.soft * hand.unit)
+        group.finish(depth=head.scale * 0.22, shade=0.45, glow=0.4, outline=0.6)
+
+
+def draw_eye(hand: Hand, eye: Eye, head: Frame) -> None:
+    """Draw ring, iris, pupil and highlight."""
+    x, y = head.point(*eye.at)
+    r = eye.radius * head.scale
+    if eye.ring:
+        hand.sheet.dot(x, y, r * (1 + eye.ring_width), eye.ring)
+    hand.sheet.dot(x, y, r * 1.08, darker(eye.iris, 0.6))
+    hand.sheet.dot(x, y, r, eye.iris)
+    hand.sheet.dot(x, y, r * eye.pupil, ink("black"))
+    light = hand.sheet.light
+    hand.sheet.dot(x + light[0] * r * 0.42, y + light[1] * r * 0.42, r * 0.3, ink("white"))
+
+
+def draw_crest_feathers(hand: Hand, bird: Bird, head: Frame) -> None:
+    """Draw single crest feathers with coloured tips."""
+    vane, tip_colour = bird.crest_colours or (bird.colour, bird.colour)
+    for root, tip, width in bird.crest_feathers:
+        group = hand.sheet.group(vane)
+        a, b = head.point(*root), head.point(*tip)
+        group.add(tongue(a, b, width * head.scale, blunt=0.3))
+        cut = (a[0] + (b[0] - a[0]) * 0.74, a[1] + (b[1] - a[1]) * 0.74)
+        end = (b[0] * 1.02 - cut[0] * 0.02, b[1] * 1.02 - cut[1] * 0.02)
+        group.patch(tongue(cut, end, width * 2.2 * head.scale), tip_colour)
+        group.finish(depth=1.2 * hand.unit, shade=0.25, glow=0.1)
+
+
 def draw_body(hand: Hand, bird: Bird, frames: dict[str, Frame]) -> None:
-    """Draw rump, trunk, neck and head as one thing, with the crest and all patches."""
+    """Draw rump, trunk, neck and head as one group, with crest and patches."""
     group = hand.sheet.group(bird.colour)
     group.add_discs(hand.discs(sweep(bird.spine)))
     if bird.crest:

@@ -1,4 +1,4 @@
-"""Sheet of paper: shapes are drawn larger than printed, shaded as groups, and reduced once at the end."""
+"""Sheet of paper: shapes are drawn oversized, shaded as groups, and reduced once at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from training.plates.drawing.palette import Colour, darker, lighter, mix
 from training.plates.drawing.shapes import Disc, Point
 
 COARSE = 6
-"""Shadows are soft, so they are worked out on a grid this much coarser than the drawing."""
+"""Factor by which the grid of the soft shadows is coarser than the drawing."""
 
 
 class Sheet:
@@ -30,11 +30,11 @@ class Sheet:
         self._pen = ImageDraw.Draw(self.image)
 
     def group(self, colour: Colour) -> Group:
-        """Return an empty group of shapes on a ground of that colour."""
+        """Return an empty group of shapes filled with a colour."""
         return Group(self, colour)
 
     def soft_shadow(self, points: Sequence[Point], strength: float, blur: float) -> None:
-        """Darken the paper inside an outline, with an edge that fades over `blur` px."""
+        """Darken the paper inside an outline; the edge fades over `blur` px."""
         mask, corner = soft_mask(points, blur)
         self.image.paste((40, 40, 56), corner, mask.point(lambda level: round(level * strength)))
 
@@ -43,7 +43,7 @@ class Sheet:
         self._pen.ellipse((x - r, y - r, x + r, y + r), fill=colour)
 
     def stroke(self, points: Sequence[Point], colour: Colour, width: float) -> None:
-        """Draw a line of that width in px."""
+        """Draw a line, `width` px wide."""
         self._pen.line(list(points), fill=colour, width=max(1, round(width)), joint="curve")
 
     def printed(self) -> Image.Image:
@@ -52,7 +52,7 @@ class Sheet:
 
 
 class Group:
-    """Shapes that overlap into one thing: one outline around it, one light on it, paint that stays inside it."""
+    """Overlapping shapes that share one outline, one light and one area of paint."""
 
     def __init__(self, sheet: Sheet, colour: Colour) -> None:
         self.sheet = sheet
@@ -66,13 +66,13 @@ class Group:
         self.rim_px = sheet.width / 420
 
     def add(self, points: Sequence[Point]) -> None:
-        """Add the inside of an outline to the thing."""
+        """Add the inside of an outline to the group."""
         self._on_mask.polygon(points, fill=255)
         self._on_rim.polygon(points, fill=255)
         self._on_rim.line([*points, points[0], points[1]], fill=255, width=round(2 * self.rim_px), joint="curve")
 
     def add_discs(self, discs: Sequence[Disc]) -> None:
-        """Add discs and what lies between each and the next."""
+        """Add discs, each joined to the next."""
         for draw, grow in ((self._on_mask, 0.0), (self._on_rim, self.rim_px)):
             for x, y, r in discs:
                 draw.ellipse((x - r - grow, y - r - grow, x + r + grow, y + r + grow), fill=255)
@@ -84,7 +84,7 @@ class Group:
                 draw.polygon(quad, fill=255)
 
     def patch(self, points: Sequence[Point], colour: Colour, *, soft: float = 0.0) -> None:
-        """Paint the inside of an outline, with an edge that fades over `soft` px."""
+        """Paint the inside of an outline; the edge fades over `soft` px."""
         if soft < 1:
             self._pen.polygon(points, fill=colour)
             return
@@ -92,21 +92,21 @@ class Group:
         self.paint.paste(colour, corner, mask)
 
     def fade(self, points: Sequence[Point], *, soft: float) -> None:
-        """Let the thing vanish inside an outline, over `soft` px: it lies under what was drawn before."""
+        """Erase the group inside an outline, over `soft` px, so that earlier drawings show."""
         mask, corner = soft_mask(points, soft)
         self.mask.paste(0, corner, mask)
         self.rim.paste(0, corner, mask)
 
     def dot(self, x: float, y: float, r: float, colour: Colour) -> None:
-        """Paint a disc, in px, on the thing."""
+        """Paint a disc, in px, on the group."""
         self._pen.ellipse((x - r, y - r, x + r, y + r), fill=colour)
 
     def line(self, points: Sequence[Point], colour: Colour, width: float) -> None:
-        """Draw a line of that width in px on the thing."""
+        """Draw a line, `width` px wide, on the group."""
         self._pen.line(list(points), fill=colour, width=max(1, round(width)), joint="curve")
 
     def plumage(self, rng: random.Random, *, direction: float, length: float, n: int, strength: float) -> None:
-        """Cover the thing with `n` fine feather tips that point in a direction (radians), darker or lighter."""
+        """Cover the group with `n` fine feather tips, darker or lighter, that point in a direction (radians)."""
         box = self.mask.getbbox()
         if box is None:
             return
@@ -129,7 +129,7 @@ class Group:
             self.line([(x, y), middle, end], tone, self.rim_px * 0.8)
 
     def finish(self, *, depth: float, shade: float = 0.5, glow: float = 0.28, outline: float = 0.55) -> None:
-        """Light the thing and put it on the sheet; `depth` px is how far light and shadow reach in from its edges."""
+        """Shade the group and put it on the sheet; light and shadow reach `depth` px inwards from its edges."""
         box = self.rim.getbbox()
         if box is None:
             return
@@ -157,11 +157,11 @@ class Group:
 
 
 def soft_mask(points: Sequence[Point], soft: float) -> tuple[Image.Image, tuple[int, int]]:
-    """Return a mask of the inside of an outline, whose edge fades over `soft` px, and where its corner belongs."""
+    """Return a mask of the inside of an outline with an edge that fades over `soft` px, and its upper left corner."""
     xs, ys = [x for x, _ in points], [y for _, y in points]
     left, upper = math.floor(min(xs) - 2 * soft), math.floor(min(ys) - 2 * soft)
     right, lower = math.ceil(max(xs) + 2 * soft), math.ceil(max(ys) + 2 * soft)
-    step = max(1, round(soft / 2))  # what is blurred needs no fine grid
+    step = max(1, round(soft / 2))  # blur needs no fine grid
     mask = Image.new("L", ((right - left) // step + 1, (lower - upper) // step + 1))
     ImageDraw.Draw(mask).polygon([((x - left) / step, (y - upper) / step) for x, y in points], fill=255)
     mask = mask.filter(ImageFilter.GaussianBlur(soft / step / 1.6))

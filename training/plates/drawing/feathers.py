@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 
-from training.plates.drawing.anatomy import Bar, Tail, Wing, path
+from training.plates.drawing.anatomy import Bars, Tail, Wing, path
 from training.plates.drawing.canvas import Group
 from training.plates.drawing.hand import Hand
 from training.plates.drawing.palette import Colour, mix
 from training.plates.drawing.shapes import Frame, Knot, Point, along, smooth, tongue
 
 COVERT_ROWS = ((0.47, 0.2, 7), (0.34, 0.15, 7), (0.23, 0.12, 7), (0.13, 0.1, 6))
-"""Greater, median and two rows of lesser coverts: where their tips lie, their length, how many are seen."""
+"""Greater, median and two rows of lesser coverts: position of the tips, length, number."""
+N_TAIL = 6
+"""Number of tail feathers."""
 SHOULDER = path("-0.25,-0.1 -0.08,-0.75 0.2,-0.95 0.24,-0.62 0.08,-0.36 -0.01,0 -0.06,0.3 -0.2,0.4")
-"""The front of the wing, which lies under the feathers of breast and back; y in wing depths."""
+"""Front of the wing, under the feathers of breast and back; y in wing depths."""
 
 
 def draw_wing(hand: Hand, wing: Wing) -> None:
@@ -54,17 +56,16 @@ def draw_wing(hand: Hand, wing: Wing) -> None:
             draw_feather(hand, group, frame, (at - length - 0.06, y), (x, y), d / n * 1.55, wing.coverts, fringe, ())
     front = path("-0.1,-0.2 0.04,-0.6 0.1,-0.5 0.09,0 0.08,0.5 0,0.6")
     group.patch(frame.points(smooth([(k[0], k[1] * d) for k in front])), wing.coverts, soft=0.8 * hand.unit)
-    for bar in wing.bars:
-        draw_wing_bar(group, frame, bar, d)
+    for bars in wing.bars:
+        draw_wing_bars(group, frame, bars, d)
     for item in wing.patches:
         group.patch(hand.curve(frame, item.outline), item.colour, soft=item.soft * hand.unit)
-    if wing.tucked:
-        group.fade(frame.points(smooth([(k[0], k[1] * d) for k in SHOULDER])), soft=3.2 * hand.unit)
+    group.fade(frame.points(smooth([(k[0], k[1] * d) for k in SHOULDER])), soft=3.2 * hand.unit)
     group.finish(depth=frame.scale * d * 0.3, shade=0.42, glow=0.2, outline=0.5)
 
 
 def row_place(at: float, share: float, depth: float) -> Point:
-    """Return where the tip of a covert lies in wing coordinates; `share` runs from the lower edge to the upper."""
+    """Return the tip of a covert in wing coordinates; `share` runs from the lower edge (0) to the upper (1)."""
     x = at + 0.05 * math.sin(math.pi * share) + 0.06 * (share - 0.5)
     return x, depth * (0.5 - share) * (1.02 - 0.45 * at)
 
@@ -78,7 +79,7 @@ def draw_feather(
     width: float,
     colour: Colour,
     edge: Colour,
-    bars: tuple[Bar, ...],
+    bars: tuple[Bars, ...],
 ) -> None:
     """Paint one feather with its bars and its fringe."""
     points = frame.points(tongue(root, tip, width))
@@ -86,37 +87,33 @@ def draw_feather(
     own = frame.within(along(root, tip))
     half = width / math.dist(root, tip) * 0.52
     for bar in bars:
-        a, b = bar.at - bar.width / 2, bar.at + bar.width / 2
-        group.patch(own.points([(a, -half), (b, -half), (b, half), (a, half)]), bar.colour)
+        for at in bar.at:
+            a, b = at - bar.width / 2, at + bar.width / 2
+            group.patch(own.points([(a, -half), (b, -half), (b, half), (a, half)]), bar.colour)
     group.line([*points, points[0]], edge, hand.unit * 0.32)
 
 
-def draw_wing_bar(group: Group, frame: Frame, bar: Bar, depth: float) -> None:
-    """Paint a wing bar as a row of feather tips."""
+def draw_wing_bars(group: Group, frame: Frame, bars: Bars, depth: float) -> None:
+    """Paint each wing bar as a row of feather tips."""
     n = 7
     half = depth / n * 0.62
-    for i in range(n):
-        x, y = row_place(bar.at, (i + 0.5) / n, depth)
-        root = x - bar.width
-        tip: list[Knot] = [
-            (root, y - half),
-            (x, y - half * 0.9),
-            (x + 0.015, y),
-            (x, y + half * 0.9),
-            (root, y + half),
-            (x - bar.width * 0.7, y),
-        ]
-        group.patch(frame.points(smooth(tip, steps=4)), bar.colour)
+    for at in bars.at:
+        for i in range(n):
+            x, y = row_place(at, (i + 0.5) / n, depth)
+            root = x - bars.width
+            front: list[Knot] = [(root, y - half), (x, y - half * 0.9), (x + 0.015, y), (x, y + half * 0.9)]
+            tip = [*front, (root, y + half), (x - bars.width * 0.7, y)]
+            group.patch(frame.points(smooth(tip, steps=4)), bars.colour)
 
 
 def draw_tail(hand: Hand, tail: Tail) -> None:
     """Draw the closed tail, its feathers side by side, the outer ones below the inner ones."""
     frame = hand.frame.within(along(tail.base, tail.end))
     group = hand.sheet.group(tail.colour)
-    middle = (tail.n - 1) / 2
-    for i in sorted(range(tail.n), key=lambda i: -abs(i - middle)):
+    middle = (N_TAIL - 1) / 2
+    for i in sorted(range(N_TAIL), key=lambda i: -abs(i - middle)):
         side = (i - middle) / middle  # -1 .. 1
-        width = max(tail.width, tail.spread) / tail.n * 2.1
+        width = max(tail.width, tail.spread) / N_TAIL * 2.1
         root, tip = (0.0, side * tail.width * 0.32), (reach_of(tail, side), side * (tail.spread - width * 0.6) / 2)
         colour = tail.outer if tail.outer and abs(side) > 0.99 else tail.colour
         group.add(frame.points(tongue(root, tip, width, blunt=0.8)))
@@ -129,7 +126,7 @@ def draw_tail(hand: Hand, tail: Tail) -> None:
 
 
 def reach_of(tail: Tail, side: float) -> float:
-    """Return how far a feather of the tail reaches, as a share of the longest; `side` is -1 or 1 for the outer ones."""
+    """Return the length of a tail feather relative to the longest; `side` is -1 or 1 for the outermost ones."""
     reach: dict[str, float] = {
         "square": 1.0 - 0.02 * abs(side),
         "rounded": 1.0 - 0.12 * side * side,

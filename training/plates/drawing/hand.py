@@ -1,4 +1,4 @@
-"""Pen with a little tremble, which knows the sheet and the place of the bird on it."""
+"""Unsteady pen on a sheet, in the coordinates of a bird."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from training.plates.drawing.shapes import Disc, Frame, Knot, Point, smooth
 
 
 class Hand:
-    """Puts the shapes of one bird on a sheet; `wobble` is how far (in units) it may miss a knot."""
+    """Puts the shapes of one bird on a sheet; `wobble` is the largest displacement of a knot, in units."""
 
     def __init__(self, sheet: Sheet, frame: Frame, *, rng: random.Random, wobble: float) -> None:
         self.sheet = sheet
@@ -18,10 +18,10 @@ class Hand:
         self.rng = rng
         self.wobble = wobble
         self.unit = frame.scale
-        """Pixels in a hundredth of the sheet."""
+        """Pixels per hundredth of the sheet."""
 
     def curve(self, frame: Frame, knots: Sequence[Knot]) -> list[Point]:
-        """Return the smooth outline through the knots of a frame in pixels, each knot moved a little."""
+        """Return the smooth outline in pixels through the knots of a frame, each displaced at random."""
         reach = self.wobble * self.unit / frame.scale
         jitter = self.rng.uniform
         moved: list[Knot] = [

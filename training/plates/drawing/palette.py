@@ -1,4 +1,4 @@
-"""Inks mixed by hand, under names that a birder would use."""
+"""Inks and their mixtures, under names that a birder would use."""
 
 from __future__ import annotations
 
@@ -47,31 +47,54 @@ INKS: dict[str, Colour] = {
     "stone": (176, 172, 164),
     "water": (178, 204, 214),
     "moss": (150, 162, 112),
+    "dull cardinal": (192, 47, 43),
+    "hoopoe buff": (217, 162, 111),
+    "shadow": (18, 20, 34),
+    "light": (255, 252, 244),
 }
+
+
+def colour(text: str | Colour) -> Colour:
+    """Return the RGB value of an ink or of a mixture, each ink added to the mixture before it.
+
+    Raises:
+        ValueError: if an ink is unknown.
+
+    Example:
+        >>> colour("blue + 25% white")
+        (99, 139, 202)
+    """
+    if not isinstance(text, str):
+        return text
+    mixture, *more = text.split(" + ")
+    found = ink(mixture)
+    for share, _, name in (part.partition("% ") for part in more):
+        found = mix(found, ink(name), float(share) / 100)
+    return found
 
 
 def ink(name: str) -> Colour:
     """Return the RGB value of an ink.
 
     Raises:
-        ValueError: naming the inks there are.
+        ValueError: if the ink is unknown; the message lists the known ones.
     """
     if name not in INKS:
-        raise ValueError(f"expected one of {', '.join(sorted(INKS))}, got {name!r}")
+        raise ValueError(f"Unknown ink {name!r}. Known inks: {', '.join(sorted(INKS))}.")
     return INKS[name]
 
 
 def mix(one: Colour, other: Colour, share: float) -> Colour:
-    """Return `one` with that share (0..1) of `other` in it."""
+    """Return `one` with a share (0..1) of `other`."""
     r, g, b = (round(a + (c - a) * share) for a, c in zip(one, other, strict=True))
     return r, g, b
 
 
 def darker(colour: Colour, share: float = 0.35) -> Colour:
-    """Return the colour with a share of a cool black in it, as shadow is painted."""
-    return mix(colour, (18, 20, 34), share)
+    """Return the colour with a share of cool black, as shadow is painted."""
+    return mix(colour, INKS["shadow"], share)
 
 
 def lighter(colour: Colour, share: float = 0.3) -> Colour:
-    """Return the colour with a share of a warm white in it."""
-    return mix(colour, (255, 252, 244), share)
+    """Return the colour with a share of warm white."""
+    return mix(colour, INKS["light"], share)

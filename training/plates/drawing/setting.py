@@ -1,4 +1,4 @@
-"""Drawing of the perch: a branch, trunk, stone, post, water or grass. Nothing else is on the sheet."""
+"""Drawing of the setting: a branch, trunk, stone, post, water or grass."""
 
 from __future__ import annotations
 

@@ -11,36 +11,36 @@ from dataclasses import dataclass
 
 Point = tuple[float, float]
 Knot = tuple[float, float] | tuple[float, float, float]
-"""A point that a curve runs through; a third number of 0 makes it a corner, 1 (the default) a smooth bend."""
+"""Point on a curve; a third number of 0 makes it a corner, 1 (the default) a smooth bend."""
 Disc = tuple[float, float, float]
 """Centre and radius."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A place, a size and a direction: maps its own coordinates to those of the sheet."""
+    """A position, a scale and a rotation: maps its own coordinates to those of the sheet."""
 
     x: float = 0.0
     y: float = 0.0
     scale: float = 1.0
     turn: float = 0.0
-    """Clockwise as seen, in degrees."""
+    """Degrees, clockwise."""
     mirrored: bool = False
-    """Whether x runs to the left before the turn."""
+    """Whether x points left before the turn."""
 
     def point(self, x: float, y: float) -> Point:
-        """Return where the point `(x, y)` of this frame lies in the frame around it."""
+        """Return the point `(x, y)` of this frame in the frame around it."""
         return self.points([(x, y)])[0]
 
     def points(self, points: Iterable[Point]) -> list[Point]:
-        """Return `point` of each."""
+        """Return points of this frame in the frame around it."""
         across = self.scale * math.cos(math.radians(self.turn))
         down = self.scale * math.sin(math.radians(self.turn))
         side = -1 if self.mirrored else 1
         return [(self.x + side * x * across - y * down, self.y + side * x * down + y * across) for x, y in points]
 
     def within(self, inner: Frame) -> Frame:
-        """Return the frame `inner`, given in coordinates of this one, in the coordinates around this one."""
+        """Return `inner`, a frame in coordinates of this one, as a frame in the coordinates around this one."""
         x, y = self.point(inner.x, inner.y)
         return Frame(
             x=x,
@@ -90,7 +90,7 @@ def smooth(knots: Sequence[Knot], *, closed: bool = True, steps: int = 7) -> lis
 
 
 def sweep(spine: Sequence[Disc], *, steps: int = 6) -> list[Disc]:
-    """Return the discs that a disc leaves when it glides along the spine, its centre and radius changing smoothly."""
+    """Return the discs along a spine, centre and radius changing smoothly."""
     centres = smooth([(x, y) for x, y, _ in spine], closed=False, steps=steps)
     places = smooth([(float(i), 0.0) for i in range(len(spine))], closed=False, steps=steps)
     radii = smooth([(float(i), r) for i, (_, _, r) in enumerate(spine)], closed=False, steps=steps)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.training.plates.colour_words import colour_word
-from training.plates.drawing.palette import INKS, ink
+from training.plates.drawing.palette import INKS, colour, ink
 
 
-def test_an_unknown_ink_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="cardinal, "):
+def test_an_unknown_ink_is_an_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"Unknown ink 'infrared'.*cardinal, "):
         ink("infrared")
+
+
+def test_a_mixture_adds_each_ink_to_the_mixture_before_it() -> None:
+    assert colour("black") == INKS["black"]
+    assert colour("black + 100% red") == INKS["red"]
+    assert colour("black + 50% white + 50% black") == (82, 82, 82)
 
 
 @pytest.mark.parametrize(

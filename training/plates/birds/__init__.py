@@ -1,1 +1,0 @@
-"""Designs of birds, by group."""
