@@ -73,7 +73,7 @@ def ask(study: Study, setting: str, weights: Sequence[FusionWeights], photos: In
         model = study.seen if setting == "seen" else study.folds[fold]
         knowledge = model.knowledge("three", study.everything)
         rankings = default(
-            knowledge, model.queries(mine), weights=weights[fold], anchor_pooling="centre", n_shown=EVERYTHING
+            knowledge, model.queries(mine), weights=weights[fold], anchor_pooling="centroid", n_shown=EVERYTHING
         )
         asked += [
             Asked(photo=int(photo), truth=int(labels[photo]), ranking=ranking, trained=knowledge.trained)
@@ -232,7 +232,7 @@ def temperatures(study: Study) -> list[str]:
     for name, mode in MODES.items():
         weights = WEIGHTS["starter"][mode]
         runs: dict[str, Run] = {
-            "default": lambda k, q, w=weights: default(k, q, weights=w, anchor_pooling="centre"),  # type: ignore[misc]
+            "default": lambda k, q, w=weights: default(k, q, weights=w, anchor_pooling="centroid"),  # type: ignore[misc]
             "vr-rag-v1": vr_rag_v1,
             "vr-rag-v2": vr_rag_v2,
             "text-only": text_only,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 
 from data.contracts import Encoders, KnowledgeStore
@@ -16,10 +16,10 @@ from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperatu
 from recognize.encode import encode_in_batches
 from recognize.photos import Decoded, ImageSource
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
-from recognize.scoring.knowledge import read_knowledge
-from recognize.scoring.presets import Settings, find_preset
+from recognize.scoring.knowledge import Knowledge, read_knowledge
+from recognize.scoring.presets import Settings, check_contents, check_preset, score
 from recognize.scoring.stages import AnchorPooling, Queries, Ranking
-from recognize.settings import CHUNK_PRESETS, MIN_CONFIDENCE, UNKNOWN_PRIOR
+from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 
 OnPhoto = Callable[[PhotoProgress], None]
 """Called after each row that the caller takes, in the caller's own thread."""
@@ -36,6 +36,16 @@ class PhotoRanking:
     n_without_anchors: int = 0
     """Species of the pool without anchors."""
     error: str | None = None
+
+
+def name_species(ranking: Ranking, knowledge: Knowledge, taxon_ids: Sequence[str], *, image: str = "") -> PhotoRanking:
+    """Return a ranking with taxon ids in place of positions."""
+    return PhotoRanking(
+        image=image,
+        taxon_ids=tuple(taxon_ids[i] for i in ranking.species),
+        chunk_taxon_ids=tuple(taxon_ids[i] for i in knowledge.chunk_owners[ranking.chunks]),
+        n_without_anchors=ranking.n_without_anchors,
+    )
 
 
 class Recognizer:
@@ -129,7 +139,7 @@ class Recognizer:
             n_shown=max(k, n_chunks or 0),
             profile=encoders.profile,
         )
-        self._score = find_preset(preset, self._settings)
+        check_preset(preset, self._settings)
         self._store = store
         self._encoders = encoders
         self._knowledge = read_knowledge(store, encoders)
@@ -150,15 +160,9 @@ class Recognizer:
         self._n_decoders = n_decoders
         if not store.taxon_ids:
             raise MissingKnowledgeBase(store.path, why="the knowledge base holds no species")
-        n_texts, n_anchors = len(self._knowledge.chunk_owners), len(self._knowledge.anchors.owners)
-        if not (n_texts or n_anchors):
+        if not (len(self._knowledge.chunk_owners) or len(self._knowledge.anchors.owners)):
             raise MissingKnowledgeBase(store.path, why="the knowledge base holds neither texts nor anchors")
-        if preset in CHUNK_PRESETS and not n_texts:
-            raise UsageError(
-                f"the preset {preset} starts from texts, and {store.path} holds none", hint="--preset default"
-            )
-        if preset == "anchors-only" and not n_anchors:
-            raise UsageError(f"the preset {preset} needs anchors, and {store.path} holds none", hint="--preset default")
+        check_contents(preset, self._knowledge, store.path)
 
     def identify(self, images: Iterable[ImageSource], *, on_photo: OnPhoto | None = None) -> Iterator[Identification]:
         """Yield a row for each photo in order; an unreadable photo is a row with an error.
@@ -202,19 +206,14 @@ class Recognizer:
                     yield PhotoRanking(image=decoded.name, error=decoded.error)
                     continue
                 ranking = self._with_list(next(ranked), decoded.photo.date)
-                yield PhotoRanking(
-                    image=decoded.name,
-                    taxon_ids=tuple(ids[i] for i in ranking.species),
-                    chunk_taxon_ids=tuple(ids[i] for i in self._knowledge.chunk_owners[ranking.chunks]),
-                    n_without_anchors=ranking.n_without_anchors,
-                )
+                yield name_species(ranking, self._knowledge, ids, image=decoded.name)
 
     def _ranked(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
         """Yield batches with a ranking for each readable photo, and the seconds that a photo took after decoding."""
         encoded = encode_in_batches(self._encoders, images, batch_size=self._batch_size, n_decoders=self._n_decoders)
         for batch, queries, seconds in encoded:
             start = time.perf_counter()
-            rankings = self._score(self._knowledge, queries, self._settings) if len(queries) else []
+            rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
             seconds += time.perf_counter() - start
             yield batch, rankings, queries, seconds / max(1, len(queries))
 

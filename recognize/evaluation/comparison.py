@@ -1,8 +1,8 @@
-"""Comparison of setups on photos that are encoded once: the tables of VR-RAG for your own data."""
+"""Comparison of setups on the same encoded photos: the tables of VR-RAG for your own data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,30 +15,27 @@ from data.metrics.significance import PairedTest, holm, paired_test
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.report import values_of
 from recognize.evaluation.setups import AnchorSet, Setup, Variants, rank_setup
-from recognize.recognizer import PhotoRanking
-from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.stages import Ranking
+from recognize.recognizer import name_species
 
 DEFINITIONS: Final[Mapping[str, str]] = {
-    "top-k": "share of photos whose species is among the first k species; top-1 is the accuracy, and equals MRR@1",
-    "hit@30": "top-k with k = 30: what a re-ranker of 30 could reach. VR-RAG's 'MRR@30' is larger than its MRR@10 by "
-    "more than ranks 11 to 30 can add, so it cannot be an MRR; compare it with this. It looks at 30 chunks, and so do "
-    "rows with a pool of 30 (vr-rag-v1, direct-rag, --ablation); 30 species of a larger pool reach further",
-    "MRR@k": "mean of 1 / rank of the photo's species among the ranked species, 0 beyond the first k",
-    "chunk MRR@k": "the same among ranked chunks, where a species stands once for each chunk: the paper's MRR",
-    "genus": "share of photos whose first species is of the right genus",
+    "top-k": "share of photos with the right species among the first k; top-1 is the accuracy and equals MRR@1",
+    "hit@30": "top-k with k = 30, the upper bound of a re-ranker of 30. Compare VR-RAG's 'MRR@30' with this: it "
+    "exceeds the paper's MRR@10 by more than ranks 11 to 30 can add, so it cannot be an MRR. The paper counts 30 "
+    "chunks, as do rows with a pool of 30 (vr-rag-v1, direct-rag, --ablation); 30 species reach further",
+    "MRR@k": "mean of 1 / rank of the right species, 0 beyond rank k",
+    "chunk MRR@k": "MRR over ranked chunks, several per species: the paper's MRR",
+    "genus": "share of photos with the right genus in first place",
     "micro": "mean over photos",
     "macro": "mean over species of the mean over a species' photos",
-    "interval": "95 %, bootstrap over species: whole species are drawn, since photos of one species are alike",
-    "difference": "of two rows, species by species, with its interval; p by flipping signs of species at random, "
-    "corrected for the number of tests (Holm)",
-    "anchors": "kb: those of the knowledge base, which come from its wiki where it was built of one; train: up to "
-    "three training photos a species of the dataset, in place of what the knowledge base has of these; wiki: the lead "
-    "image of the species' article alone, where the dataset tells it",
-    "open": "all species of the knowledge base can be the answer",
-    "bounded": "only species of the photos measured can be the answer: as in a knowledge base of these alone",
+    "interval": "95 %, bootstrap over species, because photos of one species are alike",
+    "difference": "between two rows, species by species; p from random sign flips over species, corrected for the "
+    "number of tests (Holm)",
+    "anchors": "reference photos. kb: of the knowledge base; train: up to three training photos per species of the "
+    "dataset instead; wiki: only the lead image of the species' article, for datasets that include it",
+    "open": "any species of the knowledge base can be the answer",
+    "bounded": "only species of the measured photos can be the answer",
 }
-"""Definitions of the words in the tables, as reports print them."""
+"""Definitions of the terms in reports."""
 
 TESTED: Final = ("top-1", "MRR@10")
 
@@ -72,7 +69,7 @@ class SetupTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeciesEvaluation:
-    """All figures on the same photos, in the order of the setups."""
+    """Figures on the same photos, in the order of the setups."""
 
     n: int
     n_species: int
@@ -100,7 +97,7 @@ def compare_setups(
         labels: the taxon id of each photo; one outside the store counts as not found.
         setups: each once.
         anchor_sets: name -> anchor set of the setups.
-        n_resamples: number of bootstrap and randomisation resamples.
+        n_resamples: bootstrap and randomisation resamples.
         seed: random seed of both.
 
     Raises:
@@ -114,7 +111,10 @@ def compare_setups(
     values: list[dict[str, list[float]]] = []
     for setup in setups:
         known = knowledge.of(setup)
-        rankings = _named(store.taxon_ids, known, photos, rank_setup(known, photos, setup, encoders.profile))
+        rankings = [
+            name_species(ranking, known, store.taxon_ids)
+            for ranking in rank_setup(known, photos, setup, encoders.profile)
+        ]
         of_photos = values_of(rankings, labels)
         of_photos["genus"] = [
             float(bool(ranking.taxon_ids) and genus_of[ranking.taxon_ids[0]] == genus_of.get(label, label))
@@ -130,27 +130,17 @@ def compare_setups(
                 measures=measure_all(of_photos, labels, n_resamples=n_resamples, seed=seed),
             )
         )
-    return SpeciesEvaluation(
-        n=len(labels),
-        n_species=len(set(labels)),
-        figures=tuple(figures),
-        tests=tuple(_tests(setups, values, labels, n_resamples=n_resamples, seed=seed)),
-    )
-
-
-def _named(
-    ids: Sequence[str], known: Knowledge, photos: EncodedPhotos, rankings: Sequence[Ranking]
-) -> list[PhotoRanking]:
-    owners = known.chunk_owners
-    return [
-        PhotoRanking(
-            image=str(position),
-            taxon_ids=tuple(ids[i] for i in ranking.species),
-            chunk_taxon_ids=tuple(ids[i] for i in owners[ranking.chunks]),
-            n_without_anchors=ranking.n_without_anchors,
-        )
-        for position, ranking in zip(photos.positions, rankings, strict=True)
-    ]
+    tests: list[SetupTest] = []
+    for vocabulary in dict.fromkeys(setup.vocabulary for setup in setups):
+        rows = [i for i, setup in enumerate(setups) if setup.vocabulary == vocabulary]
+        baseline, *others = (setups[i] for i in rows)
+        for measure in TESTED:
+            found = paired_tests([values[i][measure] for i in rows], labels, n_resamples=n_resamples, seed=seed)
+            tests += [
+                SetupTest(setup=setup, baseline=baseline, measure=measure, test=test, p_corrected=p)
+                for setup, (test, p) in zip(others, found, strict=True)
+            ]
+    return SpeciesEvaluation(n=len(labels), n_species=len(set(labels)), figures=tuple(figures), tests=tuple(tests))
 
 
 def genera(store: KnowledgeStore) -> dict[str, str]:
@@ -159,31 +149,18 @@ def genera(store: KnowledgeStore) -> dict[str, str]:
     return {taxon.taxon_id: taxon.lineage.get("genus") or taxon.scientific_name.split()[0] for taxon in taxa}
 
 
-def _tests(
-    setups: Sequence[Setup],
-    values: Sequence[Mapping[str, Sequence[float]]],
-    labels: Sequence[str],
-    *,
-    n_resamples: int,
-    seed: int,
-) -> Iterator[SetupTest]:
-    """Yield the tests; p-values of one measure and vocabulary are corrected together."""
-    for vocabulary in dict.fromkeys(setup.vocabulary for setup in setups):
-        first, *others = [i for i, setup in enumerate(setups) if setup.vocabulary == vocabulary]
-        for measure in TESTED:
-            tests = [
-                paired_test(
-                    by_species(np.subtract(values[i][measure], values[first][measure]).tolist(), labels),
-                    n_resamples=n_resamples,
-                    seed=seed,
-                )
-                for i in others
-            ]
-            for i, test, p in zip(others, tests, holm([test.p_value for test in tests]), strict=True):
-                yield SetupTest(setup=setups[i], baseline=setups[first], measure=measure, test=test, p_corrected=p)
+def paired_tests(
+    rows: Sequence[Sequence[float]], labels: Sequence[str], *, n_resamples: int, seed: int
+) -> list[tuple[PairedTest, float]]:
+    """Return the paired test over species of each row of photo values against the first row, with Holm's p-value."""
+    tests = [
+        paired_test(_by_species(np.subtract(row, rows[0]).tolist(), labels), n_resamples=n_resamples, seed=seed)
+        for row in rows[1:]
+    ]
+    return list(zip(tests, holm([test.p_value for test in tests]), strict=True))
 
 
-def by_species(values: Iterable[float], labels: Sequence[str]) -> list[float]:
+def _by_species(values: Sequence[float], labels: Sequence[str]) -> list[float]:
     """Return the mean value of each species' photos, in order of first appearance."""
     groups: dict[str, list[float]] = {}
     for value, label in zip(values, labels, strict=True):

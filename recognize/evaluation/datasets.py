@@ -58,12 +58,8 @@ def read_dataset(
         offered = {"train": _spread(training)} if training else {}
     for name in anchors:
         if name != "kb" and name not in offered:
-            raise UsageError(
-                f"{path} has no anchors {name!r}",
-                hint="--train names the training photos"
-                if name == "train"
-                else "only a collection tells which those are",
-            )
+            hint = "Name the training photos with --train." if name == "train" else None
+            raise UsageError(f"The dataset {path} has no anchors {name!r}.", hint=hint)
     covered = tuple(dict.fromkeys(photo.label for photos in offered.values() for photo in photos))
     splits = Counter(photo.split for photo in found)
     wanted = split or ("test" if splits["test"] else "all")
@@ -71,8 +67,8 @@ def read_dataset(
         found = [photo for photo in found if photo.split == wanted]
         kind += f", {wanted}"
     if not found:
-        there = ", ".join(sorted(each for each in splits if each)) or "no splits"
-        raise NothingReadable(f"{path} has no photo of the split {wanted!r}; there: {there}")
+        found_splits = ", ".join(sorted(each for each in splits if each)) or "none"
+        raise NothingReadable(f"{path} has no photos in the split {wanted!r}. Splits found: {found_splits}.")
     return Dataset(
         kind=kind, photos=tuple(found), anchors={name: tuple(set_) for name, set_ in offered.items()}, covered=covered
     )
@@ -87,7 +83,7 @@ def _photos(path: Path, root: Path | None) -> tuple[str, list[LabelledPhoto]]:
         return "CUB-200-2011", read_cub(path)
     if path.is_dir():
         return "class folders", read_class_folders(path)
-    raise BadInput(f"{path}: expected a folder, or a .json list of iNaturalist")
+    raise BadInput(f"{path} is not a dataset. Expected a folder, or the .json list of iNaturalist.")
 
 
 def _collection(folder: Path) -> tuple[str, list[LabelledPhoto], dict[str, list[LabelledPhoto]]]:

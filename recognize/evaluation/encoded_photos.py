@@ -1,22 +1,19 @@
-"""Photos encoded once and ranked several times; unreadable photos are noted and left out."""
+"""Photos encoded once for several rankings; unreadable photos are listed and skipped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from PIL.Image import Image
 
-from data.arrays import FloatArray, IntArray
+from data.arrays import IntArray
 from data.contracts import Encoders
 from data.files import sha256_hex
-from recognize.encode import encode_pictures
+from recognize.encode import encode_in_batches, encode_pictures
 from recognize.evaluation.picture_hash import Hashes, picture_hash
-from recognize.photos import Decoded, decode_in_batches
 from recognize.scoring.stages import Queries
 
 _BATCH: Final = 32
@@ -25,7 +22,7 @@ _DECODERS: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedPhotos:
-    """The readable photos of a list: row i of each array is the photo at `positions[i]` of that list."""
+    """The readable photos of a list; row i of each array is the photo at `positions[i]` of the list."""
 
     positions: IntArray
     queries: Queries
@@ -34,7 +31,7 @@ class EncodedPhotos:
     digests: tuple[str, ...]
     """SHA-256 of the files."""
     errors: dict[int, str]
-    """Position of an unreadable photo -> what is wrong with it."""
+    """Position of an unreadable photo -> reason."""
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -55,68 +52,33 @@ class EncodedPhotos:
 
 
 def encode_photos(
-    encoders: Encoders, paths: Iterable[Path], *, on_progress: Callable[[int], None] = lambda _: None
+    encoders: Encoders, paths: Sequence[Path], *, on_progress: Callable[[int], None] = lambda _: None
 ) -> EncodedPhotos:
-    """Return the vectors and hashes of photos; decoding and encoding overlap.
-
-    Args:
-        encoders: the encoders of the knowledge base that the photos are compared with.
-        paths: the files.
-        on_progress: called with the number of photos done so far.
-    """
-    files: list[Path] = []
-
-    def listed() -> Iterable[Path]:
-        for path in paths:
-            files.append(path)
-            yield path
-
-    done: list[Queries] = []
+    """Return the vectors and hashes of photo files; `on_progress` gets the number of photos done so far."""
+    done = [encode_pictures(encoders, [])]
     positions: list[int] = []
     hashes: list[int] = []
     digests: list[str] = []
     errors: dict[int, str] = {}
-    waiting: Future[Queries] | None = None
     n = 0
-    with ThreadPoolExecutor(1, thread_name_prefix="encode") as pool:
-        for batch, _ in decode_in_batches(listed(), batch_size=_BATCH, n_threads=_DECODERS):
-            pictures = _pictures(batch)
-            coming = pool.submit(encode_pictures, encoders, pictures) if pictures else None
-            for at, decoded in enumerate(batch, start=n):
-                if decoded.photo is None:
-                    errors[at] = str(decoded.error)
-                    continue
-                positions.append(at)
-                hashes.append(picture_hash(decoded.photo.image))
-                digests.append(sha256_hex(files[at].read_bytes()))
-            if waiting is not None:
-                done.append(waiting.result())
-            waiting = coming
-            n += len(batch)
-            on_progress(n)
-        if waiting is not None:
-            done.append(waiting.result())
+    for batch, queries, _ in encode_in_batches(encoders, paths, batch_size=_BATCH, n_decoders=_DECODERS):
+        done.append(queries)
+        for at, decoded in enumerate(batch, start=n):
+            if decoded.photo is None:
+                errors[at] = str(decoded.error)
+                continue
+            positions.append(at)
+            hashes.append(picture_hash(decoded.photo.image))
+            digests.append(sha256_hex(paths[at].read_bytes()))
+        n += len(batch)
+        on_progress(n)
     return EncodedPhotos(
         positions=np.array(positions, dtype=np.intp),
-        queries=_joined(encoders, done),
+        queries=Queries(
+            text_image=tuple(map(np.concatenate, zip(*(queries.text_image for queries in done), strict=True))),
+            visual=np.concatenate([queries.visual for queries in done]),
+        ),
         hashes=np.array(hashes, dtype=np.uint64),
         digests=tuple(digests),
         errors=errors,
-    )
-
-
-def _pictures(batch: Sequence[Decoded]) -> list[Image]:
-    return [decoded.photo.image for decoded in batch if decoded.photo is not None]
-
-
-def _joined(encoders: Encoders, done: Sequence[Queries]) -> Queries:
-    def join(rows: list[FloatArray], dim: int) -> FloatArray:
-        return np.concatenate(rows) if rows else np.empty((0, dim), dtype=np.float32)
-
-    return Queries(
-        text_image=tuple(
-            join([queries.text_image[i] for queries in done], encoder.dim)
-            for i, encoder in enumerate(encoders.text_image)
-        ),
-        visual=join([queries.visual for queries in done], encoders.visual.dim),
     )

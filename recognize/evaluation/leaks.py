@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from data.arrays import FloatArray
 from data.contracts import Encoders, TrainedOnPhotos
 from recognize.evaluation.encoded_photos import EncodedPhotos
-from recognize.evaluation.picture_hash import Flags, hash_pictures, near_duplicates
+from recognize.evaluation.picture_hash import Flags, Hashes, near_duplicates
 
 NEAR_COSINE: Final = 0.9995
 """Two photos with at least this cosine in the visual space count as the same picture."""
@@ -22,7 +21,7 @@ _BLOCK: Final = 512  # photos in one product
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaks:
-    """For each photo whether it is an anchor or nearly one, by three tests; `(n_photos,)` each."""
+    """Photos that are an anchor or nearly one, by three tests; `(n_photos,)` each."""
 
     same_file: Flags
     near_hash: Flags
@@ -44,31 +43,21 @@ class Leaks:
 
 
 def find_leaks(
-    photos: EncodedPhotos, anchors: FloatArray, *, digests: Iterable[str] = (), pictures: Iterable[Path] = ()
+    photos: EncodedPhotos, anchors: FloatArray, *, digests: Iterable[str] = (), hashes: Hashes | None = None
 ) -> Leaks:
-    """Return which photos are anchors of a knowledge base, or near-duplicates of one.
+    """Return which photos are anchors, or near-duplicates of one.
 
     Args:
         photos: the photos to measure.
-        anchors: the vectors of all anchors in the visual space, `(n_anchors, dim)`, unit rows.
+        anchors: vectors of the anchors in the visual space, `(n_anchors, dim)`, unit rows.
         digests: SHA-256 of the anchors' files.
-        pictures: the anchors' files, where an anchor has one.
+        hashes: perceptual hashes of the anchors that have a file.
     """
     known = frozenset(digests)
     return Leaks(
         same_file=np.array([digest in known for digest in photos.digests], dtype=np.bool_),
-        near_hash=near_duplicates(photos.hashes, hash_pictures(pictures)),
+        near_hash=near_duplicates(photos.hashes, np.empty(0, dtype=np.uint64) if hashes is None else hashes),
         near_vector=near_vectors(photos.queries.visual, anchors),
-    )
-
-
-def find_leaks_among(photos: EncodedPhotos, anchors: EncodedPhotos) -> Leaks:
-    """Return which photos are among other photos that serve as anchors, or near-duplicates of one."""
-    known = frozenset(anchors.digests)
-    return Leaks(
-        same_file=np.array([digest in known for digest in photos.digests], dtype=np.bool_),
-        near_hash=near_duplicates(photos.hashes, anchors.hashes),
-        near_vector=near_vectors(photos.queries.visual, anchors.queries.visual),
     )
 
 

@@ -7,7 +7,7 @@ Source: VR-RAG, table 3 (no retrieval, direct RAG, VR-RAG), table 5 (context), t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,9 +17,8 @@ import numpy as np
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import SourceError, UsageError
 from data.metrics.ranked import Measured, measure_all
-from data.metrics.significance import holm, paired_test
 from data.records import Reading
-from recognize.evaluation.comparison import by_species, genera
+from recognize.evaluation.comparison import genera, paired_tests
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.reader_setups import Question, ReaderSetup, questions_of
 from recognize.evaluation.setups import AnchorSet, Variants
@@ -32,18 +31,17 @@ from recognize.reader.stream import read_ahead
 READER_DEFINITIONS: Final[Mapping[str, str]] = {
     "accuracy": "share of photos for which the reader chose (or named) the right species; none of these, unreadable "
     "replies and failures count as wrong",
-    "reader genus": "share of photos for which the chosen species is of the right genus",
-    "first alone": "share of photos whose re-ranked first species is right: the answer without a reader",
+    "reader genus": "share of photos for which the reader chose a species of the right genus",
+    "first alone": "share of photos with the right species in first place: the accuracy without a reader",
     "gain": "accuracy minus first alone, photo by photo",
-    "listed": "share of photos whose species is among the candidates shown to the reader: its upper bound",
+    "listed": "share of photos with the right species among the candidates shown to the reader: its upper bound",
     "none of these": "share of photos for which the reader chose none of the candidates, or named no species",
-    "agreement": "mean over photos of the share of samples with the final choice; samples without a readable reply "
-    "count against it; 0 where no sample was answered",
-    "margin": "mean over photos of the log-probability (natural) of the chosen label less that of the next one; only "
-    "of photos with log-probabilities",
-    "k": "candidates shown to the reader; where chunks are ranked, the species of the k best chunks, as in the paper",
+    "agreement": "share of samples with the final choice, mean over photos; unreadable replies count against it",
+    "margin": "natural log-probability of the chosen label minus that of the next one, mean over the photos with "
+    "log-probabilities",
+    "k": "candidates shown to the reader; for presets that rank chunks, the species of the k best chunks (VR-RAG)",
 }
-"""Definitions of the words in a reader's tables."""
+"""Definitions of the terms in a reader's tables."""
 
 
 NO_CANDIDATES: Final = Reading(choice=None, agreement=0.0, reason="no candidates", samples=0, answered=0)
@@ -187,12 +185,24 @@ def compare_readers(
         n_species=len(set(labels)),
         n_samples=resources.n_samples,
         figures=tuple(figures),
-        tests=tuple(_tests(setups, values, labels, n_resamples=n_resamples, seed=seed)),
+        tests=tuple(
+            ReaderTest(
+                setup=setup,
+                baseline=setups[0],
+                difference=test.difference,
+                interval=test.interval,
+                n_better=test.n_better,
+                n_worse=test.n_worse,
+                p_value=test.p_value,
+                p_corrected=p,
+            )
+            for setup, (test, p) in zip(
+                setups[1:],
+                paired_tests([row["accuracy"] for row in values], labels, n_resamples=n_resamples, seed=seed),
+                strict=True,
+            )
+        ),
     )
-
-
-def _names_chunks(setup: ReaderSetup) -> bool:
-    return setup.retrieval is not None and setup.retrieval.texts == "names" and setup.context == "chunks"
 
 
 Ask = Callable[[Question], Coroutine[object, object, Reading] | None]
@@ -255,31 +265,3 @@ def _values(
             for question, label in zip(questions, labels, strict=True)
         ]
     return values
-
-
-def _tests(
-    setups: Sequence[ReaderSetup],
-    values: Sequence[Mapping[str, Sequence[float]]],
-    labels: Sequence[str],
-    *,
-    n_resamples: int,
-    seed: int,
-) -> Iterator[ReaderTest]:
-    first, others = values[0]["accuracy"], values[1:]
-    tests = [
-        paired_test(
-            by_species(np.subtract(each["accuracy"], first).tolist(), labels), n_resamples=n_resamples, seed=seed
-        )
-        for each in others
-    ]
-    for setup, test, p in zip(setups[1:], tests, holm([test.p_value for test in tests]), strict=True):
-        yield ReaderTest(
-            setup=setup,
-            baseline=setups[0],
-            difference=test.difference,
-            interval=test.interval,
-            n_better=test.n_better,
-            n_worse=test.n_worse,
-            p_value=test.p_value,
-            p_corrected=p,
-        )

@@ -1,4 +1,4 @@
-"""Setups of an evaluation: preset, vocabulary, texts, anchors and encoders, and the knowledge base under each."""
+"""Setups of an evaluation: preset, vocabulary, texts, anchors and encoders."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from data.contracts import Encoders, KnowledgeStore
 from data.errors import UsageError
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.scoring.knowledge import Knowledge, read_knowledge
-from recognize.scoring.presets import Settings, find_preset
+from recognize.scoring.presets import Settings, check_contents, check_preset, score
 from recognize.scoring.stages import Ranking
 from recognize.scoring.subset import queries_of_encoders, with_anchors, with_encoders, with_names, with_species
-from recognize.settings import CHUNK_PRESETS
 
 Vocabulary = Literal["open", "bounded"]
 Texts = Literal["descriptions", "names"]
@@ -68,7 +67,7 @@ def ablation(n_encoders: int, *, vocabulary: Vocabulary = "open", texts: Texts =
 
 
 class Variants:
-    """The knowledge of a store under each setup; names are encoded once."""
+    """The knowledge of a store under each setup; each is computed once."""
 
     def __init__(
         self,
@@ -77,52 +76,43 @@ class Variants:
         labels: Sequence[str],
         anchor_sets: Mapping[str, AnchorSet] | None = None,
     ) -> None:
-        """Read the store; `labels` are the taxon ids of the photos, which define the bounded vocabulary."""
-        self._store, self._encoders = store, encoders
+        """Set up; `labels` are the taxon ids of the photos, which define the bounded vocabulary."""
+        self._store, self._encoders, self._anchor_sets = store, encoders, anchor_sets or {}
         self._at = {taxon_id: i for i, taxon_id in enumerate(store.taxon_ids)}
         self.asked: IntArray = self._positions(labels)
-        self._anchor_sets = anchor_sets or {}
-        self._stored = read_knowledge(store, encoders)
-        self._whole: dict[tuple[Texts, str], Knowledge] = {("descriptions", KB_ANCHORS): self._stored}
-        self._bounded: dict[tuple[Texts, str], Knowledge] = {}
+        self._cache: dict[tuple[Texts, str, Vocabulary], Knowledge] = {}
 
     def of(self, setup: Setup) -> Knowledge:
-        """Return the knowledge that a setup scores photos against.
+        """Return the knowledge that a setup compares photos with.
 
         Raises:
             UsageError: if the knowledge base lacks what the preset needs, or the anchor set is unknown.
         """
-        key = setup.texts, setup.anchors
-        known = self._texts(setup.texts) if setup.anchors == KB_ANCHORS else self._with_set(setup)
-        if setup.preset in CHUNK_PRESETS and not len(known.chunk_owners):
-            raise UsageError(f"the preset {setup.preset} starts from texts, and {self._store.path} holds none")
-        if setup.preset == "anchors-only" and not len(known.anchors.owners):
-            raise UsageError(f"the preset anchors-only needs anchors, and {self._store.path} holds none")
-        if setup.vocabulary == "bounded":
-            if key not in self._bounded:
-                self._bounded[key] = with_species(known, self.asked)
-            known = self._bounded[key]
+        known = self._knowledge(setup.texts, setup.anchors, setup.vocabulary)
+        check_contents(setup.preset, known, self._store.path)
         return known if setup.encoders is None else with_encoders(known, setup.encoders)
 
-    def _texts(self, texts: Texts) -> Knowledge:
-        key = texts, KB_ANCHORS
-        if key not in self._whole:
-            names = [entry.taxon.common_name for entry in self._store.species(self._store.taxon_ids)]
-            self._whole[key] = with_names(self._stored, names, self._encoders)
-        return self._whole[key]
+    def _knowledge(self, texts: Texts, anchors: str, vocabulary: Vocabulary = "open") -> Knowledge:
+        key = texts, anchors, vocabulary
+        if key not in self._cache:
+            self._cache[key] = self._compute(*key)
+        return self._cache[key]
 
-    def _with_set(self, setup: Setup) -> Knowledge:
-        key = setup.texts, setup.anchors
-        if key not in self._whole:
-            given = self._anchor_sets.get(setup.anchors)
+    def _compute(self, texts: Texts, anchors: str, vocabulary: Vocabulary) -> Knowledge:
+        if vocabulary == "bounded":
+            return with_species(self._knowledge(texts, anchors), self.asked)
+        if anchors != KB_ANCHORS:
+            given = self._anchor_sets.get(anchors)
             if given is None:
-                raise UsageError(f"expected an anchor set ({', '.join(self._anchor_sets)}), got {setup.anchors!r}")
+                raise UsageError(f"Unknown anchor set {anchors!r}. Expected one of: {', '.join(self._anchor_sets)}.")
             owners = np.array([self._at.get(label, -1) for label in given.labels], dtype=np.intp)
             photos = given.photos.only(owners >= 0).queries
-            self._whole[key] = with_anchors(
-                self._texts(setup.texts), self._positions(given.covered), owners[owners >= 0], photos
-            )
-        return self._whole[key]
+            known = self._knowledge(texts, KB_ANCHORS)
+            return with_anchors(known, self._positions(given.covered), owners[owners >= 0], photos)
+        if texts == "names":
+            names = [entry.taxon.common_name for entry in self._store.species(self._store.taxon_ids)]
+            return with_names(self._knowledge("descriptions", KB_ANCHORS), names, self._encoders)
+        return read_knowledge(self._store, self._encoders)
 
     def _positions(self, taxon_ids: Iterable[str]) -> IntArray:
         """Return the positions of the species in the store, ascending, each once."""
@@ -132,5 +122,6 @@ class Variants:
 def rank_setup(known: Knowledge, photos: EncodedPhotos, setup: Setup, profile: str) -> list[Ranking]:
     """Return the ranking of each photo against `Variants.of(setup)`."""
     settings = Settings(m=setup.m, profile=profile)
+    check_preset(setup.preset, settings)
     queries = photos.queries if setup.encoders is None else queries_of_encoders(photos.queries, setup.encoders)
-    return find_preset(setup.preset, settings)(known, queries, settings)
+    return score(setup.preset, known, queries, settings)

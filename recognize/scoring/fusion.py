@@ -92,7 +92,7 @@ def default(
     *,
     weights: FusionWeights,
     m: int = 100,
-    anchor_pooling: AnchorPooling = "max",
+    anchor_pooling: AnchorPooling = "centroid",
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species of the `m` best chunks and of the `m` best anchors, by both stages together.
@@ -106,7 +106,7 @@ def default(
     anchors gets 0 for what it lacks: as a chunk or an anchor picked blindly would. Equal scores keep the order of rows.
     The stages `text_part`, `visual_part` and `prototype_part` are the contributions of the three to the final score.
     """
-    check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centre"))
+    check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centroid"))
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     chunk_owners, anchor_owners = knowledge.chunk_owners, knowledge.anchors.owners
 

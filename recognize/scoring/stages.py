@@ -17,7 +17,7 @@ from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.pairs import Pairs, Scores, dot_pairs, dot_spaces, rough_products
 from recognize.scoring.products import Product, n_threads, score_blocks
 
-AnchorPooling = Literal["mean", "max", "centre"]
+AnchorPooling = Literal["mean", "max", "centroid"]
 """A species' score: the mean or the best of its anchors' cosines, or the cosine to its anchors' mean direction."""
 N_SHOWN: Final = 10  # species of a photo whose score is given for every stage
 
@@ -107,7 +107,7 @@ class AnchorStage:
     def of_product(self, species: Pairs, product: FloatArray) -> Scores:
         """Return the score of each species from the product of the photos with all anchors, NaN without anchors."""
         scores = self.pooled(species, lambda rows: product[rows.photos, rows.items])
-        if self.pooling == "centre":
+        if self.pooling == "centroid":
             stretched = np.flatnonzero(self._lengths(species.items) * self.stretch < 1)
             if len(stretched):
                 scores[stretched] = self.exactly(species[stretched])
@@ -116,7 +116,7 @@ class AnchorStage:
     @property
     def stretch(self) -> float:
         """How much larger than that of a cosine the error of a score from a product can be."""
-        return 2.0 if self.pooling == "centre" else 1.0
+        return 2.0 if self.pooling == "centroid" else 1.0
 
     def exactly(self, species: Pairs) -> Scores:
         """Return the score of each species, NaN without anchors."""
@@ -145,7 +145,7 @@ class AnchorStage:
         if self.pooling == "max":
             return np.maximum.reduceat(cosines, firsts).astype(np.float64, copy=False)
         pooled: Scores = np.add.reduceat(cosines, firsts) / counts
-        return pooled / self._lengths(species.items) if self.pooling == "centre" else pooled
+        return pooled / self._lengths(species.items) if self.pooling == "centroid" else pooled
 
     def _lengths(self, species: IntArray) -> Scores:
         """Return the lengths of the mean anchors, 1 for species without."""

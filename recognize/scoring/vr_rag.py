@@ -28,6 +28,7 @@ from recognize.scoring.stages import (
     text_product,
     text_stage,
 )
+from recognize.scoring.subset import queries_of_encoders, with_encoders
 
 
 def vr_rag_v1(
@@ -44,7 +45,7 @@ def vr_rag_v1(
     The score of a chunk, s_c, is the mean over encoders of the raw cosine; the `m` best chunks are the pool. s_i is the
     mean (or the maximum) of the cosines of the photo to the first `max_anchors` anchors of the chunk's species, 0 for a
     species without. Chunks are ranked by s = s_c + s_i; a species stands where its best chunk stands, with that chunk's
-    scores. Equal scores keep the order of rows. What goes to the reader is `reader_species`.
+    scores. Equal scores keep the order of rows.
 
     Source: VR-RAG, sections 5.1 (eq. 1), 5.2 (eq. 2), 5.3; m from section 6.1. The paper does not say how a species'
         anchors are joined: `anchor_pooling` chooses. Nor what becomes of a species without anchors: s_i = 0 here, and
@@ -80,15 +81,6 @@ def vr_rag_v1(
         )
 
     return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
-
-
-def reader_species(knowledge: Knowledge, ranking: Ranking, *, k: int = 10) -> IntArray:
-    """Return the species of the `k` best chunks of vr-rag-v1, each once: those whose summaries go to the reader.
-
-    Source: VR-RAG, section 5.3; k from section 6.1.
-    """
-    owners = knowledge.chunk_owners[ranking.chunks[:k]]
-    return owners[np.sort(np.unique(owners, return_index=True)[1])]
 
 
 def vr_rag_v2(
@@ -168,6 +160,14 @@ def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: 
     return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
 
 
+def direct_rag(knowledge: Knowledge, queries: Queries, *, m: int = 30, n_shown: int = N_SHOWN) -> list[Ranking]:
+    """Return for each photo the species of the `m` best chunks by the first text-image encoder alone.
+
+    Source: VR-RAG, table 3, direct RAG, with CLIP as the encoder.
+    """
+    return text_only(with_encoders(knowledge, (0,)), queries_of_encoders(queries, (0,)), m=m, n_shown=n_shown)
+
+
 def anchors_only(
     knowledge: Knowledge,
     queries: Queries,
@@ -177,7 +177,7 @@ def anchors_only(
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species of the `m` best anchors, by their anchors alone."""
-    check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centre"))
+    check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centroid"))
     check_queries((queries.visual,), (knowledge.anchors,))
     owners = knowledge.anchors.owners
 

@@ -258,9 +258,9 @@ def test_an_empty_knowledge_base_is_an_error_at_once(encoders: Any) -> None:
 def test_a_preset_that_cannot_work_on_the_knowledge_base_is_refused(encoders: Any) -> None:
     pictures = MemoryStore({"A b": Sketch(pictures=[bird("red")])}, encoders)
     texts = MemoryStore({"A b": Sketch(texts=["red"])}, encoders)
-    with pytest.raises(UsageError, match="vr-rag-v1 starts from texts"):
+    with pytest.raises(UsageError, match="vr-rag-v1 needs descriptions"):
         Recognizer(pictures, encoders, preset="vr-rag-v1")
-    with pytest.raises(UsageError, match="anchors-only needs anchors"):
+    with pytest.raises(UsageError, match="anchors-only needs reference photos"):
         Recognizer(texts, encoders, preset="anchors-only")
     for preset in ("default", "vr-rag-v2", "vr-rag-v1"):
         assert next(Recognizer(texts, encoders, preset=preset).identify([bird("red")])).answer.name == "A b"
@@ -272,22 +272,21 @@ def test_encoders_of_another_space_are_refused(store: Any, encoders: Any) -> Non
 
 
 def test_unknown_presets_and_settings_are_refused(store: Any, encoders: Any) -> None:
-    with pytest.raises(ConfigError, match="'vr-rag-v3'") as caught:
+    with pytest.raises(ConfigError, match=r'"vr-rag-v3".*vr-rag-v1, vr-rag-v2'):
         Recognizer(store, encoders, preset="vr-rag-v3")
-    assert "vr-rag-v1, vr-rag-v2" in caught.value.hint
-    with pytest.raises(UsageError, match=r"anchor_pooling of the preset vr-rag-v2 \(none\), got max"):
+    with pytest.raises(UsageError, match=r"anchor_pooling max for the preset vr-rag-v2\. Expected: none"):
         Recognizer(store, encoders, preset="vr-rag-v2", anchor_pooling="max")
-    with pytest.raises(UsageError, match=r"vr-rag-v1 \(mean, max\), got centre"):
-        Recognizer(store, encoders, preset="vr-rag-v1", anchor_pooling="centre")
+    with pytest.raises(UsageError, match=r"vr-rag-v1\. Expected: mean, max"):
+        Recognizer(store, encoders, preset="vr-rag-v1", anchor_pooling="centroid")
     with pytest.raises(UsageError, match="vr-rag-v1 has no weights"):
         Recognizer(store, encoders, preset="vr-rag-v1", weights=FusionWeights(text=1, visual=1))
     other = replace(encoders, profile="elsewhere")
-    with pytest.raises(ConfigError, match="fit the profile 'elsewhere'"):
+    with pytest.raises(ConfigError, match='no weights for the profile "elsewhere"'):
         Recognizer(store, other)
     assert Recognizer(store, other, weights=FusionWeights(text=1, visual=1)).preset == "default"
     with pytest.raises(UsageError, match="k, n_chunks, batch_size and n_decoders of at least 1"):
         Recognizer(store, encoders, k=0)
-    with pytest.raises(UsageError, match="m >= 1"):
+    with pytest.raises(UsageError, match="m = 0"):
         Recognizer(store, encoders, m=0)
 
 

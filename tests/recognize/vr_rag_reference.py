@@ -43,7 +43,7 @@ def anchor_score(world: Any, visual_query: Any, species: Any, pooling: Any, limi
     cosines = [dot(world.anchors[i], visual_query) for i in rows]
     if not cosines:
         return None
-    if pooling == "centre":
+    if pooling == "centroid":
         middle = centre([world.anchors[i] for i in rows], len(visual_query))
         length = math.sqrt(math.fsum(x * x for x in middle))
         return mean(cosines) / length if length > 1e-9 else mean(cosines)

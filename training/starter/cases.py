@@ -112,7 +112,7 @@ def ask(
     for mine, kept in groups if is_absent else [(np.ones(len(photos), dtype=bool), vocabulary)]:
         knowledge = model.knowledge(mode, kept)
         queries = model.queries(photos[mine])
-        rankings = default(knowledge, queries, weights=weights, anchor_pooling="centre", n_shown=N_JUDGED)
+        rankings = default(knowledge, queries, weights=weights, anchor_pooling="centroid", n_shown=N_JUDGED)
         for at, ranking in zip(np.flatnonzero(mine), rankings, strict=True):
             cases[int(at)] = Case(
                 truth=int(truth[at]), ranking=ranking, trained=knowledge.trained, kept=kept, lineages=lineages

@@ -242,10 +242,10 @@ def test_a_species_that_the_store_lacks_counts_as_not_found() -> None:
 
 def test_a_preset_that_starts_from_what_is_not_there_is_refused() -> None:
     bare = MemoryStore({"Alba alba": Sketch(pictures=[picture(1)])}, ENCODERS)
-    with pytest.raises(UsageError, match="text-only starts from texts"):
+    with pytest.raises(UsageError, match="text-only needs descriptions"):
         compare_setups(bare, ENCODERS, PHOTOS, LABELS, [Setup(preset="text-only")])
     told = MemoryStore({"Alba alba": Sketch(texts=["White."])}, ENCODERS)
-    with pytest.raises(UsageError, match="anchors-only needs anchors"):
+    with pytest.raises(UsageError, match="anchors-only needs reference photos"):
         compare_setups(told, ENCODERS, PHOTOS, LABELS, [Setup(preset="anchors-only")])
     with pytest.raises(UsageError, match="a label for each"):
         compare_setups(told, ENCODERS, PHOTOS, LABELS[1:], [Setup(preset="text-only")])

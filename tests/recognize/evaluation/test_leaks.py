@@ -13,7 +13,7 @@ from data.files import sha256_hex
 from recognize import load_encoders
 from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos
 from recognize.evaluation.leaks import NEAR_COSINE, Leaks, find_leaks, find_trained, near_vectors
-from recognize.evaluation.picture_hash import HASH_BITS, near_duplicates, picture_hash
+from recognize.evaluation.picture_hash import HASH_BITS, hash_pictures, near_duplicates, picture_hash
 from recognize.scoring.stages import Queries
 
 
@@ -92,7 +92,7 @@ def test_a_copy_is_found_by_its_file_and_a_smaller_one_by_its_hash(tmp_path: Pat
         photos,
         encoders.visual.encode_images([scene(1)]),
         digests=[sha256_hex(anchor.read_bytes())],
-        pictures=[anchor, tmp_path / "broken.png"],
+        hashes=hash_pictures([anchor, tmp_path / "broken.png"]),
     )
     assert leaks.same_file.tolist() == [True, False, False]
     assert leaks.near_hash.tolist() == [True, True, False]

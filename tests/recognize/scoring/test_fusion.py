@@ -74,7 +74,7 @@ def test_the_parts_add_up_to_the_score() -> None:
 def test_the_centre_of_anchors_is_their_mean_direction() -> None:
     """Two anchors at right angles: a photo half way between them is exactly at their centre."""
     pair = knowledge(anchors=table([0, 0, 1], [AXES[0], AXES[1], AXES[3]]), images=(table([0], AXES[:1]),))
-    ranking = anchors_only(pair, ask([1, 1, 0, 0]), anchor_pooling="centre")[0]
+    ranking = anchors_only(pair, ask([1, 1, 0, 0]), anchor_pooling="centroid")[0]
     assert ranking.species[0] == 0
     assert ranking.scores[0] == pytest.approx(1.0)
 

@@ -8,12 +8,13 @@ import pytest
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from data.errors import StoreError
+from recognize.evaluation.reader_setups import shown_species
 from recognize.scoring import products
 from recognize.scoring.exact import DOUBT
 from recognize.scoring.fusion import FusionWeights, anchor_mode, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
-from recognize.scoring.vr_rag import anchors_only, reader_species, text_only, vr_rag_v1, vr_rag_v2
+from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from tests.recognize import vr_rag_reference as reference
 
 
@@ -132,7 +133,7 @@ def test_v2_ranks_species_as_the_loops_do(shape: Any, kind: Any, m: int) -> None
 
 # The length of a mean anchor is rounded to float32, which decides ties of species that have others in common.
 POOLED = [(*case, pooling) for case in CASES for pooling in ("mean", "max")]
-POOLED += [(shape, kind, "centre") for shape in SHAPES for kind in ("random", "equal")]
+POOLED += [(shape, kind, "centroid") for shape in SHAPES for kind in ("random", "equal")]
 
 
 @pytest.mark.parametrize(("shape", "kind", "pooling"), POOLED)
@@ -143,7 +144,7 @@ def test_default_ranks_as_the_loops_do(shape: Any, kind: Any, pooling: Any, m: i
     for i, ranking in enumerate(default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling)):
         species, scores = reference.default(world, *photo(queries, i), m, pooling, 0.25, 1.0)
         assert ranking.species.tolist() == species
-        assert ranking.scores[:10] == pytest.approx(scores[:10], abs=1e-6 if pooling == "centre" else 1e-7)
+        assert ranking.scores[:10] == pytest.approx(scores[:10], abs=1e-6 if pooling == "centroid" else 1e-7)
         assert ranking.scores == pytest.approx(scores, abs=1e-2 if kind == "alike" else 1e-5)
 
 
@@ -191,7 +192,7 @@ def test_the_reader_gets_the_species_of_the_first_ten_chunks_each_once() -> None
     for i, ranking in enumerate(vr_rag_v1(knowledge, queries)):
         chunks, *_ = reference.v1(world, *photo(queries, i), 30, "mean")
         expected = reference.each_once([world.chunk_owners[row] for row in chunks[:10]])
-        assert reader_species(knowledge, ranking).tolist() == expected
+        assert shown_species(knowledge, ranking, 10)[0] == expected
 
 
 def test_the_text_score_is_the_mean_of_what_each_encoder_says() -> None:
@@ -238,8 +239,8 @@ def test_a_centre_of_nearly_opposite_anchors_is_no_matter_of_rounding() -> None:
     knowledge = Knowledge(n_species=30, names=("a",), chunks=(nothing,), anchors=anchors)
     world = reference.World(30, [[]], [], looks.tolist(), owners.tolist(), [], [])
     queries = Queries(text_image=(random_units(rng, 70, 8),), visual=random_units(rng, 70, 10))
-    for i, ranking in enumerate(anchors_only(knowledge, queries, m=60, anchor_pooling="centre")):
-        species, scores = reference.anchors_only(world, photo(queries, i)[1], 60, "centre")
+    for i, ranking in enumerate(anchors_only(knowledge, queries, m=60, anchor_pooling="centroid")):
+        species, scores = reference.anchors_only(world, photo(queries, i)[1], 60, "centroid")
         assert ranking.species.tolist() == species
         assert ranking.scores == pytest.approx(scores, abs=1e-3)
 
@@ -298,7 +299,7 @@ def test_the_anchor_mode_is_told_from_the_number_of_anchors() -> None:
 
 
 @pytest.mark.parametrize("kind", ["doubled", "alike"])
-@pytest.mark.parametrize("pooling", ["max", "centre"])
+@pytest.mark.parametrize("pooling", ["max", "centroid"])
 def test_errors_within_half_of_doubt_change_no_ranking(
     monkeypatch: pytest.MonkeyPatch, kind: str, pooling: str
 ) -> None:

@@ -180,7 +180,8 @@ def evaluated(
     """
     from recognize.evaluation.comparison import compare_setups
     from recognize.evaluation.encoded_photos import encode_photos
-    from recognize.evaluation.leaks import find_leaks, find_leaks_among, find_trained
+    from recognize.evaluation.leaks import find_leaks, find_trained
+    from recognize.evaluation.picture_hash import hash_pictures
     from recognize.evaluation.setups import AnchorSet
 
     encoders = wiring.load_encoders(store.info.profile)
@@ -202,10 +203,13 @@ def evaluated(
         photos,
         store.anchor_vectors(encoders.visual.space).vectors,
         digests=digests,
-        pictures=map(store.anchor_path, digests),
+        hashes=hash_pictures(map(store.anchor_path, digests)),
     )
     for anchor_set in sets.values():
-        leaks |= find_leaks_among(photos, anchor_set.photos)
+        anchor_photos = anchor_set.photos
+        leaks |= find_leaks(
+            photos, anchor_photos.queries.visual, digests=anchor_photos.digests, hashes=anchor_photos.hashes
+        )
     trained = find_trained(photos, encoders)
     measured = photos if order.keep_leaks else photos.only(~(leaks.any | trained))
     if not len(measured):

@@ -360,7 +360,7 @@ def test_a_collection_is_asked_by_its_protocol(cli: Any, built_kb: Path, collect
 
 def test_anchors_of_the_wiki_are_told_by_a_collection_alone(cli: Any, built_kb: Path, folders: Path) -> None:
     outcome = cli.call("eval", "species", folders, "--kb", built_kb, "--anchors", "wiki", *FAST)
-    assert (outcome.exit_code, "only a collection tells which those are" in outcome.stderr) == (2, True)
+    assert (outcome.exit_code, "has no anchors 'wiki'" in outcome.stderr) == (2, True)
 
 
 def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
