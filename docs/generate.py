@@ -8,6 +8,7 @@ import inspect
 import json
 import types
 import typing
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ CSV = {
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
     "kb credits --format csv": ("kb.curate.credit_pages.COLUMNS", "One row per article or photo."),
     "kb eval species --format csv": ("cli.verbs.eval.species.tables.CSV_COLUMNS", "One row per setup and measure."),
+    "kb eval rerank --format csv": ("cli.verbs.eval.rerank.CSV_COLUMNS", "One row per run, stratum and measure."),
 }
 # Command -> the record that it prints, and the example that the tests hold still.
 JSON = {
@@ -39,7 +41,92 @@ JSON = {
     "kb export --format json": ("data.records.Exported", ""),
     "kb import --format json": ("data.records.Imported", ""),
     "kb lint --format jsonl": ("kb.curate.lint.Finding", ""),
+    "kb credits --format json": ("kb.curate.credits.Credits", ""),
+    "kb eval species --format json": ("recognize.evaluation.comparison.SpeciesEvaluation", ""),
+    "kb eval species --reader --format json, readers": (
+        "recognize.evaluation.reader_comparison.ReaderEvaluation",
+        "",
+    ),
+    "kb eval rerank --format json": ("rerank.evaluation.report.Evaluation", ""),
     "Jobs of kb rerank": ("data.records.Job", "job.json"),
+}
+# Command -> keys that it adds to the record: key, type, meaning.
+ADDED_KEYS = {
+    "kb credits --format json": (
+        ("n_not_to_be_published", "integer", "Number of texts and photos without a free licence."),
+        ("texts[].publishable", "boolean", "Whether the licence permits publication of the text."),
+        ("photos[].publishable", "boolean", "Whether the licence permits publication of the photo."),
+    ),
+    "kb eval species --format json": (
+        ("kb", "text", "Path of the knowledge base."),
+        ("dataset", "text", "Kind of dataset."),
+        ("photos", "object", "Numbers of photos: in the dataset, skipped by reason, measured, and used as anchors."),
+        ("unmatched", "list of object", "Labels without a species: `name`, `why`, `suggestions`."),
+        ("not_in_kb", "list of text", "Species of the dataset that the knowledge base does not have."),
+        ("readers", "object or null", "Figures of the readers, as below; null without `--reader`."),
+        ("definitions", "object", "Definition of each measure."),
+    ),
+}
+# Meanings of keys that many records share, where a record says nothing itself.
+SHARED_KEYS = {
+    "n": "Number of items measured.",
+    "n_species": "Number of species among the labels.",
+    "name": "Name.",
+    "title": "Title.",
+    "url": "Address.",
+    "revision": "Revision of the page.",
+    "author": "Author.",
+    "licence": "Licence, as stated.",
+    "licence_url": "Address of the licence.",
+    "freedom": "Kind of licence.",
+    "file": "File name.",
+    "sha256": "SHA-256 of the file.",
+    "page_url": "Address of the file page.",
+    "species": "Species that use it.",
+    "kb": "Name of the knowledge base.",
+    "texts": "Texts, or which texts are used.",
+    "photos": "Photos.",
+    "setup": "Setup that was measured.",
+    "baseline": "Setup or run to compare with.",
+    "preset": "Scoring preset.",
+    "vocabulary": "Possible answers: all species (open), or those of the photos (bounded).",
+    "encoder_names": "Names of the text-image encoders.",
+    "measures": "Mean of each measure.",
+    "measure": "Name of the measure.",
+    "micro": "Mean over items.",
+    "micro_interval": "95 % interval of `micro`.",
+    "macro": "Mean over groups (species, or queries).",
+    "macro_interval": "95 % interval of `macro`.",
+    "test": "Paired test.",
+    "difference": "Mean difference from the baseline.",
+    "interval": "95 % interval of the difference.",
+    "error": "Standard error of the difference.",
+    "n_better": "Number of groups with a higher value than the baseline.",
+    "n_worse": "Number of groups with a lower value than the baseline.",
+    "p_value": "Two-sided p-value of a randomisation test.",
+    "p_corrected": "p-value with Holm's correction.",
+    "figures": "Figures of each setup.",
+    "tests": "Paired tests against the first setup.",
+    "context": "Texts that the reader is shown.",
+    "k": "Number of candidates shown.",
+    "margin": "Mean margin between the first and the second choice.",
+    "n_with_margin": "Number of photos with a margin.",
+    "replies": "Counts of replies.",
+    "by_rule": "Number of replies by the rule that read them.",
+    "input_tokens": "Tokens sent.",
+    "output_tokens": "Tokens received.",
+    "cost_usd": "Cost in US dollars.",
+    "model": "Model.",
+    "n_samples": "Model calls per photo.",
+    "n_queries": "Number of queries measured.",
+    "n_without_relevant": "Number of queries without a known relevant image; not measured.",
+    "ties": "Order of equal scores.",
+    "cutoffs": "Cutoffs of the measures.",
+    "runs": "Figures of each run.",
+    "comparisons": "Paired tests against the baseline.",
+    "run": "Name of the run.",
+    "labels": "Axis -> label of the stratum; empty for all queries.",
+    "strata": "Figures over all queries and over each stratum.",
 }
 # Command -> an example, where the output joins several records.
 EXAMPLES = {"kb show SPECIES --format json": "show.json", "kb show TERM --format json": "show-term.json"}
@@ -168,7 +255,12 @@ def wire_formats() -> str:
         parts += [f"## {command}", ""]
         for each in _with_parts(_load(path)):
             parts += [f"**{each.__name__}**: {_cell((inspect.getdoc(each) or '').partition(chr(10) * 2)[0])}", ""]
-            parts += table(("key", "type", "meaning"), [(name, kind, text) for name, kind, _, text in _rows(each)])
+            rows_of = [(name, kind, text or SHARED_KEYS.get(name.strip("`"), "")) for name, kind, _, text in _rows(each)]
+            parts += table(("key", "type", "meaning"), rows_of)
+        if command in ADDED_KEYS:
+            parts += ["The command adds these keys:", ""]
+            added = [(f"`{key}`", kind, text) for key, kind, text in ADDED_KEYS[command]]
+            parts += table(("key", "type", "meaning"), added)
         parts += _example(example) if example else []
     for command, example in EXAMPLES.items():
         parts += [f"## {command}", "", *_example(example)]
@@ -217,6 +309,8 @@ def names_on_the_wire() -> dict[str, dict[str, list[str]]]:
     for command, (path, _) in JSON.items():
         records = _with_parts(_load(path))
         found[command] = {each.__name__: [field.name for field in dataclasses.fields(each)] for each in records}
+        if command in ADDED_KEYS:
+            found[command]["added"] = [key for key, _, _ in ADDED_KEYS[command]]
     return found
 
 
@@ -297,7 +391,7 @@ def _type(hint: object) -> str:
     if origin is tuple:
         return f"list of {_type(arguments[0])}" if arguments[-1] is Ellipsis else ", ".join(map(_type, arguments))
     if arguments:
-        return "object" if len(arguments) > 1 else f"list of {_type(arguments[0])}"
+        return "object" if len(arguments) > 1 or origin is Counter else f"list of {_type(arguments[0])}"
     known = {str: "text", int: "integer", float: "number", bool: "boolean"}
     return known.get(hint, getattr(hint, "__name__", str(hint)))  # type: ignore[call-overload,no-any-return]
 

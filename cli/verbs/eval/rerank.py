@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from data.metrics.ranked import Measured
     from rerank.evaluation.report import Comparison, Evaluation, RunFigures, Stratum
 
+CSV_COLUMNS = (
+    *("run", *AXES, "measure", "n", "mean", "standard_error", "low", "high"),
+    *("baseline", "difference", "difference_low", "difference_high", "p", "p_holm"),
+)
+
 
 def as_text(evaluation: Evaluation, shown: Sequence[str]) -> str:
     """Return the tables for people; values in percent, except MRR."""
@@ -35,10 +40,7 @@ def as_csv(evaluation: Evaluation) -> str:
     """Return one row for each run, stratum and measure."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        f"run {' '.join(AXES)} measure n mean standard_error low high "
-        "baseline difference difference_low difference_high p p_holm".split()
-    )
+    writer.writerow(CSV_COLUMNS)
     tests = {(test.run, test.measure, tuple(test.labels.items())): test for test in evaluation.comparisons}
     for run in evaluation.runs:
         for stratum in run.strata:
