@@ -84,8 +84,8 @@ SHARED_KEYS = {
     "page_url": "Address of the file page.",
     "species": "Species that use it.",
     "kb": "Name of the knowledge base.",
-    "texts": "Texts, or which texts are used.",
-    "photos": "Photos.",
+    "texts": "Texts with their attribution.",
+    "photos": "Photos with their attribution.",
     "setup": "Setup that was measured.",
     "baseline": "Setup or run to compare with.",
     "preset": "Scoring preset.",
@@ -255,7 +255,9 @@ def wire_formats() -> str:
         parts += [f"## {command}", ""]
         for each in _with_parts(_load(path)):
             parts += [f"**{each.__name__}**: {_cell((inspect.getdoc(each) or '').partition(chr(10) * 2)[0])}", ""]
-            rows_of = [(name, kind, text or SHARED_KEYS.get(name.strip("`"), "")) for name, kind, _, text in _rows(each)]
+            rows_of = [
+                (name, kind, text or SHARED_KEYS.get(name.strip("`"), "")) for name, kind, _, text in _rows(each)
+            ]
             parts += table(("key", "type", "meaning"), rows_of)
         if command in ADDED_KEYS:
             parts += ["The command adds these keys:", ""]

@@ -32,6 +32,7 @@ class Setup:
     preset: str
     vocabulary: Vocabulary = "open"
     texts: Texts = "descriptions"
+    """Texts that photos are compared with."""
     anchors: str = KB_ANCHORS
     """`kb` for the anchors of the knowledge base, or the name of an anchor set."""
     encoders: tuple[int, ...] | None = None

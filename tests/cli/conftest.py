@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.made_once import made_once
+
+GOLDEN = Path(__file__).with_name("golden")
+
+
+def documented_keys(command: str) -> set[str]:
+    """Return the keys that the reference gives for the outermost object of a command's JSON."""
+    records = json.loads((GOLDEN / "names.json").read_text(encoding="utf-8"))[command]
+    return set(next(iter(records.values()))) | {key for key in records.get("added", ()) if "." not in key}
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import documented_keys
 from tests.cli.verbs.conftest import put
 
 
@@ -21,6 +22,8 @@ def test_credits_of_the_drawn_birds_are_fieldmarks_own_in_every_format(cli: Any,
     assert "Must not be published" not in text
     found = json.loads(cli.call("credits", "--kb", built_kb, "--format", "json", check=True).stdout)
     assert found["n_not_to_be_published"] == 0
+    assert set(found) == documented_keys("kb credits --format json")
+    assert set(found) == documented_keys("kb credits --format json")
     assert {photo["licence"] for photo in found["photos"]} == {"Apache-2.0"}
     rows = list(csv.DictReader(io.StringIO(cli.call("credits", "--kb", built_kb, "--format", "csv").stdout)))
     assert len(rows) == len(found["texts"]) + len(found["photos"])

@@ -11,6 +11,7 @@ import pytest
 
 from data.codec import dumps
 from data.records import Job, JobImage, RankedImage
+from tests.cli.conftest import documented_keys
 from tests.conftest import CommandLine
 
 # Numbers of three of INQUIRE's queries: 128 and 269 of Appearance and Behavior (lingo), 19 Species. The texts are ours,
@@ -55,6 +56,8 @@ def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli: Co
 
 def test_json_has_everything_by_query_too(cli: CommandLine, folder: Any) -> None:
     found = data(cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, "--format", "json"))
+    assert set(found) == documented_keys("kb eval rerank --format json")
+    assert set(found) == documented_keys("kb eval rerank --format json")
     assert [run["name"] for run in found["runs"]] == ["first stage", "turned"]
     assert found["runs"][1]["by_query"]["128"]["AP@100"] == 1.0
     assert found["ties"] == "first-stage"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import kb
+from tests.cli.conftest import documented_keys
 from training.plates.catalogue import plates_of
 
 CARDINAL, JAY, OWL = "cardinalis-cardinalis", "cyanocitta-cristata", "bubo-scandiacus"
@@ -74,6 +75,7 @@ def measured(cli: Any, *arguments: str | Path, exit_code: int = 0) -> dict[str, 
     outcome = cli.call("eval", "species", *arguments, "--format", "json", *FAST)
     assert outcome.exit_code == exit_code, outcome.stderr
     found: dict[str, Any] = json.loads(outcome.stdout)
+    assert set(found) == documented_keys("kb eval species --format json")
     return found
 
 
