@@ -13,7 +13,7 @@ from typing import Literal
 
 from data.starter.knowledge import Fact, Shade
 from training.knowledge.claims import NO_SHADE, Aspect, Claim, Sex
-from training.knowledge.parts import MEMBERS, WHOLES, word_set
+from training.knowledge.vocabulary import MEMBERS, WORDS, word_lists
 
 ARTICLE = "article"
 MIN_MENTIONS = {"cupl": 2}
@@ -22,10 +22,7 @@ MIN_SHARE = 1 / 3
 """What a source says of a part less often than this, beside what it says most often, is left out."""
 MAX_COLOURS = 2
 """Of one part; more is a list of what anybody ever saw in it."""
-UNSURE_PARTS = word_set(
-    "forehead eyering eyebrow eyestripe lores chin wingbars wingtips flightfeathers speculum tailtip outertail "
-    "uppertail undertail"
-)
+UNSURE_PARTS = frozenset(word_lists("kinds")["unsure"])
 UNSURE = frozenset(
     (
         *(("tail", "colour"), ("tail", "shade"), ("eyes", "shade"), ("wingbars", "shade"), ("wings", "shape")),
@@ -36,11 +33,8 @@ UNSURE = frozenset(
 )
 """Parts, aspects and values of which two sources too often say the same wrong thing: three must, or an article."""
 
-BORNE_OUT: Mapping[str, tuple[str, ...]] = {
-    "nape": ("crown", "head", "cap", "hood"),
-    "wings": ("back", "upperparts", "body"),
-}
-"""A part -> the parts of which one must be agreed to have its colour, unless three sources or an article say it."""
+BORNE_OUT = word_lists("borne_out")
+WHOLES = {part: [words.split() for words in sets] for part, sets in WORDS["wholes"].items()}
 MAX_DISSENT = 0.25
 """The share of what is said of a part's colour that may leave a colour out."""
 

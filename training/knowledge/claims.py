@@ -1,8 +1,8 @@
 """Claims from sentences: the colour, pattern or shape of a part, of one sex or both.
 
-Rules, no model: runs of colour, shade, pattern and shape words before a part ("a thin black bill") or said of it ("the
-legs are pink", "back: olive-brown"). What is denied, compared, or said of the young, of winter or of races is passed
-over.
+Rules, no model: runs of colour, shade, pattern and shape words before a part ("a thin black bill") or after it ("the
+legs are pink", "back: olive-brown"). Negations, comparisons, and statements on young birds, winter plumages and
+subspecies are skipped.
 """
 
 from __future__ import annotations
@@ -13,39 +13,37 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from data.lexicon.word_groups import groups
-from training.knowledge.parts import BAR_PARTS, NOT_THE_PART, PARTS, PHRASES
 from training.knowledge.vocabulary import (
+    BAR_PARTS,
     COLOURS,
-    DARK_WORDS,
-    PALE_WORDS,
+    NOT_THE_PART,
+    PARTS,
     PATTERNS,
+    PHRASES,
     SHADES,
     SHAPES,
     SIZES,
+    TONES,
     admitted,
 )
 
 Sex = Literal["both", "male", "female"]
 Aspect = Literal["colour", "shade", "pattern", "shape", "size"]
-
-
 NO_SHADE = "neither"
-"""The shade of what is neither dark nor pale; it speaks against either."""
+"""Shade of a part that is neither dark nor pale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One thing that a text says of one part."""
+    """A statement of a text on one part."""
 
     part: str
     sex: Sex
     aspect: Aspect
     values: tuple[str, ...]
-    """The words that may be said for it, the most telling first."""
+    """The words that may be said for it, the most specific first."""
     shade: str = ""
     """`dark`, `pale` or `bright`, of a colour."""
-    n_colours: int = 1
-    """How many colours the same words give the part."""
 
 
 _SKIP = re.compile(
@@ -82,13 +80,13 @@ class _Run:
     items: list[str] = field(default_factory=list)
 
     def without_last_group(self) -> _Run:
-        """Return the run up to its last comma: what stands behind it speaks of something else."""
+        """Return the run up to its last comma: the words after it describe something else."""
         cut = max((i for i, item in enumerate(self.items) if item == ","), default=0)
         return _Run(self.items[:cut])
 
 
 def read_claims(sentences: Sequence[str]) -> list[Claim]:
-    """Return what these sentences claim, in their order; a line `part: words` says the words of the part.
+    """Return the claims of sentences, in order; a line `part: words` applies the words to the part.
 
     Example:
         >>> [(c.part, c.values[0]) for c in read_claims(["Bird with a thin black bill and a streaked breast."])]
@@ -96,7 +94,7 @@ def read_claims(sentences: Sequence[str]) -> list[Claim]:
         >>> read_claims(["breast: rusty brown in males"])[0].values
         ('rufous', 'brown')
     """
-    return [claim for sentence in sentences for claim in _sentence_claims(sentence)]
+    return [claim for sentence in sentences for claim in _claims_of(sentence)]
 
 
 def plain_words(text: str) -> str:
@@ -111,7 +109,7 @@ def plain_words(text: str) -> str:
     return text
 
 
-def _sentence_claims(sentence: str) -> Iterator[Claim]:
+def _claims_of(sentence: str) -> Iterator[Claim]:
     text = plain_words(sentence)
     topic, colon, rest = text.partition(":")
     if colon and topic.strip() in PARTS:
@@ -121,7 +119,7 @@ def _sentence_claims(sentence: str) -> Iterator[Claim]:
     for segment in _SEGMENT.split(text):
         sex = _sex_of(segment, sex)
         if not _SKIP.search(segment):
-            yield from _scan(_tokens(segment), sex, None)
+            yield from _scan(_TOKEN.findall(segment), sex, None)
 
 
 def _of_topic(topic: str, text: str) -> Iterator[Claim]:
@@ -129,7 +127,7 @@ def _of_topic(topic: str, text: str) -> Iterator[Claim]:
         if _SKIP.search(segment):
             continue
         sex = _sex_of(segment, "both")
-        tokens = _tokens(segment)
+        tokens = _TOKEN.findall(segment)
         run, rest = _predicate(tokens, 0)
         if i == 0 or sex != "both":
             yield from _said_of([topic], run, sex)
@@ -146,10 +144,6 @@ def _sex_of(segment: str, before: Sex) -> Sex:
     return before
 
 
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text)
-
-
 def _is_adjective(token: str) -> bool:
     return (
         token in SHADES
@@ -161,7 +155,7 @@ def _is_adjective(token: str) -> bool:
 
 
 def _colour_pieces(token: str) -> tuple[str, ...] | None:
-    """Return the colour and shade words that a token is made of: `dark`, `grey` and `brown` in dark-grey-brown."""
+    """Return the colour and shade words in a token: `dark`, `grey` and `brown` of dark-grey-brown."""
     pieces = tuple(token.split("-"))
     if any(piece in COLOURS for piece in pieces) and all(piece in COLOURS or piece in SHADES for piece in pieces):
         return pieces
@@ -169,7 +163,7 @@ def _colour_pieces(token: str) -> tuple[str, ...] | None:
 
 
 def _predicate(tokens: Sequence[str], start: int) -> tuple[_Run, int]:
-    """Return the adjectives that begin at `start`, and where they end."""
+    """Return the adjectives from `start`, and the position after them."""
     run = _Run()
     i = start
     while i < len(tokens):
@@ -180,21 +174,16 @@ def _predicate(tokens: Sequence[str], start: int) -> tuple[_Run, int]:
             break
         i += 1
     following = [token for token in tokens[i : i + 2] if token not in FILLERS]
-    if following and following[0] in PARTS:  # "pink and its bill": what stands behind "and" is of the bill
+    if following and following[0] in PARTS:  # "pink and its bill": words after "and" belong to the bill
         cut = max((j for j, item in enumerate(run.items) if item in _JOINS), default=0)
-        end = max((j - start for j in range(start, i) if tokens[j] in _JOINS), default=0)
-        return _Run(run.items[:cut]), start + end
+        return _Run(run.items[:cut]), max((j for j in range(start, i) if tokens[j] in _JOINS), default=start)
     if following and (following[0] in NOT_THE_PART or following[0] in PATTERN_NOUNS or following[0] in _BREAKS):
-        return run.without_last_group(), start + _last_comma(tokens, start, i)
+        return run.without_last_group(), max((j for j in range(start, i) if tokens[j] == ","), default=start)
     return run, i
 
 
-def _last_comma(tokens: Sequence[str], start: int, end: int) -> int:
-    return max((i - start for i in range(start, end) if tokens[i] == ","), default=0)
-
-
 def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]:
-    """Yield the claims of a segment; `topic` is the part that it speaks of until it names another."""
+    """Yield the claims of a segment; `topic` is its part until it names another."""
     run = _Run()
     last = topic
     i = 0
@@ -233,7 +222,7 @@ def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]
 
 
 def _coordinated(tokens: Sequence[str], i: int) -> tuple[list[str], int]:
-    """Return the parts in a row ("head, wings and tail") that begins at `i`, and where it ends."""
+    """Return a list of parts ("head, wings and tail") that begins at `i`, and the position after it."""
     parts = [tokens[i]]
     i += 1
     while True:
@@ -251,7 +240,7 @@ def _coordinated(tokens: Sequence[str], i: int) -> tuple[list[str], int]:
 
 
 def _after_on(tokens: Sequence[str], i: int) -> tuple[list[str], int]:
-    """Return the parts of "on the breast and flanks" at `i`, if that stands there."""
+    """Return the parts of a phrase like "on the breast and flanks" at `i`, and the position after it."""
     if i < len(tokens) and tokens[i] in _ON:
         j = i + 1
         while j < len(tokens) and tokens[j] in FILLERS:
@@ -270,12 +259,12 @@ def _patterned(part: str, pattern: str, sex: Sex) -> Iterator[Claim]:
 
 
 def _said_of(parts: Sequence[str], run: _Run, sex: Sex) -> Iterator[Claim]:
-    """Yield what a run of adjectives says of parts."""
+    """Yield the claims of a run of adjectives on parts."""
     colours, shade = _colours(run.items)
     for part in parts:
         target = "body" if part == "bird" else part
         for values, of_colour in colours:
-            yield Claim(part=target, sex=sex, aspect="colour", values=values, shade=of_colour, n_colours=len(colours))
+            yield Claim(part=target, sex=sex, aspect="colour", values=values, shade=of_colour)
         if shade or colours:
             yield Claim(part=target, sex=sex, aspect="shade", values=(shade or NO_SHADE,))
         for item in run.items:
@@ -289,7 +278,7 @@ def _said_of(parts: Sequence[str], run: _Run, sex: Sex) -> Iterator[Claim]:
 
 
 def _colours(items: Sequence[str]) -> tuple[list[tuple[tuple[str, ...], str]], str]:
-    """Return the colours of a run, each with its shade, and the tone of the whole: `dark` or `pale`, if it has one."""
+    """Return the colours of a run, each with its shade, and the tone of the whole: `dark`, `pale` or empty."""
     found: list[tuple[tuple[str, ...], str]] = []
     words: list[str] = []
     shade, tones = "", []
@@ -309,12 +298,7 @@ def _colours(items: Sequence[str]) -> tuple[list[tuple[tuple[str, ...], str]], s
             continue
         if words and (item in _JOINS or not _is_adjective(item) or item in _SHAPE_WORDS or item in PATTERNS):
             found.append((admitted(tuple(words)), shade))
-            if shade == "dark" or words[-1] in DARK_WORDS:
-                tones.append("dark")
-            elif shade == "pale" or words[-1] in PALE_WORDS:
-                tones.append("pale")
-            else:
-                tones.append("")
+            tone = TONES.get(words[-1], "")
+            tones.append("dark" if "dark" in (shade, tone) else "pale" if "pale" in (shade, tone) else "")
             words, shade = [], ""
-    tone = tones[0] if tones and all(item == tones[0] for item in tones) else ""
-    return found, tone
+    return found, tones[0] if len(set(tones)) == 1 else ""

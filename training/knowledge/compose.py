@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 from data.records import Taxon
 from data.starter.knowledge import Fact
-from training.knowledge.families import noun_of
-from training.knowledge.parts import word_set
+from training.knowledge.vocabulary import word_lists
 from training.knowledge.wording import (
     PLURAL,
     listed,
     look_of,
     name_of,
+    noun_of,
     noun_phrase,
     patterns_of,
     said_look_of,
@@ -27,53 +27,12 @@ from training.knowledge.wording import (
     with_article,
 )
 
-UPPER = ("upperparts", "back", "shoulder", "wings", "wingpatch", "wingbars", "speculum", "flightfeathers", "wingtips")
-REAR = ("rump", "uppertail", "tail", "outertail", "tailband", "tailtip")
-HEAD = (
-    *("head", "hood", "cap", "crown", "crownstripe", "forehead", "crest", "face", "facialdisc", "mask", "eyebrow"),
-    *("eyestripe", "lores", "cheek", "eyering", "moustache", "eartufts", "nape"),
-)
-UNDER = (
-    "chin",
-    "throat",
-    "bib",
-    "collar",
-    "neck",
-    "breast",
-    "breastband",
-    "belly",
-    "flanks",
-    "underparts",
-    "undertail",
-)
-BARE = (
-    "bill",
-    "uppermandible",
-    "lowermandible",
-    "billtip",
-    "billbase",
-    "cere",
-    "casque",
-    "shield",
-    "wattle",
-    "legs",
-    "eyes",
-)
-MARKS = word_set(
-    "wingbars wingpatch speculum wingtips tailband tailtip crownstripe crest mask eyebrow eyestripe eyering moustache "
-    "eartufts collar breastband facialdisc cap bib shoulder"
-)
-"""What is a mark of its own and does not share its words with an area."""
-# What a part makes needless to say, if it looks the same.
-COVERED: Mapping[str, tuple[str, ...]] = {
-    "body": (*UPPER[:4], "rump", "tail", "head", "crown", "nape", "throat", "breast", "belly", "flanks", "underparts"),
-    "upperparts": ("back", "nape", "rump", "wings"),
-    "underparts": ("breast", "belly", "flanks", "throat", "chin", "undertail"),
-    "head": ("crown", "cap", "nape", "forehead", "face", "cheek", "hood"),
-    "hood": ("head", "crown", "nape"),
-    "cap": ("crown", "forehead"),
-    "throat": ("chin", "bib"),
-}
+_REGIONS = word_lists("regions")
+UPPER, REAR, HEAD, UNDER, BARE = (_REGIONS[name] for name in ("upper", "rear", "head", "under", "bare"))
+MARKS = frozenset(word_lists("kinds")["marks"])
+"""Parts that share no words with an area."""
+COVERED = word_lists("covered")
+"""Part -> the parts that need no words of their own if they look the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,41 +1,16 @@
-"""Wording of facts: names of parts, order of adjectives, articles, lists. A small grammar without facts."""
+"""Wording of facts: nouns for birds and parts, order of adjectives, articles, lists."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from data.records import Taxon
 from data.starter.knowledge import Fact
-from training.knowledge.parts import word_set
+from training.knowledge.vocabulary import WORDS, word_lists
 
-NAMES: Mapping[str, str] = {
-    "eyering": "eye ring",
-    "eyestripe": "eye stripe",
-    "eyebrow": "eyebrow",
-    "wingbars": "wing bars",
-    "wingpatch": "wing patch",
-    "wingtips": "wing tips",
-    "tailtip": "tail tip",
-    "tailband": "tail band",
-    "outertail": "outer tail feathers",
-    "undertail": "undertail",
-    "uppertail": "uppertail coverts",
-    "breastband": "breast band",
-    "facialdisc": "facial disc",
-    "eartufts": "ear tufts",
-    "uppermandible": "upper mandible",
-    "lowermandible": "lower mandible",
-    "billtip": "bill tip",
-    "billbase": "bill base",
-    "flightfeathers": "flight feathers",
-    "crownstripe": "crown stripe",
-    "shield": "frontal shield",
-    "moustache": "moustachial stripe",
-    "shoulder": "shoulder patch",
-    "body": "plumage",
-}
-PLURAL = word_set(
-    "upperparts underparts wings legs eyes flanks wingbars wingtips outertail uppertail eartufts flightfeathers lores"
-)
+PLURAL = frozenset(word_lists("kinds")["plural"])
+NOUNS = {family: noun for noun, families in word_lists("nouns").items() for family in families}
+"""Family -> a noun that fits all of its members."""
 HIND = {"curved down": "down-curved", "turned up": "upturned"}
 _SHAPE_ORDER = (
     *("tiny", "small", "medium-sized", "large", "prominent", "long", "short"),
@@ -47,15 +22,20 @@ _NEEDLESS = frozenset((("pale", "white"), ("pale", "cream"), ("pale", "buff"), (
 _PATTERNS = ("glossy", "mottled", "streaked", "barred", "spotted", "scaled", "striped")
 
 
+def noun_of(taxon: Taxon) -> str:
+    """Return the noun for a bird's family, else `bird`."""
+    return NOUNS.get(taxon.lineage.get("family", ""), "bird")
+
+
 def name_of(part: str) -> str:
-    """Return what the part is called in a sentence."""
-    return NAMES.get(part, part)
+    """Return the name of a part in a sentence."""
+    return str(WORDS["names"].get(part, part))
 
 
 def shapes_of(fact: Fact) -> list[str]:
-    """Return the shape words of a fact in the order in which they are said."""
+    """Return the shape words of a fact in the usual order of adjectives."""
     words = [HIND.get(word, word) for word in fact.shape.split(", ") if word and word not in _PATTERNS]
-    if "stocky" in words:  # says as much
+    if "stocky" in words:  # implies both
         words = [word for word in words if word not in ("compact", "plump")]
     if "down-curved" in words or "hooked" in words or "conical" in words:
         words = [word for word in words if word != "pointed"]
@@ -68,7 +48,7 @@ def patterns_of(fact: Fact) -> list[str]:
 
 
 def colours_of(fact: Fact) -> str:
-    """Return colour and shade in words: `dark grey`, `black and white`, `pale`; empty if nothing is known."""
+    """Return colour and shade in words: `dark grey`, `black and white`, `pale`; empty if unknown."""
     colours = " and ".join(fact.colours)
     shade = "" if (fact.shade, colours) in _NEEDLESS else fact.shade
     return f"{shade} {colours}".strip()
@@ -76,11 +56,11 @@ def colours_of(fact: Fact) -> str:
 
 def look_of(fact: Fact) -> str:
     """Return pattern, shade and colours before a noun: `streaked brown`, `glossy black`."""
-    return " ".join([*_joined_patterns(fact), colours_of(fact)]).strip()
+    return f"{' and '.join(patterns_of(fact))} {colours_of(fact)}".strip()
 
 
 def said_look_of(fact: Fact) -> str:
-    """Return what follows "is": `brown and streaked`, `glossy black`, `pale`."""
+    """Return the look after "is": `brown and streaked`, `glossy black`, `pale`."""
     patterns, colours = patterns_of(fact), colours_of(fact)
     if not colours:
         return listed(patterns)
@@ -90,11 +70,6 @@ def said_look_of(fact: Fact) -> str:
     if not behind:
         return said
     return f"{said}, {listed(behind)}" if len(fact.colours) > 1 or len(behind) > 1 else f"{said} and {behind[0]}"
-
-
-def _joined_patterns(fact: Fact) -> list[str]:
-    patterns = patterns_of(fact)
-    return [" and ".join(patterns)] if patterns else []
 
 
 def listed(items: Sequence[str]) -> str:
@@ -118,11 +93,11 @@ def with_article(phrase: str) -> str:
 
 
 def noun_phrase(adjectives: str, parts: Sequence[str]) -> str:
-    """Return parts with what is said of them: `a black head and nape`, `white underparts`."""
+    """Return parts with their adjectives: `a black head and nape`, `white underparts`."""
     phrase = f"{adjectives} {listed([name_of(part) for part in parts])}"
     return phrase if parts[0] in PLURAL else with_article(phrase)
 
 
 def sentence(text: str) -> str:
-    """Return the text with a capital at its head and a stop at its end."""
+    """Return the text with a capital letter and a full stop."""
     return f"{text[0].upper()}{text[1:]}."
