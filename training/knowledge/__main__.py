@@ -1,8 +1,8 @@
 """Maker of the knowledge that ships with Fieldmark: `python -m training.knowledge --data ../shared/birds`.
 
-Reads descriptions, articles and photos that may not be shipped, and writes what may: names, facts on which independent
-sources agree, sentences of our own, and vectors. Run it again whenever the starter encoders change. Species written by
-hand and terms stay as they are.
+Reads descriptions, articles and photos that may not be redistributed, and writes names, facts on which independent
+sources agree, sentences of our own, and vectors. Run it again after any change of the starter encoders. Species written
+by hand and terms stay unchanged.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STARTER = Path(data.starter.__file__).parent
     "--out", type=click.Path(file_okay=False, path_type=Path), default=STARTER, metavar="DIR", help="Output folder."
 )
 @click.option("--facts/--no-facts", default=True, help="Write species.jsonl.")
-@click.option("--vectors/--no-vectors", default=True, help="Write vectors.npz with the present starter encoders.")
+@click.option("--vectors/--no-vectors", default=True, help="Write vectors.npz with the current starter encoders.")
 def main(folder: Path, out: Path, facts: bool, vectors: bool) -> None:
     """Make the facts, sentences and vectors that ship with Fieldmark."""
     if facts:
@@ -51,11 +51,11 @@ def main(folder: Path, out: Path, facts: bool, vectors: bool) -> None:
 
 
 def summary_of(species: list[StarterSpecies]) -> str:
-    """Return the number of species, of texts, and of texts with three facts or more, in a line."""
+    """Return the numbers of species, texts and texts of at least three facts, in one line."""
     n_full = sum(entry.n_agreed >= 3 and bool(entry.text) for entry in species)
     return (
         f"{len(species)} species, {sum(bool(entry.text) for entry in species)} with a text, "
-        f"{n_full} of them of three facts or more, {sum(entry.by_hand for entry in species)} by hand"
+        f"{n_full} of these with at least three facts, {sum(entry.by_hand for entry in species)} by hand"
     )
 
 

@@ -1,7 +1,7 @@
-"""Sentences of our own from facts: one to four, in the order of a field guide.
+"""Composition of one to four sentences of our own from facts, in the order of a field guide.
 
-Build and size come first, then the upperparts, the head, the underparts, then bill, legs and eyes, then the sexes where
-they differ. Parts of one look share a phrase. Which of several forms a species gets hangs on its id alone.
+Build and size come first, then upperparts, head, underparts, bill, legs and eyes, then differences between the sexes.
+Parts that look the same share a phrase. A species' id alone selects among the forms of a sentence.
 """
 
 from __future__ import annotations
@@ -35,24 +35,13 @@ COVERED = word_lists("covered")
 """Part -> the parts that need no words of their own if they look the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """Picks forms by the species' id, a new byte for each question."""
-
-    seed: bytes
-    variant: int = 0
-
-    def of(self, n: int, question: int) -> int:
-        return self.seed[question] % n
-
-
 def compose(taxon: Taxon, facts: Sequence[Fact], *, variant: int = 0) -> tuple[str, ...]:
-    """Return the sentences that say these facts; they do not name the species.
+    """Return the facts as sentences that do not name the species.
 
     Args:
-        taxon: whose id chooses among the forms.
-        facts: what to say.
-        variant: another number may give other forms, for where a form will not do.
+        taxon: its id selects among the forms of a sentence.
+        facts: facts of the species.
+        variant: another number may select other forms.
 
     Example:
         >>> family = {"family": "Troglodytidae"}
@@ -62,28 +51,29 @@ def compose(taxon: Taxon, facts: Sequence[Fact], *, variant: int = 0) -> tuple[s
         ('This wren has a rufous crown and a thin black bill.',)
     """
     seed = f"{taxon.taxon_id} {variant}" if variant else taxon.taxon_id
-    choice = _Choice(hashlib.sha256(seed.encode()).digest(), variant)
-    sentences = _composed(facts, noun_of(taxon), choice)
+    digest = hashlib.sha256(seed.encode()).digest()
+    sentences = _composed(facts, noun_of(taxon), digest, is_plain=variant % 3 == 2)
     text = " ".join(sentences).lower()
-    if any(name.lower() in text for name in taxon.common_names):  # a brown pelican is one by name
-        sentences = _composed(facts, "bird", choice)
+    if any(name.lower() in text for name in taxon.common_names):  # "a brown pelican" names the Brown Pelican
+        sentences = _composed(facts, "bird", digest, is_plain=variant % 3 == 2)
     return tuple(sentences)
 
 
-def _composed(facts: Sequence[Fact], noun: str, choice: _Choice) -> list[str]:
+def _composed(facts: Sequence[Fact], noun: str, digest: bytes, *, is_plain: bool) -> list[str]:
+    """Return the sentences; each byte of the digest selects one form."""
     shared = {fact.part: fact for fact in facts if fact.sex == "both"}
     plumage = _needed(shared)
-    sentences = _opening(shared, plumage, noun, choice)
-    plain, clauses = _plumage(plumage, noun, choice, is_first=not sentences)
+    sentences = _opening(shared, plumage, noun, is_plain=is_plain)
+    plain, clauses = _plumage(plumage, noun, digest, is_first=not sentences)
     sentences += plain
     bare = [*_lone_shapes(shared), *_bare_parts(shared)]
     subject = "it" if sentences else f"this {noun}"
-    sentences += _told([*clauses, *bare], len(clauses), subject, choice)
+    sentences += _told([*clauses, *bare], len(clauses), subject, digest[3] % 2)
     return sentences + _sexes([fact for fact in facts if fact.sex != "both"])
 
 
 def _needed(facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return the facts on plumage that must be said: not what another one covers already."""
+    """Return the facts on plumage that no other fact covers."""
     seen = {part: fact for part, fact in facts.items() if part not in BARE and part != "bird" and look_of(fact)}
     dropped: set[str] = set()
     for whole, parts in COVERED.items():
@@ -92,7 +82,7 @@ def _needed(facts: Mapping[str, Fact]) -> dict[str, Fact]:
         same = {part for part in parts if part in seen and _is_covered(seen[part], seen[whole])}
         other = {part for part in parts if part in seen} - same
         if whole == "body" and other:
-            dropped.add(whole)  # the parts say it better
+            dropped.add(whole)  # the parts are more precise
             continue
         dropped |= same
         for part in other:
@@ -109,28 +99,25 @@ def _is_covered(fact: Fact, whole: Fact) -> bool:
     return bool(patterns_of(fact)) or fact.shade == whole.shade or (not whole.shade and bool(whole.colours))
 
 
-# --- the first sentence ------------------------------------------------------------------------------------------
-
-
-def _opening(shared: dict[str, Fact], plumage: dict[str, Fact], noun: str, choice: _Choice) -> list[str]:
-    """Return the sentence on size and build; what it tells is taken out of `shared` and `plumage`."""
+def _opening(shared: dict[str, Fact], plumage: dict[str, Fact], noun: str, *, is_plain: bool) -> list[str]:
+    """Return the sentence on size and build, if any; its facts are removed from `shared` and `plumage`."""
     adjectives = [word for part in ("bird", "body") if part in shared for word in shapes_of(shared[part])]
     shaped = [p for p in ("head", "neck", "bill", "wings", "tail", "legs") if p in shared and shapes_of(shared[p])]
-    is_plain = choice.variant % 3 == 2
+    plain = [sentence(f"this {noun} is {listed(adjectives)}")]
     if not adjectives and (len(shaped) < 2 or is_plain):
         return []
     if is_plain:
-        return [sentence(f"this {noun} is {listed(adjectives)}")]
+        return plain
     look = look_of(plumage.pop("body")) if "body" in plumage and adjectives else ""
     if not shaped and not look and len(adjectives) < 2:
-        return [sentence(f"this {noun} is {listed(adjectives)}")]
+        return plain
     head = with_article(" ".join(word for word in (", ".join(adjectives), look, noun) if word))
     traits = [trait for part in shaped for trait in _traits(part, shared.pop(part), plumage)]
     return [sentence(f"{head} with {listed(traits)}" if traits else head)]
 
 
 def _traits(part: str, fact: Fact, plumage: dict[str, Fact]) -> list[str]:
-    """Return what the first sentence says of a part: its shape, and its colour where that is soon said."""
+    """Return the phrases on a part for the first sentence: its shape, and its colour unless the plumage says it."""
     words = shapes_of(fact)
     traits = []
     if part == "legs" and "webbed" in words:
@@ -145,18 +132,15 @@ def _traits(part: str, fact: Fact, plumage: dict[str, Fact]) -> list[str]:
     return traits
 
 
-# --- plumage -----------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """Parts that share a look: `said` follows "is", `before` stands before the noun (none where only "is" will do)."""
+    """Parts that share a look: `said` follows "is", `before` precedes the noun (empty if only "is" is possible)."""
 
     parts: tuple[str, ...]
     said: str
     before: str
     name: str = ""
-    """What stands for the parts, where it is not their own names."""
+    """Replaces the names of the parts."""
 
     @property
     def as_is(self) -> str:
@@ -169,7 +153,7 @@ class _Clause:
 
 
 def _groups(plumage: Mapping[str, Fact], order: Sequence[str]) -> list[list[str]]:
-    """Return the parts of one look together, in the order of the parts; marks stay alone."""
+    """Return groups of parts that look the same, in order; marks stay alone."""
     groups: dict[str, list[str]] = {}
     for part in order:
         if part in plumage:
@@ -178,21 +162,19 @@ def _groups(plumage: Mapping[str, Fact], order: Sequence[str]) -> list[list[str]
     return list(groups.values())
 
 
-def _plumage(
-    plumage: dict[str, Fact], noun: str, choice: _Choice, *, is_first: bool
-) -> tuple[list[str], list[_Clause]]:
-    """Return sentences on the whole bird, and clauses for its parts."""
+def _plumage(plumage: dict[str, Fact], noun: str, digest: bytes, *, is_first: bool) -> tuple[list[str], list[_Clause]]:
+    """Return sentences on the whole bird and clauses on its parts."""
     sentences: list[str] = []
     subject = f"this {noun}" if is_first else "it"
     if "body" in plumage:
         look = said_look_of(plumage.pop("body"))
         forms = (f"{subject} is mostly {look}", f"the plumage is mainly {look}", f"most of the plumage is {look}")
-        sentences.append(sentence(forms[choice.of(3, 0)]))
+        sentences.append(sentence(forms[digest[0] % 3]))
         subject = "it"
-    if {"upperparts", "underparts"} <= set(plumage) and choice.of(3, 1):
+    if {"upperparts", "underparts"} <= set(plumage) and digest[1] % 3:
         above, below = (said_look_of(plumage.pop(part)) for part in ("upperparts", "underparts"))
         ways = (f"{subject} is {above} above and {below} below", f"above it is {above}, below {below}")
-        form = 0 if is_first and not sentences else choice.of(2, 2)
+        form = 0 if is_first and not sentences else digest[2] % 2
         sentences.append(sentence(ways[form] if above != below else f"{subject} is {above} above and below"))
     groups = [group for region in ((*UPPER, *REAR), HEAD, UNDER) for group in _groups(plumage, region)]
     merged: list[list[str]] = []
@@ -208,8 +190,8 @@ def _plumage(
     ]
 
 
-def _told(clauses: Sequence[_Clause], n_plumage: int, subject: str, choice: _Choice) -> list[str]:
-    """Return the clauses in one to three sentences, "the back is ..." and "it has a ..." in turn."""
+def _told(clauses: Sequence[_Clause], n_plumage: int, subject: str, form: int) -> list[str]:
+    """Return the clauses in one to three sentences, in turn of form 0 ("the back is ...") and 1 ("it has a ...")."""
     if not clauses:
         return []
     if len(clauses) <= 4:
@@ -220,7 +202,6 @@ def _told(clauses: Sequence[_Clause], n_plumage: int, subject: str, choice: _Cho
             middle = (n_plumage + 1) // 2
             rows = [list(clauses[:middle]), list(clauses[middle:n_plumage]), rows[1]]
     sentences = []
-    form = choice.of(2, 3)
     for row in filter(None, rows):
         is_bare = row[0] in clauses[n_plumage:]
         told = _in_one(row, subject, form if not is_bare or len(row) == 1 else 0)
@@ -234,17 +215,11 @@ def _in_one(clauses: Sequence[_Clause], subject: str, form: int) -> str:
         said = [clause.as_is for clause in clauses]
         many = len(said) > 2 or any(" and " in clause for clause in said)
         return sentence(f"{', '.join(said[:-1])}, and {said[-1]}" if many and len(said) > 1 else listed(said))
-    phrases = [clause.as_has for clause in clauses]
-    if _needs_commas(phrases):
-        return sentence(f"{subject} has {', '.join(phrases[:-1])}, and {phrases[-1]}")
-    return sentence(f"{subject} has {listed(phrases)}")
-
-
-# --- bare parts and sexes ----------------------------------------------------------------------------------------
+    return sentence(f"{subject} has {_joined([clause.as_has for clause in clauses])}")
 
 
 def _lone_shapes(shared: Mapping[str, Fact]) -> list[_Clause]:
-    """Return clauses on the shape of parts that no first sentence told."""
+    """Return clauses on the shapes of parts that the first sentence did not mention."""
     parts = [part for part in ("head", "neck", "wings", "tail", "crest") if part in shared and shapes_of(shared[part])]
     return [_Clause((part,), listed(shapes_of(shared[part])), ", ".join(shapes_of(shared[part]))) for part in parts]
 
@@ -283,7 +258,7 @@ def _sexes(facts: Sequence[Fact]) -> list[str]:
             areas = [part for part in parts if part != "body"]
             phrases += [f"{look} plumage"] if "body" in parts else []
             phrases += [noun_phrase(look, areas)] if areas else []
-        told[sex] = f"{', '.join(phrases[:-1])}, and {phrases[-1]}" if _needs_commas(phrases) else listed(phrases)
+        told[sex] = _joined(phrases)
     if told["male"] and told["female"]:
         return [sentence(f"the male has {told['male']}; the female has {told['female']}")]
     return [sentence(f"the {sex} has {phrase}") for sex, phrase in told.items() if phrase]
@@ -297,5 +272,8 @@ def _by_look(facts: Mapping[str, Fact]) -> list[tuple[str, list[str]]]:
     return list(looks.items())
 
 
-def _needs_commas(phrases: Sequence[str]) -> bool:
-    return len(phrases) > 1 and any(" and " in phrase for phrase in phrases)
+def _joined(phrases: Sequence[str]) -> str:
+    """Return the phrases as a list, with a comma before "and" if a phrase has an "and" of its own."""
+    if len(phrases) > 1 and any(" and " in phrase for phrase in phrases):
+        return f"{', '.join(phrases[:-1])}, and {phrases[-1]}"
+    return listed(phrases)

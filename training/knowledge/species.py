@@ -1,4 +1,4 @@
-"""Species that ship, made of descriptions and articles: names, agreed facts and sentences of our own."""
+"""Shipped species, made from descriptions and articles: names, agreed facts and sentences of our own."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from training.knowledge.claims import read_claims
 from training.knowledge.compose import compose
 
 MIN_FACTS = 1
-"""A text is made of at least so many facts. Three make a summary; a line is still something to show for a vector."""
+"""Least number of facts for a text. Three make a summary; a single line still explains a vector."""
 RUN = 8
-"""So many words in a row that a source has too are never ours."""
+"""Length in words of a run that no text shares with a source."""
 N_VARIANTS = 24
 WRONG = frozenset(("contradicted", "false"))
 LABELS = Path(__file__).with_name("labels.jsonl")
 
 
 def make_species(folder: Path, checklist: TaxonSource, by_hand: Sequence[StarterSpecies] = ()) -> list[StarterSpecies]:
-    """Return all species of the descriptions in `folder` that the checklist has, sorted by id.
+    """Return all species with descriptions that are in the checklist, sorted by id.
 
     Args:
-        folder: holds `descriptions.jsonl` and `articles.jsonl`.
-        checklist: gives names and taxonomy; a name that it holds for a synonym leads to the species of today.
-        by_hand: species that are kept as they are.
+        folder: folder with `descriptions.jsonl` and `articles.jsonl`.
+        checklist: source of names and taxonomy; synonyms lead to the accepted species.
+        by_hand: species to keep unchanged.
     """
     texts = texts_of_species(folder, checklist)
     taken = word_runs(_all_texts(folder))
@@ -53,7 +53,7 @@ def make_species(folder: Path, checklist: TaxonSource, by_hand: Sequence[Starter
 
 
 def _text_of_our_own(taxon: Taxon, records: Sequence[Fact], taken: frozenset[str]) -> tuple[str, ...]:
-    """Return the facts in the first form that shares no run of words with a source."""
+    """Return the facts in the first variant that shares no run of words with a source."""
     for variant in range(N_VARIANTS):
         text = compose(taxon, records, variant=variant)
         if not word_runs([" ".join(text)]) & taken:
@@ -62,7 +62,7 @@ def _text_of_our_own(taxon: Taxon, records: Sequence[Fact], taken: frozenset[str
 
 
 def _all_texts(folder: Path) -> Iterator[str]:
-    """Yield every text that nothing may be copied from: all descriptions, and the articles whole."""
+    """Yield all source texts: the descriptions, and the articles in full."""
     with (folder / "descriptions.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             yield from json.loads(line)["sentences"]
@@ -98,10 +98,7 @@ def texts_of_species(folder: Path, checklist: TaxonSource) -> list[tuple[Taxon, 
 
 
 def read_articles(path: Path) -> dict[str, list[str]]:
-    """Return scientific name -> the sentences on looks of its article, from JSON lines with `title` and `html`.
-
-    These are the sentences of the lead and of the sections on looks. They check claims and go no further.
-    """
+    """Return scientific name -> sentences of the lead and the sections on looks of its article."""
     found: dict[str, list[str]] = {}
     with path.open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -115,19 +112,19 @@ def read_articles(path: Path) -> dict[str, list[str]]:
 
 
 def agreed_facts(sources: Mapping[str, Sequence[str]]) -> list[AgreedFact]:
-    """Return what at least two of the sources agree on."""
+    """Return the facts on which at least two of the sources agree."""
     return agree({source: read_claims(sentences) for source, sentences in sources.items()})
 
 
 def label_id(taxon: Taxon, fact: AgreedFact) -> str:
-    """Return the id under which a person's verdict on a fact is kept: no words of a source, only ours."""
+    """Return the id of a fact in `labels.jsonl`; it holds no words of a source."""
     return "/".join((taxon.taxon_id, fact.part, fact.sex, fact.aspect, fact.value))
 
 
 def read_labels(sample: str | None = None) -> dict[str, str]:
-    """Return fact id -> a reader's verdict, of one sample or of all.
+    """Return fact id -> a reader's verdict, of one sample or all.
 
-    `supported` and `contradicted`: by the article. `true` and `false`: where it is silent or there is none.
+    `supported` and `contradicted` are by the article; `true` and `false` by other knowledge.
     """
     rows = map(json.loads, LABELS.read_text(encoding="utf-8").splitlines())
     return {row["fact"]: row["verdict"] for row in rows if sample in (None, row["sample"])}

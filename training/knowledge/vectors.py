@@ -1,7 +1,7 @@
-"""Vectors that ship: up to three anchor photos of each species, and long descriptions of its looks.
+"""Shipped vectors of up to three anchor photos of each species and of its descriptions.
 
-The photos are those of the protocol's anchors `three`, so none that figures are measured with is among them. Neither a
-photo nor a sentence can be had back from the numbers.
+The photos are the protocol's anchors `three`, so no test photo is among them. Neither photos nor sentences can be
+recovered from the numbers.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from recognize.evaluation.protocol import read_collection
 PER_SPECIES = 3
 BATCH = 64
 MIN_SAME = 0.999
-"""Half precision is enough where so many anchors keep their nearest neighbour of another species' anchors."""
+"""Least share of anchors that keep their nearest neighbour in half precision."""
 
 
 def make_vectors(folder: Path, encoders: Encoders) -> tuple[bytes, str]:
-    """Return the file of vectors in the encoders' spaces, and what is in it in a line."""
+    """Return the file of vectors in the encoders' spaces, and a one-line summary."""
     by_space: dict[str, ImageEncoder] = {encoder.space: encoder for encoder in encoders.text_image}
     by_space[encoders.visual.space] = encoders.visual
     anchors = anchor_photos(folder)
@@ -66,12 +66,12 @@ def anchor_photos(folder: Path) -> list[tuple[Taxon, str]]:
         taxon = checklist.find(photo.species)
         if taxon is not None and taxon.rank == "species":
             found.setdefault(taxon.taxon_id, []).append((taxon, photo.path))
-    # Two names of the descriptions may be one species of the checklist.
+    # Two names in the descriptions may be one species in the checklist.
     return [pair for key in sorted(found) for pair in found[key][:PER_SPECIES]]
 
 
 def described(folder: Path) -> dict[str, str]:
-    """Return taxon_id -> all sentences on its looks, a line each, sorted by id."""
+    """Return taxon_id -> all its description sentences, one per line, sorted by id."""
     checklist = load_checklist()
     said: dict[str, list[str]] = {}
     for description in read_collection(folder).descriptions:
@@ -90,7 +90,7 @@ def _encoded(paths: Sequence[Path], encoder: ImageEncoder) -> FloatArray:
 
 
 def _stored(vectors: FloatArray) -> FloatArray | np.ndarray[tuple[int, ...], np.dtype[np.float16]]:
-    """Return the vectors in half precision if that leaves the ranking as it is."""
+    """Return the vectors in half precision if that preserves nearest neighbours."""
     half = vectors.astype(np.float16)
     same = _nearest(vectors) == _nearest(half.astype(np.float32))
     return half if same.mean() >= MIN_SAME else vectors

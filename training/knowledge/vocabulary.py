@@ -25,8 +25,7 @@ PARTS: Final = frozenset(part for _, part in PHRASES)
 MEMBERS: Final = word_lists("members")
 NOT_THE_PART: Final = groups()["beside-part"]
 """Words after a part that name something beside it: "black wing edges" are not black wings."""
-BAR_PARTS: Final = frozenset("tail flanks belly breast underparts back upperparts undertail".split())
-"""Parts on which bars are a pattern; on a wing they are wing bars."""
+BAR_PARTS: Final = frozenset(word_lists("kinds")["bars"])
 
 COLOURS: Final = column("colours", "fact")
 """Colour word -> the plain colour that it is a form of."""
