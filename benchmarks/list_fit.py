@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,10 +20,10 @@ import kb
 from benchmarks.species_lists import LISTS, PAIRS, PHOTOS, short
 from cli.common import wiring
 from cli.common.config import resolve
-from cli.verbs.identify import species_list as species_lists
 from kb.shipped import unpack_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from recognize import SpeciesList, load_encoders
+from recognize.confidence.list_fit import ListFit
 from recognize.evaluation.protocol import Photo, read_collection
 from recognize.settings import OFF_LIST_SHARE
 
@@ -33,19 +32,19 @@ FIVE = ("Ardea cinerea", "Anas platyrhynchos", "Buteo buteo", "Parus major", "Er
 
 def asked(
     store: KnowledgeBase, folder: Path, photos: Sequence[Photo], listed: set[str], share: float | None
-) -> tuple[float, Counter[species_lists.Fact]]:
+) -> tuple[float, ListFit]:
     """Return how many photos get the right first species, and what the list did; no share is no list."""
     taxon_ids = frozenset(taxon.taxon_id for taxon in store.taxa() if taxon.scientific_name in listed)
     recognizer = wiring.recognizer(
         store, preset="default", n=1, min_confidence=0.5, unknown_prior=0.2,
         species_list=None if share is None else SpeciesList(taxon_ids=taxon_ids, off_list_share=share),
     )  # fmt: skip
-    facts: Counter[species_lists.Fact] = Counter()
+    fit = ListFit(listed, OFF_LIST_SHARE)
     n_right = 0
     for photo, row in zip(photos, recognizer.identify([folder / photo.path for photo in photos]), strict=True):
         n_right += row.candidates[0].scientific_name == photo.species
-        facts.update(species_lists.facts_of(row, listed))
-    return n_right / len(photos), facts
+        fit.add(row)
+    return n_right / len(photos), fit
 
 
 def main() -> None:
@@ -74,15 +73,13 @@ def main() -> None:
     with kb.open(unpack_shipped(resolve().home, load_encoders("starter"))) as store:
         for place, name, photos, listed in cases:
             without, _ = asked(store, folder, photos, listed, None)
-            first, facts = asked(store, folder, photos, listed, OFF_LIST_SHARE)
+            first, fit = asked(store, folder, photos, listed, OFF_LIST_SHARE)
             off = sum(photo.species not in listed for photo in photos) / len(photos)
-            advised = min(species_lists.MOST_OFF, round(facts["sure off"] / max(1, facts["sure"]), 2))
-            is_advised = any("does not fit" in text for text in species_lists.changed_warnings(facts, OFF_LIST_SHARE))
-            again = short(asked(store, folder, photos, listed, advised)[0]) if is_advised else ""
+            again = "" if fit.fits else short(asked(store, folder, photos, listed, fit.share_off)[0])
             lines.append(
-                f"| {place} | {name} | {len(photos)} | {short(off)} | {facts['sure']} | {facts['sure off']} | "
-                f"{facts['sure changed']} | {short(without)} | {short(first)} | "
-                f"{short(advised) if is_advised else ''} | {again} |"
+                f"| {place} | {name} | {len(photos)} | {short(off)} | {fit.n_sure} | {fit.n_sure_off} | "
+                f"{fit.n_sure_changed} | {short(without)} | {short(first)} | "
+                f"{'' if fit.fits else short(fit.share_off)} | {again} |"
             )
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -10,6 +10,8 @@ from string import Template
 from data.errors import ConfigError
 from data.files import sha256_hex
 
+PACKAGES = ("kb", "recognize", "rerank")  # a folder of the user may hold prompts for all of them
+
 
 class Prompts:
     """The prompts of a package by name, each replaced by `NAME.md` of `folder` where that has one.
@@ -20,7 +22,7 @@ class Prompts:
         folder: the user's own.
 
     Raises:
-        ConfigError: if the folder has none of them, one that nobody asks for, or one with an unknown placeholder.
+        ConfigError: if the folder has no prompt, one with a name of no package, or one with an unknown placeholder.
 
     Example:
         >>> prompts = Prompts("recognize", {"read_photo": ("candidates", "labels", "none")})
@@ -51,15 +53,17 @@ class Prompts:
 
     def _replace(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise ConfigError(f"there is no folder of prompts at {folder}")
+            raise ConfigError(f"There is no folder of prompts at {folder}.")
         found = sorted(folder.glob("*.md"))
-        known = ", ".join(f"{name}.md" for name in self._placeholders)
+        names = {file.name for package in PACKAGES for file in files(package).joinpath("prompts").iterdir()}
+        known = ", ".join(sorted(name for name in names if name.endswith(".md")))
         if not found:
-            raise ConfigError(f"{folder} holds no prompt", hint=f"there may be: {known}")
+            raise ConfigError(f"{folder} holds no prompt.", hint=f"Known prompts: {known}.")
         for path in found:
-            if path.stem not in self._placeholders:
-                raise ConfigError(f"{path}: no such prompt", hint=f"there may be: {known}")
-            self._templates[path.stem] = self._checked(path)
+            if path.name not in names:
+                raise ConfigError(f"Unknown prompt {path}.", hint=f"Known prompts: {known}.")
+            if path.stem in self._placeholders:
+                self._templates[path.stem] = self._checked(path)
 
     def _checked(self, path: Path) -> Template:
         names = self._placeholders[path.stem]

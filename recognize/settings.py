@@ -56,6 +56,10 @@ class EvaluationSettings:
 
     texts: Literal["descriptions", "names", "both"] = "descriptions"
     """Texts that photos are compared with: descriptions of species, or `a photo of NAME`. VR-RAG, supplement C."""
+    vocabulary: Literal["both", "open", "bounded"] = "both"
+    """Possible answers: all species of the knowledge base (open), or those of the photos (bounded)."""
+    keep_leaks: bool = False
+    """Also measure photos that are reference photos or training photos of the encoders."""
     reader_contexts: tuple[ReaderContext, ...] = ("refined",)
     """Descriptions of candidates for the reader, each measured on its own. VR-RAG, table 5."""
     reader_candidates: tuple[int, ...] = ()

@@ -60,7 +60,7 @@ class Settings:
     distiller: DistillerName | None = None
     """Writer of the summaries; by default as in the last build, at first extractive."""
     prompts: Path | None = None
-    """Folder with prompts that replace those of the model distillers."""
+    """Folder of prompts that replace ours, by file name."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
     """Endpoints of models: the tables `[llm.text]`, `[llm.vision]`, `[llm.search]`, `[llm.image]`."""
 

@@ -18,6 +18,7 @@ import click
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 UNLIMITED_WIDTH = 10_000  # columns; nothing is cut off when a program reads us
 _LONGEST_WORD = 24  # "Troglodytes-troglodytes" is not broken in tables, paths and addresses are
+MOST_NAMES = 10  # in a message
 _BETWEEN = 3  # columns of space from one column of a table to the next
 
 
@@ -138,6 +139,17 @@ def plural(n: int, noun: str, many: str | None = None) -> str:
         ('1 photo', '11,131 species')
     """
     return f"{n:,} {noun if n == 1 else many or noun + 's'}"
+
+
+def first_few(names: Sequence[str], *, rest: str = "") -> str:
+    """Return at most ten names, and the number of others; `rest` says where these are.
+
+    Example:
+        >>> first_few(["a", "b"])
+        'a; b'
+    """
+    n = len(names) - MOST_NAMES
+    return "; ".join(names[:MOST_NAMES]) + (f"; and {n:,} more{rest}" if n > 0 else "")
 
 
 def _widths(columns: Sequence[Sequence[str]]) -> list[int]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common.config import Settings
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What reads rows over, and all that makes its answers what they are, for a later run to compare."""
+    """A reader, and everything that determines its answers, for comparison when a run resumes."""
 
     read: Callable[[Iterable[Identification]], Iterator[Identification]]
     parameters: dict[str, object]
@@ -35,7 +34,6 @@ def reading(
     n_samples: int,
     max_cost: float | None,
     offline: bool,
-    prompts: Path | None,
 ) -> Iterator[Reading]:
     """Give what has the model of `[llm.vision]` choose among the candidates of each row.
 
@@ -46,7 +44,6 @@ def reading(
         n_samples: how often a photo is read.
         max_cost: US dollars.
         offline: whether kept replies alone may answer.
-        prompts: a folder whose prompts replace ours.
 
     Raises:
         MissingRequirement: if there is no such endpoint, no key for it, or no such text in the knowledge base.
@@ -61,7 +58,7 @@ def reading(
 
     told = CandidateContext(store, context_of(context), source_texts(store))
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
-        reader = Reader(chat, n_samples=n_samples, prompts=Prompts("recognize", PLACEHOLDERS, prompts))
+        reader = Reader(chat, n_samples=n_samples, prompts=Prompts("recognize", PLACEHOLDERS, settings.prompts))
         yield Reading(
             read=lambda rows: read_over(rows, reader, partial(jpeg_of, max_side=chat.endpoint.image_px), told.texts),
             parameters={
@@ -82,7 +79,6 @@ def asking(
     n_samples: int,
     max_cost: float | None,
     offline: bool,
-    prompts: Path | None,
 ) -> Iterator[ReaderResources]:
     """Give what an evaluation of readers asks: the model of `[llm.vision]`; the arguments are those of `reading`.
 
@@ -104,7 +100,7 @@ def asking(
         matched = reconciler.reconcile([name]).matched
         return matched[0].taxon.taxon_id if matched else None
 
-    own = Prompts("recognize", PLACEHOLDERS, prompts)
+    own = Prompts("recognize", PLACEHOLDERS, settings.prompts)
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
         yield ReaderResources(
             model=chat.name,

@@ -6,7 +6,7 @@ Every function imports what it needs when it is called, so that `kb --help` load
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -193,6 +193,30 @@ def recognizer(
     return made
 
 
+def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
+    """Return everything that determines the rows of `kb identify`, for comparison when a run resumes."""
+    parameters: dict[str, object] = {
+        "kb": store.info.id,
+        "generation": store.generation,
+        "spaces": list(store.spaces),
+        "preset": recognizer.preset,
+        "top": recognizer.k,
+        "calibration": recognizer.calibration_id,
+        "min_confidence": recognizer.min_confidence,
+        "unknown_prior": recognizer.unknown_prior,
+    }
+    if recognizer.species_list is not None:
+        parameters["species_list"] = recognizer.species_list.id
+    return parameters
+
+
+def write_card(store: KnowledgeBase, row: Identification, folder: Path) -> None:
+    """Write the HTML page of a photo."""
+    from recognize.explanation.cards import files
+
+    files.write_card(store, row, folder)
+
+
 def told_apart(store: KnowledgeBase, row: Identification) -> str:
     """Return what told the first candidate of a photo from the second; nothing for a photo without candidates."""
     import recognize
@@ -238,12 +262,3 @@ def _one_at_a_time(look_up: Callable[[str], FoundT]) -> Callable[[str], FoundT]:
             return look_up(query)
 
     return locked
-
-
-Reading = Callable[[Iterable[Identification]], Iterator[Identification]]
-"""What becomes of rows before they are shown."""
-
-
-def no_reading(identified: Iterable[Identification]) -> Iterator[Identification]:
-    """Return the rows as they are: no reader."""
-    return iter(identified)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
+from cli.common.reports import RANKS
 from data.errors import UsageError
 from recognize.settings import PROFILES
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from data.records import Added
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-RANKS = ("class", "order", "family", "genus")
 
 
 @click.command()
@@ -29,10 +29,8 @@ RANKS = ("class", "order", "family", "genus")
 @click.option("--licence", metavar="NAME", help="Licence of text and photos, such as CC BY 4.0.")
 @click.option("--url", metavar="URL", help="Web address of text and photos.")
 @click.option("--as-is", is_flag=True, help="Keep every sentence of the text, not only those on looks.")
-@click.option("--class", "class", metavar="NAME", help="Class of a species that is in no checklist.")
-@click.option("--order", metavar="NAME", help="Its order.")
-@click.option("--family", metavar="NAME", help="Its family.")
-@click.option("--genus", metavar="NAME", help="Its genus.  [default: first word of NAME]")
+@click.option("--lineage", multiple=True, metavar="RANK=NAME",
+              help="Class, order, family or genus of a species that is in no checklist; may be repeated.")  # fmt: skip
 @click.option("--profile", type=click.Choice(PROFILES), help="Profile of a new knowledge base.  [default: starter]")
 @options.format_option("text", "json")
 def add(
@@ -46,9 +44,9 @@ def add(
     licence: str | None,
     url: str | None,
     as_is: bool,
+    lineage: tuple[str, ...],
     profile: str | None,
     form: str,
-    **ranks: str | None,
 ) -> None:
     """Add a species, a term, or your own photos; the next kb identify uses them.
 
@@ -63,22 +61,33 @@ def add(
     from kb.checklist.selection import species_named
     from kb.curate.add import read_text_file
 
-    lineage = {rank: value for rank in RANKS if (value := ranks[rank])}
+    above = _lineage_of(lineage)
     if (name is None) == (term is None):
         raise UsageError("Specify either --name for a species or --term for a term.")
-    if term is not None and (photos or common_names or lineage):
+    if term is not None and (photos or common_names or above):
         raise UsageError("A term takes no photos, common names or lineage.", hint="Add a species with --name.")
     settings = options.settings(kb=kb, profile=profile)
     path = wiring.named(settings)
     added = library.add(
         path,
-        term or species_named(load_checklist(), name or "", common_names=common_names, lineage=lineage),
+        term or species_named(load_checklist(), name or "", common_names=common_names, lineage=above),
         wiring.encoders_for(path, settings),
         texts=[read_text_file(file, licence=licence, url=url) for file in texts],
         photos=[library.OwnPhoto(path=file, author=author, licence=licence, url=url) for file in photos],
         as_is=as_is,
     )
     output.write(output.as_json(to_json(added)) if form == "json" else added_text(added))
+
+
+def _lineage_of(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Return rank -> name of `--lineage`, from the highest rank down."""
+    found = {}
+    for pair in pairs:
+        rank, _, name = pair.partition("=")
+        if rank not in RANKS or not name:
+            raise UsageError(f"Expected --lineage RANK=NAME, got {pair!r}.", hint=f"Ranks: {', '.join(RANKS)}.")
+        found[rank] = name
+    return {rank: found[rank] for rank in RANKS if rank in found}
 
 
 def added_text(added: Added) -> str:

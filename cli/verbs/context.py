@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     default=None,
     help="Have a model ([llm.text]) write the passage; with --model its failure is an error.",
 )
-@click.option(
-    "--prompts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Folder with a context.md that replaces the prompt.",
-)
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Cost limit of search and model.")
 @click.option("--offline", is_flag=True, help="Use cached replies only.")
 @click.option("--store/--no-store", default=True, help="Keep new explanations in the knowledge base.  [default: store]")
@@ -60,7 +54,6 @@ def context(
     contact: str | None,
     web: bool | None,
     model: bool | None,
-    prompts: Path | None,
     max_cost: float | None,
     offline: bool,
     store: bool,
@@ -82,15 +75,13 @@ def context(
         raise UsageError("Expected either a QUERY or --file FILE.")
     queries = [FileQuery(text=" ".join(words))] if file is None else read_queries(file)
     form = form or ("text" if file is None else "jsonl")
-    settings = options.settings(kb=kb, api_url=api_url, contact=contact, prompts=prompts)
+    settings = options.settings(kb=kb, api_url=api_url, contact=contact)
     with (
         wiring.opened(settings) as knowledge,
         wiring.helpers_of_context(
             settings, wiki=wiki, web=web, model=model, max_cost=max_cost, offline=offline
         ) as helpers,
     ):
-        if prompts is not None and helpers.chat is None:
-            raise UsageError("--prompts needs a model.", hint="Set [llm.text] in fieldmark.toml, or add --model.")
         answers = wiring.contexts_of(knowledge, [query.text for query in queries], helpers, learn=store)
         rows = zip(queries, answers, strict=True)
         try:

@@ -84,6 +84,13 @@ class Reading:
     failures: tuple[str, ...] = ()
     """One reason per sample without a reply; the other unanswered samples had unreadable replies."""
 
+    @property
+    def missing(self) -> str:
+        """Part that another run may bring: `reader` if all samples failed, `samples` if some did, else empty."""
+        if not self.failures:
+            return ""
+        return "samples" if self.answered else "reader"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identification:

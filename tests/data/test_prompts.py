@@ -45,7 +45,7 @@ def test_a_users_prompt_replaces_ours_and_changes_its_digest_alone(tmp_path: Pat
     [
         (None, b"", "no folder of prompts"),
         ("notes.txt", b"x", "holds no prompt"),
-        ("derict.md", b"x", "no such prompt"),
+        ("derict.md", b"x", "Unknown prompt"),
         ("FIRST.md", b"$nobody", "a placeholder that cannot be filled"),
         ("FIRST.md", b"5 $ a day", "a placeholder that cannot be filled"),
         ("FIRST.md", b"\xff", "a placeholder that cannot be filled"),

@@ -12,11 +12,11 @@ import click
 
 from cli.common import options, output, reports
 from cli.common.config import Settings
-from cli.common.models import chosen_distiller, distiller_name, estimate_fields, usage_fields
+from cli.common.models import chosen_distiller, estimate_fields, usage_fields
 from cli.common.progress import stage_progress
 from cli.common.wiring import load_encoders
 from cli.verbs.build.arguments import BuildArguments
-from data.errors import CostStop, UsageError
+from data.errors import CostStop
 from data.records import STAGES, Stage
 from kb.distill.names import DISTILLERS
 from recognize.settings import PROFILES
@@ -80,12 +80,6 @@ EXIT_PARTLY = 7
     type=click.Choice(DISTILLERS),
     help="Writer of the summaries; the models need [llm.text].  [default: as before, at first extractive]",
 )
-@click.option(
-    "--prompts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Prompts that replace those of the model distillers, by file name.",
-)
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Cost limit of the model.")
 @click.option("--offline", is_flag=True, help="Use cached model replies only.")
 @click.option("--dry-run", is_flag=True, help="Print what would be built and the cost of a model; write nothing.")
@@ -106,7 +100,6 @@ def build(
     only: Stage | None,
     chroma: str | None,
     distiller: str | None,
-    prompts: Path | None,
     max_cost: float | None,
     offline: bool,
     dry_run: bool,
@@ -123,12 +116,8 @@ def build(
         source=source, taxa=taxa, list_page=list_page, category=category, names=names, terms=terms, limit=limit,
         only=only, chroma=chroma, is_dry_run=dry_run, has_api_url=api_url is not None,
     )  # fmt: skip
-    settings = options.settings(
-        kb=kb, api_url=api_url, profile=profile, contact=contact, distiller=distiller, prompts=prompts
-    )
+    settings = options.settings(kb=kb, api_url=api_url, profile=profile, contact=contact, distiller=distiller)
     path = settings.kb or given.default_path
-    if prompts is not None and not (name := distiller_name(settings, path)).startswith("model"):
-        raise UsageError(f"--prompts needs a model, and the distiller {name} uses none.", hint="Add --distiller model.")
     with ExitStack() as stack:
         if dry_run:
             output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))

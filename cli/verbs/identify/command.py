@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, get_args
 import click
 from click.core import ParameterSource
 
-from cli.common import options, output, wiring
-from cli.common import readers as reader_wiring
+from cli.common import options, output, readers, wiring
 from cli.common.option_groups import GroupedCommand
 from cli.common.progress import ProgressForm, counted
-from cli.verbs.identify import order as identifying
 from cli.verbs.identify import rows
 from cli.verbs.identify import species_list as species_lists
+from cli.verbs.identify.output import form_for, resumed_text, sink_for
 from data.errors import NothingReadable, UsageError
 from recognize.settings import (
     MAX_READER_CANDIDATES,
@@ -33,10 +32,13 @@ from recognize.settings import (
 
 if TYPE_CHECKING:
     from data.records import Identification
+    from kb.store.knowledge_base import KnowledgeBase
+    from recognize import Recognizer
+    from recognize.confidence.list_fit import ListFit
 
 EXIT_PARTLY = 7
 CALIBRATED = ("min_confidence", "unknown_prior")  # options that only change calibrated answers
-READER_OPTIONS = ("reader_samples", "prompts", "max_cost", "offline")
+READER_OPTIONS = ("reader_samples", "max_cost", "offline")
 GROUPS = {
     "Answer": ("kb", "preset", "n", "min_confidence", "unknown_prior"),
     "Expected species": ("species_list", "off_list_share"),
@@ -83,10 +85,6 @@ GROUPS = {
     "--reader-samples", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
     help="Model calls per photo, each with the candidates in another order.",
 )  # fmt: skip
-@click.option(
-    "--prompts", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Folder with your own reader prompt, read_photo.md.",
-)  # fmt: skip
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the reader costs more.")
 @click.option("--offline", is_flag=True, help="Use cached replies of the reader only.")
 @click.option(
@@ -118,7 +116,6 @@ def identify(
     cards: Path | None,
     reader: bool,
     reader_samples: int,
-    prompts: Path | None,
     max_cost: float | None,
     offline: bool,
     form: str | None,
@@ -148,19 +145,19 @@ def identify(
     """
     limit_numpy_threads()
     settings = options.settings(kb=kb)
-    reading_settings = options.method_settings("identify", IdentifySettings)
+    reader_settings = options.method_settings("identify", IdentifySettings)
     _check_options(ctx, reader=reader, has_list=species_list is not None, has_file=file is not None)
-    shown = reading_settings.reader_candidates or n
+    shown = reader_settings.reader_candidates or n
     if reader and shown > MAX_READER_CANDIDATES:
         raise UsageError(
             f"Expected at most {MAX_READER_CANDIDATES} candidates for the reader, got {shown}.",
             hint="Use a smaller --top, or --set reader_candidates=K.",
         )
-    sink_form = identifying.form_for(form, file)
+    row_form = form_for(form, file)
     quiet = options.invocation().quiet
-    found = identifying.find_photos(photos)
-    if explain and sink_form != "table":
-        output.warn(f"--explain only changes the table, not {sink_form} rows")
+    found = find_photos(photos)
+    if explain and row_form != "table":
+        output.warn(f"--explain only changes the table, not {row_form} rows")
     with ExitStack() as stack:
         store = stack.enter_context(wiring.opened(settings))
         expected, share = None, OFF_LIST_SHARE if off_list_share is None else off_list_share
@@ -170,42 +167,28 @@ def identify(
             store,
             preset=preset,
             n=shown if reader else n,
-            n_chunks=reading_settings.reader_chunks(preset) if reader else None,
+            n_chunks=reader_settings.reader_chunks(preset) if reader else None,
             min_confidence=min_confidence,
             unknown_prior=unknown_prior,
             species_list=expected,
         )
-        given = _given(ctx, CALIBRATED)
-        if given and recognizer.calibration_id is None:
-            output.warn(identifying.uncalibrated_text(given, recognizer, store))
-        elif given and reader:
-            names = identifying.named(given)
-            output.warn(f"Only rows where the reader fails use {names}: its choices have no confidence")
-        listed: frozenset[str] = frozenset()
-        if recognizer.prior is not None and expected is not None:
-            if not quiet:
-                output.note(species_lists.boost_text(recognizer.prior))
-            for warning in species_lists.few_warnings(recognizer.prior):
-                output.warn(warning)
-            listed = species_lists.names(store, expected)
-        reading: wiring.Reading = wiring.no_reading
-        parameters = identifying.parameters_of(store, recognizer)
+        _warn_of_calibration(_given(ctx, CALIBRATED), recognizer, store, reader=reader)
+        fit = _list_fit(store, recognizer, share, quiet=quiet)
+        reading, parameters = None, wiring.identify_parameters(store, recognizer)
         if reader:
-            reads = stack.enter_context(
-                reader_wiring.reading(
+            reading = stack.enter_context(
+                readers.reading(
                     settings,
                     store,
-                    context=reading_settings.reader_context,
+                    context=reader_settings.reader_context,
                     n_samples=reader_samples,
                     max_cost=max_cost,
                     offline=offline,
-                    prompts=prompts,
                 )
             )
-            reading = reads.read
-            parameters |= {**reads.parameters, "reader_chunks": recognizer.n_chunks}
-        sink = identifying.sink_for(
-            sink_form,
+            parameters |= {**reading.parameters, "reader_chunks": recognizer.n_chunks}
+        sink = sink_for(
+            row_form,
             file,
             settings.home,
             parameters,
@@ -218,34 +201,30 @@ def identify(
         n_failed = len(sink.failed.intersection(found))
         missing = Counter(sink.missing[photo] for photo in found if photo in sink.missing)
         if len(todo) < len(found) and not quiet:
-            output.note(identifying.resumed_text(len(found), len(found) - len(todo), n_failed, missing))
+            output.note(resumed_text(len(found), len(found) - len(todo), n_failed, missing))
             if cards is not None:
                 output.note("--cards writes no pages for photos that were done before; --no-resume writes all")
         # Bars and rows on the same terminal would overwrite each other.
         is_shown = progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
-        made = reading(recognizer.identify(todo))
-        facts: Counter[species_lists.Fact] = Counter()
+        made = recognizer.identify(todo) if reading is None else reading.read(recognizer.identify(todo))
         for row in counted(made, len(todo), "photos", quiet=quiet or not is_shown, form=progress, failed=_has_failed):
-            why = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and sink_form == "table" else ""
+            told = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and row_form == "table" else ""
             if cards is not None:
-                from recognize.explanation.cards.files import write_card
-
-                write_card(store, row, cards)
-            lacking = identifying.missing_in(row)
-            sink.add(row.image, rows.lines(sink_form, row, why=why), ok=not _has_failed(row), missing=lacking)
+                wiring.write_card(store, row, cards)
+            lacking = row.reader.missing if row.reader is not None else ""
+            sink.add(row.image, rows.lines(row_form, row, why=told), ok=not _has_failed(row), missing=lacking)
             n_failed += _has_failed(row)
             missing[lacking] += 1
-            facts.update(species_lists.facts_of(row, listed))
-    if facts["changed"] and not quiet:
-        output.note(species_lists.changed_text(facts))
-    for warning in species_lists.changed_warnings(facts, share):
-        output.warn(warning)
+            if fit is not None:
+                fit.add(row)
+    if fit is not None:
+        if fit.n_changed and not quiet:
+            output.note(species_lists.changed_text(fit))
+        for warning in species_lists.fit_warnings(fit):
+            output.warn(warning)
     if n_failed == len(found):
         raise NothingReadable(f"None of {output.plural(n_failed, 'photo')} is readable.")
-    if n_failed:
-        output.warn(f"{n_failed:,} of {output.plural(len(found), 'photo')} skipped: unreadable")
-    for warning in identifying.missing_warnings(missing, len(found), can_retry=file is not None):
-        output.warn(warning)
+    _warn_of_missing(n_failed, missing, len(found), can_retry=file is not None)
     if n_failed or missing["reader"]:
         ctx.exit(EXIT_PARTLY)
 
@@ -259,14 +238,83 @@ def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file
     ]
     for option, is_given, dependent in needs:
         if not is_given and (found := _given(ctx, dependent)):
-            raise UsageError(f"{identifying.named(found)} {'needs' if len(found) == 1 else 'need'} {option}.")
+            raise UsageError(f"{' and '.join(found)} {'needs' if len(found) == 1 else 'need'} {option}.")
     keys = [field.name for field in fields(IdentifySettings) if field.name in options.invocation().set]
     if keys and not reader:
         raise UsageError(f"The setting {keys[0]} needs --reader.")
 
 
 def _given(ctx: click.Context, names: Sequence[str]) -> list[str]:
-    return [name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    """Return the options given on the command line, as a user writes them, by parameter name."""
+    given = [name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    return [f"--{name.replace('_', '-')}" for name in given]
+
+
+def find_photos(arguments: Sequence[str]) -> list[str]:
+    """Return the photos of the arguments, each once; `-` reads one path per line from stdin.
+
+    Raises:
+        NothingReadable: if there are none.
+        UsageError: for an empty argument, such as an unset shell variable; it would mean the current folder.
+    """
+    from data.images.find import find_images
+
+    if not all(argument.strip() for argument in arguments):
+        raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")
+    named = [path for argument in arguments for path in (_lines_of_stdin() if argument == "-" else [argument])]
+    found = [str(path) for path in find_images(named)]
+    if not found:
+        raise NothingReadable(f"No photo found in {', '.join(named) or 'the paths on stdin'}.")
+    return found
+
+
+def _lines_of_stdin() -> list[str]:
+    """Return the lines on stdin as file names, byte for byte whatever the locale, without a byte-order mark."""
+    text = sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf")
+    return [os.fsdecode(line.rstrip(b"\r")) for line in text.split(b"\n") if line.strip()]
+
+
+def _warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:
+    """Warn of options that change only calibrated answers, where there are none."""
+    if not given:
+        return
+    names = " and ".join(given)
+    if recognizer.calibration_id is not None:
+        if reader:
+            output.warn(f"Only rows where the reader fails use {names}: its choices have no confidence")
+        return
+    why = f"this knowledge base has no calibration for the preset {recognizer.preset}"
+    if recognizer.misfit:
+        why = f"the calibration of this knowledge base {recognizer.misfit}"
+    elif (store.layout.calibration / "default.json").is_file():
+        why += "; use --preset default"
+    output.warn(f"{names} {'has' if len(given) == 1 else 'have'} no effect: {why}")
+
+
+def _list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quiet: bool) -> ListFit | None:
+    """Report how much listed species are favoured; return the counts of the list's effect, None without a list."""
+    listed, prior = recognizer.species_list, recognizer.prior
+    if listed is None or prior is None:
+        return None
+    from recognize.confidence.list_fit import ListFit
+
+    if not quiet:
+        output.note(species_lists.boost_text(prior))
+    for warning in species_lists.few_warnings(prior):
+        output.warn(warning)
+    return ListFit({taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids}, share)
+
+
+def _warn_of_missing(n_failed: int, missing: Mapping[str, int], n_photos: int, *, can_retry: bool) -> None:
+    """Warn of unreadable photos and of missing answers of the reader; `missing` counts rows."""
+    retry = "; use --retry-failed to retry" if can_retry else ""
+    photos = output.plural(n_photos, "photo")
+    if n_failed:
+        output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
+    if n := missing.get("reader", 0):
+        output.warn(f"the reader failed for {n:,} of {photos}; their answers come from the ranking{retry}")
+    if n := missing.get("samples", 0):
+        output.warn(f"some samples of the reader failed for {n:,} of {photos}; the others decided{retry}")
 
 
 def _has_failed(row: Identification) -> bool:

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from cli.common.delimited import armed, disarmed
-from cli.common.output import as_table, steady, wrapped, write_rows
-from cli.verbs.identify.resume import Missing
+from cli.common.output import as_table, steady, wrapped
 from data.records import Candidate, Identification
 from recognize.answer_text import answer_text, both_names, failures_text, unanswered_text
 
@@ -76,28 +75,6 @@ def _lines(form: Form, row: Identification, why: str) -> str:
             json.dumps(dict(zip(CSV_COLUMNS, values, strict=True)), ensure_ascii=False) + "\n" for values in _flat(row)
         )
     return steady(_text(row, why)) + "\n\n"
-
-
-class Printed:
-    """Rows printed to stdout one by one; same methods as `ResumableOutput`."""
-
-    done: frozenset[str] = frozenset()
-    failed: frozenset[str] = frozenset()
-    missing: Mapping[str, Missing] = {}
-
-    def __init__(self, form: Form) -> None:
-        self._form = form
-
-    def __enter__(self) -> Printed:
-        write_rows(header(self._form))
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Do nothing: no file is open."""
-
-    def add(self, image: str, rows: str, *, ok: bool, missing: Missing = "") -> None:
-        """Print the rows of one photo."""
-        write_rows(rows)
 
 
 def image_of(form: Form, line: str) -> str:

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING
 
 from cli.common import output
 from data.errors import BadInput
 
 if TYPE_CHECKING:
-    from data.records import Identification
     from kb.checklist.reconcile import UnmatchedName
     from kb.checklist.species_lists import MatchedList
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import SpeciesList
+    from recognize.confidence.list_fit import ListFit
     from recognize.confidence.prior import ListPrior
 
-N_NAMED = 10  # unmatched names in a warning
 MANY_OUTSIDE = 0.3  # a larger share of the list outside the knowledge base is mentioned
 FEW_LISTED = 10  # fewer species hardly cover a place;
 MANY_TIMES = 100  # warn if each is favoured more than this
-SURE: Final = 0.9
-"""Answers with this confidence without the list show whether the list fits: 96 % of them are right."""
-MOST_OFF: Final = 0.99  # largest advised share
-
-Fact = Literal["named", "changed", "sure", "sure changed", "sure off"]
-"""Identified to species without the list; changed by the list; both for confident answers; confident and not listed."""
 
 
 def expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: bool) -> SpeciesList:
@@ -68,11 +61,10 @@ def unknown_text(file: Path, names: list[UnmatchedName]) -> str:
     """Return the unmatched names with suggestions."""
     shown = [
         f"{name.name} ({name.why}{'; did you mean ' + ' or '.join(name.suggestions) + '?' if name.suggestions else ''})"
-        for name in names[:N_NAMED]
+        for name in names
     ]
-    rest = f"; and {len(names) - N_NAMED:,} more" if len(names) > N_NAMED else ""
     verb = "matches" if len(names) == 1 else "match"
-    return f"{output.plural(len(names), 'name')} of {file} {verb} no species: {'; '.join(shown)}{rest}"
+    return f"{output.plural(len(names), 'name')} of {file} {verb} no species: {output.first_few(shown)}"
 
 
 def boost_text(prior: ListPrior) -> str:
@@ -96,50 +88,25 @@ def few_warnings(prior: ListPrior) -> Iterator[str]:
         )
 
 
-def names(store: KnowledgeBase, listed: SpeciesList) -> frozenset[str]:
-    """Return the scientific names of the species on a list."""
-    return frozenset(taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids)
-
-
-def facts_of(row: Identification, listed: Collection[str]) -> Iterator[Fact]:
-    """Yield the effects of the list on a photo identified to species without it; `listed` are scientific names."""
-    without = row.answer_without_list
-    if without is None or without.rank != "species" or not row.candidates:
-        return
-    yield "named"
-    is_changed = row.candidates[0].scientific_name != without.name
-    if is_changed:
-        yield "changed"
-    if without.confidence is not None and without.confidence >= SURE:
-        yield "sure"
-        if is_changed:
-            yield "sure changed"
-        if without.name not in listed:
-            yield "sure off"
-
-
-def changed_text(facts: Mapping[Fact, int]) -> str:
+def changed_text(fit: ListFit) -> str:
     """Return how many photos the list changed."""
     return (
-        f"The list changed the first species of {facts.get('changed', 0):,} of "
-        f"{output.plural(facts.get('named', 0), 'photo')} identified to species without it"
+        f"The list changed the first species of {fit.n_changed:,} of {output.plural(fit.n, 'photo')} "
+        "identified to species without it"
     )
 
 
-def changed_warnings(facts: Mapping[Fact, int], off_list_share: float) -> Iterator[str]:
-    """Yield warnings where the list overrides confident answers, or does not fit the photos.
-
-    Confident answers without the list estimate the share of photos off the list (`benchmarks.list_fit`). The warning
-    comes when that share exceeds the given one by three standard errors.
-    """
-    n, n_changed, n_off = (facts.get(fact, 0) for fact in ("sure", "sure changed", "sure off"))
-    sure = f"{output.plural(n, 'photo')} with at least {100 * SURE:.0f} % confidence without it"
-    if n_changed:
-        yield f"The list changed the first species of {n_changed:,} of {sure}: compare the answers without the list"
-    if n_off > off_list_share * n + 3 * math.sqrt(n * off_list_share * (1 - off_list_share)):
-        fitting = min(MOST_OFF, round(n_off / n, 2))
+def fit_warnings(fit: ListFit) -> Iterator[str]:
+    """Yield warnings where the list overrides confident answers, or does not fit the photos."""
+    sure = f"{output.plural(fit.n_sure, 'photo')} with at least 90 % confidence without it"
+    if fit.n_sure_changed:
         yield (
-            f"The list does not fit these photos: {n_off:,} of {sure} show species that are not "
-            f"on it. Use --off-list-share {fitting:g} instead of {off_list_share:g}; or, if the list is right, raise "
-            "--unknown-prior, because these species may not be in the knowledge base"
+            f"The list changed the first species of {fit.n_sure_changed:,} of {sure}: "
+            "compare the answers without the list"
+        )
+    if not fit.fits:
+        yield (
+            f"The list does not fit these photos: {fit.n_sure_off:,} of {sure} show species that are not "
+            f"on it. Use --off-list-share {fit.share_off:g} instead of {fit.off_list_share:g}; or, if the list is "
+            "right, raise --unknown-prior, because these species may not be in the knowledge base"
         )

@@ -43,8 +43,6 @@ EXIT_PARTLY = 7
               "and [llm.search]]")  # fmt: skip
 @click.option("--samples", type=int, metavar="N",
               help="decompose: replies per question, an odd number; the majority counts.  [default: 1]")  # fmt: skip
-@click.option("--prompts", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-              help="Folder of prompts that replace ours, by file name.")  # fmt: skip
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the run costs more.")
 @click.option("--offline", is_flag=True, help="Use cached replies only.")
 @click.option("--rejudge", is_flag=True, help="Judge all photos again, from cached replies where there are some.")
@@ -66,7 +64,6 @@ def rerank(
     context: bool | None,
     web: bool | None,
     samples: int | None,
-    prompts: Path | None,
     max_cost: float | None,
     offline: bool,
     rejudge: bool,
@@ -108,12 +105,12 @@ def rerank(
         check_ids(jobs)
     if dry_run:
         # Opened all the same: what is missing is said before the run.
-        with open_resources(settings, plan, prompts=prompts, max_cost=max_cost, offline=True):
+        with open_resources(settings, plan, max_cost=max_cost, offline=True):
             output.write(forecast_text(forecast(plan, jobs), plan, settings.llm))
         return
     quiet = options.invocation().quiet
     with open_resources(
-        settings, plan, prompts=prompts, max_cost=max_cost, offline=offline, rejudge=rejudge
+        settings, plan, max_cost=max_cost, offline=offline, rejudge=rejudge
     ) as opened, output.logged("rerank"):  # fmt: skip
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")

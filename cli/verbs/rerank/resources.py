@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import wiring
@@ -45,7 +44,6 @@ def open_resources(
     settings: Settings,
     plan: RunPlan,
     *,
-    prompts: Path | None = None,
     max_cost: float | None = None,
     offline: bool = False,
     rejudge: bool = False,
@@ -53,9 +51,8 @@ def open_resources(
     """Open the resources that the plan names, and close them at the end.
 
     Args:
-        settings: endpoints, knowledge base and home folder.
+        settings: endpoints, knowledge base, prompts and home folder.
         plan: the plan of the run.
-        prompts: folder of prompts that replace ours.
         max_cost: limit in US dollars for all models together.
         offline: use cached replies only; no key is needed.
         rejudge: ignore judgements of earlier runs.
@@ -110,6 +107,6 @@ def open_resources(
             context=look_up,
             parts=parts,
             cache=stack.enter_context(cache),
-            prompts=Prompts(prompts),
+            prompts=Prompts(settings.prompts),
         )
         yield Opened(resources=resources, calls=calls if plan.models or plan.context_models else None)

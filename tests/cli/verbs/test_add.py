@@ -12,7 +12,8 @@ TEXT = "The upperwings are velvety black with a broad red band and white spots. 
 
 
 ADMIRAL = (
-    "--name", "Vanessa atalanta", "--common-name", "Red Admiral", "--class", "Insecta", "--family", "Nymphalidae",
+    "--name", "Vanessa atalanta", "--common-name", "Red Admiral",
+    "--lineage", "class=Insecta", "--lineage", "family=Nymphalidae",
 )  # fmt: skip
 
 
@@ -52,7 +53,8 @@ def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     [
         ((), 2, "either --name for a species or --term"),
         (("--name", "Blue Jay", "--term", "jay"), 2, "either --name for a species or --term"),
-        (("--term", "jay", "--family", "Corvidae"), 2, "takes no photos, common names or lineage"),
+        (("--term", "jay", "--lineage", "family=Corvidae"), 2, "takes no photos, common names or lineage"),
+        (("--name", "Blue Jay", "--lineage", "tribe=Jays"), 2, "Expected --lineage RANK=NAME"),
         (("--name", "Strigiformes"), 5, "expected a species"),
         (("--name", "red admiral"), 5, "expected the scientific name"),
         (("--name", "Blue Jay", "--text", "song.txt"), 5, "no sentence of it tells what Blue Jay looks like"),
@@ -73,7 +75,7 @@ def test_what_cannot_be_added_says_why(
 def test_an_own_text_can_be_kept_word_for_word_with_its_address(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("It is common in gardens. Its wings are black with a red band.\n")
     given = ("add", "--kb", folder_kb, *ADMIRAL, "--text", "notes.txt", "--url", "https://example.org/admiral")
-    ranks = ("--order", "Lepidoptera", "--genus", "Pyrameis")
+    ranks = ("--lineage", "order=Lepidoptera", "--lineage", "genus=Pyrameis")
     cli.call(*given, *ranks, "--as-is", check=True)
     shown = cli.call("show", "--kb", folder_kb, "Red Admiral", "--format", "json", check=True).stdout
     found = json.loads(shown)

@@ -233,15 +233,12 @@ def test_ones_own_prompt_replaces_ours_and_one_that_cannot_be_filled_costs_nothi
     asked = ("context", "frogs in amplexus", "--kb", own_kb)
     with OpenAIServer('{"sentences": []}') as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
-        cli.call(*asked, "--prompts", folder, check=True)
+        cli.call(*asked, "--set", f"prompts={folder}", check=True)
         assert server.calls[0].text.startswith("Be brief on frogs in amplexus:\n[1] Amplexus: ")
         (folder / "context.md").write_text("$word")
-        outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--prompts", folder)
+        outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--set", f"prompts={folder}")
         assert (outcome.exit_code, server.n_calls) == (2, 1)
         assert "a placeholder that cannot be filled" in outcome.stderr
-        outcome = cli.call(*asked, "--prompts", folder, "--no-model")
-        assert outcome.exit_code == 2
-        assert "--prompts needs a model" in outcome.stderr
 
 
 def test_a_model_that_is_asked_for_and_not_set_is_missing(cli: Any, built_kb: Path) -> None:

@@ -178,7 +178,7 @@ def test_another_mode_prompt_or_model_is_another_distiller(change: str, tmp_path
     [
         ("distil.md", "Describe $name.", "a placeholder that cannot be filled: 'name'"),
         ("distil.md", "It costs $5.", "a placeholder that cannot be filled"),
-        ("destil.md", "x", "no such prompt"),
+        ("destil.md", "x", "Unknown prompt"),
         ("notes.txt", "x", "holds no prompt"),
     ],
 )

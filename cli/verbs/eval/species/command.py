@@ -31,9 +31,6 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
 @click.option("--ablation", is_flag=True,
     help="Instead of presets: single text-image encoders, pairs and all, each with and without the visual re-ranker.",
 )  # fmt: skip
-@click.option("--vocabulary", type=click.Choice(("both", "open", "bounded")), default="both", show_default=True,
-    help="Possible answers: all species of the knowledge base (open), or those of the photos (bounded).",
-)  # fmt: skip
 @click.option("--anchors", type=click.Choice(ANCHOR_SETS), multiple=True,
     help="Reference photos; repeat to compare: those of the knowledge base, up to three training photos per species of "
     "the dataset, or the lead image of its article (collections only).  [default: kb]",
@@ -48,9 +45,6 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
     help="Base folder of the file names in LIST.json.  [default: its folder]",
 )  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Number of photos, evenly spread over the dataset.")
-@click.option("--keep-leaks", is_flag=True,
-    help="Also measure photos that are reference photos or training photos of the encoders.",
-)  # fmt: skip
 @click.option("--reader", is_flag=True,
     help="Also let the model of [llm.vision] choose among the candidates of each preset.",
 )  # fmt: skip
@@ -63,9 +57,6 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
 )  # fmt: skip
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the reader costs more.")
 @click.option("--offline", is_flag=True, help="Use cached replies of the reader only.")
-@click.option("--prompts", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Folder with your own reader prompts, read_photo.md and name_photo.md.",
-)  # fmt: skip
 @options.format_option("table", "csv", "json")
 @click.pass_context
 def species(
@@ -74,19 +65,16 @@ def species(
     kb: Path | None,
     presets: tuple[str, ...],
     ablation: bool,
-    vocabulary: str,
     anchors: tuple[str, ...],
     train: Path | None,
     split: str | None,
     photos: Path | None,
     limit: int | None,
-    keep_leaks: bool,
     reader: bool,
     comparisons: bool,
     reader_samples: int,
     max_cost: float | None,
     offline: bool,
-    prompts: Path | None,
     form: str,
 ) -> None:
     """Measure the accuracy of species identification.
@@ -110,11 +98,11 @@ def species(
         photos=photos,
         presets=tuple(dict.fromkeys(presets)) or _presets(reader=reader, comparisons=comparisons),
         ablation=ablation,
-        vocabulary=vocabulary,
+        vocabulary=method.vocabulary,
         texts=method.texts,
         split=split,
         limit=limit,
-        keep_leaks=keep_leaks,
+        keep_leaks=method.keep_leaks,
         n_resamples=method.resamples,
         seed=method.seed,
         anchors=tuple(dict.fromkeys(anchors)) or ("kb",),
@@ -129,7 +117,6 @@ def species(
             n_samples=reader_samples,
             max_cost=max_cost,
             offline=offline,
-            prompts=prompts,
         ),
     )
     evaluating.check(order, has_presets=bool(presets))
@@ -139,9 +126,7 @@ def species(
         asking = None
         if order.readers.is_asked:
             asking = stack.enter_context(
-                reader_wiring.asking(
-                    settings, store, n_samples=reader_samples, max_cost=max_cost, offline=offline, prompts=prompts
-                )
+                reader_wiring.asking(settings, store, n_samples=reader_samples, max_cost=max_cost, offline=offline)
             )
         counts = partial(counted_calls, quiet=options.invocation().quiet)
         report = evaluating.evaluated(order, store, asked, counts, asking)

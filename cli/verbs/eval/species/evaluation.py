@@ -216,7 +216,7 @@ def evaluated(
         raise NothingReadable(
             f"none of {output.plural(len(given.photos), 'photo')} is left: {len(photos.errors):,} cannot be read, "
             f"{int(leaks.any.sum()):,} are anchors or nearly, on {int(trained.sum()):,} the encoders were trained",
-            hint="--keep-leaks measures these too" if leaks.any.any() or trained.any() else None,
+            hint="Use --set keep_leaks=true to measure them too." if leaks.any.any() or trained.any() else None,
         )
     labels_of = [given.labels[at] for at in measured.positions]
     setups = _setups(order, len(encoders.text_image))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
@@ -40,7 +39,6 @@ class ReaderOrder:
     n_samples: int = 1
     max_cost: float | None = None
     offline: bool = False
-    prompts: Path | None = None
 
 
 def check(order: ReaderOrder) -> None:
@@ -51,10 +49,8 @@ def check(order: ReaderOrder) -> None:
         )
     if order.is_asked or order.comparisons:
         return
-    if order.changes or order.n_samples > 1 or order.max_cost is not None or order.offline or order.prompts is not None:
-        raise UsageError(
-            "--reader-samples, --max-cost, --offline, --prompts and reader settings need --reader or --comparisons."
-        )
+    if order.changes or order.n_samples > 1 or order.max_cost is not None or order.offline:
+        raise UsageError("--reader-samples, --max-cost, --offline and reader settings need --reader or --comparisons.")
 
 
 def reader_setups_of(

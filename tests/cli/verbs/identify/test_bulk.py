@@ -16,7 +16,7 @@ from typing import Any
 import pandas
 import pytest
 
-from cli.verbs.identify.resume import ResumableOutput
+from cli.common.resumable import ResumableOutput
 
 N_PHOTOS = 400
 N_BAD = 3

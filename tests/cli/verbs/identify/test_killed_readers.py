@@ -116,7 +116,18 @@ def test_an_evaluation_that_was_killed_ends_with_the_figures_of_a_whole_run(
     cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ("--kb", built_kb, "--reader", "--reader-samples", str(N_PASSES), "--format", "json")
-    command = ("eval", "species", photos, *asked, "--set", "resamples=100", "--keep-leaks", "--vocabulary", "open")
+    command = (
+        "eval",
+        "species",
+        photos,
+        *asked,
+        "--set",
+        "resamples=100",
+        "--set",
+        "keep_leaks=true",
+        "--set",
+        "vocabulary=open",
+    )
     killed(cli, server, *command)
     resumed = json.loads(cli.call(*command, check=True).stdout)
     after = questions(server)

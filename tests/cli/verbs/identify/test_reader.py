@@ -293,7 +293,7 @@ def test_a_prompt_of_one_s_own_is_asked_and_a_file_of_rows_of_another_prompt_is_
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "read_photo.md").write_text("Which bird?\n$candidates\n")
     command = ("identify", drawings, "--kb", built_kb, "--reader", "--output", tmp_path / "rows.csv")
-    cli.call(*command, "--prompts", tmp_path / "mine", check=True)
+    cli.call(*command, "--set", f"prompts={tmp_path}/mine", check=True)
     assert all(call.text.startswith("Which bird?\nA. ") for call in server.calls)
     other = cli.call(*command)
     assert other.exit_code == 2
@@ -342,7 +342,6 @@ def test_a_card_shows_the_reader_s_reason(
         ("--reader-samples", "3"),
         ("--set", "reader_candidates=5"),
         ("--set", "reader_context=names"),
-        ("--prompts", "."),
     ],
 )
 def test_options_of_the_reader_without_one_end_with_2(

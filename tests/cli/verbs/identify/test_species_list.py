@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cli.verbs.identify import species_list as species_lists
-from data.records import Answer, Candidate, Identification
 from kb.checklist.reconcile import UnmatchedName
 from kb.checklist.species_lists import MatchedList
+from recognize.confidence.list_fit import ListFit
 from recognize.confidence.prior import ListPrior, SpeciesList
 
 FILE = Path("list.txt")
@@ -65,50 +65,13 @@ def test_few_species_that_count_for_much_are_worth_a_word(n_listed: int, n_speci
     ] * is_worth_a_word
 
 
-def row_of(first: str, without: Answer | None) -> Identification:
-    """A photo that shows `first` by the list."""
-    candidate = Candidate(taxon_id=first.lower(), scientific_name=first, common_name=first, score=1.0)
-    return Identification(image="photo.jpg", candidates=(candidate,), answer_without_list=without)
-
-
-def species(name: str, confidence: float | None) -> Answer:
-    return Answer(rank="species", name=name, confidence=confidence)
-
-
-@pytest.mark.parametrize(
-    ("row", "facts"),
-    [
-        (row_of("Listed", species("Listed", 0.9)), ["named", "sure"]),
-        (row_of("Listed", species("Listed", 0.89)), ["named"]),
-        (row_of("Listed", species("Other", 0.9)), ["named", "changed", "sure", "sure changed", "sure off"]),
-        (row_of("Listed", species("Other", None)), ["named", "changed"]),
-        (row_of("Other", species("Other", 1.0)), ["named", "sure", "sure off"]),
-        (row_of("Listed", Answer(rank="genus", name="Other", confidence=1.0)), []),
-        (row_of("Listed", None), []),
-    ],
-)
-def test_what_a_list_did_to_a_photo(row: Identification, facts: list[str]) -> None:
-    assert list(species_lists.facts_of(row, {"Listed"})) == facts
-
-
-def test_what_went_against_sure_answers_is_said_with_a_share_that_fits() -> None:
-    told = list(species_lists.changed_warnings({"sure": 40, "sure changed": 2, "sure off": 30}, 0.1))
-    assert told == [
+def test_photos_that_the_list_changed_are_reported_with_a_share_that_fits() -> None:
+    fit = ListFit((), 0.1, n_sure=40, n_sure_changed=2, n_sure_off=30)
+    assert list(species_lists.fit_warnings(fit)) == [
         "The list changed the first species of 2 of 40 photos with at least 90 % confidence without it: compare the "
         "answers without the list",
         "The list does not fit these photos: 30 of 40 photos with at least 90 % confidence without it show species "
         "that are not on it. Use --off-list-share 0.75 instead of 0.1; or, if the list is right, raise "
         "--unknown-prior, because these species may not be in the knowledge base",
     ]
-    assert list(species_lists.changed_warnings({"sure": 40, "sure off": 30}, 0.75)) == []
-
-
-@pytest.mark.parametrize(("n_off", "fits"), [(9, True), (10, False)])
-def test_a_list_fits_while_chance_can_bring_what_is_not_on_it(n_off: int, fits: bool) -> None:
-    """4 of 40 are expected at .1, give or take 1.9; three times that is 9.7."""
-    assert len(list(species_lists.changed_warnings({"sure": 40, "sure off": n_off}, 0.1))) == (not fits)
-
-
-def test_one_sure_photo_of_a_species_that_is_not_listed_says_nothing_of_the_list() -> None:
-    assert list(species_lists.changed_warnings({"sure": 1, "sure off": 1}, 0.1)) == []
-    assert "--off-list-share 0.99 instead" in next(species_lists.changed_warnings({"sure": 2, "sure off": 2}, 0.1))
+    assert list(species_lists.fit_warnings(ListFit((), 0.75, n_sure=40, n_sure_off=30))) == []

@@ -198,7 +198,7 @@ def test_step_is_the_distance_of_windows(ranked: Ranked) -> None:
 def test_prompts_replace_ours(ranked: Ranked, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "direct.md").write_text("Look closely. $question Yes or no?")
-    run = ranked("--no-context", "--set", "decompose.direct=true", "--prompts", str(tmp_path / "mine"))
+    run = ranked("--no-context", "--set", "decompose.direct=true", "--set", f"prompts={tmp_path}/mine")
     assert all(call.text.startswith("Look closely. Does this image show") for call in run.calls)
 
 

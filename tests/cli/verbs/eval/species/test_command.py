@@ -84,7 +84,7 @@ def micro(figures: dict[str, Any]) -> dict[str, float]:
 
 
 def test_class_folders_are_measured_with_what_did_not_match(cli: Any, built_kb: Path, folders: Path) -> None:
-    found = measured(cli, folders, "--kb", built_kb, "--keep-leaks")
+    found = measured(cli, folders, "--kb", built_kb, "--set", "keep_leaks=true")
     assert (found["n"], found["n_species"], found["dataset"]) == (4, 3, "class folders")
     assert [(name["name"], name["why"]) for name in found["unmatched"]] == [("Blue-footed Nothing", "unknown")]
     assert found["not_in_kb"] == ["Struthio camelus"]
@@ -97,7 +97,17 @@ def test_class_folders_are_measured_with_what_did_not_match(cli: Any, built_kb: 
 
 
 def test_a_limit_takes_photos_evenly_spread_over_the_dataset(cli: Any, built_kb: Path, folders: Path) -> None:
-    asked = (folders, "--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--vocabulary", "open")
+    asked = (
+        folders,
+        "--kb",
+        built_kb,
+        "--set",
+        "keep_leaks=true",
+        "--preset",
+        "text-only",
+        "--set",
+        "vocabulary=open",
+    )
     found = measured(cli, *asked, "--limit", "2")
     assert (found["n"], found["n_species"]) == (2, 2)
     assert len(list((folders / "Cardinalis cardinalis").iterdir())) == 2, "the first two photos are of one species"
@@ -116,7 +126,9 @@ def test_the_figures_are_those_of_the_rows_of_identify(cli: Any, built_kb: Path,
         for line in rows.stdout.splitlines():
             ids = [candidate["taxon_id"] for candidate in json.loads(line)["candidates"]]
             ranks.append((taxon_id, ids.index(taxon_id) + 1 if taxon_id in ids else 0))
-    found = measured(cli, folders, "--kb", built_kb, "--keep-leaks", "--preset", preset, "--vocabulary", "open")
+    found = measured(
+        cli, folders, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", preset, "--set", "vocabulary=open"
+    )
     (figures,) = found["figures"]
     expected = {
         "top-1": sum(rank == 1 for _, rank in ranks) / 4,
@@ -129,7 +141,7 @@ def test_the_figures_are_those_of_the_rows_of_identify(cli: Any, built_kb: Path,
 
 
 def test_cub_is_its_test_photos_with_classes_brought_to_species(cli: Any, built_kb: Path, cub: Path) -> None:
-    asked = (cub, "--kb", built_kb, "--keep-leaks", "--preset", "default", "--vocabulary", "open")
+    asked = (cub, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "default", "--set", "vocabulary=open")
     found = measured(cli, *asked)
     assert (found["n"], found["n_species"], found["dataset"]) == (2, 2, "CUB-200-2011, test")
     assert [name["name"] for name in found["unmatched"]] == ["103.Sayornis"]
@@ -139,7 +151,7 @@ def test_cub_is_its_test_photos_with_classes_brought_to_species(cli: Any, built_
 
 
 def test_inaturalist_is_its_birds_wherever_the_photos_lie(cli: Any, built_kb: Path, inaturalist: Path) -> None:
-    asked = ("--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--vocabulary", "open")
+    asked = ("--kb", built_kb, "--set", "keep_leaks=true", "--preset", "text-only", "--set", "vocabulary=open")
     found = measured(cli, inaturalist, *asked)
     assert (found["n"], found["dataset"], found["unmatched"]) == (2, "iNaturalist, test", [])
     moved = inaturalist.with_name("elsewhere") / "val.json"
@@ -164,20 +176,31 @@ def test_photos_that_are_anchors_or_nearly_are_counted_and_left_out(cli: Any, bu
         small.resize((small.width * 3 // 4, small.height * 3 // 4)).save(folder / "smaller.jpg", quality=90)
     # Noise is like no anchor.
     Image.effect_noise((200, 200), 90).convert("RGB").save(folder / "noise.png")
-    asked = ("birds", "--kb", built_kb, "--preset", "default", "--vocabulary", "open")
+    asked = ("birds", "--kb", built_kb, "--preset", "default", "--set", "vocabulary=open")
     found = measured(cli, *asked)
     assert found["n"] == 1
     leaks = found["photos"]["leaks"]
     assert (leaks["n"], leaks["kept"], leaks["same file"], leaks["near by perceptual hash"]) == (2, False, 1, 2)
-    assert measured(cli, *asked, "--keep-leaks")["n"] == 3
+    assert measured(cli, *asked, "--set", "keep_leaks=true")["n"] == 3
     (folder / "noise.png").unlink()
     none_left = cli.call("eval", "species", *asked, *FAST)
     assert (none_left.exit_code, none_left.stdout) == (5, "")
-    assert "hint: --keep-leaks measures these too" in none_left.stderr
+    assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
 
 
 def test_the_table_prints_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
-    asked = ("--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--preset", "vr-rag-v1", "--set", "texts=both")
+    asked = (
+        "--kb",
+        built_kb,
+        "--set",
+        "keep_leaks=true",
+        "--preset",
+        "text-only",
+        "--preset",
+        "vr-rag-v1",
+        "--set",
+        "texts=both",
+    )
     done = cli.call("eval", "species", folders, *asked, *FAST, check=True)
     lines = done.stdout.splitlines()
     assert f"class folders: 4 photos of 3 species; knowledge base {built_kb}" in lines
@@ -191,14 +214,24 @@ def test_the_table_prints_figures_tests_and_definitions(cli: Any, built_kb: Path
 
 
 def test_anchors_alone_stand_there_once_beside_names_and_descriptions(cli: Any, built_kb: Path, folders: Path) -> None:
-    asked = (folders, "--kb", built_kb, "--keep-leaks", "--vocabulary", "open", "--preset", "anchors-only")
+    asked = (
+        folders,
+        "--kb",
+        built_kb,
+        "--set",
+        "keep_leaks=true",
+        "--set",
+        "vocabulary=open",
+        "--preset",
+        "anchors-only",
+    )
     for texts, expected in (("both", ["descriptions"]), ("names", ["names"])):
         found = measured(cli, *asked, "--set", f"texts={texts}")
         assert [figures["setup"]["texts"] for figures in found["figures"]] == expected
 
 
 def test_csv_has_a_row_for_each_way_and_measure(cli: Any, built_kb: Path, folders: Path) -> None:
-    asked = ("--kb", built_kb, "--keep-leaks", "--ablation", "--vocabulary", "open")
+    asked = ("--kb", built_kb, "--set", "keep_leaks=true", "--ablation", "--set", "vocabulary=open")
     done = cli.call("eval", "species", folders, *asked, "--format", "csv", *FAST, check=True)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["preset"], row["encoders"]) for row in rows[::10]] == [
@@ -213,7 +246,7 @@ def test_csv_has_a_row_for_each_way_and_measure(cli: Any, built_kb: Path, folder
 
 def test_a_photo_that_cannot_be_read_is_left_out_and_ends_with_7(cli: Any, built_kb: Path, folders: Path) -> None:
     (folders / "Snowy Owl" / "2.png").write_bytes(b"no picture")
-    asked = (folders, "--kb", built_kb, "--keep-leaks", "--preset", "default")
+    asked = (folders, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "default")
     found = measured(cli, *asked, exit_code=7)
     assert found["n"] == 4
     assert [Path(path).name for path in found["photos"]["unreadable"]] == ["2.png"]
@@ -245,7 +278,7 @@ def test_labels_that_are_no_species_are_named_with_what_to_do(
         "for",
     ]
     shutil.move(tmp_path / "odd" / "class 10", folders / "class 10")
-    asked = ("--kb", built_kb, "--preset", "text-only", "--keep-leaks", *FAST)
+    asked = ("--kb", built_kb, "--preset", "text-only", "--set", "keep_leaks=true", *FAST)
     some = cli.call("eval", "species", folders, *asked, check=True)
     assert "warning: 2 labels (3 photos) matched no species: " in some.stderr
     assert "class 10 (unknown); labels are to be scientific or English names of species" in some.stderr
@@ -276,11 +309,11 @@ def rows_of(found: dict[str, Any]) -> list[tuple[str, str]]:
 def test_anchors_of_the_knowledge_base_and_of_training_photos_are_rows_of_their_own(
     cli: Any, built_kb: Path, cub: Path
 ) -> None:
-    asked = ("--kb", built_kb, "--vocabulary", "open", "--preset", "text-only", "--preset", "vr-rag-v1")
-    found = measured(cli, cub, *asked, "--anchors", "kb", "--anchors", "train", "--keep-leaks")
+    asked = ("--kb", built_kb, "--set", "vocabulary=open", "--preset", "text-only", "--preset", "vr-rag-v1")
+    found = measured(cli, cub, *asked, "--anchors", "kb", "--anchors", "train", "--set", "keep_leaks=true")
     assert rows_of(found) == [("text-only", "kb"), ("vr-rag-v1", "kb"), ("vr-rag-v1", "train")]
     assert found["photos"]["anchors"] == {"train": 1}
-    only = measured(cli, cub, *asked[:4], "--preset", "anchors-only", "--anchors", "train", "--keep-leaks")
+    only = measured(cli, cub, *asked[:5], "--preset", "anchors-only", "--anchors", "train", "--set", "keep_leaks=true")
     assert rows_of(only) == [("anchors-only", "train")]
     assert {test["measure"] for test in found["tests"]} == {"top-1", "MRR@10"}
 
@@ -288,14 +321,24 @@ def test_anchors_of_the_knowledge_base_and_of_training_photos_are_rows_of_their_
 def test_a_test_photo_that_is_a_training_photo_too_is_left_out(cli: Any, built_kb: Path, cub: Path) -> None:
     copied = cub / "images" / "073.Blue_Jay" / "Blue_Jay_0002.png"
     copied.write_bytes((cub / "images" / "073.Blue_Jay" / "Blue_Jay_0003.png").read_bytes())
-    asked = (cub, "--kb", built_kb, "--vocabulary", "open", "--preset", "anchors-only", "--anchors", "train")
-    leaks = measured(cli, *asked, "--keep-leaks")["photos"]["leaks"]
+    asked = (cub, "--kb", built_kb, "--set", "vocabulary=open", "--preset", "anchors-only", "--anchors", "train")
+    leaks = measured(cli, *asked, "--set", "keep_leaks=true")["photos"]["leaks"]
     assert leaks["same file"] == 1
     assert leaks["n"] >= 1
 
 
 def test_training_photos_may_be_a_list_of_their_own(cli: Any, built_kb: Path, inaturalist: Path) -> None:
-    asked = (inaturalist, "--kb", built_kb, "--vocabulary", "open", "--preset", "anchors-only", "--keep-leaks")
+    asked = (
+        inaturalist,
+        "--kb",
+        built_kb,
+        "--set",
+        "vocabulary=open",
+        "--preset",
+        "anchors-only",
+        "--set",
+        "keep_leaks=true",
+    )
     without = cli.call("eval", "species", *asked, "--anchors", "train", *FAST)
     assert (without.exit_code, "--train names the training photos" in without.stderr) == (2, True)
     training = inaturalist.with_name("train_mini.json")
@@ -352,7 +395,17 @@ def test_a_collection_is_asked_by_its_protocol(cli: Any, built_kb: Path, collect
 
     expected = read_collection(collection)
     sets = ("--anchors", "train", "--anchors", "wiki")
-    asked = (collection, "--kb", built_kb, "--vocabulary", "open", "--preset", "anchors-only", "--keep-leaks")
+    asked = (
+        collection,
+        "--kb",
+        built_kb,
+        "--set",
+        "vocabulary=open",
+        "--preset",
+        "anchors-only",
+        "--set",
+        "keep_leaks=true",
+    )
     found = measured(cli, *asked, *sets)
     assert found["n"] == len(expected.hidden) == 2
     assert found["photos"]["anchors"] == {"train": 6, "wiki": 2}
@@ -384,10 +437,10 @@ def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
         with Image.open(collection.folder / collection.photos[i].path) as picture:
             small = picture.convert("RGB").resize((picture.width * 3 // 4, picture.height * 3 // 4))
         small.save(folder / f"{i}.jpg", quality=80)
-    asked = ("birds", "--kb", built_kb, "--preset", "default", "--vocabulary", "open")
+    asked = ("birds", "--kb", built_kb, "--preset", "default", "--set", "vocabulary=open")
     found = measured(cli, *asked)
     assert (found["n"], found["photos"]["trained_on"], found["photos"]["leaks"]["n"]) == (len(new), 3, 0)
-    kept = cli.call("eval", "species", *asked, "--keep-leaks", *FAST, check=True)
+    kept = cli.call("eval", "species", *asked, "--set", "keep_leaks=true", *FAST, check=True)
     assert (
         "warning: 3 photos are among those that the encoders were trained on, or nearly: measured all the"
         in kept.stderr
@@ -397,7 +450,7 @@ def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
     none_left = cli.call("eval", "species", *asked, *FAST)
     assert none_left.exit_code == 5
     assert "0 are anchors or nearly, on 3 the encoders were trained" in none_left.stderr
-    assert "hint: --keep-leaks measures these too" in none_left.stderr
+    assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
 
 
 def test_the_shared_collection_is_split_as_its_protocol_says(birds: Path) -> None:
@@ -421,7 +474,17 @@ def test_resamples_and_seed_change_the_intervals_and_nothing_else(cli: Any, buil
     for number, taxon in enumerate(taxa):  # every third label is wrong, so that intervals are wide
         shown = taxa[number - 1] if number % 3 == 0 else taxon
         draw(shown.taxon_id, tmp_path / "photos" / taxon.scientific_name / "1.png")
-    asked = (tmp_path / "photos", "--kb", built_kb, "--keep-leaks", "--preset", "text-only", "--preset", "default")
+    asked = (
+        tmp_path / "photos",
+        "--kb",
+        built_kb,
+        "--set",
+        "keep_leaks=true",
+        "--preset",
+        "text-only",
+        "--preset",
+        "default",
+    )
 
     def found(*settings: str) -> tuple[list[dict[str, float]], str]:
         given = [part for setting in ("resamples=100", *settings) for part in ("--set", setting)]

@@ -20,7 +20,7 @@ BIRDS = {
     "Cyanocitta cristata": "It is blue above and white below. There is a black necklace.",
     "Bubo scandiacus": "It is white with black bars. The eyes are yellow.",
 }
-FAST = ("--set", "resamples=100", "-q", "--keep-leaks", "--vocabulary", "open")
+FAST = ("--set", "resamples=100", "-q", "--set", "keep_leaks=true", "--set", "vocabulary=open")
 LINE = re.compile(r"^([A-Z])\. .*\((\w+ \w+)\)(?:: (.*))?$", re.MULTILINE)
 
 
@@ -236,16 +236,18 @@ def test_one_s_own_prompt_is_asked(
 ) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "read_photo.md").write_text("Which bird?\n$candidates\n")
-    measured(cli, folders, "--kb", built_kb, "--reader", "--prompts", tmp_path / "mine")
+    measured(cli, folders, "--kb", built_kb, "--reader", "--set", f"prompts={tmp_path}/mine")
     assert all(call.text.startswith("Which bird?\nA. ") for call in server.calls)
 
 
 def test_readers_are_asked_in_the_vocabulary_and_with_the_anchors_that_are_asked_for(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    asked = (folders, "--kb", built_kb, "--vocabulary", "bounded", "--anchors", "train", "--train", folders)
+    asked = (folders, "--kb", built_kb, "--set", "vocabulary=bounded", "--anchors", "train", "--train", folders)
     for how, n in (("--reader", 1), ("--comparisons", 6)):
-        outcome = cli.call("eval", "species", *asked, how, "--format", "json", "--keep-leaks", "--set", "resamples=100")
+        outcome = cli.call(
+            "eval", "species", *asked, how, "--format", "json", "--set", "keep_leaks=true", "--set", "resamples=100"
+        )
         found = json.loads(outcome.stdout)["readers"]["figures"]
         setups = [figures["setup"]["retrieval"] for figures in found]
         assert len(setups) == n

@@ -1,4 +1,4 @@
-"""Rows of `kb identify` as a Parquet file with typed columns.
+"""Rows as a Parquet file with typed columns.
 
 A Parquet file is written as a whole: until the end of a run, the rows are lines of JSON in FILE.part beside it.
 """
@@ -19,7 +19,7 @@ Columns = Mapping[str, str]
 
 
 class ParquetTable:
-    """A Parquet file with these columns; a `cli.verbs.identify.resume.Table`."""
+    """A Parquet file with these columns; for `ResumableOutput`."""
 
     def __init__(self, path: Path, columns: Columns) -> None:
         self.path = path

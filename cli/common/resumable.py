@@ -1,9 +1,9 @@
-"""Resumable output of a long `kb identify --output FILE`.
+"""Rows of many photos in one file, written by runs that may be interrupted and resumed.
 
-FILE holds the rows in UTF-8; file names in other encodings keep their bytes. A journal under FIELDMARK_HOME has the
-parameters in its first line, then one line per finished photo: number of rows, whether the photo was readable, missing
-answers of a reader, size and modification time. Rows without a journal line come from an interrupted run; they are
-dropped and made again, as are rows of photos that changed. Rows are copied one by one, so memory stays constant.
+The file holds the rows in UTF-8; file names in other encodings keep their bytes. A journal under FIELDMARK_HOME has the
+parameters in its first line, then one line per finished photo. Rows without a journal line come from an interrupted
+run; they are dropped and made again, as are rows of photos that changed. Rows are copied one by one, so memory stays
+constant.
 """
 
 from __future__ import annotations
@@ -13,33 +13,17 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Protocol, TextIO, get_args
+from typing import TextIO
 
+from cli.common.parquet import ParquetTable
 from data.errors import UsageError
 from data.files import sha256_hex, writer_lock
 
 FOREIGN = "surrogateescape"
 """Error handler that keeps file names of other encodings byte for byte."""
-
-
-Missing = Literal["", "reader", "samples"]
-"""Missing part of a readable photo: the reader's answer, or some of its samples."""
-_MISSING: Final[Mapping[str, Missing]] = {missing: missing for missing in get_args(Missing)}
-
-
-class Table(Protocol):
-    """A file format without appending: the file is written from the rows at the end of a run."""
-
-    path: Path
-
-    def unpack(self) -> Iterator[str]:
-        """Yield the rows of an earlier run, each with its line end."""
-
-    def pack(self, rows: Iterable[str], parameters: Mapping[str, object]) -> None:
-        """Replace the file atomically by one with these rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +33,9 @@ class _Line:
     image: str
     rows: int
     ok: bool
-    missing: Missing
-    size: int | None
-    mtime_ns: int | None
+    missing: str
+    state: tuple[int, int] | None
+    """Size and modification time, which change when another photo takes the file's name; None without a file."""
 
 
 class ResumableOutput:
@@ -62,7 +46,7 @@ class ResumableOutput:
         folder: the folder of journals.
         parameters: JSON values that determine the rows.
         header: the first line of the file, if its format has one.
-        image_of: row (a line) -> photo.
+        image_of: row (a line) -> photo; ValueError, KeyError or IndexError for a truncated row.
         retry_failed: drop the rows of unreadable photos and of photos with missing parts, to retry them.
         wanted: the photos of this run, default all; rows of other photos are never dropped.
         start_over: drop all rows of an earlier run, whatever its parameters.
@@ -80,7 +64,7 @@ class ResumableOutput:
         retry_failed: bool = False,
         wanted: Collection[str] | None = None,
         start_over: bool = False,
-        table: Table | None = None,
+        table: ParquetTable | None = None,
     ) -> None:
         self.path = path
         self.journal = folder / f"{sha256_hex(str(path.absolute()))[:24]}.jsonl"
@@ -88,7 +72,7 @@ class ResumableOutput:
         """Photos with rows from an earlier run."""
         self.failed: frozenset[str] = frozenset()
         """The unreadable ones among them."""
-        self.missing: Mapping[str, Missing] = {}
+        self.missing: Mapping[str, str] = {}
         """Readable ones with a missing part."""
         self._shown = path if table is None else table.path
         self._parameters = dict(parameters)
@@ -98,48 +82,39 @@ class ResumableOutput:
         self._wanted = wanted
         self._start_over = start_over
         self._table = table
-        self._is_new = False  # whether the table missing rows
-        self._lock = ExitStack()
-        self._rows: TextIO | None = None
-        self._lines: TextIO | None = None
+        self._is_new = False  # whether there are rows that the table lacks
+        self._open_files = ExitStack()
 
     def __enter__(self) -> ResumableOutput:
-        self._lock.enter_context(writer_lock(self.journal.with_suffix(".lock")))
-        try:
-            self._open()
-        except BaseException:
-            self._lock.close()
-            raise
+        with ExitStack() as stack:
+            stack.enter_context(writer_lock(self.journal.with_suffix(".lock")))
+            self._drop_unfinished()
+            self._rows = stack.enter_context(self.path.open("a", encoding="utf-8", errors=FOREIGN, newline=""))
+            self._lines = stack.enter_context(self.journal.open("a", encoding="utf-8"))
+            self._open_files = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            for handle in (self._rows, self._lines):
-                if handle is not None:
-                    handle.close()
+        with self._open_files:
             if kind is None and self._table is not None:
                 if self._is_new or not self._table.path.exists():
                     with self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n") as rows:
                         self._table.pack(rows, self._parameters)
                 self.path.unlink()
-        finally:
-            self._lock.close()
 
-    def add(self, image: str, rows: str, *, ok: bool, missing: Missing = "") -> None:
+    def add(self, image: str, rows: str, *, ok: bool, missing: str = "") -> None:
         """Append all rows of one photo, then its journal entry."""
-        if self._rows is None or self._lines is None:
-            raise ValueError("expected an open output: use it in a with statement")
         self._is_new = True
         self._rows.write(rows)
         self._rows.flush()
-        size, mtime_ns = _state(image)
-        line = _Line(image=image, rows=rows.count("\n"), ok=ok, missing=missing, size=size, mtime_ns=mtime_ns)
-        self._lines.write(_as_json(line))
+        line = _Line(image=image, rows=rows.count("\n"), ok=ok, missing=missing, state=_state(image))
+        self._lines.write(json.dumps(asdict(line)) + "\n")
         self._lines.flush()
 
-    def _open(self) -> None:
+    def _drop_unfinished(self) -> None:
+        """Replace rows and journal by those that are finished, unchanged, and not to be retried."""
         was_cut_off = self._table is not None and self.path.exists()
         is_there = any(path.exists() and path.stat().st_size for path in (self.path, self._shown))
         finished = self._finished() if is_there else {}
@@ -151,30 +126,27 @@ class ResumableOutput:
             out.writelines(row for image, row in (self._rows_of_photos() if kept else ()) if image in kept)
         with _replacing(self.journal) as out:
             out.write(json.dumps({"output": str(self._shown.absolute()), "parameters": self._parameters}) + "\n")
-            out.writelines(map(_as_json, kept.values()))
+            out.writelines(json.dumps(asdict(line)) + "\n" for line in kept.values())
         self.done = frozenset(kept)
         self.failed = frozenset(image for image, line in kept.items() if not line.ok)
         self.missing = {image: line.missing for image, line in kept.items() if line.missing}
         self._is_new = was_cut_off or len(kept) < len(counts)
-        self._rows = self.path.open("a", encoding="utf-8", errors=FOREIGN, newline="")
-        self._lines = self.journal.open("a", encoding="utf-8")
 
     def _rows_of_photos(self) -> Iterator[tuple[str, str]]:
         """Yield each row of the file with its photo, without the header and a truncated last row."""
-        if self._table is not None and not self.path.exists():
-            yield from self._with_photos(self._table.unpack())
-            return
-        with self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n") as file:
-            yield from self._with_photos(file)
-
-    def _with_photos(self, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
-        for row in rows:
-            if row == self._header or not row.endswith("\n"):
-                continue
-            try:
-                yield self._image_of(row), row
-            except (ValueError, KeyError, IndexError):
-                continue
+        with ExitStack() as stack:
+            rows: Iterable[str]
+            if self._table is not None and not self.path.exists():
+                rows = self._table.unpack()
+            else:
+                rows = stack.enter_context(self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n"))
+            for row in rows:
+                if row == self._header or not row.endswith("\n"):
+                    continue
+                try:
+                    yield self._image_of(row), row
+                except (ValueError, KeyError, IndexError):
+                    continue
 
     def _finished(self) -> dict[str, _Line]:
         """Return the journal entries of unchanged or deleted photos, except those to retry.
@@ -207,53 +179,28 @@ class ResumableOutput:
         found: dict[str, _Line] = {}
         for text in file:
             try:
-                line = _parsed(text)
+                entry = json.loads(text)
+                line = _Line(**{**entry, "state": entry["state"] and tuple(entry["state"])})
             except (ValueError, KeyError, TypeError):
                 continue  # truncated last line of a killed run
+            found.pop(line.image, None)
             now = _state(line.image)
-            if now not in {(None, None), (line.size, line.mtime_ns)} or self._is_to_retry(line, now):
-                found.pop(line.image, None)
-                continue
-            found[line.image] = line
+            if now in (None, line.state) and not self._is_to_retry(line, is_there=now is not None):
+                found[line.image] = line
         return found
 
-    def _is_to_retry(self, line: _Line, now: tuple[int | None, int | None]) -> bool:
+    def _is_to_retry(self, line: _Line, *, is_there: bool) -> bool:
         if not self._retry_failed or (self._wanted is not None and line.image not in self._wanted):
             return False
-        # A deleted photo cannot be retried.
-        return not line.ok or (line.missing != "" and now != (None, None))
+        return not line.ok or (line.missing != "" and is_there)
 
 
-def _state(image: str) -> tuple[int, int] | tuple[None, None]:
-    """Return size and modification time, which change when another photo takes the file's name."""
+def _state(image: str) -> tuple[int, int] | None:
     try:
         found = Path(image).stat()
     except (OSError, ValueError):
-        return None, None
+        return None
     return found.st_size, found.st_mtime_ns
-
-
-def _as_json(line: _Line) -> str:
-    entry: dict[str, object] = {"image": line.image, "rows": line.rows}
-    if not line.ok:
-        entry["failed"] = True
-    if line.missing:
-        entry["missing"] = line.missing
-    if line.size is not None:
-        entry |= {"size": line.size, "mtime_ns": line.mtime_ns}
-    return json.dumps(entry) + "\n"
-
-
-def _parsed(text: str) -> _Line:
-    entry = json.loads(text)
-    return _Line(
-        image=entry["image"],
-        rows=entry["rows"],
-        ok=not entry.get("failed", False),
-        missing=_MISSING[entry.get("missing", "")],
-        size=entry.get("size"),
-        mtime_ns=entry.get("mtime_ns"),
-    )
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import pandas
 import pyarrow.parquet
 import pytest
 
-from cli.verbs.identify.order import sink_for
-from cli.verbs.identify.parquet import ParquetTable
-from cli.verbs.identify.resume import ResumableOutput
+from cli.common.parquet import ParquetTable
+from cli.common.resumable import ResumableOutput
+from cli.verbs.identify.output import sink_for
 from data.errors import BadInput, KnowledgeBaseLocked, UsageError
 
 PARAMETERS = {"preset": "default", "n": 5}
