@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,9 @@ def test_a_folder_can_be_read_at_a_glance(folder: Path) -> None:
     files = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
     has_folders = any(each.is_dir() and (each / "__init__.py").exists() for each in folder.iterdir())
     assert has_folders or len(files) <= MOST_FILES
+
+
+def test_pytest_enters_every_folder_of_the_tests(pytestconfig: pytest.Config) -> None:
+    skipped = pytestconfig.getini("norecursedirs")
+    folders = {folder.name for folder in (ROOT / "tests").rglob("*") if folder.is_dir() and folder.name[0] != "."}
+    assert {name for name in folders if any(fnmatch(name, pattern) for pattern in skipped)} == set()
