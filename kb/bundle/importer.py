@@ -25,8 +25,8 @@ from kb import reasons
 from kb.bundle import manifest as bundle
 from kb.bundle.manifest import Manifest, read_manifest, read_rows
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
-from kb.pipeline.builder import run_over_contents, run_stages
-from kb.pipeline.stages.run import grouped
+from kb.pipeline.builder import run_stages
+from kb.pipeline.stages.run import BuildRun, grouped
 from kb.store.additions import STAGE, Addition
 from kb.store.calibrations import is_calibration, keep_calibration
 from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
@@ -125,7 +125,8 @@ def _import(
                 _copy_vectors(source, encoders, info, ledger)
                 project(layout, info, ledger)
             else:
-                run_stages(run_over_contents(layout, info, ledger, encoders, progress=progress), MADE_ANEW)
+                run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders, progress=progress)
+                run_stages(run, MADE_ANEW)
             held = len(ledger.entry_columns("taxon")), len(ledger.entry_columns("term"))
             ledger.checkpoint()
         found = verify(layout.root)

@@ -19,7 +19,9 @@ from data.records import Added, Anchor, Article, Source, SpeciesEntry, Statement
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id
-from kb.pipeline.builder import begin, run_over_contents, run_stages
+from kb.pipeline.begin import begin
+from kb.pipeline.builder import run_stages
+from kb.pipeline.stages.run import BuildRun
 from kb.sources.mediawiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
 from kb.sources.own import OwnSource
 from kb.sources.plain_text import parse_text
@@ -122,7 +124,8 @@ def add(
                 addition = _merged(before, new, _written(layout, key, pictures), subject)
             was_there = {entry.subject_id for entry in ledger.all_entries()}
             _note(ledger, subject, key, addition)
-            run_stages(run_over_contents(layout, info, ledger, encoders), ("encode", "index"))
+            run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders)
+            run_stages(run, ("encode", "index"))
             ledger.checkpoint()
             return _added(ledger, key, before, addition, is_new=key not in was_there)
 

@@ -1,4 +1,4 @@
-"""Build: taxa and a source of articles in, a knowledge base out, in stages that can stop anywhere and go on.
+"""Build: taxa and a source of articles in, a knowledge base out, in resumable stages.
 
 Source: VR-RAG section 3 (article -> summary -> refined summary, visual anchors). Differs: the summary is extractive
 unless a language model is given; up to three anchors a species come from the articles alone, never from a benchmark.
@@ -7,38 +7,35 @@ unless a language model is given; up to three anchors a species come from the ar
 from __future__ import annotations
 
 import json
-import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
 from data.contracts import ArticleSource, ChatModel, Encoders
-from data.errors import CostStop, SpaceMismatch, UsageError
+from data.errors import CostStop
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
 from kb.distill.distillers import AnyDistiller, distiller_for
-from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.model import ModelDistiller
 from kb.distill.names import DistillerName
-from kb.pipeline.rollback import begun_anew, taken_back_if_vain
+from kb.pipeline.begin import begin, restart_if_empty, rolled_back_if_empty
+from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.anchor import anchor
+from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.distil import distil
 from kb.pipeline.stages.encode import encode
 from kb.pipeline.stages.fetch import fetch
-from kb.pipeline.stages.finish import finished
 from kb.pipeline.stages.index import index
 from kb.pipeline.stages.resolve import Located, located_pages, resolve_taxa, resolve_terms
 from kb.pipeline.stages.run import BuildRun
-from kb.sources.own import OwnSource
 from kb.store.knowledge_base import KnowledgeBase
-from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
+from kb.store.layout import Layout
 from kb.store.ledger import Ledger, fingerprint
 from kb.store.project import collections_at
 from kb.store.stage_outputs import FACT, note_origin
-
-ANCHORS_PER_SPECIES = 3  # VR-RAG section 5.2: "up to three images of that species"
 
 
 def build(
@@ -54,42 +51,39 @@ def build(
     only: Stage | None = None,
     chat: ChatModel | None = None,
     distiller: AnyDistiller | DistillerName | None = None,
-    anchors_per_species: int = ANCHORS_PER_SPECIES,
-    chroma: str | None = None,
+    settings: BuildSettings = DEFAULTS,
     progress: Callable[[Progress], None] | None = None,
 ) -> Status:
     """Build a knowledge base, or continue a build, and return its contents.
 
-    What is there already is not done again: a page whose revision is known is not fetched, a text that was encoded is
-    not encoded. Killed at any moment and called again, it ends where an uninterrupted build would have. Called again
-    later, it takes in pages and revisions that are new. A first build that fails before it has looked anything up
-    leaves no knowledge base; what one began that got no page is begun anew by a build from another source.
+    Finished work is not repeated: a known revision is not fetched, an encoded text is not encoded. A build that is
+    killed and called again ends like an uninterrupted one; a later call takes in new pages and revisions. A first build
+    that fails before any look-up leaves no knowledge base, and one without any page can be restarted from another
+    source.
 
     Args:
-        path: the folder; made if need be.
+        path: the folder, created if it does not exist.
         taxa: the species to look up in the source.
-        source: where articles and photos come from.
-        encoders: what makes the vectors; a knowledge base keeps to those it was begun with.
-        terms: words of the trade: whole `Term`s, or names with an optional page title to look up.
-        located: the pages of the taxa where they are known already (a list page, a category); `taxa` is then not asked.
-        selection: a name for `located`, since an iterable cannot say what is in it; a resumed build goes by it.
-        limit: take at most so many species.
+        source: the source of articles and photos.
+        encoders: the encoders, the same for every build of a knowledge base.
+        terms: whole `Term`s, or names with an optional page title to look up.
+        located: pages of taxa that are already known (from a list page or a category), instead of `taxa`.
+        selection: a name of `located`, by which an interrupted build recognises it.
+        limit: largest number of species.
         only: run this stage alone.
-        chat: a language model that makes the summaries (a `kb.endpoints.Connection`, say).
-        distiller: what makes summaries, or its name; without it the one that the knowledge base was last built with, at
-            first the extractive one, or with `chat` the model in one pass.
-        anchors_per_species: how many photos a species gets at most.
-        chroma: the address of a Chroma server that shall hold the collections, or empty for the folder; a knowledge
-            base that has them elsewhere is moved. Without it they stay where they are.
+        chat: a language model for the summaries, such as a `kb.endpoints.connection.Connection`.
+        distiller: a distiller or its name; by default as in the last build, at first extractive, or the model in one
+            pass if `chat` is given.
+        settings: further settings.
         progress: called at every step of every stage.
 
     Raises:
         UsageError: if the folder holds something else.
-        SpaceMismatch: if the knowledge base was begun with other encoders.
-        KnowledgeBaseLocked: if another build is writing to it.
-        SourceError: if the source or the Chroma server fails for good; what was done is kept.
-        CostStop: when a model's limit of cost is reached; what was distilled by then is in the knowledge base, and the
-            next build goes on.
+        SpaceMismatch: if the knowledge base has other encoders.
+        KnowledgeBaseLocked: if another process is writing to it.
+        SourceError: if the source or the Chroma server fails for good; finished work is kept.
+        CostStop: if the cost limit of a model is reached; finished summaries are in the knowledge base, and the next
+            build continues.
         MissingRequirement: if the knowledge base was distilled by a model, and none is given.
 
     Example:
@@ -106,28 +100,30 @@ def build(
     layout.claim()
     started = time.monotonic()
     stopped: CostStop | None = None
-    with writer_lock(layout.lock), taken_back_if_vain(layout):
+    with writer_lock(layout.lock), rolled_back_if_empty(layout):
         info = begin(layout, source, encoders)
-        ledger = Ledger(layout.ledger)
-        try:
-            info = collections_at(layout, begun_anew(layout, info, ledger, source), ledger, chroma)
+        with closing(Ledger(layout.ledger)) as ledger:
+            info = restart_if_empty(layout, info, ledger, source)
             run = BuildRun(
                 layout=layout,
-                info=info,
+                info=collections_at(layout, info, ledger, settings.chroma_address),
                 ledger=ledger,
                 source=source,
                 encoders=encoders,
                 distiller=distiller_for(ledger.fact(FACT), distiller, chat=chat),
-                anchors_per_species=anchors_per_species,
-                report=progress or (lambda _: None),
+                settings=settings,
+                progress=progress,
             )
             stages = STAGES if only is None else (only,)
-            _open_run(ledger, stages)
+            with ledger.transaction():
+                if ledger.fact("building") is None:  # an interrupted build keeps its look-ups, a new one repeats them
+                    ledger.drop_facts("resolved:")
+                ledger.set_fact("building", ", ".join(stages))
             if "resolve" in stages:
                 chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])
                 resolve_taxa(run, source.locate(taxa) if located is None else located, selection=chosen, limit=limit)
                 resolve_terms(run, terms)
-            if located_pages(run):  # an update asks those alone that gave something
+            if located_pages(run):  # an update asks only the sources of pages
                 note_origin(ledger, source)
             try:
                 run_stages(run, stages)
@@ -135,34 +131,21 @@ def build(
             except CostStop as error:
                 stopped = error
             ledger.checkpoint()
-        finally:
-            ledger.close()
-        status = status_of(layout)
-        write_manifest(layout, run, status, seconds=time.monotonic() - started)
+        status = write_manifest(run, seconds=time.monotonic() - started)
     if stopped is not None:
         raise stopped
     return status
 
 
-def _open_run(ledger: Ledger, stages: Sequence[Stage]) -> None:
-    """Note that a build is on its way: one that did not end goes on with what it looked up, a new one asks anew."""
-    with ledger.transaction():
-        if ledger.fact("building") is None:
-            ledger.drop_facts("resolved:")
-        ledger.set_fact("building", ", ".join(stages))
-        # Earlier versions counted what nobody had asked for.
-        ledger.drop_left_out([name for name, reason, _ in ledger.left_out() if reason == "not asked for"])
-
-
 def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
-    """Do what the stages after `resolve` find to do.
+    """Do the missing work of the stages after `resolve`.
 
     Raises:
-        CostStop: after the other stages are done for what could be distilled.
+        CostStop: once the other stages are done for the finished summaries.
     """
+    stopped: CostStop | None = None
     if "fetch" in stages:
         fetch(run)
-    stopped: CostStop | None = None
     if "distil" in stages:
         try:
             distil(run)
@@ -170,116 +153,19 @@ def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
             stopped = error
     if "anchor" in stages:
         anchor(run)
-    if {"encode", "index"} & set(stages):
-        _publish(run, stages)
+    subjects = assemble(run) if {"encode", "index"} & set(stages) else []
+    if "encode" in stages:
+        encode(run, subjects)
+    if "index" in stages:
+        index(run, subjects)
     if stopped is not None:
         raise stopped
 
 
-def _publish(run: BuildRun, stages: Sequence[Stage]) -> None:
-    work = finished(run)
-    if "encode" in stages:
-        encode(run, work)
-    if "index" in stages:
-        index(run, work)
-
-
-def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:
-    """Return what the knowledge base is, begun if there is none yet; only for the holder of the writer's lock.
-
-    Raises:
-        SpaceMismatch: if it was begun with other encoders.
-    """
-    if not layout.toml.exists():
-        info = KnowledgeBaseInfo(
-            id=new_id(),
-            schema=SCHEMA_VERSION,
-            profile=encoders.profile,
-            source=source.name,
-            languages=("en",),
-            text_image=tuple(encoder.space for encoder in encoders.text_image),
-            visual=encoders.visual.space,
-            sentence=encoders.sentence.space,
-        )
-        write_info(layout.toml, info)
-        return info
-    info = layout.require()
-    if info.spaces != encoders.spaces:
-        raise SpaceMismatch(
-            expected=info.spaces, given=encoders.spaces, hint=other_profile_hint(layout.root, encoders.profile)
-        )
-    for folder in (layout.articles, layout.anchors):
-        folder.remove_leftovers()
-    return info
-
-
-def profile_to_build(path: Path, wanted: str | None) -> str | None:
-    """Return the profile that a build at `path` works with: that of the knowledge base there, else the one wanted.
-
-    Raises:
-        UsageError: if a knowledge base of another profile is there.
-    """
-    layout = Layout(path)
-    if not layout.toml.exists():
-        return wanted
-    own = layout.require().profile
-    if wanted not in (None, own):
-        raise UsageError(
-            f"{path} was built with the profile {own}, expected {wanted}", hint=other_profile_hint(path, wanted)
-        )
-    return own
-
-
-def other_profile_hint(path: Path, profile: str | None) -> str:
-    """Return the two ways to a knowledge base of another profile than the one at `path`."""
-    kb, new = shlex.quote(str(path)), shlex.quote(f"{path.stem}-{profile}.kb")
-    bundle = shlex.quote(f"{path.stem}-bundle")
-    return (
-        f"build another one (kb build --profile {profile} --kb {new} ...), or encode its texts and photos again: "
-        f"kb export {bundle} --kb {kb}, then kb import {bundle} --re-encode --profile {profile} --kb {new}"
-    )
-
-
-def run_over_contents(
-    layout: Layout,
-    info: KnowledgeBaseInfo,
-    ledger: Ledger,
-    encoders: Encoders,
-    *,
-    progress: Callable[[Progress], None] | None = None,
-) -> BuildRun:
-    """Return a run over what the knowledge base holds already: no source is asked, and no model.
-
-    Args:
-        layout: where it lies.
-        info: contents of its `kb.toml`.
-        ledger: open for writing.
-        encoders: those that it was built with.
-        progress: called at every step.
-    """
-    return BuildRun(
-        layout=layout,
-        info=info,
-        ledger=ledger,
-        source=OwnSource(),
-        encoders=encoders,
-        distiller=ExtractiveDistiller(),
-        anchors_per_species=ANCHORS_PER_SPECIES,
-        report=progress or (lambda _: None),
-    )
-
-
-def status_of(layout: Layout) -> Status:
-    """Return what the knowledge base holds now."""
-    store = KnowledgeBase(layout.root)
-    try:
-        return store.status()
-    finally:
-        store.close()
-
-
-def write_manifest(layout: Layout, run: BuildRun, status: Status, *, seconds: float) -> None:
-    """Write what this run did; never a key or a setting that could hold one."""
+def write_manifest(run: BuildRun, *, seconds: float) -> Status:
+    """Write the manifest of a finished run, never with a key, and return the contents of the knowledge base."""
+    with closing(KnowledgeBase(run.layout.root)) as store:
+        status = store.status()
     ended = datetime.now(UTC)
     counts = {
         name: getattr(status, name) for name in ("species", "articles", "summaries", "chunks", "anchors", "terms")
@@ -294,10 +180,11 @@ def write_manifest(layout: Layout, run: BuildRun, status: Status, *, seconds: fl
         "model": run.distiller.account() if isinstance(run.distiller, ModelDistiller) else None,
         "profile": run.info.profile,
         "spaces": list(run.encoders.spaces),
-        "anchors_per_species": run.anchors_per_species,
+        "anchors_per_species": run.settings.anchors_per_species,
         "counts": counts,
         "failures": len(status.failures),
         "left_out": dict(status.left_out),
     }
     name = ended.strftime("%Y%m%dT%H%M%S%f")
-    write_atomic(layout.runs / f"{name}.json", json.dumps(manifest, indent=1, sort_keys=True).encode())
+    write_atomic(run.layout.runs / f"{name}.json", json.dumps(manifest, indent=1, sort_keys=True).encode())
+    return status

@@ -13,7 +13,7 @@ from data.records import ChatRequest, Taxon
 from kb.distill.model import PASSES, TARGET_WORDS, ModelDistiller
 from kb.endpoints.endpoint import Endpoint
 from kb.pipeline.stages.distil import distil_mark
-from kb.pipeline.stages.fetch import restored
+from kb.pipeline.stages.fetch import read_article
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import FetchOutput
@@ -113,7 +113,7 @@ def _held(layout: Layout, source: ArticleSource, distiller: ModelDistiller) -> t
     # Spread over all of them: they are in the order of their names, and so of their families.
     for key in todo[:: max(1, len(todo) // MOST_MEASURED)][:MOST_MEASURED]:
         try:
-            article = source.parse(restored(layout, key, fetches[key]))
+            article = read_article(layout, source, key, fetches[key])
         except StoreError:
             continue  # the build fetches it again
         lengths.append(_request_tokens(distiller.first_request(article, taxa[key])))

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 
 from data.contracts import ArticleSource, TaxonSource
 from data.errors import BadInput, SourceError
-from data.records import LeftOut, PageRef, Status, Taxon, Term
+from data.records import LeftOut, Status, Taxon, Term
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import read_names, select
 from kb.distill.terms import read_terms
+from kb.pipeline.stages.resolve import Located
 from kb.sources.folder import FolderSource
 from kb.sources.starter import StarterSource
 
 if TYPE_CHECKING:
     from kb.sources.mediawiki.source import WikipediaSource
-
-Located = tuple[Taxon | str, PageRef | LeftOut]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

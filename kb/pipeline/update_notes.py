@@ -1,74 +1,66 @@
-"""Findings of an update, kept in the ledger until it ends, so that a resumed update reports them all."""
+"""Findings of an update, stored in the ledger until it ends, so that a resumed update reports them all."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from data.codec import dumps, to_json
+from data.codec import to_json
 from data.records import Change, LeftOut, PageRef, Taxon
-from kb.pipeline.stages.resolve import page_mark, term_left_out
+from kb.pipeline.stages.resolve import left_out_steps, resolved_step, term_left_out
 from kb.pipeline.stages.run import BuildRun
 from kb.store.ledger import Ledger, Step
 from kb.store.stage_outputs import anchors_of
 
-STALE = "stale"  # no fingerprint is this: the step is done again, and keeps what it had until then
+STALE = "stale"  # equals no fingerprint: the step is repeated, and its output stays until then
 FACT = "updating"
 
 Subject = Taxon | str
+Credits = Mapping[str, list[str | None]]
+"""Anchor id -> file, author and licence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What one source has to say: the changes to note, and the species whose photos may become others."""
+    """Changes at one source."""
 
     checked: int
-    changes: Mapping[str, Change]
     pages: tuple[tuple[Subject, PageRef, PageRef | LeftOut], ...]
-    """Subject, the page it had, and what it has now, of those that changed."""
+    """Subject, earlier page, and new page or the reason that it is gone."""
     stale_photos: tuple[str, ...]
+    """Species with changed photos."""
 
 
 def note(run: BuildRun, findings: Findings) -> None:
-    """Write what was found, in one transaction: from here on, whoever goes on does what hangs on it."""
+    """Record the findings in one transaction; the stages then redo what depends on them."""
     ledger = run.ledger
     anchors = ledger.steps("anchor")
     with ledger.transaction():
-        noted = json.loads(ledger.fact(FACT) or '{"changes": {}, "anchors": {}}')
-        noted["changes"] |= {key: to_json(change) for key, change in findings.changes.items()}
+        noted = _noted(ledger)
+        for subject, before, now in findings.pages:
+            noted["changes"][before.subject_id] = to_json(_change(subject, before, now))
         for key in (*(before.subject_id for _, before, _ in findings.pages), *findings.stale_photos):
             if key in anchors:
                 noted["anchors"].setdefault(key, _credits(anchors[key]))
         ledger.set_fact(FACT, json.dumps(noted))
         for subject, before, now in findings.pages:
-            if isinstance(now, LeftOut):
-                _take_out(ledger, subject, before.subject_id, now)
+            if isinstance(now, PageRef):
+                ledger.record([resolved_step(run, now.subject_id, now)])
                 continue
-            mark = page_mark(run, now)
-            ledger.record([Step(subject_id=now.subject_id, stage="resolve", fingerprint=mark, output=dumps(now))])
+            if isinstance(subject, str):
+                item = term_left_out(subject, now)
+            else:
+                item = replace(now, name=subject.scientific_name)
+            ledger.set_left_out([(item.name, item.reason, item.detail)])
+            ledger.record(left_out_steps(before.subject_id, item.reason))
         ledger.record(replace(anchors[key], fingerprint=STALE) for key in findings.stale_photos)
 
 
-def _take_out(ledger: Ledger, subject: Subject, key: str, reason: LeftOut) -> None:
-    item = (
-        replace(reason, name=subject.scientific_name) if isinstance(subject, Taxon) else term_left_out(subject, reason)
-    )
-    ledger.set_left_out([(item.name, item.reason, item.detail)])
-    ledger.record(
-        Step(subject_id=key, stage=stage, fingerprint="", status="left-out", error=item.reason)
-        for stage in ("resolve", "fetch")
-    )
-
-
-def _credits(step: Step) -> dict[str, list[str | None]]:
-    """Return the photos of a species: anchor id -> file, author and licence."""
-    return {anchor.anchor_id: [anchor.file, anchor.author, anchor.licence] for anchor in anchors_of(step).anchors}
-
-
 def all_changes(ledger: Ledger) -> tuple[Change, ...]:
-    """Return what was noted since the update began, by name, with what the fetch and the photos came to."""
-    noted = json.loads(ledger.fact(FACT) or '{"changes": {}, "anchors": {}}')
+    """Return all changes since the update began, by name, with the results for pages and photos."""
+    noted = _noted(ledger)
     names = {**ledger.subject_names("taxon"), **ledger.subject_names("term")}
     fetched, anchors = ledger.steps("fetch"), ledger.steps("anchor")
     changes = []
@@ -85,11 +77,29 @@ def all_changes(ledger: Ledger) -> tuple[Change, ...]:
     return tuple(sorted(changes, key=lambda change: (change.name, change.kind)))
 
 
-def _photo_changes(before: Mapping[str, list[str | None]], now: Mapping[str, list[str | None]]) -> str:
-    """Return which photos are new, gone, or owed to others than before; empty if none is."""
+def _noted(ledger: Ledger) -> dict[str, dict[str, Any]]:
+    noted: dict[str, dict[str, Any]] = json.loads(ledger.fact(FACT) or '{"changes": {}, "anchors": {}}')
+    return noted
+
+
+def _change(subject: Subject, before: PageRef, now: PageRef | LeftOut) -> Change:
+    name = subject.scientific_name if isinstance(subject, Taxon) else subject
+    if isinstance(now, LeftOut):
+        return Change(name=name, kind="taken out", detail=now.reason)
+    if now.title != before.title:
+        return Change(name=name, kind="moved", detail=f"{before.title} -> {now.title}")
+    return Change(name=name, kind="new revision", detail=f"{before.revision} -> {now.revision}")
+
+
+def _credits(step: Step) -> Credits:
+    return {anchor.anchor_id: [anchor.file, anchor.author, anchor.licence] for anchor in anchors_of(step).anchors}
+
+
+def _photo_changes(before: Credits, now: Credits) -> str:
+    """Return new and removed photos, and photos with a new author or licence; empty without any."""
     found = {
         "new": [credit[0] for anchor, credit in now.items() if anchor not in before],
         "gone": [credit[0] for anchor, credit in before.items() if anchor not in now],
         "credit": [credit[0] for anchor, credit in now.items() if before.get(anchor, credit) != credit],
     }
-    return "; ".join(f"{what}: {', '.join(str(file) for file in files)}" for what, files in found.items() if files)
+    return "; ".join(f"{kind}: {', '.join(str(file) for file in files)}" for kind, files in found.items() if files)

@@ -1,6 +1,6 @@
-"""Update: ask where the pages of a knowledge base came from what is new, and do again what hangs on that alone.
+"""Update: find changed pages and photos at the sources of a knowledge base, and redo only what depends on them.
 
-A page that did not change costs a fiftieth of a request; its text is neither fetched nor distilled nor encoded again.
+An unchanged page costs a fiftieth of a request; it is neither fetched nor distilled nor encoded again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from data.codec import loads
 from data.contracts import ArticleSource, ChatModel, Encoders
 from data.errors import UsageError
 from data.files import writer_lock
-from data.records import Change, LeftOut, PageRef, Progress, Stage, Taxon, Update
+from data.records import PageRef, Progress, Stage, Taxon, Update
 from kb.distill.distillers import AnyDistiller, AsyncDistiller, distiller_for, kind_of
 from kb.distill.model import ModelDistiller
 from kb.distill.names import DistillerName
-from kb.pipeline.builder import ANCHORS_PER_SPECIES, begin, run_stages, status_of, write_manifest
+from kb.pipeline.begin import begin
+from kb.pipeline.builder import run_stages, write_manifest
+from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.distil import distil_mark
 from kb.pipeline.stages.fetch import fetched_pages
 from kb.pipeline.stages.resolve import located_pages
@@ -40,33 +42,31 @@ def update(
     *,
     chat: ChatModel | None = None,
     distiller: AnyDistiller | DistillerName | None = None,
-    anchors_per_species: int = ANCHORS_PER_SPECIES,
+    settings: BuildSettings = DEFAULTS,
     progress: Callable[[Progress], None] | None = None,
 ) -> Update:
     """Update the pages of a knowledge base and return the changes and their cost.
 
-    It ends where a new build for the same species would. Species that the knowledge base does not hold are not looked
-    for: that is what a build does. Killed at any moment and called again, it goes on, and reports all of it.
+    The result is that of a new build for the same species; new species need a build. An update that is killed and
+    called again continues, and reports all changes.
 
     Args:
         path: the knowledge base.
-        sources: where its pages came from, opened again (`KnowledgeBase.origins` says which they are); pages of other
-            sources stay as they are.
-        encoders: those that it was built with.
-        chat: the language model that distils, where the knowledge base was built with one.
-        distiller: what makes summaries, or its name; without it the one that it was last built with.
-        anchors_per_species: how many photos a species gets at most.
+        sources: the sources of its pages, opened again (see `KnowledgeBase.origins`); other pages stay as they are.
+        encoders: the encoders of the knowledge base.
+        chat: the language model of the distiller, if it needs one.
+        distiller: a distiller or its name; by default as in the last build.
+        settings: further settings, as in the last build.
         progress: called at every step of every stage.
 
     Raises:
         MissingKnowledgeBase: if there is none.
-        UsageError: if no page of it came from one of the sources; if the distiller or its model is another one than
-            made the summaries, so that pages which did not change would be distilled, and paid for, again.
+        UsageError: if the sources gave no page, or if another distiller or model would distil unchanged pages again.
         MissingRequirement: if it was distilled by a model, and none is given.
-        CostStop: when a model's limit of cost is reached; the next update goes on.
-        SpaceMismatch: if it was built with other encoders.
+        CostStop: if the cost limit of a model is reached; the next update continues.
+        SpaceMismatch: if it has other encoders.
         KnowledgeBaseLocked: if another process is writing to it.
-        SourceError: if a source fails for good; what was done is kept.
+        SourceError: if a source fails for good; finished work is kept.
 
     Example:
         >>> import tempfile, kb, recognize
@@ -83,7 +83,7 @@ def update(
     layout.require()
     started = time.monotonic()
     with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
-        asked_before = [_asked(source) for source in sources]
+        asked_before = _n_requests(sources)
         made = distiller_for(ledger.fact(DISTILLER), distiller, chat=chat)
         runs = [
             BuildRun(
@@ -93,51 +93,48 @@ def update(
                 source=source,
                 encoders=encoders,
                 distiller=made,
-                anchors_per_species=anchors_per_species,
-                report=progress or (lambda _: None),
+                settings=settings,
+                progress=progress,
             )
             for source in sources
         ]
         if not any(located_pages(run) for run in runs):
             given = ", ".join(source.name for source in sources) or "none"
-            held = ", ".join(read_origins(ledger)) or "none on record"
-            raise UsageError(f"{layout.root} has no page of the sources given ({given}); its sources: {held}")
+            held = ", ".join(read_origins(ledger)) or "unknown"
+            raise UsageError(f"{layout.root} has no page from these sources: {given}. Its sources: {held}.")
         checked = 0
         for run in runs:
             findings = _ask(run)
             checked += findings.checked
             _check_distiller(run, {before.subject_id for _, before, _ in findings.pages})
             note(run, findings)
-        distilled_before = _marks(ledger, "distil")
+        distilled_before = _distil_marks(ledger)
         try:
             for run in runs:
                 run_stages(run, STAGES)
         finally:
             ledger.checkpoint()
         changes = all_changes(ledger)
-        n_distilled = sum(distilled_before.get(key) != mark for key, mark in _marks(ledger, "distil").items())
+        n_distilled = sum(distilled_before.get(key) != mark for key, mark in _distil_marks(ledger).items())
         ledger.drop_fact(FACT)
         ledger.checkpoint()
         failures = tuple(ledger.failures())
     for run in runs:
-        write_manifest(layout, run, status_of(layout), seconds=time.monotonic() - started)
-    asked = [_asked(source) for source in sources]
+        write_manifest(run, seconds=time.monotonic() - started)
+    requests, photos = (now - before for now, before in zip(_n_requests(sources), asked_before, strict=True))
     return Update(
         checked=checked,
         changes=changes,
         failures=failures,
-        requests=sum(now[0] - before[0] for now, before in zip(asked, asked_before, strict=True)),
-        photos=sum(now[1] - before[1] for now, before in zip(asked, asked_before, strict=True)),
+        requests=requests,
+        photos=photos,
         distilled=n_distilled,
         model_calls=made.n_calls if isinstance(made, ModelDistiller) else 0,
     )
 
 
-# --- asking ------------------------------------------------------------------------------------------------------
-
-
 def origins_to_update(store: KnowledgeBase, kinds: Sequence[str] = ()) -> list[Mapping[str, str]]:
-    """Return the records of the sources that an update can ask, for `kb.sources.reopen`.
+    """Return the records of the sources to update from, for `kb.sources.reopen`.
 
     Args:
         store: the knowledge base.
@@ -162,82 +159,67 @@ def origins_to_update(store: KnowledgeBase, kinds: Sequence[str] = ()) -> list[M
 
 
 def _ask(run: BuildRun) -> Findings:
-    """Return what changed at the pages that this run's source gave; nothing is written."""
+    """Return the changes at this run's source; nothing is written."""
     taxa = {key: loads(Taxon, record) for key, record in run.ledger.subjects("taxon").items()}
     names = run.ledger.subject_names("term")
-    located = located_pages(run)
     held: list[tuple[Subject, PageRef]] = [
-        (taxa[key] if key in taxa else names[key], page) for key, page in located.items() if key in taxa or key in names
+        (taxa[key] if key in taxa else names[key], page)
+        for key, page in located_pages(run).items()
+        if key in taxa or key in names
     ]
     tracker = run.track("resolve", len(held))
-    changes: dict[str, Change] = {}
-    pages: list[tuple[Subject, PageRef, PageRef | LeftOut]] = []
+    pages = []
     for (subject, before), (_, now) in zip(held, run.source.newest(held), strict=True):
         tracker.add()
         if now != before:
             pages.append((subject, before, now))
-            changes[before.subject_id] = _change(subject, before, now)
-    new_texts = {before.subject_id for _, before, _ in pages}
-    return Findings(
-        checked=len(held),
-        changes=changes,
-        pages=tuple(pages),
-        stale_photos=tuple(_stale_photos(run, {page.subject_id for _, page in held} - new_texts)),
-    )
-
-
-def _change(subject: Subject, before: PageRef, now: PageRef | LeftOut) -> Change:
-    name = subject.scientific_name if isinstance(subject, Taxon) else subject
-    if isinstance(now, LeftOut):
-        return Change(name=name, kind="taken out", detail=now.reason)
-    if now.title != before.title:
-        return Change(name=name, kind="moved", detail=f"{before.title} -> {now.title}")
-    return Change(name=name, kind="new revision", detail=f"{before.revision} -> {now.revision}")
+    unchanged = {page.subject_id for _, page in held} - {before.subject_id for _, before, _ in pages}
+    return Findings(checked=len(held), pages=tuple(pages), stale_photos=tuple(_stale_photos(run, unchanged)))
 
 
 def _stale_photos(run: BuildRun, subject_ids: set[str]) -> Iterator[str]:
-    """Yield those of the subjects of which a photo that was looked at is another now, or owed to somebody else."""
-    looked_at = {
+    """Yield the subjects with a replaced photo, or with a new author or licence of one."""
+    checked = {
         key: anchors_of(step).versions
         for key, step in run.ledger.steps("anchor").items()
         if key in subject_ids and step.status == "done"
     }
-    files = sorted({file for versions in looked_at.values() for file in versions})
+    files = sorted({file for versions in checked.values() for file in versions})
     now = run.source.photo_versions(files) if files else {}
-    for key, versions in looked_at.items():
+    for key, versions in checked.items():
         if any(now.get(file) != version for file, version in versions.items()):
             yield key
 
 
 def _check_distiller(run: BuildRun, changed: set[str]) -> None:
-    """Do nothing unless pages that did not change would lose what another distiller, or another model, made of them.
+    """Check that the distiller leaves the summaries of unchanged pages as they are.
 
-    A new version of a distiller that asks no model is welcome: it costs nothing but seconds.
+    A new version of a distiller without a model is accepted, since it costs only seconds.
 
     Raises:
-        UsageError: if they would.
+        UsageError: if another distiller or model made them.
     """
     if not isinstance(run.distiller, AsyncDistiller) and run.ledger.fact(DISTILLER) == kind_of(run.distiller.name):
         return
-    taxa, done = run.ledger.subjects("taxon"), run.ledger.steps("distil")
+    taxa, done = run.ledger.subjects("taxon"), _distil_marks(run.ledger)
     marks = {
         key: distil_mark(page, parser=run.source.parser, distiller=run.distiller.name)
         for key, page in fetched_pages(run).items()
         if key in taxa and key not in changed
     }
-    again = [key for key, mark in marks.items() if key in done and done[key].fingerprint not in ("", mark)]
+    again = [key for key, mark in marks.items() if done.get(key, "") not in ("", mark)]
     if again:
         raise UsageError(
-            f"{run.distiller.name} would distil {len(again):,} pages again that did not change, since something else "
-            "made their summaries",
-            hint="kb update goes on with the distiller, model and prompts of the build; kb build takes new ones",
+            f"{run.distiller.name} would distil {len(again):,} unchanged pages again: another distiller or model made "
+            "their summaries.",
+            hint="kb update needs the distiller, model and prompts of the build; kb build accepts new ones.",
         )
 
 
-def _marks(ledger: Ledger, stage: str) -> dict[str, str]:
-    return {key: step.fingerprint for key, step in ledger.steps(stage).items()}
+def _distil_marks(ledger: Ledger) -> dict[str, str]:
+    return {key: step.fingerprint for key, step in ledger.steps("distil").items()}
 
 
-def _asked(source: ArticleSource) -> tuple[int, int]:
-    """Return the API requests and the photos that a source has asked for so far."""
-    return source.n_requests, source.n_photo_requests
+def _n_requests(sources: Sequence[ArticleSource]) -> tuple[int, int]:
+    """Return the numbers of API requests and photo requests so far."""
+    return sum(source.n_requests for source in sources), sum(source.n_photo_requests for source in sources)

@@ -123,8 +123,9 @@ def build(
             output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))
             return
         import kb as library
-        from kb.pipeline.builder import profile_to_build
+        from kb.pipeline.begin import profile_to_build
         from kb.pipeline.selection import require_species
+        from kb.pipeline.settings import BuildSettings
 
         encoders = load_encoders(profile_to_build(path, settings.profile))
         began = time.monotonic()
@@ -144,7 +145,7 @@ def build(
                 limit=limit,
                 only=only,
                 distiller=distilling.distiller,
-                chroma=given.chroma_address,
+                settings=BuildSettings(chroma=given.chroma),
                 progress=progress,
             )
         except CostStop as error:

@@ -1,4 +1,4 @@
-"""Anchor: up to three free photos of each species out of its article, kept by their hash, with author and licence."""
+"""Anchor: free reference photos of each species from its article, stored by hash, with author and licence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from data.codec import dumps
 from data.contracts import AnchorBatch
 from data.errors import StoreError
 from data.records import Anchor, AnchorImage, Failure
-from kb.pipeline.stages.fetch import fetched_pages, restore
+from kb.pipeline.stages.fetch import fetched_pages, read_article
 from kb.pipeline.stages.run import BuildRun, grouped
 from kb.store.layout import collection_name
 from kb.store.ledger import Step, fingerprint
@@ -20,47 +20,42 @@ GROUP = 50  # articles: their photos' licences are asked for 50 titles a request
 
 
 def anchor(run: BuildRun) -> None:
-    """Get the anchors of every species whose article is new."""
+    """Get the reference photos of every species with a new article."""
     taxa = run.ledger.subjects("taxon")
     pages = {key: page for key, page in fetched_pages(run).items() if key in taxa}
     done = run.ledger.steps("anchor")
+    limit = run.settings.anchors_per_species
     rules = [run.source.photo_rules] if run.source.photo_rules else []
     marks = {
-        key: fingerprint(
-            page.sha256, page.source.revision, run.source.name, run.source.parser, run.anchors_per_species, *rules
-        )
+        key: fingerprint(page.sha256, page.source.revision, run.source.name, run.source.parser, limit, *rules)
         for key, page in pages.items()
     }
-    todo = [
-        key
-        for key, mark in marks.items()
-        if key not in done or done[key].fingerprint != mark or done[key].status == "failed"
-    ]
-    run.source.reuse_photos(_kept_photos(run, [done[key] for key in todo if key in done]))
+    todo = run.todo("anchor", marks)
+    run.source.reuse_photos(_stored_photos(run, [done[key] for key in todo if key in done]))
     tracker = run.track("anchor", len(todo))
     for group in grouped(todo, GROUP):
         articles = []
         for key in group:
             try:
-                articles.append((key, run.source.parse(restore(run, key, pages[key]))))
+                articles.append((key, read_article(run.layout, run.source, key, pages[key])))
             except StoreError as error:
                 with run.ledger.transaction():
                     run.ledger.drop_steps([key], ["fetch"])
                     run.ledger.record([_failed(key, marks[key], str(error), done.get(key))])
                 tracker.add(failed=1)
-        for key, result in run.source.fetch_anchors(articles, limit=run.anchors_per_species):
-            _keep(run, key, marks[key], result, done.get(key))
+        for key, result in run.source.fetch_anchors(articles, limit=limit):
+            _store(run, key, marks[key], result, done.get(key))
             tracker.add(failed=int(isinstance(result, Failure)))
 
 
-def _keep(run: BuildRun, key: str, mark: str, result: AnchorBatch | Failure, before: Step | None) -> None:
+def _store(run: BuildRun, key: str, mark: str, result: AnchorBatch | Failure, before: Step | None) -> None:
     if isinstance(result, Failure):
         with run.ledger.transaction():
             run.ledger.record([_failed(key, mark, result.reason, before)])
         return
     for image in result.images:
         if image.content is not None and run.layout.anchors.write(image.content) != image.anchor.sha256:
-            raise StoreError(f"anchor {image.anchor.anchor_id} of {key}: its sha256 is not that of its picture")
+            raise StoreError(f"Reference photo {image.anchor.anchor_id} of {key} does not match its SHA-256.")
     anchors = tuple(image.anchor for image in result.images)
     output = AnchorOutput(anchors=anchors, skipped=result.skipped, versions=result.versions)
     with run.ledger.transaction():
@@ -69,16 +64,16 @@ def _keep(run: BuildRun, key: str, mark: str, result: AnchorBatch | Failure, bef
         run.ledger.record([Step(subject_id=key, stage="anchor", fingerprint=mark, output=dumps(output))])
 
 
-def _kept_photos(run: BuildRun, steps: Iterable[Step]) -> dict[str, Anchor]:
-    """Return version -> anchor of the photos that these species have, as far as their files are whole."""
-    kept: dict[str, Anchor] = {}
+def _stored_photos(run: BuildRun, steps: Iterable[Step]) -> dict[str, Anchor]:
+    """Return version -> anchor of the photos of these species with undamaged files."""
+    stored: dict[str, Anchor] = {}
     for step in steps:
         output = anchors_of(step)
         for held in output.anchors:
             version = output.versions.get(held.file)
             if version and held.sha256 is not None and run.layout.anchors.is_whole(held.sha256):
-                kept[version] = held
-    return kept
+                stored[version] = held
+    return stored
 
 
 def _put_given_vectors(run: BuildRun, key: str, space: str, images: tuple[AnchorImage, ...]) -> None:

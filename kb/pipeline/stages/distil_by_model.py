@@ -1,4 +1,4 @@
-"""Distilling by a model: many pages at once, each kept as it comes, so that nothing that was paid for is lost."""
+"""Distilling by a model: many pages at once, each stored on arrival, so that no paid reply is lost."""
 
 from __future__ import annotations
 
@@ -20,33 +20,32 @@ from data.errors import (
 from data.event_loop import wait_for
 from data.records import Taxon
 from kb.distill.distillers import AsyncDistiller
-from kb.pipeline.stages.fetch import FAILURES_IN_A_ROW, lost_body, restore
+from kb.pipeline.stages.fetch import lost_body, read_article
 from kb.pipeline.stages.run import BuildRun, Tracker
 from kb.store.ledger import Step
 from kb.store.stage_outputs import DistilOutput, FetchOutput
 
-# More than an endpoint takes at once, so that it always has one waiting; the rest is the endpoint's matter.
-N_WORKERS = 32
+N_WORKERS = 32  # more than an endpoint takes at once, so that it always has a request waiting
 
 Todo = Mapping[str, tuple[FetchOutput, Taxon, str]]
 """Subject -> page, taxon and fingerprint."""
 
 
 def distil_by_model(run: BuildRun, distiller: AsyncDistiller, todo: Todo, tracker: Tracker) -> None:
-    """Distil these pages, one transaction a page.
+    """Distil these pages, one transaction per page.
 
-    A page that the model refuses, or answers with nothing of use, is a failure and keeps the summary that it had; the
-    next run tries it again (a kept reply is not asked for again).
+    A page with a refusal or an unusable reply is a failure, keeps its earlier summary, and is tried again by the next
+    run. Cached replies cost nothing then.
 
     Raises:
-        CostStop: when the limit of cost is reached; pages that are being waited for are still taken in.
-        MissingRequirement: when the endpoint cannot be used at all.
-        SourceUnavailable: when many pages in a row fail because of the endpoint.
+        CostStop: if the cost limit is reached; replies in flight are still stored.
+        MissingRequirement: if the endpoint cannot be used at all.
+        SourceUnavailable: if the endpoint fails for `max_failures_in_a_row` pages.
     """
-    wait_for(_Asking(run, distiller, todo, tracker).run())
+    wait_for(_ModelWork(run, distiller, todo, tracker).run())
 
 
-class _Asking:
+class _ModelWork:
     def __init__(self, run: BuildRun, distiller: AsyncDistiller, todo: Todo, tracker: Tracker) -> None:
         self._run, self._distiller, self._todo, self._tracker = run, distiller, todo, tracker
         self._keys = iter(todo)
@@ -73,7 +72,7 @@ class _Asking:
             try:
                 step = await self._step(key)
             except CostStop as error:
-                self._stop = error  # the last one knows best what was spent
+                self._stop = error  # the last one has the final cost
                 return
             except MissingRequirement as error:
                 self._stop = self._stop or error
@@ -85,30 +84,30 @@ class _Asking:
     async def _step(self, key: str) -> Step:
         page, taxon, mark = self._todo[key]
         try:
-            article = self._run.source.parse(restore(self._run, key, page))
+            article = read_article(self._run.layout, self._run.source, key, page)
         except StoreError as error:
             return lost_body(self._run.ledger, key, error)
         text = self._run.layout.articles.write(article.text.encode())
         try:
-            found = await self._distiller.distil_async(article, taxon)
+            made = await self._distiller.distil_async(article, taxon)
         except (SourceError, NotCached) as error:
-            self._count(error)
-            bare = dumps(DistilOutput(source=page.source, text_sha256=text))
+            self._count_failure(error)
             before = self._before[key].output if key in self._before else None
+            output = before or dumps(DistilOutput(source=page.source, text_sha256=text))
             return Step(
-                subject_id=key, stage="distil", fingerprint="", status="failed", error=str(error), output=before or bare
+                subject_id=key, stage="distil", fingerprint="", status="failed", error=str(error), output=output
             )
         self._in_a_row = 0
-        output = DistilOutput(summary=found.summary, draft=found.draft, source=page.source, text_sha256=text)
-        return Step(subject_id=key, stage="distil", fingerprint=mark, output=dumps(output))
+        output = dumps(DistilOutput(summary=made.summary, draft=made.draft, source=page.source, text_sha256=text))
+        return Step(subject_id=key, stage="distil", fingerprint=mark, output=output)
 
-    def _count(self, error: FieldmarkError) -> None:
-        """Note that a page failed; what is the page's own fault says nothing of the endpoint."""
+    def _count_failure(self, error: FieldmarkError) -> None:
+        """Count failures of the endpoint in a row; those of a single page do not count."""
         if isinstance(error, Refused | MalformedAnswer | NotCached):
             return
         self._in_a_row += 1
-        if self._in_a_row >= FAILURES_IN_A_ROW:
+        if self._in_a_row >= self._run.settings.max_failures_in_a_row:
             self._stop = self._stop or SourceUnavailable(
                 f"{self._in_a_row} pages in a row failed, the last with: {error}",
-                hint="what was distilled is kept; run the same command again when the endpoint answers",
+                hint="Finished summaries are kept. Run the same command again when the model responds.",
             )

@@ -1,68 +1,54 @@
-"""Fetch: the body of every page, kept by its hash. A page whose revision is known and kept is never fetched again."""
+"""Fetch: the body of every page, stored by its hash. A stored revision is never fetched again."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from data.codec import dumps, loads
+from data.contracts import ArticleSource
 from data.errors import SourceUnavailable, StoreError
-from data.records import Failure, FetchedPage, LeftOut, PageRef
+from data.records import Article, Failure, FetchedPage, LeftOut, PageRef
 from kb.pipeline.stages.resolve import located_pages, page_mark, term_left_out
 from kb.pipeline.stages.run import BuildRun
 from kb.store.layout import Layout
-from kb.store.ledger import Ledger, Step
+from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.stage_outputs import FetchOutput
-
-# After so many failures in a row the wiki is down: going on would knock at a closed door eleven thousand times.
-FAILURES_IN_A_ROW = 12
 
 
 def fetch(run: BuildRun) -> None:
-    """Fetch every page that is not kept yet, one transaction a page.
+    """Fetch every new page, one transaction per page.
 
     Raises:
-        SourceUnavailable: when many pages in a row fail; what was fetched is kept.
+        SourceUnavailable: if `max_failures_in_a_row` pages fail; fetched pages are kept.
     """
-    resolved = located_pages(run)
-    kept = run.ledger.steps("fetch")
-    marks = {subject_id: page_mark(run, page) for subject_id, page in resolved.items()}
-    todo = [
-        page
-        for subject_id, page in resolved.items()
-        if subject_id not in kept
-        or kept[subject_id].fingerprint != marks[subject_id]
-        or kept[subject_id].status == "failed"
-    ]
-    names = run.ledger.subject_names("taxon")
-    terms = run.ledger.subject_names("term")
+    pages = located_pages(run)
+    marks = {key: page_mark(run, page) for key, page in pages.items()}
+    todo = run.todo("fetch", marks)
+    taxa, terms = run.ledger.subject_names("taxon"), run.ledger.subject_names("term")
     tracker = run.track("fetch", len(todo))
     in_a_row = 0
-    for page, result in run.source.fetch(todo):
-        step, lost = _step(run.layout, page.subject_id, marks[page.subject_id], result)
+    for page, result in run.source.fetch([pages[key] for key in todo]):
+        key = page.subject_id
+        step = _step(run.layout, key, marks[key], result)
         with run.ledger.transaction():
             run.ledger.record([step])
-            if lost is not None:
-                if page.subject_id in terms:
-                    lost = term_left_out(terms[page.subject_id], lost)
-                run.ledger.set_left_out([(names.get(page.subject_id, lost.name), lost.reason, lost.detail)])
+            if isinstance(result, LeftOut):
+                lost = term_left_out(terms[key], result) if key in terms else result
+                run.ledger.set_left_out([(taxa.get(key, lost.name), lost.reason, lost.detail)])
         failed = isinstance(result, Failure)
         in_a_row = in_a_row + 1 if failed else 0
         tracker.add(failed=int(failed))
-        if in_a_row >= FAILURES_IN_A_ROW:
+        if in_a_row >= run.settings.max_failures_in_a_row:
             raise SourceUnavailable(
                 f"{in_a_row} pages in a row failed, the last with: {step.error}",
-                hint="what was fetched is kept; run the same command again when the wiki answers",
+                hint="Fetched pages are kept. Run the same command again when the wiki responds.",
             )
 
 
-def _step(
-    layout: Layout, subject_id: str, mark: str, result: FetchedPage | LeftOut | Failure
-) -> tuple[Step, LeftOut | None]:
-    if isinstance(result, Failure):
-        return Step(subject_id=subject_id, stage="fetch", fingerprint=mark, status="failed", error=result.reason), None
-    if isinstance(result, LeftOut):
-        step = Step(subject_id=subject_id, stage="fetch", fingerprint=mark, status="left-out", error=result.reason)
-        return step, result
+def _step(layout: Layout, key: str, mark: str, result: FetchedPage | LeftOut | Failure) -> Step:
+    if not isinstance(result, FetchedPage):
+        status: StepStatus = "failed" if isinstance(result, Failure) else "left-out"
+        return Step(subject_id=key, stage="fetch", fingerprint=mark, status=status, error=result.reason)
     output = FetchOutput(
         sha256=layout.articles.write(result.body.encode()),
         media_type=result.media_type,
@@ -71,31 +57,26 @@ def _step(
         properties=result.properties,
         retrieved_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return Step(subject_id=subject_id, stage="fetch", fingerprint=mark, output=dumps(output)), None
+    return Step(subject_id=key, stage="fetch", fingerprint=mark, output=dumps(output))
 
 
 def fetched_pages(run: BuildRun) -> dict[str, FetchOutput]:
-    """Return subject_id -> what was fetched, of all subjects that this run's source has a page for."""
+    """Return subject_id -> fetched page, for all pages of this run's source."""
     own = located_pages(run)
     return {
-        subject_id: loads(FetchOutput, step.output)
-        for subject_id, step in run.ledger.steps("fetch").items()
-        if subject_id in own and step.status == "done" and step.output is not None
+        key: loads(FetchOutput, step.output)
+        for key, step in run.ledger.steps("fetch").items()
+        if key in own and step.status == "done" and step.output is not None
     }
 
 
-def restore(run: BuildRun, subject_id: str, output: FetchOutput) -> FetchedPage:
-    """Return the page as it was fetched; see `restored`."""
-    return restored(run.layout, subject_id, output)
-
-
-def restored(layout: Layout, subject_id: str, output: FetchOutput) -> FetchedPage:
-    """Return the page as it was fetched.
+def read_article(layout: Layout, source: ArticleSource, subject_id: str, output: FetchOutput) -> Article:
+    """Return the article of a fetched page, parsed by its source.
 
     Raises:
         StoreError: if its file is missing or damaged.
     """
-    return FetchedPage(
+    fetched = FetchedPage(
         page=PageRef(subject_id=subject_id, title=output.source.title, revision=output.source.revision),
         body=layout.articles.read(output.sha256).decode(),
         media_type=output.media_type,
@@ -103,10 +84,11 @@ def restored(layout: Layout, subject_id: str, output: FetchOutput) -> FetchedPag
         categories=output.categories,
         properties=output.properties,
     )
+    return source.parse(fetched)
 
 
 def lost_body(ledger: Ledger, key: str, error: StoreError) -> Step:
-    """Return the step of a page whose body is gone or damaged, and forget that it was fetched: the next run does."""
+    """Return a failed distil step for a page with a lost body, and let the next run fetch the page again."""
     with ledger.transaction():
         ledger.drop_steps([key], ["fetch"])
     return Step(subject_id=key, stage="distil", fingerprint="", status="failed", error=str(error))

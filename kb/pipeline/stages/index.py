@@ -1,32 +1,33 @@
-"""Index: finished subjects become the entries that readers see, and Chroma is filled with their rows."""
+"""Index: encoded subjects become the entries that readers see, and Chroma is filled with their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from kb.pipeline.stages.run import BuildRun
-from kb.store.ledger import Step
 from kb.store.project import project
 from kb.store.rows import Subject, entry_of, items_of, subject_id
 
 
-def index(run: BuildRun, work: Sequence[Subject]) -> None:
-    """Show what is new, and take out what no longer belongs, in one transaction; then project it."""
+def index(run: BuildRun, subjects: Sequence[Subject]) -> None:
+    """Publish new entries and withdraw old ones in one transaction, then project them to Chroma."""
     ledger = run.ledger
-    encoded = {name: ledger.steps("encode", name) for name in run.collections}
-    ready = [
-        subject
-        for subject in work
+    encoded = {
+        name: {key for key, step in ledger.steps("encode", name).items() if step.status == "done"}
+        for name in run.collections
+    }
+    new = {
+        subject_id(subject): entry_of(subject)
+        for subject in subjects
         if all(
-            _is_done(encoded[name].get(subject_id(subject)))
+            subject_id(subject) in encoded[name]
             for name, (kind, _) in run.collections.items()
             if items_of(subject, kind)
         )
-    ]
+    }
     old = {entry.subject_id: entry for entry in ledger.all_entries()}
-    new = {subject_id(subject): entry_of(subject) for subject in ready}
     changed = [entry for key, entry in new.items() if old.get(key) != entry]
-    # What failed this time stays as it was; only what the source itself no longer holds is taken out.
+    # Failed subjects stay as they were; only articles that are gone from the source are withdrawn.
     left_out = {key for key, step in ledger.steps("fetch").items() if step.status == "left-out"}
     gone = sorted((old.keys() & left_out) - new.keys())
     tracker = run.track("index", len(changed) + len(gone))
@@ -39,12 +40,8 @@ def index(run: BuildRun, work: Sequence[Subject]) -> None:
                 items = entry.items.get(kind, [])
                 if entry.subject_id in old:
                     ledger.keep_vectors(name, entry.subject_id, items)
-                    if not items:  # they may come back: then their vectors must be made again
+                    if not items:  # if they come back, they are encoded again
                         ledger.drop_steps([entry.subject_id], ["encode"], space=name)
             for key in gone:
                 ledger.keep_vectors(name, key, [])
     project(run.layout, run.info, ledger, report=tracker.add)
-
-
-def _is_done(step: Step | None) -> bool:
-    return step is not None and step.status == "done"

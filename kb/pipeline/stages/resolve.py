@@ -1,4 +1,4 @@
-"""Resolve: which page stands for which taxon or term, and what is left out for want of one."""
+"""Resolve: the page of every taxon and term, or the reason that it has none."""
 
 from __future__ import annotations
 
@@ -15,75 +15,58 @@ from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import removed
 
 Located = tuple[Taxon | str, PageRef | LeftOut]
-"""A taxon (or the title it would have come from) and its page, or why there is none."""
+"""A taxon (or the title of a rejected page), and its page or the reason that it has none."""
 
 
 def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, limit: int | None) -> None:
-    """Note the page of every taxon, in one transaction: a selection is looked up whole or not at all.
+    """Record the page of every taxon, in one transaction.
 
-    Half of it would not do: which of two taxa gets a page that both could claim is only known with both at hand. A
-    build that goes on after a crash does not look up again what it had; a new one does, and so learns of new revisions.
-    A species whose page has become another one's, or a disambiguation, is taken out; one whose page is not found any
-    more keeps its page for the fetch to ask once more, since a look-up may miss what a search had found. What the user
-    removed stays out.
+    A selection is looked up as a whole, since two taxa may claim the same page. A build that continues after a crash
+    does not repeat a finished look-up; a new build does, to learn of new revisions. A species is taken out if its page
+    now belongs to another one or is a disambiguation. If its page is not found, the earlier page is kept without
+    revision, so that the fetch tries it once more. Removed species stay out.
     """
+    ledger = run.ledger
     key = f"resolved:{fingerprint(run.source.name, selection, limit)}"
-    if run.ledger.fact(key) is not None:
+    if ledger.fact(key) is not None:
         return
     tracker = run.track("resolve", 0)
-    before = located_pages(run)
-    unwanted, added = removed(run.ledger), additions(run.ledger)
+    before, unwanted, added = located_pages(run), removed(ledger), additions(ledger)
     found: list[tuple[Taxon, PageRef]] = []
     doubtful: list[tuple[Taxon, PageRef]] = []
-    missing: list[LeftOut] = []
-    lost: list[tuple[Taxon, LeftOut]] = []
+    left_out: list[LeftOut] = []
+    lost: list[Step] = []
     for subject, place in located:
-        if isinstance(subject, Taxon) and subject.scientific_name in unwanted:
+        if isinstance(subject, str):
+            left_out += [place] if isinstance(place, LeftOut) else []
+        elif subject.scientific_name in unwanted:
             continue
-        if isinstance(place, PageRef) and isinstance(subject, Taxon):
+        elif isinstance(place, PageRef):
             found.append((subject, place))
             if limit is not None and len(found) >= limit:
                 break
-        elif isinstance(place, LeftOut):
-            item = replace(place, name=subject.scientific_name) if isinstance(subject, Taxon) else place
-            held = before.get(subject.taxon_id) if isinstance(subject, Taxon) else None
-            if isinstance(subject, Taxon) and held is not None and place.reason == reasons.NO_PAGE:
+        else:
+            held = before.get(subject.taxon_id)
+            if held is not None and place.reason == reasons.NO_PAGE:
                 doubtful.append((subject, replace(held, revision=None)))
             else:
-                missing.append(item)
-                if isinstance(subject, Taxon) and held is not None:
-                    lost.append((subject, item))
+                left_out.append(replace(place, name=subject.scientific_name))
+                lost += left_out_steps(subject.taxon_id, place.reason) if held is not None else []
         tracker.add()
-    ledger = run.ledger
     with ledger.transaction():
-        located_now = [*found, *doubtful]
-        named = [with_own_names(taxon, added.get(taxon.taxon_id)) for taxon, _ in located_now]
-        ledger.add_subjects((taxon.taxon_id, "taxon", taxon.scientific_name, dumps(taxon)) for taxon in named)
-        ledger.record(
-            Step(
-                subject_id=taxon.taxon_id,
-                stage="resolve",
-                fingerprint=page_mark(run, page),
-                output=dumps(page),
-            )
-            for taxon, page in located_now
-        )
-        ledger.record(
-            Step(subject_id=taxon.taxon_id, stage=stage, fingerprint="", status="left-out", error=item.reason)
-            for taxon, item in lost
-            for stage in ("resolve", "fetch")
-        )
-        ledger.set_left_out((item.name, item.reason, item.detail) for item in missing)
-        # By the page's name too: an earlier look-up may have said that it is no species'.
+        for taxon, page in [*found, *doubtful]:
+            named = with_own_names(taxon, added.get(taxon.taxon_id))
+            ledger.add_subjects([(taxon.taxon_id, "taxon", taxon.scientific_name, dumps(named))])
+            ledger.record([resolved_step(run, taxon.taxon_id, page)])
+        ledger.record(lost)
+        ledger.set_left_out((item.name, item.reason, item.detail) for item in left_out)
+        # By title too: an earlier look-up may have rejected the page.
         ledger.drop_left_out(name for taxon, page in found for name in (taxon.scientific_name, page.title))
         ledger.set_fact(key, "done")
 
 
 def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]]) -> None:
-    """Note the page of every term; a `Term` that is given whole needs none and is taken as it is.
-
-    What the user removed stays out.
-    """
+    """Record the page of every term; a complete `Term` needs none. Removed terms stay out."""
     ledger = run.ledger
     unwanted = removed(ledger)
     terms = [term for term in terms if (term.name if isinstance(term, Term) else term[0]) not in unwanted]
@@ -103,31 +86,40 @@ def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]])
                 lost = term_left_out(name, place)
                 ledger.set_left_out([(lost.name, lost.reason, lost.detail)])
                 continue
-            mark = page_mark(run, place)
             ledger.drop_left_out([name])
             ledger.add_subjects([(term_id(name), "term", name, "")])
-            ledger.record([Step(subject_id=term_id(name), stage="resolve", fingerprint=mark, output=dumps(place))])
+            ledger.record([resolved_step(run, term_id(name), place)])
         ledger.set_fact(key, "done")
 
 
 def term_left_out(name: str, place: LeftOut) -> LeftOut:
-    """Return why a term was left out, under its own name and counted apart from species."""
+    """Return the reason under the term's own name, counted apart from species."""
     return replace(place, name=name, reason=f"term: {place.reason}")
 
 
+def left_out_steps(subject_id: str, reason: str) -> list[Step]:
+    """Return the steps that take a subject out, since its page is gone."""
+    return [
+        Step(subject_id=subject_id, stage=stage, fingerprint="", status="left-out", error=reason)
+        for stage in ("resolve", "fetch")
+    ]
+
+
+def resolved_step(run: BuildRun, subject_id: str, page: PageRef) -> Step:
+    """Return the step that records the page of a subject."""
+    return Step(subject_id=subject_id, stage="resolve", fingerprint=page_mark(run, page), output=dumps(page))
+
+
 def page_mark(run: BuildRun, page: PageRef) -> str:
-    """Return the fingerprint of a page as this run's source has it."""
+    """Return the fingerprint of a page in this run's source."""
     return fingerprint(run.source.name, page.title, page.revision)
 
 
 def located_pages(run: BuildRun) -> dict[str, PageRef]:
-    """Return subject_id -> page of all subjects that this run's source has a page for.
-
-    What another source gave to the knowledge base is not asked of this one: it would not have it, or something else.
-    """
+    """Return subject_id -> page, for all subjects with a page in this run's source."""
     pages = {
-        subject_id: (step.fingerprint, loads(PageRef, step.output))
-        for subject_id, step in run.ledger.steps("resolve").items()
+        key: (step.fingerprint, loads(PageRef, step.output))
+        for key, step in run.ledger.steps("resolve").items()
         if step.output is not None
     }
-    return {subject_id: page for subject_id, (mark, page) in pages.items() if mark == page_mark(run, page)}
+    return {key: page for key, (mark, page) in pages.items() if mark == page_mark(run, page)}

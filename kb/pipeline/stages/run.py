@@ -1,8 +1,8 @@
-"""State that the stages of a build share."""
+"""Inputs, outputs and progress that the stages of a build share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
@@ -10,6 +10,9 @@ from typing import TypeVar
 from data.contracts import ArticleSource, Encoders
 from data.records import Progress, Stage
 from kb.distill.distillers import AnyDistiller
+from kb.distill.extractive import ExtractiveDistiller
+from kb.pipeline.settings import DEFAULTS, BuildSettings
+from kb.sources.own import OwnSource
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger
 
@@ -18,44 +21,50 @@ ItemT = TypeVar("ItemT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildRun:
-    """One run of `kb.build`: where it writes, where from, and with what."""
+    """One run of the stages; by default it encodes and indexes the contents, without a source or a model."""
 
     layout: Layout
     info: KnowledgeBaseInfo
     ledger: Ledger
-    source: ArticleSource
     encoders: Encoders
-    distiller: AnyDistiller
-    anchors_per_species: int
-    report: Callable[[Progress], None] = field(repr=False)
+    source: ArticleSource = field(default_factory=OwnSource)
+    distiller: AnyDistiller = field(default_factory=ExtractiveDistiller)
+    settings: BuildSettings = DEFAULTS
+    progress: Callable[[Progress], None] | None = field(default=None, repr=False)
 
     @property
     def collections(self) -> dict[str, tuple[CollectionKind, str]]:
         """Collection name -> (kind, space) of the collections that the encoders fill."""
         return collection_names(self.info)
 
+    def todo(self, stage: Stage, marks: Mapping[str, str], *, space: str = "") -> list[str]:
+        """Return the subjects of `marks` (subject_id -> fingerprint) whose step is missing, failed or outdated."""
+        done = self.ledger.steps(stage, space)
+        return [
+            key
+            for key, mark in marks.items()
+            if (step := done.get(key)) is None or step.fingerprint != mark or step.status == "failed"
+        ]
+
     def track(self, stage: Stage, total: int) -> Tracker:
         """Return a counter that reports the progress of a stage."""
-        return Tracker(self.report, stage, total)
+        return Tracker(self.progress, stage, total)
 
 
 class Tracker:
-    """Counts what a stage has done and reports each step."""
+    """Counts finished subjects of a stage and reports each step."""
 
-    def __init__(self, report: Callable[[Progress], None], stage: Stage, total: int) -> None:
-        self._report, self._stage, self._total = report, stage, total
-        self.done = 0
-        self.failed = 0
-        self._tell()
+    def __init__(self, progress: Callable[[Progress], None] | None, stage: Stage, total: int) -> None:
+        self._progress, self._stage, self._total = progress, stage, total
+        self._done = self._failed = 0
+        self.add(0)
 
     def add(self, n: int = 1, *, failed: int = 0) -> None:
-        """Count `n` more subjects, `failed` of them in vain."""
-        self.done += n
-        self.failed += failed
-        self._tell()
-
-    def _tell(self) -> None:
-        self._report(Progress(stage=self._stage, done=self.done, total=self._total, failed=self.failed))
+        """Count `n` more subjects, `failed` of them without success."""
+        self._done += n
+        self._failed += failed
+        if self._progress is not None:
+            self._progress(Progress(stage=self._stage, done=self._done, total=self._total, failed=self._failed))
 
 
 def grouped(items: Iterable[ItemT], size: int) -> Iterator[list[ItemT]]:

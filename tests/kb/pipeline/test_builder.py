@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from data.contracts import Encoders
 from data.errors import KnowledgeBaseLocked, SourceUnavailable, SpaceMismatch, UsageError
 from data.files import writer_lock
 from data.records import Progress, Term
-from kb.store.ledger import Ledger
 from tests.pages import PageSource, body_of, made_up_taxa
 
 
@@ -279,17 +277,6 @@ def test_a_second_source_is_not_asked_for_the_pages_of_the_first(tmp_path: Path,
     other = OtherSource(gone=[taxon.taxon_id for taxon in made_up_taxa(4)])
     status = kb.build(path, made_up_taxa(5)[4:], other, encoders)
     assert (status.species, status.left_out, other.n_bodies) == (5, {}, 1)
-
-
-def test_what_nobody_asked_for_is_off_the_list_of_an_earlier_version_after_any_stage(
-    tmp_path: Path, encoders: Encoders
-) -> None:
-    path = tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(1), PageSource(), encoders)
-    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
-        ledger.set_left_out([("Wren", "not asked for", ""), ("Kea", "disambiguation", "")])
-    status = kb.build(path, made_up_taxa(1), PageSource(), encoders, only="index")
-    assert status.left_out == {"disambiguation": 1}
 
 
 def test_a_term_left_out_late_is_counted_as_a_term(tmp_path: Path, encoders: Encoders) -> None:

@@ -153,7 +153,7 @@ def test_a_knowledge_base_that_is_not_there_or_not_of_that_source_is_not_updated
 
     with pytest.raises(MissingKnowledgeBase):
         kb.update(tmp_path / "none.kb", [EditedPages()], encoders)
-    with pytest.raises(UsageError, match="no page of the sources given"):
+    with pytest.raises(UsageError, match="no page from these sources: elsewhere"):
         kb.update(path, [Elsewhere()], encoders)
 
 
@@ -235,7 +235,7 @@ def test_another_model_is_not_paid_for_pages_that_did_not_change(tmp_path: Path,
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(6), EditedPages(), encoders, chat=ScriptedChat())
     other = ScriptedChat("another")
-    with pytest.raises(UsageError, match="would distil 4 pages again"):
+    with pytest.raises(UsageError, match="would distil 4 unchanged pages again"):
         kb.update(path, [EditedPages(revisions={"avis-003": 2})], encoders, chat=other)
     assert other.n_asked == 0
     with pytest.raises(UsageError, match=r"extractive/\d+ would distil 4 pages again"):

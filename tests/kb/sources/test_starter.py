@@ -16,6 +16,7 @@ from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, Pa
 from data.starter.knowledge import read_species
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
+from kb.pipeline.settings import BuildSettings
 from kb.reasons import NO_PAGE
 from kb.sources.starter import StarterSource
 
@@ -198,7 +199,7 @@ def test_a_text_vector_that_ships_is_that_of_the_species_in_the_knowledge_base(t
     )
     source = StarterSource(vectors=tmp_path / "vectors.npz")
     taxa = [taxon for taxon in source.drawn_taxa() if taxon.taxon_id in ("pica-pica", "upupa-epops")]
-    kb.build(tmp_path / "two.kb", taxa, source, encoders, anchors_per_species=0)
+    kb.build(tmp_path / "two.kb", taxa, source, encoders, settings=BuildSettings(anchors_per_species=0))
     store = kb.open(tmp_path / "two.kb")
     try:
         table = store.chunk_vectors(encoder.space)

@@ -18,6 +18,7 @@ import recognize
 from data.contracts import Encoders
 from data.errors import ConfigError, SourceUnavailable
 from data.records import Progress, Verification
+from kb.pipeline.settings import BuildSettings
 from kb.store.chroma import Collections, Row
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa, picture_of
@@ -56,7 +57,14 @@ def test_a_shared_server_holds_two_knowledge_bases_apart(
     tmp_path: Path, server: ChromaServer, encoders: Encoders, own: Verification
 ) -> None:
     for name, n in (("a.kb", 4), ("b.kb", 7)):
-        kb.build(tmp_path / name, made_up_taxa(n), PageSource(), encoders, terms=TERMS, chroma=server.address)
+        kb.build(
+            tmp_path / name,
+            made_up_taxa(n),
+            PageSource(),
+            encoders,
+            terms=TERMS,
+            settings=BuildSettings(chroma=server.address),
+        )
         assert not (tmp_path / name / "chroma").exists()
     shared = kb.verify(tmp_path / "b.kb")
     assert shared.ok
@@ -70,9 +78,9 @@ def test_it_is_moved_there_and_back_and_leaves_nothing_behind(
     tmp_path: Path, server: ChromaServer, encoders: Encoders, own: Verification
 ) -> None:
     path = tmp_path / "a.kb"
-    for place in ("", server.address, ""):
-        kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, chroma=place)
-        assert (path / "chroma").exists() == (place == "")
+    for place in ("folder", server.address, "folder"):
+        kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, settings=BuildSettings(chroma=place))
+        assert (path / "chroma").exists() == (place == "folder")
         assert kb.verify(path) == own
     with Collections(Layout(path), replace(Layout(path).require(), chroma=server.address)) as on_server:
         assert [on_server.count(name) for name in on_server.names] == [0] * len(on_server.names)
@@ -108,14 +116,24 @@ def test_a_server_that_dies_while_a_build_goes_on_loses_nothing(
 
             source = PageSource(revision=1 + is_emptied)
             with pytest.raises(SourceUnavailable, match=mortal.address.removeprefix("http://")) as caught:
-                kb.build(path, made_up_taxa(7), source, encoders, terms=TERMS, chroma=mortal.address, progress=kill)
+                kb.build(
+                    path,
+                    made_up_taxa(7),
+                    source,
+                    encoders,
+                    terms=TERMS,
+                    settings=BuildSettings(chroma=mortal.address),
+                    progress=kill,
+                )
             assert caught.value.exit_code == 6
             assert "run the same command again" in (caught.value.hint or "")
             if is_emptied:
                 mortal.forget()
             mortal.start()
             source.n_bodies = 0
-            kb.build(path, made_up_taxa(7), source, encoders, terms=TERMS, chroma=mortal.address)
+            kb.build(
+                path, made_up_taxa(7), source, encoders, terms=TERMS, settings=BuildSettings(chroma=mortal.address)
+            )
             assert source.n_bodies == 0
             found = kb.verify(path)
             assert found.ok
@@ -129,7 +147,7 @@ def test_a_server_that_dies_while_a_build_goes_on_loses_nothing(
 def test_a_server_that_is_down_is_named(tmp_path: Path, encoders: Encoders) -> None:
     path, source = tmp_path / "a.kb", PageSource()
     with pytest.raises(SourceUnavailable, match=r"127\.0\.0\.1:9"):
-        kb.build(path, made_up_taxa(2), source, encoders, chroma="http://127.0.0.1:9")
+        kb.build(path, made_up_taxa(2), source, encoders, settings=BuildSettings(chroma="http://127.0.0.1:9"))
     assert source.n_bodies == 0  # before anything was fetched
     kb.build(path, made_up_taxa(2), source, encoders)
     toml = Layout(path).toml
@@ -146,7 +164,7 @@ def test_batches_stay_below_what_a_server_takes_in_one_request(
 ) -> None:
     """It says how many rows; that they may be too many bytes, it says only when it refuses them."""
     path = tmp_path / "a.kb"
-    kb.build(path, [], PageSource(), encoders, chroma=server.address)
+    kb.build(path, [], PageSource(), encoders, settings=BuildSettings(chroma=server.address))
     record = "x" * 2_000_000
     rows = [
         Row(id=f"{i:02d}", document="x", metadata={"record": record}, vector=np.eye(1, 8, i % 8, dtype=np.float32)[0])
@@ -167,8 +185,8 @@ def test_two_readers_keep_to_what_they_opened_while_a_writer_builds(
     """Three processes. The writer adds species, has a new revision of each page, and loses one."""
     path, stop, photo = tmp_path / "a.kb", tmp_path / "stop", tmp_path / "photo.png"
     photo.write_bytes(picture_of("avis-003", 0))
-    chroma = server.address if place == "server" else ""
-    kb.build(path, made_up_taxa(30), PageSource(), encoders, terms=TERMS, chroma=chroma)
+    chroma = server.address if place == "server" else "folder"
+    kb.build(path, made_up_taxa(30), PageSource(), encoders, terms=TERMS, settings=BuildSettings(chroma=chroma))
     command = [sys.executable, str(READER), str(path), str(photo), str(stop)]
     readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     try:
@@ -176,7 +194,7 @@ def test_two_readers_keep_to_what_they_opened_while_a_writer_builds(
             assert reader.stdout is not None
             assert reader.stdout.readline() == "reading\n"
         source = PageSource(revision=2, gone=["avis-005"])
-        kb.build(path, made_up_taxa(60), source, encoders, terms=TERMS, chroma=chroma)
+        kb.build(path, made_up_taxa(60), source, encoders, terms=TERMS, settings=BuildSettings(chroma=chroma))
         stop.touch()
         reports = [json.loads(reader.communicate(timeout=120)[0]) for reader in readers]
     finally:

@@ -1,0 +1,132 @@
+"""Beginning of a build: a new or matching knowledge base, and rollback of a first build without results."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from data.contracts import ArticleSource, Encoders
+from data.errors import FieldmarkError, SpaceMismatch, UsageError
+from kb.store.additions import additions
+from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
+from kb.store.ledger import Ledger
+from kb.store.project import keep_info
+from kb.store.stage_outputs import ORIGIN, removed
+
+
+def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:
+    """Return the contents of `kb.toml`, written first for a new knowledge base; needs the writer's lock.
+
+    Raises:
+        SpaceMismatch: if the knowledge base has other encoders.
+    """
+    if not layout.toml.exists():
+        info = KnowledgeBaseInfo(
+            id=new_id(),
+            schema=SCHEMA_VERSION,
+            profile=encoders.profile,
+            source=source.name,
+            languages=("en",),
+            text_image=tuple(encoder.space for encoder in encoders.text_image),
+            visual=encoders.visual.space,
+            sentence=encoders.sentence.space,
+        )
+        write_info(layout.toml, info)
+        return info
+    info = layout.require()
+    if info.spaces != encoders.spaces:
+        raise SpaceMismatch(
+            expected=info.spaces, given=encoders.spaces, hint=_other_profile_hint(layout.root, encoders.profile)
+        )
+    for folder in (layout.articles, layout.anchors):
+        folder.remove_leftovers()
+    return info
+
+
+def profile_to_build(path: Path, wanted: str | None) -> str | None:
+    """Return the profile of the knowledge base at `path`, or `wanted` if there is none.
+
+    Raises:
+        UsageError: if the knowledge base has another profile than `wanted`.
+    """
+    layout = Layout(path)
+    if not layout.toml.exists():
+        return wanted
+    own = layout.require().profile
+    if wanted not in (None, own):
+        raise UsageError(
+            f"{path} was built with the profile {own}, expected {wanted}.", hint=_other_profile_hint(path, wanted)
+        )
+    return own
+
+
+def _other_profile_hint(path: Path, profile: str | None) -> str:
+    kb, new = shlex.quote(str(path)), shlex.quote(f"{path.stem}-{profile}.kb")
+    bundle = shlex.quote(f"{path.stem}-bundle")
+    return (
+        f"Build another one (kb build --profile {profile} --kb {new} ...), or encode its texts and photos again: "
+        f"kb export {bundle} --kb {kb}, then kb import {bundle} --re-encode --profile {profile} --kb {new}"
+    )
+
+
+@contextmanager
+def rolled_back_if_empty(layout: Layout) -> Iterator[None]:
+    """Remove a new knowledge base if its first build fails before any look-up; needs the writer's lock."""
+    is_first = not layout.toml.exists()
+    try:
+        yield
+    except BaseException:
+        if is_first:
+            with suppress(OSError, FieldmarkError):  # the user must see the error of the build
+                _roll_back(layout)
+        raise
+
+
+def _roll_back(layout: Layout) -> None:
+    own = {layout.lock.name, layout.toml.name, *(layout.ledger.name + end for end in ("", "-wal", "-shm"))}
+    # Collections on a server are only found by the id in `kb.toml`; any other file is content.
+    if layout.require().chroma or any(path.name not in own for path in layout.root.iterdir()):
+        return
+    if layout.ledger.is_file():
+        with closing(Ledger(layout.ledger, read_only=True)) as ledger:
+            if ledger.subjects("taxon") or ledger.subjects("term") or ledger.left_out():
+                return
+    # `kb.toml` last: a ledger without it would be a damaged knowledge base.
+    for path in sorted(layout.root.glob(f"{layout.ledger.name}*")):
+        path.unlink()
+    layout.toml.unlink()
+
+
+def restart_if_empty(
+    layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, source: ArticleSource
+) -> KnowledgeBaseInfo:
+    """Return `info`, with `source` as its source if no other source has given anything yet.
+
+    Look-ups, left-out names and failures of the earlier source are then deleted. Fetched pages, additions, removals and
+    the completed look-ups of `--only resolve` prevent a restart.
+    """
+    if info.source == source.name or not _is_empty(ledger):
+        return info
+    with ledger.transaction():
+        ledger.drop_subjects([*ledger.subjects("taxon"), *ledger.subjects("term")])
+        ledger.drop_left_out([name for name, _, _ in ledger.left_out()])
+        for prefix in ("resolved:", ORIGIN):
+            ledger.drop_facts(prefix)
+    restarted = replace(info, source=source.name)
+    write_info(layout.toml, restarted)
+    keep_info(ledger, restarted)
+    return restarted
+
+
+def _is_empty(ledger: Ledger) -> bool:
+    fetches = ledger.steps("fetch").values()
+    if any(step.status == "done" for step in fetches):
+        return False
+    is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
+    if is_resolved and not fetches and ledger.fact("building") is None:
+        return False
+    has_entries = bool(ledger.entry_columns("taxon") or ledger.entry_columns("term"))
+    return not (has_entries or additions(ledger) or removed(ledger))

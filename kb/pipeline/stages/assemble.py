@@ -1,0 +1,63 @@
+"""Assembly of species and terms from their summaries, reference photos and additions, ready to encode and index."""
+
+from __future__ import annotations
+
+from data.codec import loads
+from data.records import SpeciesEntry, Taxon
+from kb import reasons
+from kb.distill.chunk import pack_chunks
+from kb.pipeline.stages.run import BuildRun
+from kb.store.additions import Addition, additions, joined_anchors, joined_summary
+from kb.store.rows import Subject
+from kb.store.stage_outputs import AnchorOutput, DistilOutput, anchors_of
+
+
+def assemble(run: BuildRun) -> list[Subject]:
+    """Return every species and term with an article or an addition, sorted by id.
+
+    Summaries are cut into chunks for this run's encoders. A page that a model failed to distil keeps its earlier
+    summary, or has none.
+    """
+    ledger = run.ledger
+    taxa = ledger.subjects("taxon")
+    fetched = {key: step.status for key, step in ledger.steps("fetch").items()}
+    distilled = {
+        key: loads(DistilOutput, step.output)
+        for key, step in ledger.steps("distil").items()
+        if step.status in ("done", "failed") and step.output is not None
+    }
+    anchors = {key: anchors_of(step) for key, step in ledger.steps("anchor").items()}
+    added = additions(ledger)
+    found: list[Subject] = []
+    for key in sorted(distilled.keys() | added.keys()):
+        output, photos = distilled.get(key, DistilOutput()), anchors.get(key, AnchorOutput())
+        addition = added.get(key, Addition())
+        if fetched.get(key) == "left-out":  # the article is gone, additions stay
+            output, photos = DistilOutput(), AnchorOutput()
+        if key not in taxa:
+            term = addition.term or output.term
+            found += [term] if term is not None else []
+        elif key in added or fetched.get(key) == "done":
+            found.append(_species(run, loads(Taxon, taxa[key]), output, photos, addition))
+    return found
+
+
+def _species(
+    run: BuildRun, taxon: Taxon, output: DistilOutput, photos: AnchorOutput, addition: Addition
+) -> SpeciesEntry:
+    summary, anchors = joined_summary(addition, output.summary), joined_anchors(addition, photos.anchors)
+    marks = []
+    if summary is None:
+        marks.append(reasons.NO_SUMMARY)
+    elif summary.scope == "article":
+        marks.append(reasons.WHOLE_ARTICLE)
+    if not anchors:
+        marks.append(reasons.NO_ANCHORS)
+    return SpeciesEntry(
+        taxon=taxon,
+        source=output.source or next((text.source for text in addition.texts), None),
+        summary=summary,
+        chunks=tuple(pack_chunks(summary, taxon.taxon_id, run.encoders.text_image)) if summary else (),
+        anchors=anchors,
+        marks=tuple(marks),
+    )

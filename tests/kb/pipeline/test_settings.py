@@ -1,0 +1,69 @@
+"""Settings of a build: validation, and an effect of each one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from data.contracts import Encoders
+from data.errors import SourceUnavailable
+from kb.pipeline.settings import BuildSettings
+from kb.store.layout import Layout
+from tests.pages import PageSource, made_up_taxa
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Encoders:
+    return recognize.load_encoders("starter")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"anchors_per_species": -1}, "anchors_per_species of at least 0, got -1"),
+        ({"max_failures_in_a_row": 0}, "max_failures_in_a_row of at least 1, got 0"),
+        ({"chroma": "localhost:8000"}, "chroma as http://HOST:PORT or folder, got 'localhost:8000'"),
+        ({"chroma": "http://"}, "chroma as http://HOST:PORT or folder"),
+    ],
+)
+def test_a_value_out_of_range_is_refused(values: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        BuildSettings(**values)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_the_folder_and_the_default_of_chroma_differ() -> None:
+    assert BuildSettings(chroma="folder").chroma_address == ""
+    assert BuildSettings().chroma_address is None
+    assert BuildSettings(chroma="http://localhost:8000").chroma_address == "http://localhost:8000"
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_a_species_has_at_most_the_chosen_number_of_reference_photos(
+    tmp_path: Path, encoders: Encoders, n: int
+) -> None:
+    status = kb.build(
+        tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders, settings=BuildSettings(anchors_per_species=n)
+    )
+    assert status.anchors == 2 * min(n, 2)
+
+
+def test_an_update_keeps_to_the_chosen_number_of_reference_photos(tmp_path: Path, encoders: Encoders) -> None:
+    path, one = tmp_path / "a.kb", BuildSettings(anchors_per_species=1)
+    kb.build(path, made_up_taxa(2), PageSource(), encoders, settings=one)
+    kb.update(path, [PageSource(revision=2)], encoders, settings=one)
+    with kb.open(path) as store:
+        assert store.status().anchors == 2
+
+
+@pytest.mark.parametrize("most", [2, 5])
+def test_a_build_stops_after_the_chosen_number_of_failures_in_a_row(
+    tmp_path: Path, encoders: Encoders, most: int
+) -> None:
+    taxa = made_up_taxa(20)
+    source = PageSource(failing=[taxon.taxon_id for taxon in taxa])
+    with pytest.raises(SourceUnavailable, match=f"{most} pages in a row failed"):
+        kb.build(tmp_path / "a.kb", taxa, source, encoders, settings=BuildSettings(max_failures_in_a_row=most))
+    assert Layout(tmp_path / "a.kb").toml.exists()
