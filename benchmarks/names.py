@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.benchmarks.cub_classes import CUB_CLASSES
+from benchmarks.cub_classes import CUB_CLASSES
 from data.benchmarks.cub_names import CUB_NAMES
 from kb.checklist.avilist import epithet_stem, load_checklist
 from kb.checklist.reconcile import Reconciled, load_reconciler

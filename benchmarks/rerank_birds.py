@@ -22,8 +22,8 @@ from typing import Any, Final
 from cli.common import wiring
 from cli.common.config import resolve
 from data.files import sha256_hex
-from data.metrics.ranked import average_precision, ndcg
 from data.metrics.significance import paired_test
+from data.metrics.ties import average_precision, ndcg, settled
 from data.records import Job, JobImage, RankedImage
 from recognize import load_encoders
 from recognize.evaluation.protocol import fold_of, read_collection
@@ -197,9 +197,8 @@ def _table(runs: Mapping[str, list[list[RankedImage]]], jobs: Sequence[Job]) -> 
 
 
 def _measures(rows: Sequence[RankedImage], relevant: frozenset[str]) -> tuple[float, float]:
-    found = [row.image_id in relevant for row in sorted(rows, key=lambda row: row.rank)]
-    gains = [float(one) for one in found]
-    return average_precision(found, n_relevant=len(relevant)), ndcg(gains, all_gains=[1.0] * len(relevant))
+    found = settled([row.image_id in relevant for row in sorted(rows, key=lambda row: row.rank)])
+    return average_precision(found, n_relevant=len(relevant)), ndcg(found, n_relevant=len(relevant))
 
 
 if __name__ == "__main__":

@@ -1,35 +1,33 @@
-"""The errors of Fieldmark, one tree.
+"""The errors of Fieldmark, one tree; `*` marks errors that are worth a retry, the number is the exit code of `kb`.
 
-    FieldmarkError
-    ├── UsageError                 2  the request itself makes no sense
-    │   └── ConfigError               an unknown or malformed setting
-    ├── MissingRequirement         3  something needed is not there
-    │   ├── MissingDependency         a package of an extra
-    │   ├── MissingKnowledgeBase      no knowledge base at that path
-    │   ├── MissingContact            a Wikimedia request without a contact address
-    │   ├── SpaceMismatch             a knowledge base of another encoder space
-    │   ├── NotCached                 offline, a reply that the cache does not hold
-    │   └── KnowledgeBaseLocked     * another process is writing to it
-    ├── BadInput                   5  what was given cannot be used
-    │   ├── UnknownTaxon              with suggestions
-    │   ├── BadImage                  truncated, giant, empty, or no picture at all
-    │   └── NothingReadable           no item of a batch could be read
-    ├── SourceError                6  a wiki or another provider failed
-    │   ├── SourceUnavailable       * down, slow, 5xx
-    │   │   ├── ConnectionRefused   * the connection was refused
-    │   │   └── ReplyLost           * a model was asked, and no whole reply came
-    │   ├── RateLimited             * 429, or a database lag that does not end
-    │   ├── MalformedAnswer           something else than the promised format
-    │   │   ├── TooLarge              longer than what is taken
-    │   │   └── TooManyUnscored       a judge could not tell too often
-    │   ├── UnsupportedParameter      a server does not know a parameter
-    │   ├── PageNotFound
-    │   └── Refused                   a model will not answer
-    ├── CostStop                   7  going on could pass the limit of cost
-    └── StoreError                 1  ledger, Chroma, files and cache disagree
-        └── ChromaDiffers             Chroma lacks rows of the ledger, or has others
-
-The number is the exit code of the command line; `*` marks what is worth another try (`retryable`).
+FieldmarkError
+├── UsageError                 2
+│   └── ConfigError
+├── MissingRequirement         3
+│   ├── MissingDependency
+│   ├── MissingKnowledgeBase
+│   ├── MissingContact
+│   ├── SpaceMismatch
+│   ├── NotCached
+│   └── KnowledgeBaseLocked     *
+├── BadInput                   5
+│   ├── UnknownTaxon
+│   ├── BadImage
+│   └── NothingReadable
+├── SourceError                6
+│   ├── SourceUnavailable       *
+│   │   ├── ConnectionRefused   *
+│   │   └── ReplyLost           *
+│   ├── RateLimited             *
+│   ├── MalformedAnswer
+│   │   ├── TooLarge
+│   │   └── TooManyUnscored
+│   ├── UnsupportedParameter
+│   ├── PageNotFound
+│   └── Refused
+├── CostStop                   7
+└── StoreError                 1
+└── ChromaDiffers
 """
 
 from __future__ import annotations
@@ -51,57 +49,58 @@ class FieldmarkError(Exception):
 
 
 class UsageError(FieldmarkError):
-    """The request itself makes no sense: contradicting or missing arguments."""
+    """Contradicting or missing arguments."""
 
     exit_code = 2
 
 
 class ConfigError(UsageError):
-    """A setting is unknown or has a value of the wrong kind."""
+    """An unknown setting, or a value of the wrong type."""
 
 
 class MissingRequirement(FieldmarkError):
-    """Something that is needed is not there."""
+    """Something that the command needs is missing."""
 
     exit_code = 3
 
 
 class MissingDependency(MissingRequirement):
-    """A package is not installed; the message holds the pip line that installs it."""
+    """A package is not installed; the hint is the pip command."""
 
     def __init__(self, package: str, *, extra: str) -> None:
-        super().__init__(f"{package} is not installed", hint=f"in Fieldmark's folder: pip install '.[{extra}]'")
-        self.package = package
-        self.extra = extra
+        super().__init__(f"{package} is not installed.", hint=f"In Fieldmark's folder: pip install '.[{extra}]'")
 
 
 class MissingKnowledgeBase(MissingRequirement):
     """There is no knowledge base at the path."""
 
-    def __init__(self, path: Path, *, why: str = "there is no knowledge base", hint: str | None = None) -> None:
-        super().__init__(f"{why} at {path}", hint=hint or f"build one: kb build --taxon Aves --kb {path}")
-        self.path = path
+    def __init__(self, path: Path, *, why: str = "No knowledge base", hint: str | None = None) -> None:
+        super().__init__(f"{why} at {path}", hint=hint or f"Build one: kb build --taxon Aves --kb {path}")
 
 
 class MissingContact(MissingRequirement):
-    """Wikimedia wants a contact address in the User-Agent, and none is set."""
+    """A Wikimedia request without the contact address that Wikimedia asks for."""
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"{host} asks every program for a contact address, and none is set",
-            hint="export FIELDMARK_CONTACT='you@example.org' (or --contact); it goes into the User-Agent",
+            f"{host} requires a contact address in the User-Agent, and none is set.",
+            hint="Use --contact you@example.org, or export FIELDMARK_CONTACT='you@example.org'.",
         )
 
 
 class SpaceMismatch(MissingRequirement):
-    """Vectors of one encoder space were offered to a store of another."""
+    """Encoders and knowledge base have different vector spaces."""
 
     def __init__(self, *, expected: Sequence[str], given: Sequence[str], hint: str | None = None) -> None:
         super().__init__(
-            f"the knowledge base was built in the encoder space {', '.join(expected) or '(none)'}; "
-            f"the encoders given speak {', '.join(given) or '(none)'}",
-            hint=hint or "build it anew with the same profile, or use the profile it was built with",
+            f"The knowledge base has vectors of {', '.join(expected) or '(none)'}; "
+            f"these encoders make vectors of {', '.join(given) or '(none)'}.",
+            hint=hint or "Use the profile it was built with, or build it again with this one.",
         )
+
+
+class NotCached(MissingRequirement):
+    """With --offline only cached replies are available, and this one is not cached."""
 
 
 class KnowledgeBaseLocked(MissingRequirement):
@@ -117,21 +116,19 @@ class BadInput(FieldmarkError):
 
 
 class UnknownTaxon(BadInput):
-    """No taxon of that name; `suggestions` are the nearest names known."""
+    """No taxon has that name; the hint gives similar names."""
 
     def __init__(self, name: str, *, suggestions: Sequence[str] = (), where: str = "the taxonomy") -> None:
-        nearest = f"did you mean {', '.join(suggestions)}?" if suggestions else None
-        super().__init__(f"{where} knows no taxon {name!r}", hint=nearest)
-        self.name = name
-        self.suggestions = tuple(suggestions)
+        nearest = f"Did you mean {', '.join(suggestions)}?" if suggestions else None
+        super().__init__(f'Unknown taxon "{name}": not in {where}.', hint=nearest)
 
 
 class BadImage(BadInput):
-    """A picture is truncated, too large, empty, of a format not allowed, or no picture at all."""
+    """An image is truncated, too large, empty, of an unsupported format, or not an image."""
 
 
 class NothingReadable(BadInput):
-    """Not one item of a batch could be read."""
+    """Every item of a batch is unreadable."""
 
 
 class SourceError(FieldmarkError):
@@ -147,15 +144,15 @@ class SourceUnavailable(SourceError):
 
 
 class ConnectionRefused(SourceUnavailable):
-    """The connection was refused: at the provider's address nothing runs, not yet or not any more."""
+    """The provider refused the connection; it may not be running."""
 
 
 class ReplyLost(SourceUnavailable):
-    """The request went out and no whole reply came back: the provider may have worked, and may charge for it."""
+    """The request was sent but no complete reply arrived; the provider may charge for it."""
 
 
 class UnsupportedParameter(SourceError):
-    """The server of a model does not know the parameter of this name."""
+    """A model server does not support a parameter."""
 
     def __init__(self, message: str, parameter: str) -> None:
         super().__init__(message)
@@ -163,7 +160,7 @@ class UnsupportedParameter(SourceError):
 
 
 class RateLimited(SourceError):
-    """The provider says that we ask too often; `retry_after_s` is its own wish, where it gave one."""
+    """Too many requests; `retry_after_s` is the wait that the provider asks for, if any."""
 
     retryable = True
 
@@ -173,15 +170,15 @@ class RateLimited(SourceError):
 
 
 class MalformedAnswer(SourceError):
-    """The provider answered with something else than the promised format, such as HTML for JSON."""
+    """The answer has an unexpected format, such as HTML instead of JSON."""
 
 
 class TooLarge(MalformedAnswer):
-    """The answer is longer than what is taken."""
+    """The answer exceeds the size limit."""
 
 
 class TooManyUnscored(MalformedAnswer):
-    """A judge could not tell for more answers of a query than may be missing."""
+    """Too many answers of a judge are missing."""
 
 
 class PageNotFound(SourceError):
@@ -189,29 +186,25 @@ class PageNotFound(SourceError):
 
 
 class Refused(SourceError):
-    """A model declined to answer; asked again, it would decline again."""
-
-
-class NotCached(MissingRequirement):
-    """Offline, replies come from the cache alone, and this one is not there."""
+    """A model declined to answer; a retry would be declined too."""
 
 
 class CostStop(FieldmarkError):
-    """The next request could pass the limit of cost; what was paid for is kept."""
+    """The next request could exceed the cost limit; results so far are saved."""
 
     exit_code = 7
 
 
 class StoreError(FieldmarkError):
-    """Ledger, Chroma, files and cache of a knowledge base do not agree."""
+    """Ledger, Chroma, files and cache of a knowledge base disagree."""
 
 
 class ChromaDiffers(StoreError):
-    """Chroma lacks rows of the ledger, or has others."""
+    """Chroma lacks rows of the ledger, or has extra ones."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a hint with the known name nearest to a word, else with all of them."""
+    """Return a hint with the known name nearest to a word, or with all known names."""
     from difflib import get_close_matches
 
     known = list(known)

@@ -159,9 +159,9 @@ class Recognizer:
         self._batch_size = batch_size
         self._n_decoders = n_decoders
         if not store.taxon_ids:
-            raise MissingKnowledgeBase(store.path, why="the knowledge base holds no species")
+            raise MissingKnowledgeBase(store.path, why="No species in the knowledge base")
         if not (len(self._knowledge.chunk_owners) or len(self._knowledge.anchors.owners)):
-            raise MissingKnowledgeBase(store.path, why="the knowledge base holds neither texts nor anchors")
+            raise MissingKnowledgeBase(store.path, why="Neither texts nor reference photos in the knowledge base")
         check_contents(preset, self._knowledge, store.path)
 
     def identify(self, images: Iterable[ImageSource], *, on_photo: OnPhoto | None = None) -> Iterator[Identification]:

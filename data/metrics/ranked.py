@@ -1,15 +1,14 @@
-"""Metrics of ranked lists: each takes one list; means and intervals over many lists follow at the end.
+"""Definitions of measures, ranks of a single relevant item, and means over many lists with intervals.
 
-A ranked list is given by the relevance of its items, best first. Ties must be settled before: everywhere in Fieldmark
-equal scores keep the order of the input (rows of a knowledge base, or the first stage of a job). Ranks start at 1.
+Ranks start at 1. Equal scores keep the order of the input: rows of a knowledge base, or the first stage of a job.
+`data.metrics.ties` has the measures of lists with several relevant items.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log2
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,84 +33,12 @@ def rank_of(ranked: Sequence[Hashable], truth: Hashable) -> int | None:
 
 def hit(rank: int | None, k: int) -> float:
     """Return 1.0 if the rank is among the first `k`, else 0.0: top-k accuracy of one photo."""
-    _check_k(k)
     return float(rank is not None and rank <= k)
 
 
 def reciprocal_rank(rank: int | None, k: int | None = None) -> float:
     """Return 1 / rank, 0.0 if there is no rank or it is beyond `k`."""
-    if k is not None:
-        _check_k(k)
     return 0.0 if rank is None or (k is not None and rank > k) else 1.0 / rank
-
-
-def average_precision(
-    relevant: Sequence[bool],
-    *,
-    n_relevant: int,
-    k: int | None = None,
-    divided_by: Literal["relevant", "reachable"] = "relevant",
-) -> float:
-    """Return the sum of precision@i over the relevant ranks i up to `k`, divided by the number of relevant items.
-
-    Args:
-        relevant: relevance of each item of the ranked list, best first.
-        n_relevant: number of relevant items, in the list or not.
-        k: cutoff, None for the whole list.
-        divided_by: `relevant` divides by `n_relevant`; `reachable` by min(n_relevant, k), so that a perfect list scores
-            1 even with more than k relevant items. INQUIRE reports the latter: it averages over the hits in the first
-            k and scales by hits / min(n_relevant, k), which is the same number.
-
-    Returns:
-        A number in [0, 1]; 0 without relevant items.
-
-    Example:
-        >>> round(average_precision([True, False, True], n_relevant=2), 4)
-        0.8333
-    """
-    if k is not None:
-        _check_k(k)
-    _check_n_relevant(relevant, n_relevant)
-    if n_relevant == 0:
-        return 0.0
-    hits, total = 0, 0.0
-    for rank, is_relevant in enumerate(relevant[:k], start=1):
-        if is_relevant:
-            hits += 1
-            total += hits / rank
-    return total / (n_relevant if divided_by == "relevant" or k is None else min(n_relevant, k))
-
-
-def ndcg(gains: Sequence[float], *, all_gains: Sequence[float], k: int | None = None) -> float:
-    """Return the discounted gain of the first `k` items over that of the ideal order of all items.
-
-    The discount of rank r is 1 / log2(r + 1); gains are linear (not 2**gain - 1).
-
-    Args:
-        gains: the gain of each item of the ranked list, best first; 0 or 1 for plain relevance.
-        all_gains: the gains of all items, in the list or not.
-        k: cutoff, None for the whole list.
-
-    Returns:
-        A number in [0, 1]; 0 if no item has a gain.
-    """
-    if k is not None:
-        _check_k(k)
-    ideal = _discounted(sorted(all_gains, reverse=True)[:k])
-    return _discounted(gains[:k]) / ideal if ideal > 0 else 0.0
-
-
-def precision(relevant: Sequence[bool], k: int) -> float:
-    """Return the relevant items among the first `k`, divided by `k`, even if the list is shorter."""
-    _check_k(k)
-    return sum(relevant[:k]) / k
-
-
-def recall(relevant: Sequence[bool], k: int, *, n_relevant: int) -> float:
-    """Return the relevant items among the first `k`, divided by `n_relevant`; 0 without relevant items."""
-    _check_k(k)
-    _check_n_relevant(relevant, n_relevant)
-    return sum(relevant[:k]) / n_relevant if n_relevant else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,17 +114,3 @@ def measure_all(
 def _interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.percentile(resampled, [2.5, 97.5])
     return float(low), float(high)
-
-
-def _discounted(gains: Sequence[float]) -> float:
-    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
-
-
-def _check_k(k: int) -> None:
-    if k < 1:
-        raise ValueError(f"expected k >= 1, got {k}")
-
-
-def _check_n_relevant(relevant: Sequence[bool], n_relevant: int) -> None:
-    if n_relevant < sum(relevant):
-        raise ValueError(f"expected n_relevant >= {sum(relevant)}, the relevant items of the list, got {n_relevant}")

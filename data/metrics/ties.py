@@ -1,7 +1,8 @@
-"""Effect of ties on a measure: worst, best and expected value over all orders of equal scores.
+"""Measures of ranked lists with several relevant items, and the effect of ties on them.
 
-A ranked list with ties is a sequence of blocks, best first; the items of a block have equal scores and no order. Every
-measure here is highest if the relevant items of each block come first in it, and lowest if they come last.
+A ranked list is a sequence of blocks, best first; the items of a block have equal scores and no order. A measure is its
+expected value over all orders of the ties; without ties every block has one item, and it is the plain measure. Every
+measure is highest if the relevant items of each block come first in it, and lowest if they come last.
 """
 
 from __future__ import annotations
@@ -81,45 +82,74 @@ def tie_mass(ranked: Sequence[Block]) -> TieMass:
     )
 
 
-def best(ranked: Sequence[Block]) -> list[bool]:
-    """Return the relevance of each item in the best case: relevant items first in each block."""
-    return [place < block.n_relevant for block in ranked for place in range(block.n)]
+def settled(relevant: Sequence[bool]) -> list[Block]:
+    """Return the blocks of a list without ties, from the relevance of its items, best first."""
+    return [Block(n=1, n_relevant=int(is_relevant)) for is_relevant in relevant]
 
 
-def worst(ranked: Sequence[Block]) -> list[bool]:
-    """Return the relevance of each item in the worst case: relevant items last in each block."""
-    return [place >= block.n - block.n_relevant for block in ranked for place in range(block.n)]
+def best(ranked: Sequence[Block]) -> list[Block]:
+    """Return the order with the relevant items first in each block."""
+    return settled([place < block.n_relevant for block in ranked for place in range(block.n)])
 
 
-def expected_gains(ranked: Sequence[Block]) -> list[float]:
-    """Return the probability of a relevant item at each rank.
+def worst(ranked: Sequence[Block]) -> list[Block]:
+    """Return the order with the relevant items last in each block."""
+    return settled([place >= block.n - block.n_relevant for block in ranked for place in range(block.n)])
 
-    Precision, recall and nDCG are linear in it, so these gains give their expected values.
-    """
+
+def gains(ranked: Sequence[Block]) -> list[float]:
+    """Return the probability of a relevant item at each rank; precision, recall and nDCG are linear in it."""
     return [block.n_relevant / block.n for block in ranked for _ in range(block.n)]
 
 
-def expected_ndcg(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
-    """Return the expected nDCG over all orders of the ties, with gain 1.
+def precision(ranked: Sequence[Block], k: int) -> float:
+    """Return the relevant items among the first `k`, divided by `k`, even if the list is shorter."""
+    return sum(gains(ranked)[:k]) / k
 
-    Source: McSherry and Najork, ECIR 2008, section 3; scikit-learn's `ndcg_score` takes the same average.
+
+def recall(ranked: Sequence[Block], k: int, *, n_relevant: int) -> float:
+    """Return the relevant items among the first `k`, divided by `n_relevant`; 0 without relevant items."""
+    return sum(gains(ranked)[:k]) / n_relevant if n_relevant else 0.0
+
+
+def ndcg(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
+    """Return the discounted gain of the first `k` items over that of the ideal order; 0 without relevant items.
+
+    The discount of rank r is 1 / log2(r + 1); a relevant item has gain 1.
+
+    Source: McSherry and Najork, ECIR 2008, section 3; scikit-learn's `ndcg_score` averages ties in the same way.
     """
-    gains = expected_gains(ranked)[:k]
     ideal = sum(1 / log2(rank + 1) for rank in range(1, min(n_relevant, k or n_relevant) + 1))
-    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1)) / ideal if n_relevant else 0.0
+    found = gains(ranked)[:k]
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(found, start=1)) / ideal if n_relevant else 0.0
 
 
-def expected_average_precision(
+def average_precision(
     ranked: Sequence[Block],
     *,
     n_relevant: int,
     k: int | None = None,
     divided_by: Literal["relevant", "reachable"] = "relevant",
 ) -> float:
-    """Return the expected average precision over all orders of the ties; arguments as in `average_precision`.
+    """Return the sum of precision@i over the relevant ranks i up to `k`, divided by the number of relevant items.
+
+    Args:
+        ranked: the list.
+        n_relevant: number of relevant items, in the list or not.
+        k: cutoff, None for the whole list.
+        divided_by: `relevant` divides by `n_relevant`; `reachable` by min(n_relevant, k), so that a perfect list scores
+            1 even with more than k relevant items. INQUIRE reports the latter: it averages over the hits in the first
+            k and scales by hits / min(n_relevant, k), which is the same number.
+
+    Returns:
+        A number in [0, 1]; 0 without relevant items.
 
     Source: McSherry and Najork, ECIR 2008, section 3: at the j-th place of a block of n items with r relevant, after R
     relevant ones, the expected term is r/n (R + 1 + (j - 1)(r - 1)/(n - 1)) / rank.
+
+    Example:
+        >>> round(average_precision(settled([True, False, True]), n_relevant=2), 4)
+        0.8333
     """
     if n_relevant == 0:
         return 0.0
@@ -134,8 +164,8 @@ def expected_average_precision(
     return total / _divisor(n_relevant, k, divided_by)
 
 
-def expected_reciprocal_rank(ranked: Sequence[Block], k: int | None = None) -> float:
-    """Return the expected 1 / rank of the first relevant item over all orders of the ties."""
+def reciprocal_rank(ranked: Sequence[Block], k: int | None = None) -> float:
+    """Return 1 / rank of the first relevant item; 0 if there is none, or none up to `k`."""
     first = 1
     for block in ranked:
         if block.n_relevant:
@@ -148,8 +178,8 @@ def expected_reciprocal_rank(ranked: Sequence[Block], k: int | None = None) -> f
     return 0.0
 
 
-def expected_hit(ranked: Sequence[Block], k: int) -> float:
-    """Return the probability that a relevant item is among the first `k`."""
+def hit(ranked: Sequence[Block], k: int) -> float:
+    """Return whether a relevant item is among the first `k`, as a probability."""
     first = 0
     for block in ranked:
         if first >= k:

@@ -22,11 +22,30 @@ from data.records.builds import (
     Verification,
 )
 from data.records.chat import ChatMessage, ChatReply, ChatRequest, TokenLogprobs, WebPassage
-from data.records.detections import Box, Detection
 from data.records.knowledge import Anchor, AnchorImage, Chunk, Span, SpeciesEntry, Statement, Summary, Term
-from data.records.lookups import Context, TaxonMatch, TermNote
-from data.records.photos import AnchorMatch, Answer, AnswerRank, Candidate, Identification, PhotoProgress, Reading
-from data.records.queries import Job, JobImage, Judgement, QueryPart, Question, QuestionAnswer, RankedImage
+from data.records.photos import (
+    AnchorMatch,
+    Answer,
+    AnswerRank,
+    Box,
+    Candidate,
+    Detection,
+    Identification,
+    PhotoProgress,
+    Reading,
+)
+from data.records.queries import (
+    Context,
+    Job,
+    JobImage,
+    Judgement,
+    QueryPart,
+    Question,
+    QuestionAnswer,
+    RankedImage,
+    TaxonMatch,
+    TermNote,
+)
 from data.records.taxa import Rank, SubjectKind, Taxon, taxon_id
 
 __all__ = [

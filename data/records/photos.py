@@ -1,14 +1,36 @@
-"""Identifications of photos."""
+"""Photos: detected animals, candidates and identifications."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
-
-from data.records.detections import Box
+from typing import Literal, NamedTuple
 
 AnswerRank = Literal["species", "genus", "family", "order", "none"]
+
+
+class Box(NamedTuple):
+    """A rectangle in the upright photo (EXIF orientation applied), in pixels from its top left corner.
+
+    Half-open: the pixel in column x belongs to it where `left <= x < right`, and rows likewise, so the width is
+    `right - left`. Pillow's `crop` takes it as it is. On the wire it is a list of four numbers in this order.
+    """
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """One animal in a photo."""
+
+    box: Box
+    kind: str
+    """The detector's class in lower case: `bird`."""
+    score: float
+    """Confidence of the detector, in [0, 1]; higher is better. Not a calibrated probability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

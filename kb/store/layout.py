@@ -103,7 +103,7 @@ class Layout:
             if self.ledger.is_file():
                 hint = f"kb verify --kb {self.root} writes it again"
                 raise MissingKnowledgeBase(self.root, why="kb.toml is missing", hint=hint)
-            why = "no kb.toml, so no knowledge base" if self.root.is_dir() else "there is no knowledge base"
+            why = "No knowledge base (kb.toml is missing)" if self.root.is_dir() else "No knowledge base"
             raise MissingKnowledgeBase(self.root, why=why)
         return read_info(self.toml)
 

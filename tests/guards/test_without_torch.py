@@ -36,7 +36,7 @@ for profile in ("paper", "best"):
         recognize.load_encoders(profile).spaces
         failed.append(f"{{profile}}: loads without its packages")
     except MissingDependency as error:
-        if error.hint != "in Fieldmark's folder: pip install '.[models]'":
+        if error.hint != "In Fieldmark's folder: pip install '.[models]'":
             failed.append(f"{{profile}}: {{error}} {{error.hint}}")
 print("\\n".join(failed))
 """

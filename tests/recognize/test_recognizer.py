@@ -249,9 +249,9 @@ def test_species_without_text_or_without_anchors_are_ranked_too(encoders: Any) -
 
 
 def test_an_empty_knowledge_base_is_an_error_at_once(encoders: Any) -> None:
-    with pytest.raises(MissingKnowledgeBase, match="holds no species"):
+    with pytest.raises(MissingKnowledgeBase, match="No species"):
         Recognizer(MemoryStore({}, encoders), encoders)
-    with pytest.raises(MissingKnowledgeBase, match="neither texts nor anchors"):
+    with pytest.raises(MissingKnowledgeBase, match="Neither texts nor reference photos"):
         Recognizer(MemoryStore({"A b": Sketch()}, encoders), encoders)
 
 

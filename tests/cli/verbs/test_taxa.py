@@ -33,7 +33,7 @@ def test_taxa_counts_what_the_knowledge_base_holds(cli: Any, built_kb: Path) -> 
 def test_an_unknown_name_ends_with_5_and_suggestions(cli: Any) -> None:
     outcome = cli.call("taxa", "Nothern Cardnal")
     assert outcome.exit_code == 5
-    assert "did you mean Northern Cardinal" in outcome.stderr
+    assert "Did you mean Northern Cardinal" in outcome.stderr
 
 
 def test_taxa_reports_each_name_of_a_file_in_its_order(cli: Any, tmp_path: Path) -> None:

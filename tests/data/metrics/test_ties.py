@@ -1,5 +1,6 @@
-"""Measures under ties against all orders, scikit-learn and trec_eval's own code."""
+"""Measures of ranked lists against hand-worked tables, all orders of ties, scikit-learn and trec_eval's own code."""
 
+import math
 from itertools import pairwise, permutations
 from typing import Any
 
@@ -9,23 +10,104 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from data.metrics.ranked import average_precision, hit, ndcg, precision, recall, reciprocal_rank
 from data.metrics.ties import (
     TieMass,
+    average_precision,
     best,
     blocks,
-    expected_average_precision,
-    expected_gains,
-    expected_hit,
-    expected_ndcg,
-    expected_reciprocal_rank,
     grouped_average_precision,
+    hit,
+    ndcg,
+    precision,
+    recall,
+    reciprocal_rank,
+    settled,
     tie_mass,
     worst,
 )
 
 # Up to seven items of up to three scores, so that all orders can be counted.
 small = st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=7)
+relevances = st.lists(st.booleans(), min_size=1, max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("relevant", "n_relevant", "k", "standard", "inquire"),
+    [
+        ([1, 0, 1, 0], 2, None, (1 + 2 / 3) / 2, (1 + 2 / 3) / 2),
+        ([1, 0, 1, 0], 4, 2, 1 / 4, 1 / 2),  # one hit in two places, four to find
+        ([0, 0, 1], 1, 2, 0.0, 0.0),  # beyond the cutoff
+        ([1, 1, 1], 10, 3, 3 / 10, 1.0),  # perfect as far as it goes
+        ([0, 1, 1], 3, None, (1 / 2 + 2 / 3) / 3, (1 / 2 + 2 / 3) / 3),  # one never found
+        ([0, 0], 0, None, 0.0, 0.0),
+        ([], 2, None, 0.0, 0.0),
+    ],
+)
+def test_average_precision_by_hand(relevant: Any, n_relevant: int, k: int | None, standard: Any, inquire: Any) -> None:
+    ranked = settled([bool(r) for r in relevant])
+    assert average_precision(ranked, n_relevant=n_relevant, k=k) == pytest.approx(standard)
+    assert average_precision(ranked, n_relevant=n_relevant, k=k, divided_by="reachable") == pytest.approx(inquire)
+
+
+@given(relevances)
+def test_average_precision_is_that_of_scikit_learn(relevant: Any) -> None:
+    if not any(relevant):
+        return
+    scores = -np.arange(len(relevant))
+    expected = average_precision_score(relevant, scores)
+    assert average_precision(settled(relevant), n_relevant=sum(relevant)) == pytest.approx(expected)
+
+
+@given(relevances, st.integers(1, 50), st.integers(0, 5))
+def test_the_inquire_form_is_the_average_over_hits_scaled_by_their_share(relevant: Any, k: Any, n_missed: Any) -> None:
+    n_relevant = sum(relevant) + n_missed
+    hits = sum(relevant[:k])
+    expected = 0.0
+    if hits:
+        top = relevant[:k]
+        expected = average_precision_score(top, -np.arange(len(top))) * hits / min(n_relevant, k)
+    got = average_precision(settled(relevant), n_relevant=n_relevant, k=k, divided_by="reachable")
+    assert got == pytest.approx(expected)
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=30), st.integers(1, 40))
+def test_ndcg_is_that_of_scikit_learn(relevant: Any, k: Any) -> None:
+    n = sum(relevant)
+    if n == 0:
+        assert ndcg(settled(relevant), n_relevant=n, k=k) == 0.0
+        return
+    expected = ndcg_score([[float(one) for one in relevant]], [-np.arange(len(relevant))], k=k)
+    assert ndcg(settled(relevant), n_relevant=n, k=k) == pytest.approx(expected)
+
+
+def test_ndcg_counts_what_the_list_missed() -> None:
+    # One of two relevant items found, at rank 2: (1 / log2 3) / (1 + 1 / log2 3).
+    expected = (1 / math.log2(3)) / (1 + 1 / math.log2(3))
+    assert ndcg(settled([False, True]), n_relevant=2) == pytest.approx(expected)
+
+
+def test_ndcg_at_rank_four_is_not_the_constant_of_a_known_wrong_formula() -> None:
+    assert ndcg(settled([False, False, False, True]), n_relevant=1) == pytest.approx(1 / math.log2(5))
+
+
+def test_precision_divides_by_k_and_recall_by_what_there_is() -> None:
+    assert precision(settled([True, False]), 4) == 0.25
+    assert recall(settled([True, False, True]), 2, n_relevant=4) == 0.25
+    assert recall(settled([False]), 1, n_relevant=0) == 0
+
+
+@given(relevances, st.integers(1, 50))
+def test_every_measure_lies_between_0_and_1(relevant: Any, k: Any) -> None:
+    n = sum(relevant)
+    ranked = settled(relevant)
+    found = [
+        average_precision(ranked, n_relevant=n, k=k),
+        average_precision(ranked, n_relevant=n, k=k, divided_by="reachable"),
+        ndcg(ranked, n_relevant=n, k=k),
+        precision(ranked, k),
+        recall(ranked, k, n_relevant=n),
+    ]
+    assert all(0 <= value <= 1 + 1e-12 for value in found)
 
 
 def as_list(items: Any) -> Any:
@@ -42,63 +124,60 @@ def all_orders(scores: Any, relevant: Any) -> Any:
     ]
 
 
-def first(relevant: Any) -> Any:
-    return relevant.index(True) + 1 if True in relevant else None
+MEASURES: Any = {
+    "AP": lambda ranked, n, k: average_precision(ranked, n_relevant=n, k=k),
+    "INQUIRE": lambda ranked, n, k: average_precision(ranked, n_relevant=n, k=k, divided_by="reachable"),
+    "nDCG": lambda ranked, n, k: ndcg(ranked, n_relevant=n, k=k),
+    "MRR": lambda ranked, n, k: reciprocal_rank(ranked, k),
+    "hit": lambda ranked, n, k: hit(ranked, k),
+    "P": lambda ranked, n, k: precision(ranked, k),
+    "R": lambda ranked, n, k: recall(ranked, k, n_relevant=n),
+}
 
 
 @given(small, st.integers(1, 8), st.integers(0, 2))
-def test_expected_worst_and_best_are_those_over_all_orders(items: Any, k: Any, n_missed: Any) -> None:
+def test_a_measure_with_ties_is_the_mean_over_all_orders_and_worst_and_best_are_its_bounds(
+    items: Any, k: Any, n_missed: Any
+) -> None:
     scores, relevant = as_list(items)
     ranked, n = blocks(scores, relevant), sum(relevant) + n_missed
-    ideal = [1.0] * n
-    figures = {
-        "AP": lambda order: average_precision(order, n_relevant=n, k=k),
-        "INQUIRE": lambda order: average_precision(order, n_relevant=n, k=k, divided_by="reachable"),
-        "nDCG": lambda order: ndcg([float(found) for found in order], all_gains=ideal, k=k),
-        "MRR": lambda order: reciprocal_rank(first(order), k),
-        "hit": lambda order: hit(first(order), k),
-        "P": lambda order: precision(order, k),
-        "R": lambda order: recall(order, k, n_relevant=n),
-    }
-    expected = {
-        "AP": expected_average_precision(ranked, n_relevant=n, k=k),
-        "INQUIRE": expected_average_precision(ranked, n_relevant=n, k=k, divided_by="reachable"),
-        "nDCG": expected_ndcg(ranked, n_relevant=n, k=k),
-        "MRR": expected_reciprocal_rank(ranked, k),
-        "hit": expected_hit(ranked, k),
-        "P": sum(expected_gains(ranked)[:k]) / k,
-        "R": sum(expected_gains(ranked)[:k]) / n if n else 0.0,
-    }
-    orders = all_orders(scores, relevant)
-    for name, figure in figures.items():
-        values = [figure(order) for order in orders]
-        assert expected[name] == pytest.approx(np.mean(values), abs=1e-9), name
-        assert figure(worst(ranked)) == pytest.approx(min(values), abs=1e-9), name
-        assert figure(best(ranked)) == pytest.approx(max(values), abs=1e-9), name
+    orders = [settled(order) for order in all_orders(scores, relevant)]
+    for name, measured in MEASURES.items():
+        values = [measured(order, n, k) for order in orders]
+        assert measured(ranked, n, k) == pytest.approx(np.mean(values), abs=1e-9), name
+        assert measured(worst(ranked), n, k) == pytest.approx(min(values), abs=1e-9), name
+        assert measured(best(ranked), n, k) == pytest.approx(max(values), abs=1e-9), name
+
+
+def test_ranks_of_the_first_relevant_item() -> None:
+    ranked = settled([False, False, True, True])
+    assert [hit(ranked, k) for k in (1, 2, 3, 4)] == [0, 0, 1, 1]
+    assert [reciprocal_rank(ranked, k) for k in (2, 3, None)] == [0, 1 / 3, 1 / 3]
+    assert (hit([], 5), reciprocal_rank([])) == (0, 0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
-def test_grouped_average_precision_and_expected_ndcg_are_scikit_learns(items: Any) -> None:
+def test_grouped_average_precision_and_ndcg_are_scikit_learns(items: Any) -> None:
     scores, relevant = as_list(items)
     ranked, n = blocks(scores, relevant), sum(relevant)
     if n == 0:
         assert grouped_average_precision(ranked, n_relevant=0) == 0.0
-        assert expected_ndcg(ranked, n_relevant=0) == 0.0
+        assert ndcg(ranked, n_relevant=0) == 0.0
         return
     expected = average_precision_score(relevant, scores)
     assert grouped_average_precision(ranked, n_relevant=n) == pytest.approx(expected, abs=1e-9)
     for k in (None, 1, 3, 10):
         expected = ndcg_score([[float(r) for r in relevant]], [scores], k=k)
-        assert expected_ndcg(ranked, n_relevant=n, k=k) == pytest.approx(expected, abs=1e-9)
+        assert ndcg(ranked, n_relevant=n, k=k) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_constant_scorer_decides_nothing() -> None:
     ranked = blocks([0.5] * 4, [True, False, False, True])
     assert tie_mass(ranked).open_pairs == 1.0
     assert tie_mass(ranked).tied_items == 1.0
-    assert [reciprocal_rank(first(order)) for order in (worst(ranked), best(ranked))] == [1 / 3, 1.0]
+    assert [reciprocal_rank(order) for order in (worst(ranked), best(ranked))] == [1 / 3, 1.0]
     # Chances that the first of two relevant items among four stands at place 1, 2, 3: 3/6, 2/6, 1/6.
-    assert expected_reciprocal_rank(ranked) == pytest.approx(3 / 6 + 2 / 6 / 2 + 1 / 6 / 3)
+    assert reciprocal_rank(ranked) == pytest.approx(3 / 6 + 2 / 6 / 2 + 1 / 6 / 3)
 
 
 def test_tied_images_of_one_kind_leave_no_pair_open() -> None:

@@ -228,7 +228,7 @@ def test_adding_by_name_alone_lets_the_next_build_take_it_in_again(path: Path, e
 
 
 def test_a_name_that_nobody_has_removes_nothing_and_is_met_with_the_nearest(path: Path, encoders: Encoders) -> None:
-    with pytest.raises(BadInput, match="knows no taxon 'Avis 03'") as raised:
+    with pytest.raises(BadInput, match='Unknown taxon "Avis 03"') as raised:
         kb.remove(path, ["Avis 004", "Avis 03"])
     assert "Avis 003" in (raised.value.hint or "")
     with kb.open(path) as store:

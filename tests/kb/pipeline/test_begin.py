@@ -52,7 +52,7 @@ def test_a_first_build_that_reaches_no_source_leaves_no_knowledge_base(tmp_path:
     path = tmp_path / "a.kb"
     failed_build(path, DeadSource(), encoders)
     assert [item.name for item in path.iterdir()] == [".lock"]
-    with pytest.raises(MissingKnowledgeBase, match="no knowledge base"):
+    with pytest.raises(MissingKnowledgeBase, match="No knowledge base"):
         kb.open(path)
     assert kb.build(path, made_up_taxa(2), PageSource(), encoders).species == 2
     assert Layout(path).require().source == "pages"

@@ -56,5 +56,5 @@ def test_a_knowledge_base_of_such_models_is_built_queried_and_told_from_one_of_o
         visual=tried.visual,
         sentence=tried.sentence,
     )
-    with pytest.raises(MissingRequirement, match="the encoders given speak open-clip/hf-hub:other/clip"):
+    with pytest.raises(MissingRequirement, match="these encoders make vectors of open-clip/hf-hub:other/clip"):
         kb.build(path, made_up_taxa(N), PageSource(), other)

@@ -143,3 +143,8 @@ def test_every_measure_is_defined_in_words() -> None:
     general = {name.replace("@5", "@k") if "@" in name else name.replace(" ", "@k ", 1) for name in names}
     defined = {*DEFINITIONS, "AP", "nDCG", "MRR"}
     assert general - defined == set()
+
+
+def test_a_cutoff_below_1_is_refused() -> None:
+    with pytest.raises(ValueError, match="cutoffs >= 1, got 10, 0"):
+        figures_of(RankedList(), frozenset(), cutoffs=(10, 0))

@@ -85,7 +85,7 @@ def test_stages_can_be_run_one_at_a_time_and_give_the_same(cli: Any) -> None:
 def test_an_unknown_taxon_ends_with_5_before_any_wiki_is_asked(cli: Any, tmp_path: Path) -> None:
     outcome = cli.call("build", "--taxon", "Strigiformis")
     assert outcome.exit_code == 5
-    assert "did you mean Strigiformes" in outcome.stderr
+    assert "Did you mean Strigiformes" in outcome.stderr
     assert list(tmp_path.iterdir()) == []
 
 

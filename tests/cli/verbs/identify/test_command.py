@@ -127,8 +127,8 @@ def test_no_such_knowledge_base_ends_with_3_and_says_how_to_build_one(cli: Any, 
     outcome = cli.call("identify", drawings, "--kb", "nowhere.kb")
     assert outcome.exit_code == 3
     assert outcome.stderr.splitlines() == [
-        "error: there is no knowledge base at nowhere.kb",
-        "hint: build one: kb build --taxon Aves --kb nowhere.kb",
+        "error: No knowledge base at nowhere.kb",
+        "hint: Build one: kb build --taxon Aves --kb nowhere.kb",
     ]
 
 
@@ -146,7 +146,7 @@ def test_a_knowledge_base_of_another_space_ends_with_3(
     ledger.close()
     outcome = cli.call("identify", drawings, "--kb", other)
     assert outcome.exit_code == 3
-    assert "encoder space" in outcome.stderr
+    assert "these encoders make vectors of" in outcome.stderr
 
 
 def test_the_table_names_the_answer_and_says_that_nothing_is_calibrated(

@@ -85,4 +85,4 @@ def test_a_model_that_is_nowhere_says_what_to_check(tmp_path: Path, monkeypatch:
 def test_without_the_extra_the_pip_line_is_named() -> None:
     with pytest.raises(MissingDependency) as caught:
         SentenceEncoder().encode_texts(["a bird"])
-    assert caught.value.hint == "in Fieldmark's folder: pip install '.[models]'"
+    assert caught.value.hint == "In Fieldmark's folder: pip install '.[models]'"
