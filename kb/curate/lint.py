@@ -17,9 +17,9 @@ from data.errors import StoreError
 from data.lexicon.word_groups import group_of, words_of
 from data.records import SpeciesEntry, Statement
 from kb.distill.claims import sexes_ages, swapped, unsupported
-from kb.distill.subjects import said_subject
-from kb.distill.trimming import NameHider, foreign_clauses
-from kb.distill.visual import has_looks, has_other_matters, is_on_other_matters, visual_score
+from kb.distill.subjects import stated_subject
+from kb.distill.trimming import NameHider, off_topic_clauses
+from kb.distill.visual import describes_looks
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -244,18 +244,17 @@ def _check_sexes(report: _Report, number: int, text: str, passages: list[str], e
     for colour, (owner, real) in swapped(text, passages).items():
         if owner not in strange:
             report.add("error", "sex-mixed-up", number, f"says {colour} of {owner}, the evidence of {real}")
-    subject = said_subject(passages[-1])
+    subject = stated_subject(passages[-1])
     # "It has ..." continues the statement on the male before it.
-    goes_on = _GOES_ON.match(text) is not None and said_subject(earlier) == subject
+    goes_on = _GOES_ON.match(text) is not None and stated_subject(earlier) == subject
     if subject in ("male", "female", "juvenile") and not said and not goes_on:
         report.add("warning", "sex-mixed-up", number, f"its evidence speaks of {subject}, the statement of all")
 
 
 def _check_looks(report: _Report, number: int, text: str) -> None:
-    is_visual = visual_score(text, in_section_on_looks=True) > 0 or (has_looks(text) and not has_other_matters(text))
-    if not is_visual or is_on_other_matters(text):
+    if not describes_looks(text):
         report.add("warning", "not-visual", number, _matters([text]) or "names no part, colour, pattern or size")
-    elif clauses := [clause for clause in foreign_clauses(text) if set(_strong_words(clause)) - _IN_PASSING]:
+    elif clauses := [clause for clause in off_topic_clauses(text) if set(_strong_words(clause)) - _IN_PASSING]:
         report.add("note", "partly-not-visual", number, f"{_matters(clauses)}: {'; '.join(clauses)}")
 
 

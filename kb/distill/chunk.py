@@ -1,4 +1,4 @@
-"""Summaries cut into chunks that every encoder reads whole: sentences packed, nothing left out."""
+"""Chunks of summaries: whole sentences within the token limits of the encoders."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from data.records import Chunk, Span, Summary
 _CLAUSE_END = re.compile(r"[;:,–—]\s+")
 _SPACE = re.compile(r"\s+")
 
-_LONGEST_PIECE = 1024  # characters of a word without seams that are tried at once: keeps a hostile word linear
+_LONGEST_PIECE = 1024  # characters of a word tried at once, for linear time
 
 Fits = Callable[[int, int], bool]
 
 
 def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncoder]) -> list[Chunk]:
-    """Return a summary as runs of whole sentences, each within the token limit of every encoder, in order.
+    """Return the chunks of a summary in order: as many whole sentences as every encoder's token limit allows.
 
-    A sentence that is too long by itself is cut at its clauses, then between words, then inside a word; together the
-    chunks hold every character of the summary but the white space between them. Ids depend on subject, text and span
-    alone. The encoders are asked about each sentence a bounded number of times, so the work grows with the text.
+    A sentence above the limit is cut at its clauses, then between words, then inside a word; nothing but white space is
+    lost. Ids depend on subject, text and span alone. Time is linear in the text.
 
     Args:
-        summary: What to cut.
-        subject_id: The species or term that it speaks of.
-        encoders: The text encoders of the knowledge base; those without a limit do not cut.
+        summary: summary to cut.
+        subject_id: id of its species or term.
+        encoders: text encoders of the knowledge base.
     """
     text = summary.text
     limited = [encoder for encoder in encoders if encoder.max_tokens is not None]
@@ -51,7 +50,7 @@ def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncode
 
 
 def chunks_of_spans(subject_id: str, text: str, spans: Iterable[Span]) -> list[Chunk]:
-    """Return the chunks that `pack_chunks` made of a summary's text, by where they begin and end."""
+    """Return the chunks of a summary's text at these spans, as `pack_chunks` made them."""
     return [_chunk(subject_id, text, span) for span in spans]
 
 
@@ -82,7 +81,7 @@ def _pieces(text: str, sentences: Iterator[Span], fits: Fits) -> Iterator[Span]:
 
 
 def _cut(text: str, span: Span, fits: Fits, seams: tuple[re.Pattern[str], ...]) -> Iterator[Span]:
-    """Yield `span` in pieces that fit, cut at the first kind of seam that does it."""
+    """Yield pieces of `span` that fit, cut at the first kind of seam that suffices."""
     if fits(span.start, span.end):
         yield span
     elif not seams:
@@ -98,7 +97,7 @@ def _cut(text: str, span: Span, fits: Fits, seams: tuple[re.Pattern[str], ...]) 
 
 
 def _cut_word(span: Span, fits: Fits) -> Iterator[Span]:
-    """Yield a word without seams in pieces; a single character always passes, so an end is reached."""
+    """Yield pieces of a word that fit; a single character always passes."""
     begin = span.start
     while begin < span.end:
         size = min(span.end - begin, _LONGEST_PIECE)
@@ -109,7 +108,7 @@ def _cut_word(span: Span, fits: Fits) -> Iterator[Span]:
 
 
 def _trimmed(text: str, start: int, end: int, offset: int) -> Iterator[Span]:
-    """Yield `text[start:end]` without the white space around it, moved by `offset`; nothing if that is all."""
+    """Yield the span of `text[start:end]` without surrounding white space, moved by `offset`, unless it is empty."""
     part = text[start:end]
     left = len(part) - len(part.lstrip())
     stripped = part.strip()

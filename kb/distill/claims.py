@@ -1,4 +1,4 @@
-"""Claims of a sentence, word by word, to be checked against its evidence."""
+"""Claims of a sentence, checked against its evidence word by word."""
 
 from __future__ import annotations
 
@@ -13,22 +13,11 @@ from data.lexicon.word_groups import equations, group_of, variants, words_of
 ClaimKind = Literal["colour", "number", "part", "shade"]
 SexAge = Literal["", "both", "male", "female", "juvenile"]
 
-# Words of the lexicon's groups that claim nothing by themselves: any sentence on looks may say them.
-_EMPTY_PARTS = frozenset(
-    (
-        "plumage",
-        "appearance",
-        "body",
-        "feather",
-        "feathering",
-        "morph",
-        "marking",
-        "markings",
-        "hue",
-        "shade",
-        "outline",
-    )
-) | frozenset(("colour", "color", "colouration", "coloration", "colouring", "coloring", "silhouette", "side"))
+# Part words that claim nothing by themselves.
+_EMPTY_PARTS = frozenset((
+    "plumage", "appearance", "body", "feather", "feathering", "morph", "marking", "markings", "hue", "shade", "outline",
+    "colour", "color", "colouration", "coloration", "colouring", "coloring", "silhouette", "side",
+))  # fmt: skip
 _SHADES = frozenset(
     ("dark", "pale", "bright", "dull", "drab", "darker", "paler", "brighter", "duller", "pallid", "coloured", "colored")
 )
@@ -38,14 +27,14 @@ _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_NUMBERS, start=1
 _OWNERS: dict[str, SexAge] = {"male": "male", "female": "female", "juvenile": "juvenile", "both": "both"}
 _SEX_AGE = {word: _OWNERS[owner] for word, owner in column("sexes", "claim").items()}
 _FIRST_YEAR = re.compile(r"\bfirst[- ](?:year|winter|summer|plumage)\b", re.IGNORECASE)
-# "duller than the male", "similar to the female", "unlike the young": whom it is compared with, not whom it speaks of.
+# Before a sex or age that is only compared with: "duller than the male", "unlike the young".
 _BEFORE_COMPARED = frozenset(("than", "to", "from", "unlike", "like", "resembles", "resemble", "resembling", "as"))
 _REACH = 3
-_PREFIX = 4  # black and blackish, gold and golden
+_PREFIX = 4  # letters that two shades share: black and blackish
 
 
 def claims(text: str) -> dict[str, ClaimKind]:
-    """Return word -> kind for each word of a sentence that claims a colour, a part or a number.
+    """Return word -> kind for each colour, part and number in a sentence.
 
     Example:
         >>> claims("The male has a red crown and is 20 cm long.")
@@ -62,10 +51,9 @@ def claims(text: str) -> dict[str, ClaimKind]:
 
 
 def unsupported(text: str, evidence: Iterable[str]) -> dict[str, ClaimKind]:
-    """Return the claims of a sentence that none of the passages it rests on makes, by word.
+    """Return the claims of a sentence that its evidence does not make, by word.
 
-    A word is found again in its plural, its comparative, as a synonym of the lexicon, and as a shade of the same
-    colour; a number also where it is written as a word.
+    Plurals, comparatives, synonyms of the lexicon, shades of a colour and number words count as the same.
 
     Example:
         >>> unsupported("It has a scarlet beak and a black tail.", ["Its bill is yellow, its tail blackish."])
@@ -78,12 +66,12 @@ def unsupported(text: str, evidence: Iterable[str]) -> dict[str, ClaimKind]:
     numbers = {number for passage in passages for number in _NUMBER.findall(passage)}
     numbers |= {_NUMBER_WORDS[word] for word in words & _NUMBER_WORDS.keys()}
 
-    def is_said(word: str, kind: ClaimKind) -> bool:
+    def is_stated(word: str, kind: ClaimKind) -> bool:
         if kind == "number":
             return word in numbers
         return bool(_forms(word) & forms) or (kind != "part" and len(word) >= _PREFIX and word[:_PREFIX] in colours)
 
-    return {word: kind for word, kind in claims(text).items() if not is_said(word, kind)}
+    return {word: kind for word, kind in claims(text).items() if not is_stated(word, kind)}
 
 
 @cache
@@ -101,7 +89,7 @@ def _forms(word: str) -> frozenset[str]:
 
 
 def sexes_ages(text: str) -> set[SexAge]:
-    """Return the sexes and ages that a text names, also those it only compares with.
+    """Return the sexes and ages in a text, also those that are only compared with.
 
     Example:
         >>> sorted(sexes_ages("The female is duller than the male."))
@@ -112,7 +100,7 @@ def sexes_ages(text: str) -> set[SexAge]:
 
 
 def colours_by_sex_age(text: str) -> dict[str, set[SexAge]]:
-    """Return colour -> the sexes and ages it is said of; `""` where none is named before it.
+    """Return colour -> the sexes and ages with that colour; `""` if none is named before it.
 
     Example:
         >>> colours_by_sex_age("The male is black, the female brown and duller than the male, with a white chin.")
@@ -123,7 +111,7 @@ def colours_by_sex_age(text: str) -> dict[str, set[SexAge]]:
     found: dict[str, set[SexAge]] = {}
     for i, word in enumerate(words):
         if word in _SEX_AGE and not _BEFORE_COMPARED & set(words[max(0, i - _REACH) : i]):
-            # "males and females have": what follows is said of both.
+            # "males and females have"
             joined = i >= 2 and words[i - 1] == "and" and words[i - 2] in _SEX_AGE
             owner = "both" if joined else _SEX_AGE[word]
         elif group_of(word) == "colour" and word not in _SHADES:
@@ -132,16 +120,16 @@ def colours_by_sex_age(text: str) -> dict[str, set[SexAge]]:
 
 
 def swapped(text: str, evidence: Iterable[str]) -> dict[str, tuple[SexAge, SexAge]]:
-    """Return colour -> (sex or age in the sentence, sex or age in its evidence), where they differ.
+    """Return colour -> (sex or age in the sentence, sex or age in its evidence) for each difference.
 
     Example:
         >>> swapped("The female is black.", ["The male is black, the female brown."])
         {'black': ('female', 'male')}
     """
-    told = colours_by_sex_age(" ".join(evidence))
+    evident = colours_by_sex_age(" ".join(evidence))
     found: dict[str, tuple[SexAge, SexAge]] = {}
     for colour, owners in colours_by_sex_age(text).items():
-        known = told.get(colour, set())
+        known = evident.get(colour, set())
         for owner in owners - {"", "both"}:
             if known and not known & {owner, "", "both"}:
                 found[colour] = (owner, min(known))

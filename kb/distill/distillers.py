@@ -1,48 +1,91 @@
-"""Distillers: their contracts, and the ones that ship, by name."""
+"""Distillers by name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, get_args, runtime_checkable
 
 from data.contracts import ChatModel
 from data.errors import MissingRequirement, UsageError
-from data.records import Article, Summary, Taxon
+from data.records import Article, Span, Statement, Summary, Taxon
 from kb.distill.extractive import ExtractiveDistiller
+from kb.distill.fencing import numbered_article, one_line
 from kb.distill.model import Distilled, Mode, ModelDistiller
 from kb.distill.names import DEFAULT, DISTILLERS, DistillerName
 from kb.distill.prompts import DistilPrompts
-from kb.distill.raw import ArticleDistiller, ChunksDistiller
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+WORDS_PER_CHUNK = 50  # our choice; mostly within CLIP's 77 tokens
+_WORD = re.compile(r"\S+")
 
 
 class Distiller(Protocol):
-    """Makes a summary of the looks of a species out of an article."""
+    """Makes the summary of a species' looks from an article."""
 
     @property
     def name(self) -> str:
-        """Name and version; another one distils anew."""
+        """Name and version; part of the fingerprint of every summary."""
 
     def distil(self, article: Article, taxon: Taxon) -> Summary | None:
-        """Return the summary, or None if the article says nothing of looks."""
+        """Return the summary, or None if the article does not describe the species."""
 
 
 @runtime_checkable
 class AsyncDistiller(Protocol):
-    """Makes summaries by waiting on a model; many articles may be waited for at once."""
+    """Makes summaries with a model; several articles may wait for replies at once."""
 
     @property
     def name(self) -> str:
-        """Name and version, model and prompts; another one distils anew."""
+        """Name and version, model and prompts; part of the fingerprint of every summary."""
 
     async def distil_async(self, article: Article, taxon: Taxon) -> Distilled:
-        """Return the summary, if the article says anything of looks."""
+        """Return the summary, None if the article does not describe the species."""
 
 
 AnyDistiller = Distiller | AsyncDistiller
 
 
-MODES: tuple[Mode, ...] = get_args(Mode)
+class ArticleDistiller:
+    """Takes all sentences of an article, without galleries, references and sounds.
+
+    Source:
+        VR-RAG, Table 5: a reader recognises fewer birds from raw articles or chunks than from summaries.
+    """
+
+    name = "article/1"
+
+    def distil(self, article: Article, taxon: Taxon) -> Summary | None:
+        """Return every sentence as a statement, or None for an empty article."""
+        sentences = numbered_article(article)
+        return _unfiltered(self.name, [Statement(text=each.text, evidence=each.spans) for each in sentences])
+
+
+class ChunksDistiller:
+    """Cuts an article into runs of 50 words, regardless of sentences.
+
+    Source:
+        VR-RAG, Table 5, as for `ArticleDistiller`.
+    """
+
+    name = "chunks/1"
+
+    def distil(self, article: Article, taxon: Taxon) -> Summary | None:
+        """Return each run of words as a statement, or None for an empty article."""
+        words = [found.span() for found in _WORD.finditer(article.text)]
+        runs = [words[i : i + WORDS_PER_CHUNK] for i in range(0, len(words), WORDS_PER_CHUNK)]
+        spans = [Span(start=run[0][0], end=run[-1][1]) for run in runs]
+        texts = [(one_line(article.text[span.start : span.end]), span) for span in spans]
+        return _unfiltered(self.name, [Statement(text=text, evidence=(span,)) for text, span in texts if text])
+
+
+def _unfiltered(name: str, statements: list[Statement]) -> Summary | None:
+    if not statements:
+        return None
+    return Summary(statements=tuple(statements), stage="summary", scope="article", distiller=name)
+
+
 _WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
     "extractive": ExtractiveDistiller,
     "article": ArticleDistiller,
@@ -51,57 +94,57 @@ _WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
 
 
 def make_distiller(name: str, *, chat: ChatModel | None = None, prompts: Path | None = None) -> AnyDistiller:
-    """Return the distiller of a name.
+    """Return a distiller by name.
 
     Args:
         name: one of `DISTILLERS`.
-        chat: the language model of those that ask one.
-        prompts: a folder whose prompts replace ours.
+        chat: language model; required by the `model` distillers.
+        prompts: folder of prompts that replace ours.
 
     Raises:
-        MissingRequirement: if it asks a language model and there is none.
-        UsageError: for a name that there is not, or prompts for a distiller without a model.
+        MissingRequirement: if the distiller needs a language model and none is given.
+        UsageError: for an unknown name, or prompts for a distiller without a model.
     """
     if name in _WITHOUT_MODEL:
         if prompts is not None:
-            raise UsageError(f"the distiller {name} asks no model, so it has no prompts")
+            raise UsageError(f"the distiller {name} uses no model, so it has no prompts")
         return _WITHOUT_MODEL[name]()
     for mode in MODES:
         if name == mode:
             if chat is None:
                 raise MissingRequirement(
-                    f"the distiller {name} asks a language model, and none is given",
+                    f"the distiller {name} needs a language model, and none is configured",
                     hint="set [llm.text] in fieldmark.toml (model, base_url, api_key_env); in Python: chat=",
                 )
             return ModelDistiller(chat, mode=mode, prompts=DistilPrompts(prompts))
-    raise UsageError(f"no distiller is called {name!r}", hint=f"there are: {', '.join(DISTILLERS)}")
+    raise UsageError(f"unknown distiller {name!r}", hint=f"choose one of {', '.join(DISTILLERS)}")
 
 
 def kind_of(distiller_name: str) -> str:
-    """Return which of the distillers made a name like `extractive/1` or `model/1 gpt-4o@... prompts ...`."""
+    """Return the kind in a name such as `extractive/1` or `model/1 gpt-4o@... prompts ...`."""
     return distiller_name.partition("/")[0]
 
 
 def distiller_for(
     known: str | None, given: AnyDistiller | DistillerName | None, *, chat: ChatModel | None = None
 ) -> AnyDistiller:
-    """Return the distiller to go on with.
+    """Return the distiller of a build or update.
 
     Args:
-        known: the kind that the knowledge base was last built with, if it was. It stays with it: a build or an update
-            that names none must not throw away what a model was paid for.
-        given: a distiller, the name of one, or None.
-        chat: the language model; where it is given and nothing else said, it is used.
+        known: kind of the last build, if any. It is kept by default, so that paid summaries are not replaced.
+        given: a distiller, its name, or None.
+        chat: language model; used by default if it is given.
 
     Raises:
-        MissingRequirement: if the knowledge base needs a model and none is given.
-        UsageError: for a name that there is not.
+        MissingRequirement: if the distiller needs a model and none is given.
+        UsageError: for an unknown name.
     """
     if given is not None and not isinstance(given, str):
         return given
     name = given or known or DEFAULT
     if given is None and chat is not None and known not in MODES:
         name = "model"
-    if given is None and name not in DISTILLERS:  # a distiller of the caller's own made it, and only the caller has it
-        raise UsageError(f"the knowledge base was distilled by {name!r}", hint=f"name one of {', '.join(DISTILLERS)}")
+    if given is None and name not in DISTILLERS:  # a custom distiller made it
+        hint = f"choose one of {', '.join(DISTILLERS)}"
+        raise UsageError(f"the knowledge base was distilled by an unknown distiller, {name!r}", hint=hint)
     return make_distiller(name, chat=chat)

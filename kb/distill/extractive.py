@@ -1,7 +1,7 @@
-"""The extractive distiller: sentences on looks from an article, trimmed and put in order.
+"""The extractive distiller: sentences on looks from an article, trimmed and ordered.
 
-It writes nothing of its own: each statement is a sentence of the article without brackets, clauses on other matters and
-the species' name, and points at the place where it stands.
+Each statement is a sentence of the article without brackets, off-topic clauses and the species' name, and cites its
+place in the article.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 from math import fsum
 from typing import Literal
 
@@ -19,25 +20,25 @@ from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
 from kb.distill.subjects import (
     READING_ORDER,
-    Who,
-    hangs_on_the_one_before,
+    Subject,
+    continues_previous,
     is_about_another,
-    points_away,
-    said_subject,
+    refers_elsewhere,
+    stated_subject,
     with_subject,
 )
 from kb.distill.trimming import NameHider, drop_brackets, trim_clauses
-from kb.distill.visual import has_looks, has_other_matters, is_on_other_matters, part_pairs, visual_score
+from kb.distill.visual import has_looks, has_other_topics, opens_off_topic, part_pairs, visual_score
 
-# The paper's refined summaries have 76 words on average; past that a sentence must be worth its place.
+# The paper's refined summaries have 76 words on average; after that, a sentence must tell more.
 TARGET_WORDS = 76
 MAX_WORDS = 110
-# Facts are dense and already written to be read; this only bounds a hostile file.
+# Bounds a hostile file.
 MAX_FACT_WORDS = 400
-# More are a table of measurements in prose, which no photo shows.
+# A sentence with more is a list of measurements.
 MAX_NUMBERS = 4
-MAX_SENTENCE_CHARACTERS = 1500  # what is longer is a list without full stops
-# Sections on some birds of the species, or on birds that are no more: what they tell of looks is not true of all.
+MAX_SENTENCE_CHARACTERS = 1500  # a longer one is a list without full stops
+# Sections whose descriptions do not hold for the whole species.
 _ON_RACES = re.compile(
     r"subspecies|\braces?\b|geographic|variation|taxonom|systemat|classif|distribut|\brange\b|hybrid|mutation|avicult|"
     r"captiv|domestic|fossil|evolution",
@@ -47,25 +48,24 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 WORTH_AFTER_TARGET = 0.09
 WORTH_BEFORE_TARGET = 0.02
 
-# How much more clearly than elsewhere a sentence must speak of looks, by where it stands.
+# Smallest visual score by kind of section.
 _MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.0, SectionKind.NEUTRAL: 0.0, SectionKind.OTHER: 0.3}
 
 Scope = Literal["description", "article", "facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Offer:
-    """A sentence that may go into the summary; `leans_on` is the earlier one that says whom it speaks of."""
+class _Candidate:
+    """A sentence that may go into the summary."""
 
     position: int
     span: Span
     text: str
-    kind: SectionKind
-    who: Who
-    leans_on: int | None
-    leans_on_span: Span | None
-    is_aside: bool
-    """Another species has a part in it, or it is said in passing, in a section on another matter."""
+    subject: Subject = ""
+    antecedent: tuple[int, Span] | None = None
+    """Position and place of the earlier sentence that names the subject."""
+    is_aside: bool = False
+    """Compares with another species, or is in a section on another topic."""
 
 
 class ExtractiveDistiller:
@@ -73,8 +73,7 @@ class ExtractiveDistiller:
 
     Source:
         VR-RAG, section 3, "Summary Generation and Refinement": a language model writes a summary (127 words on
-        average) and then refines it to visual attributes (76). Differs: extractive, and in one pass that goes straight
-        to the refined stage; sentences keep the article's words and point at their place in it.
+        average) and refines it to visual attributes (76). Differs: extractive, in one pass, with cited places.
 
     Example:
         >>> from data.records import Section, Source
@@ -90,43 +89,40 @@ class ExtractiveDistiller:
     """
 
     name = "extractive/2"
-    """Name and version; part of the fingerprint of every summary, so it changes when the output does."""
+    """Name and version; part of the fingerprint of every summary."""
 
     def distil(self, article: Article, taxon: Taxon) -> Summary | None:
-        """Return what the article says of the looks of the taxon, or None where that is nothing.
+        """Return the description of a taxon in an article, or None without one.
 
-        Sentences come from the sections on looks, the lead and, where they speak more clearly of looks, from the rest;
-        `scope` is "description" if a section on looks has any, else "article". An article without address and revision
-        is taken as bare facts and passes nearly whole ("facts").
+        Sentences come from the lead, the sections on looks and, if clearly visual, from other sections; `scope` is
+        "description" if a section on looks has any, else "article". An article without address and revision holds bare
+        facts and passes nearly whole ("facts").
         """
-        offers, scope = _offered(article, taxon)
-        return self._summary(_leading(offers, MAX_FACT_WORDS) if scope == "facts" else _choose(offers), scope)
-
-    def visual_spans(self, article: Article, taxon: Taxon) -> list[Span]:
-        """Return the places of all sentences that a summary is chosen from, as if its length had no limit."""
-        offers, _ = _offered(article, taxon)
-        return [span for offer in offers for span in _evidence(offer)]
-
-    def _summary(self, offers: list[_Offer], scope: Scope) -> Summary | None:
-        if not offers:
+        found, scope = _candidates_and_scope(article, taxon)
+        chosen = _leading(found, MAX_FACT_WORDS) if scope == "facts" else _choose(found)
+        if not chosen:
             return None
-        statements = tuple(Statement(text=offer.text, evidence=_evidence(offer)) for offer in offers)
+        statements = tuple(Statement(text=sentence.text, evidence=_evidence(sentence)) for sentence in chosen)
         return Summary(statements=statements, stage="refined", scope=scope, distiller=self.name)
 
+    def visual_spans(self, article: Article, taxon: Taxon) -> list[Span]:
+        """Return the places of all sentences that a summary may take."""
+        found, _ = _candidates_and_scope(article, taxon)
+        return [span for sentence in found for span in _evidence(sentence)]
 
-def _offered(article: Article, taxon: Taxon) -> tuple[list[_Offer], Scope]:
-    """Return the sentences on looks of an article, and which part of it they are from."""
+
+def _candidates_and_scope(article: Article, taxon: Taxon) -> tuple[list[_Candidate], Scope]:
     hider = NameHider(taxon, article.source.title)
     if article.source.url is None and article.source.revision is None:
         return list(_facts(article, hider)), "facts"
-    offers = list(_offers(article, hider))
-    has_section_on_looks = any(offer.kind is SectionKind.LOOKS for offer in offers)
-    return offers, "description" if has_section_on_looks else "article"
+    found = list(_candidates(article, hider))
+    is_described = any(kind is SectionKind.LOOKS for kind, _ in found)
+    return [sentence for _, sentence in found], "description" if is_described else "article"
 
 
 def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | None:
-    """Return what a sentence of such a section says of looks, trimmed and nameless, or None where that is nothing."""
-    if len(sentence) > MAX_SENTENCE_CHARACTERS or is_on_other_matters(sentence):
+    """Return the visual part of a sentence in a section of that kind, without the species' name, or None."""
+    if len(sentence) > MAX_SENTENCE_CHARACTERS or opens_off_topic(sentence):
         return None
     text = hider.hide(trim_clauses(drop_brackets(sentence)))
     if len(text.split()) < 3 or not text[:1].isalnum() or len(_NUMBER.findall(text)) > MAX_NUMBERS:
@@ -149,148 +145,136 @@ def _sentences(article: Article, wanted: set[SectionKind]) -> Iterator[tuple[Sec
             last_end = span.end
 
 
-def _offers(article: Article, hider: NameHider) -> Iterator[_Offer]:
+def _candidates(article: Article, hider: NameHider) -> Iterator[tuple[SectionKind, _Candidate]]:
     seen: set[str] = set()
-    who: Who = ""
-    stated: tuple[int, Span] | None = None
+    subject: Subject = ""
+    antecedent: tuple[int, Span] | None = None
     for position, (kind, title, is_new_paragraph, span) in enumerate(_sentences(article, set(_MARGINS))):
         sentence = article.text[span.start : span.end]
-        if is_new_paragraph:
-            who, stated = "", None
-        said = said_subject(sentence)
-        if said is not None:
-            who, stated = said, (position, span)
-        elif not hangs_on_the_one_before(sentence) or hider.names_in(sentence[:60]):
-            who, stated = "", None
+        stated = stated_subject(sentence)
+        if stated is not None:
+            subject, antecedent = stated, (position, span)
+        elif is_new_paragraph or not continues_previous(sentence) or hider.names_in(sentence[:60]):
+            subject, antecedent = "", None
         text = visual_part(sentence, kind, hider)
-        if text is None or text in seen or points_away(sentence):
+        if text is None or text in seen or refers_elsewhere(sentence):
             continue
-        if who != "race" and _ON_RACES.search(title):
-            continue  # nobody could tell of which birds
+        if subject != "race" and _ON_RACES.search(title):
+            continue  # does not say which birds
         seen.add(text)
-        leans = said is None and who not in ("", "adult") and stated is not None
-        yield _Offer(
-            position=position,
-            span=span,
-            text=text,
-            kind=kind,
-            who=who,
-            leans_on=stated[0] if leans and stated else None,
-            leans_on_span=stated[1] if leans and stated else None,
-            is_aside=is_about_another(text) or kind is SectionKind.OTHER,
+        yield (
+            kind,
+            _Candidate(
+                position=position,
+                span=span,
+                text=text,
+                subject=subject,
+                antecedent=antecedent if stated is None and subject not in ("", "adult") else None,
+                is_aside=is_about_another(text) or kind is SectionKind.OTHER,
+            ),
         )
 
 
-def _facts(article: Article, hider: NameHider) -> Iterator[_Offer]:
-    """Yield the sentences of bare facts as they stand, but those that speak of other matters alone."""
+def _facts(article: Article, hider: NameHider) -> Iterator[_Candidate]:
+    """Yield the sentences of bare facts, except purely off-topic ones."""
     looks = set(section_kinds(article)) & {SectionKind.LOOKS}
-    for position, (kind, _, _, span) in enumerate(_sentences(article, looks or set(_MARGINS))):
+    for position, (_, _, _, span) in enumerate(_sentences(article, looks or set(_MARGINS))):
         sentence = article.text[span.start : span.end]
-        if has_other_matters(sentence) and not has_looks(sentence):
-            continue
-        yield _Offer(
-            position=position,
-            span=span,
-            text=hider.hide(sentence),
-            kind=kind,
-            who="",
-            leans_on=None,
-            leans_on_span=None,
-            is_aside=False,
-        )
+        if has_looks(sentence) or not has_other_topics(sentence):
+            yield _Candidate(position=position, span=span, text=hider.hide(sentence))
 
 
-def _leading(offers: list[_Offer], max_words: int) -> list[_Offer]:
-    taken: list[_Offer] = []
-    words = 0
-    for offer in offers:
-        words += len(offer.text.split())
-        if taken and words > max_words:
-            break
-        taken.append(offer)
-    return taken
+def _leading(candidates: list[_Candidate], max_words: int) -> list[_Candidate]:
+    lengths = accumulate(len(sentence.text.split()) for sentence in candidates)
+    return [
+        sentence
+        for i, (sentence, words) in enumerate(zip(candidates, lengths, strict=True))
+        if not i or words <= max_words
+    ]
 
 
-def _choose(offers: list[_Offer]) -> list[_Offer]:
-    """Return the offers that together tell most in `MAX_WORDS`, in reading order.
+def _choose(candidates: list[_Candidate]) -> list[_Candidate]:
+    """Return the sentences that together tell most in `MAX_WORDS`, in reading order.
 
-    Greedy: again and again the sentence whose new field marks are most for its words.
+    Greedy: the next sentence is the one with the most new field marks per word.
     """
-    by_position = {offer.position: offer for offer in offers}
-    marks = {offer.position: _marks(offer) for offer in offers}
-    taken: dict[int, _Offer] = {}
+    by_position = {sentence.position: sentence for sentence in candidates}
+    marks = {sentence.position: _marks(sentence) for sentence in candidates}
+    taken: dict[int, _Candidate] = {}
     told: set[tuple[str, ...]] = set()
     words = 0
 
-    def worth(offer: _Offer) -> float:
-        return _news(offer, marks[offer.position] - told) / (len(offer.text.split()) + 4)
+    def gain(sentence: _Candidate) -> float:
+        return _novelty(sentence, marks[sentence.position] - told) / (len(sentence.text.split()) + 4)
 
-    # What is told only grows, so what an offer was worth earlier bounds what it is worth now: it is weighed again when
-    # it comes to the top, and not all of them in every round, which a long article would pay for with its square.
-    queue = [(-worth(offer), offer.position) for offer in offers]
+    # Gains only shrink as more is told, so an earlier gain is an upper bound: a sentence is scored again only when it
+    # reaches the top, which keeps long articles from taking quadratic time.
+    queue = [(-gain(sentence), sentence.position) for sentence in candidates]
     heapify(queue)
     while queue:
         bound, position = heappop(queue)
         best = by_position[position]
         if position in taken:
             continue
-        if (best_worth := worth(best)) < -bound:
-            heappush(queue, (-best_worth, position))
+        if (best_gain := gain(best)) < -bound:
+            heappush(queue, (-best_gain, position))
             continue
-        if best_worth < (WORTH_BEFORE_TARGET if words < TARGET_WORDS else WORTH_AFTER_TARGET):
+        if best_gain < (WORTH_BEFORE_TARGET if words < TARGET_WORDS else WORTH_AFTER_TARGET):
             break
         group = _self_contained(best, by_position, taken)
-        added = sum(len(offer.text.split()) for offer in group)
+        added = sum(len(sentence.text.split()) for sentence in group)
         if not group or (taken and words + added > MAX_WORDS):
             continue
-        for offer in group:
-            taken[offer.position] = offer
-            told |= marks[offer.position]
+        for sentence in group:
+            taken[sentence.position] = sentence
+            told |= marks[sentence.position]
         words += added
-    return sorted(taken.values(), key=lambda offer: (READING_ORDER.index(offer.who), offer.position))
+    return sorted(taken.values(), key=lambda sentence: (READING_ORDER.index(sentence.subject), sentence.position))
 
 
-def _self_contained(offer: _Offer, by_position: dict[int, _Offer], taken: dict[int, _Offer]) -> list[_Offer]:
-    """Return the offer in a form that reads by itself: its pronoun resolved, or with the sentence it leans on."""
-    if offer.leans_on is None or offer.leans_on in taken:
-        return [offer]
-    resolved = with_subject(offer.text, offer.who)
+def _self_contained(
+    sentence: _Candidate, by_position: dict[int, _Candidate], taken: dict[int, _Candidate]
+) -> list[_Candidate]:
+    """Return the sentence so that it reads by itself: with its pronoun resolved, or after its antecedent."""
+    if sentence.antecedent is None or sentence.antecedent[0] in taken:
+        return [sentence]
+    resolved = with_subject(sentence.text, sentence.subject)
     if resolved is not None:
-        return [replace(offer, text=resolved, leans_on=None)]
-    antecedent = by_position.get(offer.leans_on)
-    return [antecedent, offer] if antecedent is not None else []
+        return [replace(sentence, text=resolved)]
+    antecedent = by_position.get(sentence.antecedent[0])
+    return [antecedent, sentence] if antecedent is not None else []
 
 
-def _evidence(offer: _Offer) -> tuple[Span, ...]:
-    """Return the sentence's place; before it that of the sentence which says whom it speaks of."""
-    return (offer.leans_on_span, offer.span) if offer.leans_on_span is not None else (offer.span,)
+def _evidence(sentence: _Candidate) -> tuple[Span, ...]:
+    """Return the place of a sentence, after that of its antecedent."""
+    return (sentence.antecedent[1], sentence.span) if sentence.antecedent is not None else (sentence.span,)
 
 
-def _marks(offer: _Offer) -> set[tuple[str, ...]]:
-    """Return what an offer tells, as items that count once: field marks, parts, size, whose looks they are."""
-    marks: set[tuple[str, ...]] = {("pair", offer.who, *pair) for pair in part_pairs(offer.text)}
-    for word in words_of(offer.text):
+def _marks(sentence: _Candidate) -> set[tuple[str, ...]]:
+    """Return the field marks of a sentence, with the sex or age, as items that count once."""
+    subject = sentence.subject
+    marks: set[tuple[str, ...]] = {("pair", subject, *pair) for pair in part_pairs(sentence.text)}
+    for word in words_of(sentence.text):
         group = group_of(word)
-        if group == "part":
-            marks.add(("part", offer.who, word))
-        elif group == "colour":
-            marks.add(("colour", offer.who, word))
+        if group in ("part", "colour"):
+            marks.add((group, subject, word))
         elif group == "size":
             marks.add(("size", "metric" if word in ("cm", "mm", "in", "inches") else "size"))
         elif group == "compare":
-            marks.add(("compare", offer.who))
-    if offer.who in ("male", "female", "juvenile"):
-        marks.add(("who", offer.who))
+            marks.add(("compare", subject))
+    if subject in ("male", "female", "juvenile"):
+        marks.add(("subject", subject))
     return marks
 
 
-_NEWS = {"pair": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "who": 0.8}
-# Races differ in what a photo seldom shows; the young are seen less often than adults.
-_WEIGHT_OF_WHO = {"race": 0.4, "juvenile": 0.7}
+_MARK_WEIGHTS = {"pair": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "subject": 0.8}
+# Differences of races rarely show in a photo; the young are seen less often than adults.
+_SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7}
+_ASIDE_WEIGHT = 0.4
 
 
-def _news(offer: _Offer, new: set[tuple[str, ...]]) -> float:
-    """Return how much an offer adds to what is told, given those of its marks that are new."""
-    # Exact, so that it does not depend on the order of a set, which is another in every process.
-    news = fsum(_NEWS[mark[0]] for mark in new)
-    return news * _WEIGHT_OF_WHO.get(offer.who, 1.0) * (0.4 if offer.is_aside else 1.0)
+def _novelty(sentence: _Candidate, new: set[tuple[str, ...]]) -> float:
+    """Return the weight of the new field marks of a sentence."""
+    # `fsum` is exact: the result does not depend on the order of the set.
+    novelty = fsum(_MARK_WEIGHTS[mark[0]] for mark in new)
+    return novelty * _SUBJECT_WEIGHTS.get(sentence.subject, 1.0) * (_ASIDE_WEIGHT if sentence.is_aside else 1.0)

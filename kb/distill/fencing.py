@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data.files import sha256_hex
@@ -11,15 +11,15 @@ from data.records import Article, Span, Summary
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
 
-# About 15,000 tokens; the longest articles on birds have twice as many, most of it on matters that no photo shows.
+# About 15,000 tokens; the longest articles on birds have twice as many, mostly on other topics than looks.
 MAX_CHARACTERS = 60_000
-# What is left out first where an article is longer.
-_LAST_TO_GO = (SectionKind.LOOKS, SectionKind.LEAD, SectionKind.NEUTRAL, SectionKind.OTHER)
+# Sections of longer articles, in the order of preference.
+_PREFERENCE = (SectionKind.LOOKS, SectionKind.LEAD, SectionKind.NEUTRAL, SectionKind.OTHER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbered:
-    """A sentence that a model is shown under its number, and the places of the article where what it says stands."""
+    """A sentence under its number in a prompt, and the places in the article that it comes from."""
 
     number: int
     text: str
@@ -30,7 +30,7 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence:
-    """A text between its two marks, ready for a prompt."""
+    """A text between two marks, for a prompt."""
 
     open: str
     close: str
@@ -38,9 +38,9 @@ class Fence:
 
 
 def numbered_article(article: Article) -> list[Numbered]:
-    """Return the sentences of an article with their numbers from 1 on; galleries, references and sounds are left out.
+    """Return the sentences of an article, numbered from 1, without galleries, references and sounds.
 
-    An article of more than `MAX_CHARACTERS` loses whole sections: those on other matters first, those on looks last.
+    An article of more than `MAX_CHARACTERS` loses whole sections: those on other topics first, those on looks last.
     """
     sections = [(section.start, section.end, section.title) for section in article.sections]
     kinds = section_kinds(article)
@@ -49,7 +49,7 @@ def numbered_article(article: Article) -> list[Numbered]:
     wanted = [place for place, kind in enumerate(kinds) if kind is not SectionKind.NEVER]
     room = MAX_CHARACTERS
     taken: list[int] = []
-    for place in sorted(wanted, key=lambda place: (_LAST_TO_GO.index(kinds[place]), place)):
+    for place in sorted(wanted, key=lambda place: (_PREFERENCE.index(kinds[place]), place)):
         start, end, _ = sections[place]
         if end - start <= room or not taken:
             taken.append(place)
@@ -67,7 +67,7 @@ def numbered_article(article: Article) -> list[Numbered]:
 
 
 def numbered_summary(summary: Summary) -> list[Numbered]:
-    """Return the sentences of a summary with their numbers; the places are those that they rest on."""
+    """Return the sentences of a summary, numbered from 1, with their evidence as places."""
     return [
         Numbered(number=number, text=one_line(statement.text), spans=statement.evidence)
         for number, statement in enumerate(summary.statements, 1)
@@ -75,34 +75,29 @@ def numbered_summary(summary: Summary) -> list[Numbered]:
 
 
 def fenced(noun: str, sentences: Sequence[Numbered], *, title: str = "") -> Fence:
-    """Return the sentences a line each between two marks, with the headings that they stand under.
+    """Return the sentences between two marks, one per line, under their headings.
 
-    Every line in between begins with a number or a sign of ours, and the marks bear a hash of what they enclose: no
-    text can hold the line that would end it.
+    Every line begins with a number or a mark of ours, and the marks contain a hash of the text: no text can close its
+    own fence.
 
     Example:
         >>> fence = fenced("article", [Numbered(number=1, text="It is red.", spans=())])
         >>> fence.text.splitlines()[1], fence.text.endswith(fence.close)
         ('[1] It is red.', True)
     """
-    lines = list(_lines(sentences, title))
+    lines = [f"# {one_line(title)}"] if title else []
+    heading = ""
+    for sentence in sentences:
+        if sentence.heading != heading:
+            heading = sentence.heading
+            lines.append(f"## {one_line(heading)}")
+        lines.append(f"[{sentence.number}] {sentence.text}")
     mark = sha256_hex("\n".join(lines))[:16]
     start, end = f"<<<{noun} {mark}>>>", f"<<<end of {noun} {mark}>>>"
     return Fence(open=start, close=end, text="\n".join([start, *lines, end]))
 
 
 def one_line(text: str) -> str:
-    """Return a text in one line, without characters that show nothing: they could hide or break what we write."""
+    """Return a text in one line, without invisible characters."""
     shown = (" " if unicodedata.category(sign) in ("Cc", "Zl", "Zp", "Zs") else sign for sign in text)
     return " ".join("".join(sign for sign in shown if unicodedata.category(sign) not in ("Cf", "Co", "Cn")).split())
-
-
-def _lines(sentences: Sequence[Numbered], title: str) -> Iterable[str]:
-    if title:
-        yield f"# {one_line(title)}"
-    heading = ""
-    for sentence in sentences:
-        if sentence.heading != heading:
-            heading = sentence.heading
-            yield f"## {one_line(heading)}"
-        yield f"[{sentence.number}] {sentence.text}"

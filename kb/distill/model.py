@@ -1,4 +1,4 @@
-"""Distilling with a language model, in the paper's two passes or in one; every reply is checked."""
+"""Distilling with a language model, in one or two passes, with checks of every reply."""
 
 from __future__ import annotations
 
@@ -27,37 +27,35 @@ PASSES: dict[Mode, tuple[Literal["distil", "summarise", "refine"], ...]] = {
 TARGET_WORDS = {"distil": 76, "summarise": 127, "refine": 76}
 MAX_WORDS = {"distil": 110, "summarise": 200, "refine": 110}
 MAX_OUTPUT_TOKENS = 2000
-# What makes a reply of which nothing is left a failure; without one, it said nothing of looks.
+# Faults that make an empty result a failure; without them, the article does not describe the species.
 FAULTS = frozenset(("unsupported", "sexes mixed up", "markup", "too long", "out of form"))
-ASKED_AGAIN = 1
-"""Number of retries after a faulty reply."""
+N_RETRIES = 1  # after a faulty reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distilled:
-    """A model's summary of an article, with that of the first pass where there are two."""
+    """A model's summary of an article, and the draft of the first of two passes."""
 
     summary: Summary | None
     draft: Summary | None = None
 
 
 class ModelDistiller:
-    """Makes summaries by asking a language model; each statement points at the sentences that it rests on.
+    """Makes summaries with a language model; each statement cites its sentences in the article.
 
-    The article goes into the prompt as numbered sentences between marks that it cannot contain. What comes back is
-    checked (`llm_reply`); a reply with faults is given back once with the list of them, and what is still wrong then is
-    dropped. `repairs` counts what was mended, dropped and asked again.
+    The prompt holds the article as numbered sentences in a fence. A reply with faults is returned to the model once,
+    with the list of faults; what is still wrong is dropped. `repairs` counts corrections, by kind.
 
     Source:
         VR-RAG, section 3, "Summary Generation and Refinement": an article of 552 words is summarised (127) and the
-        summary refined to visual attributes (76). `model-two-pass` does that, and `model-summary` its first half.
-        Differs: prompts in our own words; structured replies that name their evidence; checks. `model` does it in one
-        pass, with the rules of both.
+        summary refined to visual attributes (76), as in `model-two-pass`; `model-summary` stops after the first pass.
+        Differs: prompts in our own words; structured replies with evidence; checks. `model` needs one pass, with the
+        rules of both.
 
     Args:
-        chat: the model.
-        mode: in which passes.
-        prompts: ours or the user's.
+        chat: language model.
+        mode: `model`, `model-two-pass` or `model-summary`.
+        prompts: ours by default.
     """
 
     def __init__(self, chat: ChatModel, *, mode: Mode = "model", prompts: DistilPrompts | None = None) -> None:
@@ -75,12 +73,12 @@ class ModelDistiller:
         return f"{self.mode}/1 {self._chat.name} prompts {self.prompt_hash}"
 
     async def distil_async(self, article: Article, taxon: Taxon) -> Distilled:
-        """Return what the article says of the looks of the taxon; no summary where it says nothing.
+        """Return the summary of an article; None as summary if it does not describe the species.
 
         Raises:
-            Refused: if the model will not answer.
-            MalformedAnswer: if nothing that it wrote can be used.
-            CostStop, NotCached, SourceError: as the model raises them.
+            Refused: if the model refuses to answer.
+            MalformedAnswer: if no part of its reply can be used.
+            CostStop, NotCached, SourceError: from the model.
         """
         hider = NameHider(taxon, article.source.title)
         sentences = numbered_article(article)
@@ -107,7 +105,7 @@ class ModelDistiller:
         return self._replies["calls"]
 
     def account(self) -> dict[str, object]:
-        """Return what was asked so far, and what it cost: plain values for the manifest of a run."""
+        """Return model, calls, tokens, cost and repairs so far, for the manifest of a run."""
         return {
             "name": self._chat.name,
             "prompt_hash": self.prompt_hash,
@@ -117,11 +115,11 @@ class ModelDistiller:
         }
 
     def prompt_tokens(self, step: Literal["distil", "summarise", "refine"]) -> float:
-        """Return about how many tokens the prompt of a pass has, at four characters each."""
+        """Return the approximate number of tokens of a pass's prompt, at four characters each."""
         return len(self._prompts.text(step)) / 4
 
     def first_request(self, article: Article, taxon: Taxon) -> ChatRequest:
-        """Return what the model is asked first about an article."""
+        """Return the first request about an article."""
         step = PASSES[self.mode][0]
         return _request(self._messages(step, numbered_article(article), taxon, title=article.source.title))
 
@@ -149,26 +147,26 @@ class ModelDistiller:
         hider: NameHider,
         taxon: Taxon,
     ) -> Checked:
-        for again in range(ASKED_AGAIN + 1):
+        for attempt in range(N_RETRIES + 1):
             reply = await self._chat.reply(_request(messages))
             self._count(reply)
             found = checked(reply.text, sentences, article.text, rules, hider)
             if reply.finish == "length":
                 found.problems.append("- it was cut off; make it shorter")
-            if found.is_readable and not found.statements and not found.problems and _says_looks(article, taxon):
-                found.problems.append("- nothing of it says what can be seen, but there are sentences that do")
-            if not found.problems or again == ASKED_AGAIN:
+            if found.is_readable and not found.statements and not found.problems and _describes_looks(article, taxon):
+                found.problems.append("- it has no visible features, but the article describes some")
+            if not found.problems or attempt == N_RETRIES:
                 break
             self.repairs["asked again"] += 1
             told = self._prompts.fill("repair", problems="\n".join(found.problems))
-            # The faulty reply goes back cut short: a model that raves would fill the prompt.
+            # A faulty reply may be endless.
             said = ChatMessage(role="assistant", text=reply.text[:8000] or "(nothing)")
             messages = (*messages[:2], said, ChatMessage(role="user", text=told))
         self.repairs.update(found.repairs)
         if not found.is_readable:
-            raise MalformedAnswer(f"{self._chat.name}: not in the form that was asked for, after being told")
+            raise MalformedAnswer(f"{self._chat.name}: the reply is not in the requested form, also after a retry")
         if not found.statements and (kinds := ", ".join(sorted(found.repairs.keys() & FAULTS))):
-            raise MalformedAnswer(f"{self._chat.name}: nothing of the reply can be used ({kinds})")
+            raise MalformedAnswer(f"{self._chat.name}: no part of the reply can be used ({kinds})")
         return found
 
     def _count(self, reply: ChatReply) -> None:
@@ -192,8 +190,8 @@ def _request(messages: tuple[ChatMessage, ...]) -> ChatRequest:
     return ChatRequest(messages=messages, json_schema=SCHEMA, max_tokens=MAX_OUTPUT_TOKENS)
 
 
-def _says_looks(article: Article, taxon: Taxon) -> bool:
-    """Return whether the article has a section on looks with something in it, so that an empty reply is lazy."""
+def _describes_looks(article: Article, taxon: Taxon) -> bool:
+    """Return whether the article has a section on looks, so that an empty reply is wrong."""
     summary = ExtractiveDistiller().distil(article, taxon)
     return summary is not None and summary.scope == "description"
 

@@ -1,4 +1,4 @@
-"""Checks of a model's reply: form, cited sentences, claims, names and lengths. Pure."""
+"""Checks of a model's reply: form, cited sentences, claims, names and lengths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from data.records import Statement
 from kb.distill.claims import swapped, unsupported
 from kb.distill.fencing import Numbered, one_line
 from kb.distill.trimming import NameHider
-from kb.distill.visual import has_looks, has_other_matters, is_on_other_matters, visual_score
+from kb.distill.visual import describes_looks
 
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -45,15 +45,12 @@ class Rules:
 
     max_words: int
     is_refined: bool
-    """Only looks, and without the species' name."""
+    """Only looks, without the name of the species."""
 
 
 @dataclass(slots=True)
 class Checked:
-    """The usable part of a reply.
-
-    `problems` are what the model is told to mend; `repairs` counts what was mended or dropped here, by kind.
-    """
+    """The usable part of a reply, with the problems for a retry and the number of repairs by kind."""
 
     statements: tuple[Statement, ...] = ()
     problems: list[str] = field(default_factory=list)
@@ -62,20 +59,19 @@ class Checked:
 
 
 def checked(text: str, sentences: Sequence[Numbered], article: str, rules: Rules, hider: NameHider) -> Checked:
-    """Return the statements of a reply that hold.
+    """Return the valid statements of a reply.
 
-    Mended: text around the JSON; white space; numbers of sentences that there are not, beside ones that there are; the
-    species' own name in a refined statement. Dropped: empty and repeated statements, and refined ones that tell nothing
-    of looks. Dropped, and named as a problem: statements that name no sentence, or claim colours or numbers that those
-    do not have or have of another sex, that hold markup or addresses, that are too long. What is longer in all than
-    allowed loses its last statements, and is a problem too.
+    Repaired: text around the JSON; white space; unknown sentence numbers beside known ones; the species' name in a
+    refined statement. Dropped: empty and repeated statements, and refined ones without looks. Dropped and reported as a
+    problem: statements without a known sentence, with colours or numbers that their sentences lack or give to another
+    sex, with markup or addresses, or too long. A reply above `max_words` loses its last statements, also a problem.
 
     Args:
         text: the reply.
-        sentences: what the model was shown.
-        article: the text that their places point into.
-        rules: what is asked.
-        hider: knows the names of the species.
+        sentences: the sentences in the prompt.
+        article: text of the article.
+        rules: limits of the pass.
+        hider: hides the names of the species.
     """
     result = Checked()
     items = _items(text, result)
@@ -91,7 +87,7 @@ def checked(text: str, sentences: Sequence[Numbered], article: str, rules: Rules
         kept.append(statement)
     n_words = sum(len(statement.text.split()) for statement in kept)
     if n_words > rules.max_words:
-        result.problems.append(f"- it has {n_words} words, at most {rules.max_words} are wanted")
+        result.problems.append(f"- it has {n_words} words, expected at most {rules.max_words}")
     while len(kept) > 1 and n_words > rules.max_words:
         n_words -= len(kept.pop().text.split())
         result.repairs["cut to length"] += 1
@@ -104,9 +100,7 @@ def _items(text: str, result: Checked) -> list[tuple[str, list[int]]]:
     statements = payload.get("statements") if isinstance(payload, dict) else None
     if not isinstance(statements, list):
         result.is_readable = False
-        result.problems.append(
-            '- it is not a JSON object of the form {"statements": [{"text": ..., "sentences": [...]}]}'
-        )
+        result.problems.append('- it is not a JSON object such as {"statements": [{"text": ..., "sentences": [...]}]}')
         return []
     items: list[tuple[str, list[int]]] = []
     for place, item in enumerate(statements, 1):
@@ -151,12 +145,11 @@ def _statement(
         result.repairs["empty"] += 1
         return None
     spans = tuple(dict.fromkeys(span for sentence in known for span in sentence.spans))
-    # Names are no claims: a red wren need not be red, and a sentence that names it does not say so.
+    # Names are not claims: a red wren need not be red.
     nameless = hider.hide(text) if hider.names_in(text) else text
     fault = _fault(text, nameless, known, [hider.hide(article[span.start : span.end]) for span in spans])
     if fault is None and rules.is_refined:
-        if not _tells_looks(nameless):
-            # Dropped without asking again: there is nothing about it to mend.
+        if not describes_looks(nameless):
             result.repairs["not visual"] += 1
             return None
         if nameless != text:
@@ -168,31 +161,25 @@ def _statement(
         result.problems.append(f"- statement {place} {words}")
         return None
     if len(known) < len(set(numbers)):
-        result.repairs["numbers of no sentence"] += 1
+        result.repairs["unknown sentence numbers"] += 1
     return Statement(text=_with_stop(text), evidence=spans)
 
 
 def _fault(text: str, nameless: str, known: Sequence[Numbered], evidence: Sequence[str]) -> tuple[str, str] | None:
-    """Return what is wrong with a statement, as its kind and in words, or None."""
+    """Return kind and description of the fault of a statement, or None."""
     if not known:
-        return "unsupported", "names no sentence that there is"
+        return "unsupported", "cites no known sentence"
     if _MARKUP.search(text):
-        return "markup", "holds markup or an address, plain words are wanted"
+        return "markup", "contains markup or an address; use plain words"
     if len(text.split()) > MAX_WORDS_A_STATEMENT:
         return "too long", f"has more than {MAX_WORDS_A_STATEMENT} words"
-    # A part or a shade in other words may be meant; a colour or a number is right or wrong.
+    # Parts and shades may be paraphrased; colours and numbers may not.
     lacking = [word for word, kind in unsupported(nameless, evidence).items() if kind in ("colour", "number")]
     if lacking:
-        return "unsupported", f"says what its sentences do not: {', '.join(lacking)}"
+        return "unsupported", f"has words that its sentences lack: {', '.join(lacking)}"
     for colour, (owner, real) in swapped(nameless, evidence).items():
-        return "sexes mixed up", f"says {colour} of {owner or 'all'}, its sentences say it of {real or 'all'}"
+        return "sexes mixed up", f"says {colour} of {owner or 'all'}, its sentences of {real or 'all'}"
     return None
-
-
-def _tells_looks(text: str) -> bool:
-    """Return whether a statement passes what `kb lint` asks of one on looks."""
-    is_visual = visual_score(text, in_section_on_looks=True) > 0 or (has_looks(text) and not has_other_matters(text))
-    return is_visual and not is_on_other_matters(text)
 
 
 def _with_stop(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Prompts for distilling and for context: ours, or those in a folder of the user."""
+"""Prompts for distilling and for context."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PLACEHOLDERS: Final = {
 
 
 class DistilPrompts(Prompts):
-    """The prompts by name, each replaced by `NAME.md` of `folder` where there is one.
+    """The prompts by name, each replaced by `NAME.md` of `folder` if it exists.
 
     Raises:
-        ConfigError: if the folder has none of them, one that nobody asks for, or one with an unknown placeholder.
+        ConfigError: if the folder has no prompts, an unknown one, or one with an unknown placeholder.
 
     Example:
         >>> "cannot be used" in DistilPrompts().fill("repair", problems="- no JSON")

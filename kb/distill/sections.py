@@ -9,15 +9,15 @@ from data.records import Article, Section
 
 
 class SectionKind(Enum):
-    """Use of a section for a summary of looks."""
+    """Kind of a section, by its value for a summary of looks."""
 
     LEAD = "lead"
     LOOKS = "looks"
     NEUTRAL = "neutral"
     OTHER = "other"
-    """On something else: behaviour, range, names. Looks may be mentioned in passing."""
+    """Behaviour, range, names: looks are mentioned in passing."""
     NEVER = "never"
-    """References, galleries, sounds: no sentence of it is taken."""
+    """References, galleries, sounds: never used."""
 
 
 _LOOKS = re.compile(
@@ -40,10 +40,9 @@ _OTHER = re.compile(
 
 
 def section_kinds(article: Article) -> list[SectionKind]:
-    """Return the kind of every section of the article, in their order.
+    """Return the kind of every section of an article, in order.
 
-    A heading is judged by itself first, then by those above it: "Juvenile" below "Description" is on looks, "Voice" and
-    "Distribution" below it are not.
+    Its own heading decides, then the headings above it: below "Description", "Juvenile" is on looks and "Voice" is not.
     """
     kinds: list[SectionKind] = []
     above: list[tuple[int, SectionKind]] = []

@@ -1,7 +1,4 @@
-"""Sentences of a text, as offsets: where they begin and end, through abbreviations, initials and units.
-
-Nothing is changed or dropped but the white space between sentences, so a span always points at the words as they stand.
-"""
+"""Sentence boundaries, with abbreviations, initials and units; a sentence is a span of the unchanged text."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from itertools import accumulate
 from data.lexicon.word_groups import groups
 from data.records import Span
 
-# A full stop after these belongs to the word, whatever follows.
+# Abbreviations: a full stop after them never ends a sentence.
 _NEVER_ENDS = groups()["abbreviation-inside"]
-# These may close a sentence: what follows decides. As written: "M. Smith" is an initial, "20 m. The" is not.
+# Abbreviations that may end a sentence, depending on the next word; case matters: "M. Smith", "20 m. The".
 _MAY_END = groups()["abbreviation-at-end"]
-# Possessive quantifiers and the look-behind keep a hostile run of dots or spaces from being scanned again and again.
+# Possessive quantifiers and the look-behind keep the time linear in runs of dots or spaces.
 _BOUNDARY = re.compile(
     r"""
     (?P<paragraph>\n)                                      # a line break always ends a sentence
@@ -30,10 +27,10 @@ _INITIAL = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]$")
 
 
 def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
-    """Return the sentences of `text[start:end]` as spans into `text`, in order, without the white space around them.
+    """Return the sentences of `text[start:end]` as spans into `text`, in order, without surrounding white space.
 
-    A line break ends a sentence. A full stop does not where it closes an abbreviation, an initial or a shortened
-    scientific name, where it stands inside brackets, or where a small letter follows. Time is linear in the text.
+    A line break ends a sentence. A full stop does not, after an abbreviation, initial or shortened scientific name,
+    inside brackets, or before a lower-case letter. Time is linear in the text.
 
     Example:
         >>> text = "It is c. 20 cm. long. M. a. abbotti (St. John's subsp.) is paler."
@@ -74,29 +71,28 @@ def _append(spans: list[Span], part: str, begin: int, cut: int, offset: int) -> 
 
 
 def _ends_here(part: str, begin: int, found: re.Match[str]) -> bool:
-    """Say whether the sentence that starts at `begin` ends with this run of full stops."""
+    """Return whether the sentence that starts at `begin` ends with this run of full stops."""
     following = found["next"]
     if following is None:
         return True
     first = following.lstrip("\"'“‘([")[:1]
     if first.islower():
-        # "iPhone" and the like do not begin sentences about nature; a small letter means that we are still inside.
         return False
     if found["mark"] != ".":
         return True
-    # Only the tail is looked at: no abbreviation is longer, and the whole stays linear.
+    # Only the tail, for linear time: no abbreviation is longer.
     word_match = _LAST_WORD.search(part[max(begin, found.start() - 24) : found.start()])
     word = word_match[0] if word_match else ""
     low = word.lower()
     if found["closing"]:
         return True
     if low in _NEVER_ENDS:
-        # "sp." and "no." may close a sentence, but a sentence too long is a smaller harm than one cut in half.
+        # "sp." and "no." may end a sentence, but a long sentence does less harm than one cut in half.
         return False
     if low in ("c", "p"):
         return not (first.isdigit() or first in "~<>")
     if _INITIAL.match(word) and len(word) <= 5 and word not in _MAY_END:
-        # "J. Smith", "P. c. collaris", "U.S.A. Today"; but "vitamin A." before a sentence is rare in our texts.
+        # "J. Smith", "P. c. collaris", "U.S.A. Today"
         return False
     if word in _MAY_END:
         return first.isupper() or first in '"“('
@@ -104,7 +100,7 @@ def _ends_here(part: str, begin: int, found: re.Match[str]) -> bool:
 
 
 def _bracketed(part: str) -> list[bool]:
-    """Return for every character whether it lies inside brackets that are closed again in the same paragraph."""
+    """Return for every character whether it is inside brackets that close in the same paragraph."""
     steps = [0] * (len(part) + 1)
     stack: list[tuple[str, int]] = []
     for position, sign in enumerate(part):

@@ -1,4 +1,4 @@
-"""Technical terms: their list, their ids, and their definition in an article."""
+"""Technical terms: ids, files of terms, and definitions from articles."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def term_id(name: str) -> str:
 
 
 def read_terms(path: Path | str) -> list[tuple[str, str | None]]:
-    """Return the terms in a file, one a line, each with the title of its page where a tab and a title follow.
+    """Return the `(term, page title or None)` pairs of a file: one per line, optionally with a tab and the title.
 
-    Empty lines and lines that begin with `#` are passed over.
+    Empty lines and lines that begin with `#` are skipped.
 
     Raises:
-        BadInput: if the file cannot be read as UTF-8, names no term, has a title without a term, more than one tab in
-            a line, or names a term twice; with the number of the line.
+        BadInput: if the file is not UTF-8, has no terms, a title without a term, more than one tab in a line, or a term
+            twice; with the number of the line.
     """
     place = Path(path)
     try:
         text = place.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise BadInput(f"cannot read the terms in {place}: {error.strerror or error}") from error
+        raise BadInput(f"Cannot read {place}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise BadInput(f"{place} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     terms: list[tuple[str, str | None]] = []
@@ -71,22 +71,24 @@ def read_terms(path: Path | str) -> list[tuple[str, str | None]]:
         seen[key] = number
         terms.append((name, titles[0] if titles and titles[0] else None))
     if not terms:
-        raise BadInput(f"{place} names no term", hint="a term a line, optionally a tab and the title of its page")
+        raise BadInput(
+            f"{place} has no terms", hint="expected one term per line, optionally a tab and the title of its page"
+        )
     return terms
 
 
 def term_from_article(name: str, article: Article) -> Term | None:
-    """Return what an article says of a term, in its own words: a definition, and what of it can be seen.
+    """Return a term with its definition and visible features in the words of an article.
 
-    The definition is the first sentence of the lead that defines, and the one after it where the first is short. What
-    to look for are the clearest sentences on looks of the lead and of sections on looks, in their order.
+    The definition is the first defining sentence of the lead, with the next one if it is short. `look_for` holds the
+    most visual sentences of the lead and of sections on looks, in their order.
 
     Args:
         name: the term as the user wrote it.
         article: its page.
 
     Returns:
-        The term, or None where the page is a disambiguation or its lead says nothing.
+        The term, or None for a disambiguation or an empty lead.
     """
     if article.is_disambiguation:
         return None
@@ -114,7 +116,7 @@ def _lead_sentences(article: Article) -> list[str]:
     lead = next((section for section in article.sections if section.level == 1 and not section.title), None)
     start, end = (lead.start, lead.end) if lead is not None else (0, len(article.text))
     if start == end and article.sections:
-        # Some pages have no lead: their first section with prose stands for it.
+        # Without a lead, the first section with text takes its place.
         filled = next((section for section in article.sections if section.end > section.start), None)
         if filled is None or section_kinds(article)[article.sections.index(filled)] is SectionKind.NEVER:
             return []

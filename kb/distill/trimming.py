@@ -1,4 +1,4 @@
-"""Shortening of sentences without new claims: no brackets, no clauses on other matters, no name of the species."""
+"""Shortening of sentences: brackets, off-topic clauses and the species' name are removed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 
 from data.lexicon.word_groups import group_of, groups, words_of
 from data.records import Taxon
-from kb.distill.visual import has_looks, has_other_matters
+from kb.distill.visual import has_looks, has_other_topics
 
 _NOTE = re.compile(r"\s*\[[^\[\]]{0,40}\]")
 _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)")
@@ -19,7 +19,7 @@ _CONNECTIVE = re.compile(
     r"Generally|In contrast|By contrast|Conversely|Likewise|Similarly|Meanwhile|As the name suggests|"
     r"As its name suggests|As its name implies|As the name implies|As suggested by its name),\s+"
 )
-# Where a sentence may be cut in two and both halves still read: the second begins a clause or a phrase of its own.
+# Boundaries before a clause or phrase that can be dropped.
 _SEAM = re.compile(
     r"""
     ;\s+
@@ -38,7 +38,7 @@ _SEAM = re.compile(
     """,
     re.VERBOSE,
 )
-_HANGING_CLAUSE = re.compile(r"^(?:including|especially|which|who|where|as well as|such as)\b")
+_DEPENDENT = re.compile(r"^(?:including|especially|which|who|where|as well as|such as)\b")
 _AND = re.compile(r"^and\s+")
 
 
@@ -49,7 +49,7 @@ def tidy(text: str) -> str:
 
 
 def drop_brackets(sentence: str) -> str:
-    """Return the sentence without notes and without parentheses, but those that name a colour, a part or a sex.
+    """Return the sentence without notes and parentheses, except those that name a colour, part or sex.
 
     Example:
         >>> drop_brackets("It is 20 cm (7.9 in) long [3] with a red bill (orange in females).")
@@ -65,10 +65,10 @@ def drop_brackets(sentence: str) -> str:
 
 
 def trim_clauses(sentence: str) -> str:
-    """Return the sentence without connectives before it and without clauses at its end or inside that tell no looks.
+    """Return the sentence without an opening connective and without off-topic clauses.
 
-    A clause goes only if it names neither part, colour, pattern nor size and does speak of another matter. The first
-    clause stays unless a semicolon parts it from the next.
+    A clause is dropped if it is about another topic and names no part, colour, pattern or size. The first clause stays,
+    unless a semicolon follows it.
 
     Example:
         >>> trim_clauses("However, it has a red head and a black tail, and feeds on seeds in the forest.")
@@ -84,36 +84,32 @@ def trim_clauses(sentence: str) -> str:
     kept = [pieces[0]]
     was_cut = False
     for seam, piece in pieces[1:]:
-        # What hangs on a clause that went ("but other species, including ...") goes with it.
-        was_cut = _is_foreign(piece) or (was_cut and _HANGING_CLAUSE.match(piece) is not None)
+        # A dependent clause goes with the one before it ("but other species, including ...").
+        was_cut = _is_off_topic(piece) or (was_cut and _DEPENDENT.match(piece) is not None)
         if was_cut:
             kept[-1] = _closed_list(kept[-1], seam, piece)
             continue
         kept.append((seam, piece))
-    if len(kept) > 1 and kept[1][0].startswith(";") and _is_foreign(kept[0][1]):
+    if len(kept) > 1 and kept[1][0].startswith(";") and _is_off_topic(kept[0][1]):
         kept = kept[1:]
         kept[0] = ("", capitalised(kept[0][1]))
     shorter = tidy("".join(seam + piece for seam, piece in kept).rstrip(" ,;:–—"))
-    # "The race with a yellow bill is (found in Chile)": the cut took what the sentence needs.
-    return (
-        tidy(text)
-        if words_of(shorter)[-1:] and words_of(shorter)[-1] in groups()["dangling"]
-        else shorter + (mark or ".")
-    )
+    is_incomplete = set(words_of(shorter)[-1:]) & groups()["dangling"]  # "The race with a yellow bill is"
+    return tidy(text) if is_incomplete else shorter + (mark or ".")
 
 
-def foreign_clauses(sentence: str) -> list[str]:
-    """Return the clauses of a sentence that speak of another matter and of no looks.
+def off_topic_clauses(sentence: str) -> list[str]:
+    """Return the off-topic clauses of a sentence.
 
     Example:
-        >>> foreign_clauses("It has a red head and a black tail, and feeds on seeds in the forest.")
+        >>> off_topic_clauses("It has a red head and a black tail, and feeds on seeds in the forest.")
         ['feeds on seeds in the forest']
     """
-    return [_AND.sub("", piece).strip(" .,;") for _, piece in _split(sentence) if _is_foreign(piece)]
+    return [_AND.sub("", piece).strip(" .,;") for _, piece in _split(sentence) if _is_off_topic(piece)]
 
 
 def _split(body: str) -> list[tuple[str, str]]:
-    """Return (what parts it from the one before, clause) for each clause."""
+    """Return `(separator before it, clause)` for each clause."""
     pieces: list[tuple[str, str]] = []
     begin, seam = 0, ""
     for found in _SEAM.finditer(body):
@@ -125,14 +121,14 @@ def _split(body: str) -> list[tuple[str, str]]:
     return pieces
 
 
-def _is_foreign(clause: str) -> bool:
-    said = {group_of(word) for word in words_of(clause)}
+def _is_off_topic(clause: str) -> bool:
+    topics = {group_of(word) for word in words_of(clause)}
     # "A call like a rusty hinge" has a colour word and no looks.
-    return (has_other_matters(clause) and not has_looks(clause)) or ("sound" in said and "part" not in said)
+    return (has_other_topics(clause) and not has_looks(clause)) or ("sound" in topics and "part" not in topics)
 
 
 def _closed_list(before: tuple[str, str], seam: str, dropped: str) -> tuple[str, str]:
-    """Give the list that lost its last member an "and" again: "a red head, a black tail(, and a loud call)"."""
+    """Return the clause with "and" before the last item of a list whose last item was dropped."""
     seam_before, text = before
     has_verb = any(word in groups()["verb"] for word in words_of(dropped))
     last = text.rpartition(", ")
@@ -147,17 +143,16 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-# --- the species' own name ---------------------------------------------------------------------------------------
-
 _NOUNS = {"Aves": "bird", "Insecta": "insect", "Amphibia": "animal", "Mammalia": "animal", "Plantae": "plant"}
 _WHO_NOUN = r"(?:males?|females?|adults?|juveniles?|immatures?|chicks?|nestlings?|hens?|cocks?|drakes?)"
 _WHO_ADJECTIVE = r"(?:young|immature|breeding|non-breeding|nonbreeding|mature|typical|wild|perched|flying)"
 _AFTER_PREPOSITION = re.compile(r"\b(?:of|to|than|in|by|like|from|with|for|and|or)\s$", re.IGNORECASE)
+_DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
 _ALIASES = r"(?:\s*,?\s+(?:or|also|sometimes|formerly|commonly|otherwise|locally|simply|known)\b[^.;]{0,160}?,?)?"
 
 
 def own_names(taxon: Taxon, title: str = "") -> list[str]:
-    """Return the names that a summary must not give away, longest first."""
+    """Return the names of a species, longest first."""
     names = [*taxon.common_names, taxon.scientific_name, *taxon.synonyms]
     if title and not title.startswith(("List ", "Category:")):
         names.append(re.sub(r"\s*\([^)]*\)$", "", title))
@@ -168,15 +163,12 @@ def own_names(taxon: Taxon, title: str = "") -> list[str]:
     return sorted({name for name in names if len(name) > 2}, key=lambda name: (-len(name), name))
 
 
-_DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
-
-
-# A name in parentheses, after a name: once both are hidden it says nothing.
+# A hidden name in parentheses.
 _ONLY_A_NAME = re.compile(r"\s*\((?:(?:or|also|formerly)\s+)?(?:this species|it)\)", re.IGNORECASE)
 
 
 class NameHider:
-    """Takes a species' names out of its sentences: "The northern cardinal has" becomes "It has".
+    """Hides the names of a species in its sentences: "The northern cardinal has" becomes "It has".
 
     Example:
         >>> taxon = Taxon(taxon_id="a-b", scientific_name="Aves bella", rank="species", common_names=("Red Wren",))
@@ -195,7 +187,7 @@ class NameHider:
             rf"(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{self._name}(?P<own>['’]s?)?", re.IGNORECASE
         )
 
-    # Patterns are dear to compile, and a text that bears no name needs but the two above.
+    # Compiled on first use: a text without names needs only the two above.
 
     @cached_property
     def _lead(self) -> re.Pattern[str]:
@@ -220,8 +212,8 @@ class NameHider:
         return re.compile(rf"^{_DETERMINER}{self._name}(?:(?P<own>['’]s?)|{noun})?(?=[\s,])", re.IGNORECASE)
 
     def hide(self, sentence: str) -> str:
-        """Return the sentence with a pronoun or "this species" in place of each of the species' names."""
-        if self._inside.search(sentence) is None:  # then none of the patterns that hold a name can match
+        """Return the sentence with each name of the species replaced by a pronoun or "this species"."""
+        if self._inside.search(sentence) is None:
             return capitalised(tidy(self._head.sub("It", sentence)))
         text = self._lead.sub(lambda m: "They" if m["plural"] else "It", sentence, count=1)
         text = self._head.sub("It", text)
@@ -232,7 +224,7 @@ class NameHider:
         return capitalised(tidy(_ONLY_A_NAME.sub("", self._inside.sub(self._common, text))))
 
     def names_in(self, sentence: str) -> list[str]:
-        """Return the species' names that a sentence still bears."""
+        """Return the names of the species in a sentence."""
         return [found[0] for found in self._inside.finditer(sentence)]
 
     def _who_alone(self, found: re.Match[str]) -> str:
@@ -241,11 +233,8 @@ class NameHider:
 
     def _common(self, found: re.Match[str]) -> str:
         determiner = (found["det"] or "").strip().lower()
-        if (
-            not determiner
-            and " " not in found[0].strip()
-            and not _AFTER_PREPOSITION.search(found.string[: found.start()])
-        ):
+        is_one_word = not determiner and " " not in found[0].strip()
+        if is_one_word and not _AFTER_PREPOSITION.search(found.string[: found.start()]):
             return found[0]  # "tree frog" is another name than "frog"
         if found["plural"] or determiner in ("other", "most", "all", "some"):
             quantity = found["det"] if determiner in ("other", "most", "all", "some") else ""
@@ -269,7 +258,7 @@ def _pronoun(found: re.Match[str]) -> str:
 
 
 def _flexible(name: str) -> str:
-    """Return a pattern for a name that does not care for hyphens, kinds of apostrophe or spelling of grey."""
+    """Return a pattern for a name with any hyphens, apostrophes and spelling of grey."""
     pattern = re.escape(name)
     pattern = re.sub(r"(?:\\?-|\\ | )+", r"[\\s-]+", pattern)
     pattern = re.sub(r"['’]", "['’]", pattern)

@@ -1,15 +1,15 @@
-"""Score of a sentence for its looks: a small linear model over the word groups of the lexicon."""
+"""Visual score of a sentence: a small linear model over the word groups of the lexicon."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 
-from data.lexicon.word_groups import group_of, words_of
+from data.lexicon.word_groups import OTHER_GROUPS, group_of, words_of
 
-# Points a word of the group gives, each group counted up to `_MOST`. Fitted by logistic regression on 312 sentences
-# labelled before any tuning (tests/kb/labels, half "development"), then rounded by hand; what is not a word group, and
-# the border, by hand on those and the tuning half of `training/distill/labels`.
+# Points per word of a group, counted up to `_MOST` words. Fitted by logistic regression on 312 sentences labelled
+# before any tuning (tests/kb/labels, half "development") and rounded by hand; the other weights and the bias were set
+# by hand on these and on the tuning half of `training/distill/labels`.
 WEIGHTS = {
     "part": 0.9,
     "colour": 1.0,
@@ -28,32 +28,21 @@ WEIGHTS = {
     "people": -0.4,
 }
 PAIR_WEIGHT = 1.0  # a body part with a colour, pattern or shape within four words
-NAME_WEIGHT = -0.15  # a capital inside the sentence: places and people
-YEAR_WEIGHT = -0.8  # history of the name, of a record, of a population
-LENGTH_WEIGHT = -0.06  # a word, whatever it is: looks are told densely
-MEASURE_WEIGHT = 0.8  # a length in numbers, unless it may be that of a nest or an egg
+NAME_WEIGHT = -0.15  # a capitalised word inside the sentence: a place or person
+YEAR_WEIGHT = -0.8  # history of names, records and populations
+LENGTH_WEIGHT = -0.06  # per word: descriptions are dense
+MEASURE_WEIGHT = 0.8  # a length in numbers, except of nests and eggs
 LOOK_ALIKE_WEIGHT = 0.8  # "may be confused with"
-SECTION_WEIGHT = 1.0  # the sentence stands in a section on looks
-BIAS = -1.2  # puts the border between visual and not at zero
+SECTION_WEIGHT = 1.0  # in a section on looks
+BIAS = -1.2  # sets the threshold to zero
 _MOST = 3
-_MARKINGS = {
-    "stripe",
-    "streak",
-    "spot",
-    "bar",
-    "band",
-    "patch",
-    "patche",
-    "line",
-    "blotch",
-    "blotche",
-    "ring",
-    "crescent",
-}
+_MARKINGS = frozenset(
+    ("stripe", "streak", "spot", "bar", "band", "patch", "patche", "line", "blotch", "blotche", "ring", "crescent")
+)
 _NEAR = 4
 _LENGTH = re.compile(r"\d\s?-?(?:cm|mm|centimet|millimet|in\b|inches)")
 _LOOK_ALIKE = re.compile(r"\b(?:confused with|mistaken for|told from|distinguished from|separated from)\b")
-_ON_OTHER_MATTERS = re.compile(
+_OFF_TOPIC = re.compile(
     r"(?:\w+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|calls?|songs?(?! (?:thrush|sparrow))|voice|vocali[sz]ations?)\b",
     re.IGNORECASE,
 )
@@ -62,7 +51,7 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
 
 def visual_score(sentence: str, *, in_section_on_looks: bool = False) -> float:
-    """Return the score of a sentence for its looks: visual above zero, unbounded.
+    """Return the visual score of a sentence: visual above zero, unbounded.
 
     Example:
         >>> visual_score("The male has a black crown and a yellow bill.") > 0
@@ -84,7 +73,7 @@ def visual_score(sentence: str, *, in_section_on_looks: bool = False) -> float:
 
 
 def part_pairs(sentence: str) -> set[tuple[str, str]]:
-    """Return the pairs (body part, colour or pattern or shape next to it) of a sentence: its field marks.
+    """Return the field marks of a sentence: pairs of a body part and the colour, pattern or shape next to it.
 
     Example:
         >>> sorted(part_pairs("a red crown")), sorted(part_pairs("the head has a black stripe"))
@@ -105,7 +94,7 @@ def part_pairs(sentence: str) -> set[tuple[str, str]]:
 
 
 def _marking(words: list[str], found: list[str | None], quality: int) -> int:
-    """Return the place of the marking that a colour belongs to, or that of the colour: a head with a black stripe."""
+    """Return the place of the marking with a colour ("a black stripe"), or that of the colour."""
     last = quality
     while last + 1 < len(words) and (found[last + 1] in ("colour", "shape") or words[last + 1] in ("and", "or")):
         last += 1
@@ -114,23 +103,26 @@ def _marking(words: list[str], found: list[str | None], quality: int) -> int:
 
 
 def has_looks(clause: str) -> bool:
-    """Say whether a part of a sentence names a body part, a colour, a pattern or a size."""
+    """Return whether a clause names a body part, colour, pattern or size."""
     return any(group_of(word) in ("part", "colour", "pattern", "size") for word in words_of(clause))
 
 
-def is_on_other_matters(sentence: str) -> bool:
-    """Say whether the first words of a sentence announce eggs, a nest or a song: what it describes is not the animal.
+def opens_off_topic(sentence: str) -> bool:
+    """Return whether a sentence begins with eggs, a nest or a song.
 
     Example:
-        >>> is_on_other_matters("The eggs are blue with brown spots."), is_on_other_matters("It has a brown nape.")
+        >>> opens_off_topic("The eggs are blue with brown spots."), opens_off_topic("It has a brown nape.")
         (True, False)
     """
-    return _ON_OTHER_MATTERS.match(sentence) is not None
+    return _OFF_TOPIC.match(sentence) is not None
 
 
-def has_other_matters(clause: str) -> bool:
-    """Say whether a part of a sentence speaks of sound, place, taxonomy, names, behaviour, breeding or weight."""
-    return any(
-        group_of(word) in ("sound", "place", "taxonomy", "naming", "behaviour", "breeding", "weight", "people")
-        for word in words_of(clause)
-    )
+def has_other_topics(clause: str) -> bool:
+    """Return whether a clause mentions sound, place, taxonomy, names, behaviour, breeding, weight or people."""
+    return any(group_of(word) in OTHER_GROUPS for word in words_of(clause))
+
+
+def describes_looks(statement: str) -> bool:
+    """Return whether a statement of a summary describes looks."""
+    is_visual = visual_score(statement, in_section_on_looks=True) > 0
+    return (is_visual or (has_looks(statement) and not has_other_topics(statement))) and not opens_off_topic(statement)

@@ -7,16 +7,15 @@
         credits.csv             optional: file,author,licence,url (any of the last three may be empty)
       Terms/Amplexus/           optional: the meaning of a term
 
-A photo without a line in `credits.csv` is taken too, without author and licence: it is yours.
-Markdown headings (`## Description`) and lines of capitals and words that end with a colon alone on their line are
-headings of plain texts; HTML is read as a page of a wiki.
+Photos without a line in `credits.csv` have no author and licence: they are yours. Headings of plain texts are Markdown
+headings (`## Description`) and capitalised lines that end with a colon. HTML is read like a wiki page.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from data.contracts import AnchorBatch, ArticleSource
@@ -54,15 +53,6 @@ MAX_TEXT_BYTES = 5_000_000
 MAX_PHOTO_BYTES = 100_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credit:
-    """Attribution of a photo."""
-
-    author: str | None = None
-    licence: str | None = None
-    url: str | None = None
-
-
 class FolderSource(ArticleSource):
     """A folder with one folder for each species.
 
@@ -95,7 +85,7 @@ class FolderSource(ArticleSource):
         return {"kind": "folder", "path": str(self.folder.resolve())}
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield the folder of each taxon by its names, preferred names first."""
+        """Yield the folder of each taxon; of several, that of the preferred name."""
         taken: dict[str, Taxon] = {}
         for taxon in taxa:
             names = (taxon.scientific_name, *taxon.common_names, *taxon.synonyms)
@@ -111,11 +101,11 @@ class FolderSource(ArticleSource):
     def unclaimed(self, taxa: Sequence[Taxon]) -> list[LeftOut]:
         """Return the folders that match no taxon."""
         names = {fold(name) for t in taxa for name in (t.scientific_name, *t.common_names, *t.synonyms)}
-        strangers = {path.name for name, path in self._by_name.items() if name not in names}
-        return [LeftOut(name=name, reason=reasons.NOT_IN_CHECKLIST) for name in sorted(strangers)]
+        unknown = {path.name for name, path in self._by_name.items() if name not in names}
+        return [LeftOut(name=name, reason=reasons.NOT_IN_CHECKLIST) for name in sorted(unknown)]
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield the folder of each term in `Terms`, by name or by the title given."""
+        """Yield the folder of each term in `Terms`, by its title or name."""
         inside = next((p for p in _subfolders(self.folder) if p.name.lower() == TERMS_FOLDER), None)
         by_name = _folders_by_name(inside) if inside else {}
         for name, title in terms:
@@ -129,25 +119,18 @@ class FolderSource(ArticleSource):
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
         """Yield the text of each folder; an unreadable text is a failure, a missing folder is left out."""
         for page in pages:
-            result: FetchedPage | LeftOut | Failure
             try:
-                path = self.folder / page.title
-                if path.is_dir() and _article_files(path):
-                    result = self._read(page)
-                else:
-                    result = LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing or without text")
+                yield page, self._read(page)
             except (OSError, UnicodeDecodeError, BadInput) as error:
-                result = Failure(taxon=page.title, stage="fetch", reason=f"{page.title}: {error}")
-            yield page, result
+                yield page, Failure(taxon=page.title, stage="fetch", reason=f"{page.title}: {error}")
 
     def parse(self, fetched: FetchedPage) -> Article:
-        """Return the article in a body; pure. Its figures are the photos in the folder at the time of reading."""
+        """Return the article in a body, with the photos that the folder had when it was read."""
         files = [name for name in fetched.properties.get("photos", "").split("\n") if name]
         figures = tuple(Figure(file=name, role="lead" if i == 0 else "body") for i, name in enumerate(files))
         if fetched.media_type == "text/html":
             article = parse_article(fetched.body, source=fetched.source)
-            text, sections, infobox = article.text, article.sections, article.infobox
-            return Article(source=fetched.source, text=text, sections=sections, figures=figures, infobox=infobox)
+            return replace(article, figures=figures, categories=(), is_disambiguation=False)
         text, sections = parse_text(fetched.body)
         return Article(source=fetched.source, text=text, sections=sections, figures=figures)
 
@@ -161,9 +144,11 @@ class FolderSource(ArticleSource):
             except (OSError, BadInput) as error:
                 yield key, Failure(taxon=article.source.title, stage="anchor", reason=str(error))
 
-    def _read(self, page: PageRef) -> FetchedPage:
+    def _read(self, page: PageRef) -> FetchedPage | LeftOut:
         path = self.folder / page.title
-        files = _article_files(path)
+        files = _article_files(path) if path.is_dir() else []
+        if not files:
+            return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing or without text")
         texts = []
         for file in files:
             if file.stat().st_size > MAX_TEXT_BYTES:
@@ -180,7 +165,7 @@ class FolderSource(ArticleSource):
 
     def _anchors(self, key: str, article: Article, limit: int) -> AnchorBatch:
         path = self.folder / article.source.title
-        credits_ = read_credits(path / CREDITS)
+        credits_ = _read_credits(path / CREDITS)
         images: list[AnchorImage] = []
         skipped: list[LeftOut] = []
         for figure in article.figures:
@@ -201,7 +186,7 @@ class FolderSource(ArticleSource):
             elif any(image.anchor.sha256 == sha256 for image in images):
                 skipped.append(LeftOut(name=figure.file, reason=reasons.DUPLICATE_PHOTO))
             else:
-                credit = credits_.get(figure.file, Credit())
+                credit = credits_.get(figure.file, {})
                 images.append(
                     AnchorImage(
                         anchor=Anchor(
@@ -209,9 +194,9 @@ class FolderSource(ArticleSource):
                             subject_id=key,
                             sha256=sha256,
                             file=figure.file,
-                            page_url=credit.url,
-                            author=credit.author,
-                            licence=credit.licence,
+                            page_url=credit.get("url") or None,
+                            author=credit.get("author") or None,
+                            licence=credit.get("licence") or credit.get("license") or None,
                             media_type=media_type_of(content) or "application/octet-stream",
                         ),
                         content=content,
@@ -220,8 +205,8 @@ class FolderSource(ArticleSource):
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped))
 
 
-def read_credits(path: Path) -> dict[str, Credit]:
-    """Return file name -> credit of a `credits.csv`; empty if the file does not exist.
+def _read_credits(path: Path) -> dict[str, dict[str, str]]:
+    """Return file name -> its row in a `credits.csv`; empty if the file does not exist.
 
     Raises:
         BadInput: if the column `file` is missing or it is not a UTF-8 table.
@@ -231,19 +216,12 @@ def read_credits(path: Path) -> dict[str, Credit]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             rows = csv.DictReader(lines, skipinitialspace=True)
-            columns = {(name or "").strip().lower(): name for name in rows.fieldnames or ()}
-            if "file" not in columns:
-                raise BadInput(f"{path}: line 1: expected the columns file,author,licence,url, got {','.join(columns)}")
-
-            def cell(row: dict[str, str], *names: str) -> str | None:
-                values = ((row.get(columns[name]) or "").strip() for name in names if name in columns)
-                return next(filter(None, values), None)
-
-            return {
-                file: Credit(author=cell(row, "author"), licence=cell(row, "licence", "license"), url=cell(row, "url"))
-                for row in rows
-                if (file := cell(row, "file"))
-            }
+            rows.fieldnames = [(name or "").strip().lower() for name in rows.fieldnames or ()]
+            if "file" not in rows.fieldnames:
+                got = ",".join(rows.fieldnames)
+                raise BadInput(f"{path}: line 1: expected the columns file,author,licence,url, got {got}")
+            stripped = [{name: text.strip() for name, text in row.items() if isinstance(text, str)} for row in rows]
+            return {row["file"]: row for row in stripped if row.get("file")}
     except (UnicodeDecodeError, csv.Error) as error:
         raise BadInput(f"{path} is not a UTF-8 table: {error}") from error
 
@@ -282,10 +260,7 @@ def _may_have_text(path: Path) -> bool:
 
 
 def _revision(path: Path) -> int | None:
-    """Return a number that changes with texts, photos and credits, so that unchanged folders are not read again.
-
-    None for an unreadable folder; an unreadable file counts by its error.
-    """
+    """Return a hash of texts, photos and credits, or None for an unreadable folder."""
     try:
         files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
     except OSError:

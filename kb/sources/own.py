@@ -1,4 +1,4 @@
-"""The source behind a user's own additions: texts and photos that the user gave by hand, so there are no pages."""
+"""Source of a knowledge base that holds only a user's own additions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kb import reasons
 
 
 class OwnSource(ArticleSource):
-    """A source without pages, for building on what a user added.
+    """A source without pages.
 
     Example:
         >>> OwnSource().name

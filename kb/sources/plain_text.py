@@ -13,7 +13,7 @@ _MARKDOWN_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 
 
 def parse_text(body: str) -> tuple[str, tuple[Section, ...]]:
-    """Return the prose of a plain or Markdown text and its sections; paragraphs become lines, as in parsed pages."""
+    """Return the text and sections of a plain or Markdown text; each paragraph becomes a line, as in parsed pages."""
     passages = [Passage("", 1)]
     for block in re.split(r"\n\s*\n", body.replace("\r\n", "\n").replace("\r", "\n")):
         lines: list[str] = []

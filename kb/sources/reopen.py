@@ -1,4 +1,4 @@
-"""Open a source again from its record in the ledger."""
+"""Sources opened again from their record in the ledger."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from data.contracts import ArticleSource
 def reopened(
     origin: Mapping[str, str], *, contact: str | None = None, api_url: str | None = None, spaces: Sequence[str] = ()
 ) -> Iterator[ArticleSource]:
-    """Open the source that `ArticleSource.origin` described, and close it in the end.
+    """Open a source from its `ArticleSource.origin`, and close it at the end.
 
     Args:
-        origin: the record, as `KnowledgeBase.origins` has it.
-        contact: the address for the User-Agent of a wiki.
+        origin: an entry of `KnowledgeBase.origins`.
+        contact: contact address for the User-Agent of a wiki.
         api_url: replaces the recorded api.php of a wiki.
-        spaces: the encoder spaces in which the shipped knowledge gives vectors.
+        spaces: encoder spaces of the vectors of the shipped knowledge.
     """
     if origin["kind"] == "folder":
         from kb.sources.folder import FolderSource

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bs4 import BeautifulSoup
 from PIL.Image import Image
@@ -18,9 +17,8 @@ from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
 from kb.sources.licences import licence_freedom, short_licence
 from kb.sources.mediawiki.client.hosts import check_redirect
-from kb.sources.mediawiki.client.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json
-from kb.sources.mediawiki.client.workers import wiki_workers
-from kb.sources.mediawiki.html.figures import is_photo, shows_something_else
+from kb.sources.mediawiki.client.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json, wiki_workers
+from kb.sources.mediawiki.html.figures import is_map_or_icon, is_photo
 from kb.sources.mediawiki.pages.wiki_pages import WikiPages, is_title
 
 # Wikimedia's file servers refuse other widths since 2026.
@@ -32,20 +30,8 @@ FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    """Metadata of a file on the wiki."""
-
-    url: str
-    page_url: str | None
-    media_type: str
-    author: str | None
-    licence: str | None
-    licence_url: str | None
-
-
 class PhotoFinder:
-    """Finds the free photos of articles; `allow_any_licence` takes all, with their licence on record.
+    """Finds the free photos of articles; with `allow_any_licence`, all photos.
 
     Raises:
         ValueError: if Wikimedia does not serve the thumbnail width.
@@ -81,16 +67,20 @@ class PhotoFinder:
                     for key, figures, article in group
                 ]
                 for key, article, future in running:
-                    yield key, _result(key, article, future)
+                    try:
+                        yield key, future.result()
+                    except MissingContact:
+                        raise
+                    except SourceError as error:
+                        yield key, _failure(key, article, error)
 
     def versions(self, files: Sequence[str]) -> dict[str, str]:
-        """Return file -> a text that changes with the photo or its credit; empty for a missing file.
+        """Return file -> a hash of photo and credit; empty for a missing file.
 
         Raises:
             SourceError: if the wiki is not available.
         """
-        asked = [file for file in dict.fromkeys(files) if is_title(file)]
-        found = self._describe(asked)
+        found = self._describe([file for file in dict.fromkeys(files) if is_title(file)])
         return {file: _version(found.get(file)) for file in files}
 
     def reuse(self, held: Mapping[str, Anchor]) -> None:
@@ -100,10 +90,9 @@ class PhotoFinder:
     def _describe(self, files: Sequence[str]) -> dict[str, Json]:
         """Return the wiki's metadata of each existing file, by file name."""
         found: dict[str, Json] = {}
-        prefix = "File:"
         for i in range(0, len(files), TITLES_PER_REQUEST):
             answer = self._pages.client.query_titles(
-                [prefix + file for file in files[i : i + TITLES_PER_REQUEST]],
+                [f"File:{file}" for file in files[i : i + TITLES_PER_REQUEST]],
                 {
                     "prop": "imageinfo",
                     "iiprop": "url|size|mime|sha1|extmetadata",
@@ -115,7 +104,7 @@ class PhotoFinder:
             renamed = {step["from"]: step["to"] for key in ("normalized", "redirects") for step in answer.get(key, ())}
             by_title = {page["title"]: page["imageinfo"][0] for page in answer["pages"] if page.get("imageinfo")}
             for file in files[i : i + TITLES_PER_REQUEST]:
-                title = prefix + file
+                title = f"File:{file}"
                 for _ in range(3):  # normalised, then a redirect, perhaps normalised again
                     title = renamed.get(title, title)
                 if title in by_title:
@@ -129,98 +118,75 @@ class PhotoFinder:
         for figure in figures:
             if len(images) >= limit:
                 break
-            taken = self._judge(figure, found.get(figure.file))
-            versions[figure.file] = _version(found.get(figure.file))
-            if isinstance(taken, _File):
-                kept = self._held.get(versions[figure.file])
-                image = _again(kept, key, figure, taken) if kept else self._download(key, figure, taken)
-                if isinstance(image, AnchorImage) and any(image.anchor.sha256 == held.anchor.sha256 for held in images):
-                    image = LeftOut(name=figure.file, reason=reasons.DUPLICATE_PHOTO)
+            info = found.get(figure.file)
+            versions[figure.file] = _version(info)
+            result = self._take_one(key, figure, info)
+            if isinstance(result, AnchorImage) and any(result.anchor.sha256 == held.anchor.sha256 for held in images):
+                result = LeftOut(name=figure.file, reason=reasons.DUPLICATE_PHOTO)
+            if isinstance(result, LeftOut):
+                skipped.append(result)
             else:
-                image = taken
-            if isinstance(image, LeftOut):
-                skipped.append(image)
-            else:
-                images.append(image)
+                images.append(result)
         if not images and not self._has_seen_a_picture:
-            # A captive portal, an error page or a ban answers for every image, so nothing is known of this one.
+            # A captive portal, an error page or a ban answers every image request: nothing is known of these photos.
             for item in skipped:
                 if item.reason == reasons.NOT_AN_IMAGE:
                     raise MalformedAnswer(item.detail)
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped), versions=versions)
 
-    def _judge(self, figure: Figure, info: Json | None) -> _File | LeftOut:
-        if not is_photo(figure.file):
-            return LeftOut(name=figure.file, reason=reasons.NOT_A_PHOTO)
-        if shows_something_else(figure.file, figure.caption):
-            return LeftOut(name=figure.file, reason=reasons.MAP_OR_SIGN)
-        if info is None or not info.get("url"):
-            return LeftOut(name=figure.file, reason=reasons.NO_FILE)
-        media_type = str(info.get("mime") or "")
-        if media_type not in PHOTO_TYPES:
-            return LeftOut(name=figure.file, reason=reasons.NOT_A_PHOTO, detail=media_type)
-        if min(int(info.get("width") or 0), int(info.get("height") or 0)) < SMALLEST_SIDE_PX:
-            return LeftOut(
-                name=figure.file, reason=reasons.TOO_SMALL, detail=f"{info.get('width')} x {info.get('height')}"
-            )
-        said = _metadata(info)
-        name = said.get("LicenseShortName") or said.get("UsageTerms") or said.get("License") or ""
-        url = said.get("LicenseUrl", "")
-        is_marked_unfree = said.get("NonFree", "").lower() in ("true", "1", "yes")
-        freedom = licence_freedom(name, url, is_marked_unfree=is_marked_unfree)
-        if freedom != "free" and not self.allows_any_licence:
-            reason = reasons.LICENCE_UNKNOWN if freedom == "unknown" else reasons.LICENCE_NOT_FREE
-            return LeftOut(name=figure.file, reason=reason, detail=name)
-        is_narrow = int(info.get("width") or 0) <= self.thumbnail_px
-        return _File(
-            url=str(info["url"] if is_narrow else info.get("thumburl") or info["url"]),
-            page_url=info.get("descriptionurl") or None,
-            media_type=media_type,
-            author=said.get("Attribution") or said.get("Artist") or None,
-            # The non-free mark becomes part of the licence name, so that credits show it.
-            licence=f"{name or 'licence unknown'} (non-free)" if is_marked_unfree else name or short_licence("", url),
-            licence_url=url or None,
-        )
-
-    def _download(self, key: str, figure: Figure, file: _File) -> AnchorImage | LeftOut:
-        """Return the photo, or why it is skipped.
+    def _take_one(self, key: str, figure: Figure, info: Json | None) -> AnchorImage | LeftOut:
+        """Return the photo of a figure, reused or downloaded, or why it is skipped.
 
         Raises:
             SourceError: if another run may succeed.
         """
+        reason, detail = self._why_skipped(figure, info)
+        if reason or info is None:
+            return LeftOut(name=figure.file, reason=reason, detail=detail)
+        anchor = _credited(key, figure, info)
+        if held := self._held.get(_version(info)):
+            return AnchorImage(
+                anchor=replace(anchor, anchor_id=held.anchor_id, sha256=held.sha256, media_type=held.media_type)
+            )
+        is_narrow = int(info.get("width") or 0) <= self.thumbnail_px
+        url = str(info["url"] if is_narrow else info.get("thumburl") or info["url"])
         try:
-            check_redirect(file.url, origin=self._pages.client.api_url)
+            check_redirect(url, origin=self._pages.client.api_url)
         except MalformedAnswer as error:
             return LeftOut(name=figure.file, reason=reasons.BLOCKED_HOST, detail=str(error))
         try:
-            content, picture = self._fetched_picture(file.url)
+            content, picture = self._fetched_picture(url)
         except PageNotFound as error:
             return LeftOut(name=figure.file, reason=reasons.NO_FILE, detail=str(error))
-        except TooLarge as error:
-            return LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error))
         except MalformedAnswer as error:
             return LeftOut(name=figure.file, reason=reasons.NOT_AN_IMAGE, detail=str(error))
-        except BadImage as error:
+        except (TooLarge, BadImage) as error:
             return LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error))
         self._has_seen_a_picture = True
         if min(picture.size) < SMALLEST_SIDE_PX:
             return LeftOut(name=figure.file, reason=reasons.TOO_SMALL, detail=f"{picture.width} x {picture.height}")
-        sha256 = sha256_hex(content)
+        sha256, media_type = sha256_hex(content), media_type_of(content) or anchor.media_type
         return AnchorImage(
-            anchor=Anchor(
-                anchor_id=sha256,
-                subject_id=key,
-                sha256=sha256,
-                file=figure.file,
-                page_url=file.page_url,
-                author=file.author,
-                licence=file.licence,
-                licence_url=file.licence_url,
-                caption=figure.caption,
-                media_type=media_type_of(content) or file.media_type,
-            ),
-            content=content,
+            anchor=replace(anchor, anchor_id=sha256, sha256=sha256, media_type=media_type), content=content
         )
+
+    def _why_skipped(self, figure: Figure, info: Json | None) -> tuple[str, str]:
+        """Return reason and detail why a photo is not downloaded, both empty for one that is."""
+        if not is_photo(figure.file):
+            return reasons.NOT_A_PHOTO, ""
+        if is_map_or_icon(figure.file, figure.caption):
+            return reasons.MAP_OR_SIGN, ""
+        if info is None or not info.get("url"):
+            return reasons.NO_FILE, ""
+        if str(info.get("mime") or "") not in PHOTO_TYPES:
+            return reasons.NOT_A_PHOTO, str(info.get("mime") or "")
+        if min(int(info.get("width") or 0), int(info.get("height") or 0)) < SMALLEST_SIDE_PX:
+            return reasons.TOO_SMALL, f"{info.get('width')} x {info.get('height')}"
+        name, url, is_marked_unfree = _licence(_metadata(info))
+        freedom = licence_freedom(name, url, is_marked_unfree=is_marked_unfree)
+        if freedom == "free" or self.allows_any_licence:
+            return "", ""
+        return (reasons.LICENCE_UNKNOWN if freedom == "unknown" else reasons.LICENCE_NOT_FREE), name
 
     def _fetched_picture(self, url: str) -> tuple[bytes, Image]:
         """Return a photo as bytes and decoded; a damaged one is downloaded again until two downloads are equal.
@@ -253,20 +219,28 @@ def _version(info: Json | None) -> str:
     return sha256_hex(json.dumps(info, sort_keys=True))[:16] if info else ""
 
 
-def _again(held: Anchor, key: str, figure: Figure, file: _File) -> AnchorImage:
-    """Return a stored photo with the caption and credit of this article."""
-    return AnchorImage(
-        anchor=replace(
-            held,
-            subject_id=key,
-            file=figure.file,
-            page_url=file.page_url,
-            author=file.author,
-            licence=file.licence,
-            licence_url=file.licence_url,
-            caption=figure.caption,
-        )
+def _credited(key: str, figure: Figure, info: Json) -> Anchor:
+    """Return the anchor of a file with its credit, still without the hash of its image."""
+    said = _metadata(info)
+    name, url, is_marked_unfree = _licence(said)
+    return Anchor(
+        anchor_id="",
+        subject_id=key,
+        file=figure.file,
+        page_url=info.get("descriptionurl") or None,
+        author=said.get("Attribution") or said.get("Artist") or None,
+        # The non-free mark becomes part of the licence name, so that credits show it.
+        licence=f"{name or 'licence unknown'} (non-free)" if is_marked_unfree else name or short_licence("", url),
+        licence_url=url or None,
+        caption=figure.caption,
+        media_type=str(info["mime"]),
     )
+
+
+def _licence(said: Mapping[str, str]) -> tuple[str, str, bool]:
+    """Return name and address of a licence, and whether the wiki marks the file as non-free."""
+    name = said.get("LicenseShortName") or said.get("UsageTerms") or said.get("License") or ""
+    return name, said.get("LicenseUrl", ""), said.get("NonFree", "").lower() in ("true", "1", "yes")
 
 
 def media_type_of(content: bytes) -> str | None:
@@ -302,15 +276,6 @@ def _groups(articles: Sequence[tuple[str, Article]]) -> Iterator[list[tuple[str,
         files |= fresh
     if group:
         yield group
-
-
-def _result(key: str, article: Article, future: Future[AnchorBatch]) -> AnchorBatch | Failure:
-    try:
-        return future.result()
-    except MissingContact:
-        raise
-    except SourceError as error:
-        return _failure(key, article, error)
 
 
 def _failure(key: str, article: Article, error: SourceError) -> Failure:

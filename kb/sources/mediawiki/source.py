@@ -13,8 +13,7 @@ from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef
 from kb import reasons
 from kb.checklist.avilist import epithet_stem, load_checklist
 from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.mediawiki.client.wiki_client import N_CONCURRENT, Json, Timeouts, WikiClient
-from kb.sources.mediawiki.client.workers import wiki_workers
+from kb.sources.mediawiki.client.wiki_client import N_CONCURRENT, Json, Timeouts, WikiClient, wiki_workers
 from kb.sources.mediawiki.html.parse import parse_article
 from kb.sources.mediawiki.pages.changes import newest_pages
 from kb.sources.mediawiki.pages.clues import Match, clues_from_article, match_page
@@ -32,7 +31,7 @@ class WikipediaSource(ArticleSource):
     """Wikipedia or any other MediaWiki as a source of articles and photos.
 
     Args:
-        api_url: the address of its `api.php`; Wikipedia's in `language` if None.
+        api_url: address of its `api.php`; Wikipedia in `language` if None.
         contact: contact address for the User-Agent; required for Wikimedia's wikis.
         language: language code of the Wikipedia, and of articles on a wiki that states none.
         thumbnail_px: width of photos in pixels; one of those that Wikimedia serves.
@@ -101,8 +100,6 @@ class WikipediaSource(ArticleSource):
         """Close the connections to the wiki; called automatically when the source is garbage collected."""
         self.client.close()
 
-    # --- pages of taxa and terms --------------------------------------------------------------------------------
-
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
         """Yield the page of each taxon, or why it has none, as `Locator.locate` does; bodies are not fetched."""
         return self._locator.locate(taxa)
@@ -153,8 +150,6 @@ class WikipediaSource(ArticleSource):
             )
         return titles
 
-    # --- bodies ------------------------------------------------------------------------------------------------
-
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
         """Yield the body of each page as it arrives, in any order; pages about another subject are left out.
 
@@ -190,8 +185,6 @@ class WikipediaSource(ArticleSource):
         """Yield up to `limit` free photos for each `(subject_id, article)`: lead image, galleries, then the text's."""
         return self._photos.fetch(articles, limit=limit)
 
-    # --- updates ----------------------------------------------------------------------------------------------
-
     def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
         """Yield the present page of each taxon or term, as `newest_pages` does."""
         return newest_pages(self._pages, self._locator, held)
@@ -223,9 +216,7 @@ class WikipediaSource(ArticleSource):
         properties = answer.get("properties") or {}
         return FetchedPage(
             page=page,
-            body=_COMMENT.sub(
-                "", answer["text"]
-            ).strip(),  # comments hold rendering times; without them equal pages are equal bytes
+            body=_COMMENT.sub("", answer["text"]).strip(),  # comments hold rendering times
             media_type="text/html",
             source=Source(
                 title=title,

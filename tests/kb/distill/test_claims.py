@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kb.distill.claims import claims, colours_by_sex_age, sexes_ages, swapped, unsupported
-from kb.distill.subjects import said_subject
+from kb.distill.subjects import stated_subject
 
 
 def test_only_colours_shades_parts_and_numbers_are_claims() -> None:
@@ -80,7 +80,7 @@ def test_a_colour_that_the_evidence_says_of_nobody_is_not_swapped() -> None:
     ],
 )
 def test_whom_a_sentence_is_about_stands_near_its_beginning(sentence: str, who: str | None) -> None:
-    assert said_subject(sentence) == who
+    assert stated_subject(sentence) == who
 
 
 def test_birds_of_their_first_year_are_young() -> None:

@@ -15,7 +15,7 @@ from data.lexicon.word_groups import groups
 from data.records import Article, Section, Source, Summary, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
 from kb.distill.sections import SectionKind, section_kinds
-from kb.distill.subjects import said_subject
+from kb.distill.subjects import stated_subject
 from kb.distill.trimming import NameHider, drop_brackets, trim_clauses
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -179,7 +179,7 @@ def test_the_species_comes_before_its_sexes_and_they_before_the_young() -> None:
             "The male has a scarlet crown and throat.\nIt is 12 cm long and has a white belly.",
         ),
     )
-    assert [said_subject(text) for text in texts(summary)] == [None, "male", "female", "juvenile"]
+    assert [stated_subject(text) for text in texts(summary)] == [None, "male", "female", "juvenile"]
 
 
 def test_a_long_description_is_cut_to_its_field_marks() -> None:

@@ -85,9 +85,9 @@ def test_a_model_that_obeys_the_article_gets_nothing_into_the_summary() -> None:
     ("bad", "complaint"),
     [
         ("The crown is black.", "it is not a JSON object"),
-        (statements(("It has a blue crown.", [1])), "statement 1 says what its sentences do not: blue"),
-        (statements(("It has a black crown.", [9])), "statement 1 names no sentence that there is"),
-        (statements(), "nothing of it says what can be seen"),
+        (statements(("It has a blue crown.", [1])), "statement 1 has words that its sentences lack: blue"),
+        (statements(("It has a black crown.", [9])), "statement 1 cites no known sentence"),
+        (statements(), "it has no visible features"),
     ],
 )
 def test_a_reply_with_faults_is_given_back_once_with_the_list_of_them(bad: str, complaint: str) -> None:
@@ -104,8 +104,8 @@ def test_a_reply_with_faults_is_given_back_once_with_the_list_of_them(bad: str, 
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ("The crown is black.", "not in the form that was asked for"),
-        (statements(("It has a blue crown.", [1])), "nothing of the reply can be used \\(unsupported\\)"),
+        ("The crown is black.", "not in the requested form"),
+        (statements(("It has a blue crown.", [1])), "no part of the reply can be used \\(unsupported\\)"),
     ],
 )
 def test_a_model_that_does_not_mend_its_reply_fails_for_that_page(bad: str, words: str) -> None:

@@ -77,7 +77,7 @@ def test_a_statement_that_does_not_hold_is_dropped_and_named_as_a_problem(
     ("statement", "kept", "kind"),
     [
         (("The red wren has a thin bill.", [5]), "It has a thin bill.", "own name"),
-        (("Its bill is thin", [5, 77]), "Its bill is thin.", "numbers of no sentence"),
+        (("Its bill is thin", [5, 77]), "Its bill is thin.", "unknown sentence numbers"),
         (("  Its bill\nis\u200b thin. ", [5]), "Its bill is thin.", None),
         (("It lives in Europe.", [4]), None, "not visual"),
         (("", [5]), None, "empty"),
@@ -107,7 +107,7 @@ def test_a_reply_that_is_too_long_loses_its_end_and_is_a_problem() -> None:
     found = check(*[(f"The crown is black and the bill is thin, {word}.", [2, 5]) for word in ("a", "b", "c", "d")])
     assert len(found.statements) == 3
     assert found.repairs == {"cut to length": 1}
-    assert found.problems == ["- it has 40 words, at most 30 are wanted"]
+    assert found.problems == ["- it has 40 words, expected at most 30"]
 
 
 @pytest.mark.parametrize(("n_words", "is_kept"), [(MAX_WORDS_A_STATEMENT, True), (MAX_WORDS_A_STATEMENT + 1, False)])
@@ -120,7 +120,7 @@ def test_one_statement_alone_is_kept_though_it_is_longer_than_the_whole_may_be()
     found = check(("The crown is black and the bill is thin.", [2, 5]), rules=Rules(max_words=3, is_refined=True))
     assert len(found.statements) == 1
     assert found.repairs == {}
-    assert found.problems == ["- it has 9 words, at most 3 are wanted"]
+    assert found.problems == ["- it has 9 words, expected at most 3"]
 
 
 def test_true_is_no_number_of_a_sentence_and_a_number_given_twice_is_one() -> None:

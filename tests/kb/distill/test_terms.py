@@ -36,8 +36,8 @@ def test_a_list_has_a_term_a_line_with_an_optional_page_title(tmp_path: Path) ->
         (b"cere\n\tAmplexus\n", r"line 2: expected `term` or `term<TAB>page title`, got a title without a term"),
         (b"cere\tCere\tx\n", r"line 1: expected at most one tab, got 2"),
         (b"Cere\n#\nnape\ncere\n", r"line 4: 'cere' is in line 1 already"),
-        (b"# nothing\n", r"names no term"),
-        (b"", r"names no term"),
+        (b"# nothing\n", r"has no terms"),
+        (b"", r"has no terms"),
         (b"c\xe9re\n", r"is not UTF-8 text: .* at byte 1"),
     ],
 )
@@ -49,7 +49,7 @@ def test_a_list_that_cannot_be_used_says_where(tmp_path: Path, content: bytes, m
 
 
 def test_a_missing_list_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"cannot read the terms in .*none: No such file"):
+    with pytest.raises(BadInput, match=r"Cannot read .*none: No such file"):
         read_terms(tmp_path / "none")
 
 

@@ -122,7 +122,7 @@ def test_the_knowledge_base_stays_with_its_distiller(tmp_path: Path, encoders: E
     with OpenAIServer(distil) as server:
         build(path, 3, encoders, server, distiller="model-two-pass")
         before = kb.verify(path).digest
-        with pytest.raises(MissingRequirement, match="model-two-pass asks a language model"):
+        with pytest.raises(MissingRequirement, match="model-two-pass needs a language model"):
             kb.build(path, made_up_taxa(3), PageSource(), encoders)
         build(path, 4, encoders, server)
         assert server.n_calls == 8
@@ -161,8 +161,8 @@ def test_a_new_revision_costs_one_call_and_other_prompts_cost_all(tmp_path: Path
     ("reaction", "words"),
     [
         (Answer(text=None, refusal="I do not speak of birds."), "I do not speak of birds"),
-        ("The bird is red.", "not in the form that was asked for"),
-        ('{"statements": [{"text": "It has a purple crown.", "sentences": [99]}]}', "nothing of the reply can be used"),
+        ("The bird is red.", "not in the requested form"),
+        ('{"statements": [{"text": "It has a purple crown.", "sentences": [99]}]}', "no part of the reply can be used"),
         (HttpStatus(status=400, error={"message": "too long"}), "400: too long"),
     ],
 )
@@ -281,7 +281,7 @@ def test_killed_at_any_moment_no_reply_that_came_is_paid_for_twice(tmp_path: Pat
 
 
 def test_a_distiller_of_that_name_must_exist(tmp_path: Path, encoders: Encoders) -> None:
-    with pytest.raises(UsageError, match="no distiller is called 'magic'"):
+    with pytest.raises(UsageError, match="unknown distiller 'magic'"):
         kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders, distiller="magic")  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Checks of addresses: http(s) only, on the wiki itself or Wikimedia's file servers, the latter with a contact."""
+"""Checks of addresses: http or https, on the wiki itself or on Wikimedia, which requires a contact."""
 
 from __future__ import annotations
 
@@ -8,22 +8,10 @@ from urllib.parse import urlsplit
 from data.errors import MalformedAnswer, MissingContact, UsageError
 
 WIKIMEDIA_DOMAINS = (
-    "wikipedia.org",
-    "wikimedia.org",
-    "wiktionary.org",
-    "wikidata.org",
-    "wikibooks.org",
-    "wikiquote.org",
-    "wikisource.org",
-    "wikiversity.org",
-    "wikivoyage.org",
-    "wikinews.org",
-    "wikifunctions.org",
-    "mediawiki.org",
-    "wmcloud.org",
-    "wmflabs.org",
-    "toolforge.org",
-)
+    "wikipedia.org", "wikimedia.org", "wiktionary.org", "wikidata.org", "wikibooks.org", "wikiquote.org",
+    "wikisource.org", "wikiversity.org", "wikivoyage.org", "wikinews.org", "wikifunctions.org", "mediawiki.org",
+    "wmcloud.org", "wmflabs.org", "toolforge.org",
+)  # fmt: skip
 
 
 def host_of(url: str) -> str:
@@ -57,21 +45,18 @@ def check_url(url: str) -> None:
 
 
 def check_redirect(url: str, *, origin: str) -> None:
-    """Check that the wiki at `origin` may redirect to `url`: its own host, or Wikimedia's over https.
+    """Check that the wiki at `origin` may redirect to `url`: to its own host, or to Wikimedia over https.
 
     A wiki on loopback may redirect to any port there; no other wiki may redirect to this machine or its network.
 
     Raises:
-        MalformedAnswer: if it may not.
+        MalformedAnswer: if the redirect is not allowed.
     """
     parts, own = urlsplit(url), urlsplit(origin)
     host, own_host = (parts.hostname or "").lower(), (own.hostname or "").lower()
-    allowed = parts.scheme in ("http", "https") and bool(host)
-    if own.scheme == "https" and parts.scheme == "http":
-        allowed = False  # a downgrade would expose the request
-    if allowed and not (host == own_host or is_wikimedia(url) or (_is_loopback(host) and _is_loopback(own_host))):
-        allowed = False
-    if not allowed:
+    is_downgrade = own.scheme == "https" and parts.scheme == "http"  # would expose the request
+    is_known = host == own_host or is_wikimedia(url) or (_is_loopback(host) and _is_loopback(own_host))
+    if parts.scheme not in ("http", "https") or not host or is_downgrade or not is_known:
         raise MalformedAnswer(
             f"{host_of(origin)} redirects to {parts.scheme or 'no scheme'}://{host_of(url)}, which is not allowed"
         )

@@ -18,8 +18,8 @@ AnswerT = TypeVar("AnswerT")
 class RetryPolicy:
     """Number and spacing of tries; times in seconds.
 
-    A wiki that has answered before gets `tries`, one that never did `tries_at_first`. A Retry-After above
-    `longest_wait_s`, or waits above `total_s` in all, end the tries.
+    A wiki that never answered gets `tries_at_first`. A Retry-After above `longest_wait_s`, or waits above `total_s` in
+    all, end the tries.
     """
 
     tries: int = 5
@@ -30,7 +30,15 @@ class RetryPolicy:
 
 
 class Refusal(Exception):
-    """A failed try that may be repeated; `error` is raised after the last one."""
+    """A failed try that may be repeated.
+
+    Args:
+        error: raised after the last try.
+        retry_after_s: seconds that the host asks to wait.
+        where: the host that sent a Retry-After.
+        is_silent: no answer at all, or too slow.
+        is_dubious: the host may not be a wiki; if it never gave a good answer, few tries are enough.
+    """
 
     def __init__(
         self,
@@ -45,11 +53,8 @@ class Refusal(Exception):
         self.error = error
         self.retry_after_s = retry_after_s
         self.where = where
-        """The host that sent a Retry-After."""
         self.is_silent = is_silent
-        """No answer at all, or too slow."""
         self.is_dubious = is_dubious
-        """The host may not be a wiki; if it never gave a good answer, few tries are enough."""
 
     @classmethod
     def wait(cls, where: str, why: str | int, retry_after_s: float | None) -> Refusal:
@@ -71,7 +76,7 @@ class Retrier:
         self._has_answered = False
         self._is_down = False
         self._not_before = 0.0
-        self._told_by = "the wiki"
+        self._busy_host = "the wiki"
 
     def run(self, request: Callable[[], AnswerT]) -> AnswerT:
         """Return the result of `request`, after as many tries as the policy allows.
@@ -88,7 +93,10 @@ class Retrier:
                 n_failed += 1
                 wait_s = self._next_wait(refusal, n_failed, time.monotonic() - started)
                 if wait_s is None:
-                    raise _final(refusal, n_failed) from refusal.__cause__
+                    error = refusal.error
+                    if n_failed > 1 and error.args:
+                        error.args = (f"{error.args[0]} (tried {n_failed} times)", *error.args[1:])
+                    raise error from refusal.__cause__
             else:
                 with self._lock:
                     self._has_answered, self._is_down = True, False
@@ -106,7 +114,7 @@ class Retrier:
         while (left := self._not_before - time.monotonic()) > 0:
             if left > self.retry.longest_wait_s:
                 raise RateLimited(
-                    f"{self._told_by} accepts no requests for {left:.0f} s",
+                    f"{self._busy_host} accepts no requests for {left:.0f} s",
                     retry_after_s=left,
                     hint=f"progress is saved; run the same command again in {left:.0f} s",
                 )
@@ -128,16 +136,9 @@ class Retrier:
             if refusal.retry_after_s is not None:
                 wait_s = max(refusal.retry_after_s, wait_s if refusal.retry_after_s == 0 else 0.0)
                 self._not_before = max(self._not_before, time.monotonic() + refusal.retry_after_s)
-                self._told_by = refusal.where or self._told_by
+                self._busy_host = refusal.where or self._busy_host
             gives_up = n_failed >= tries or wait_s > retry.longest_wait_s or spent_s + wait_s > retry.total_s
             if gives_up:
                 self._is_down = self._is_down or refusal.error.retryable
                 return None
             return wait_s
-
-
-def _final(refusal: Refusal, n_failed: int) -> SourceError:
-    error = refusal.error
-    if n_failed > 1 and error.args:
-        error.args = (f"{error.args[0]} (tried {n_failed} times)", *error.args[1:])
-    return error

@@ -1,8 +1,7 @@
 """HTTP client for any MediaWiki, built on `wikipedia-api`, with rate limits, retries and clear errors.
 
-It adds to the library, through the library's own HTTP client, what a build needs: parsed pages, batched queries with
-continuation, and photo downloads. How failures are judged and waited out is in `retry`, which addresses may be
-asked in `hosts`. It reads no environment: the contact is an argument.
+It adds parsed pages, batched queries with continuation, and photo downloads. `retry` repeats failed requests, and
+`hosts` decides which addresses may be requested.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeAlias
@@ -35,7 +36,6 @@ MAX_CONTINUATIONS = 10_000
 LONGEST_GET = 6_000  # characters of a query string; longer queries are posted, since servers cut at about 8,000
 LAG_ERRORS = frozenset({"maxlag", "ratelimited", "readonly"})
 
-# A parsed JSON answer; its shape is checked where a field is read.
 Json: TypeAlias = dict[str, Any]
 
 
@@ -52,18 +52,19 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     """A polite client of one wiki; safe to share between threads.
 
     Args:
-        api_url: the address of `api.php`; without it Wikipedia's in `language`.
-        contact: an address or page of whoever runs this; Wikimedia wikis are not asked without one.
-        language: the code of a Wikipedia, used when there is no `api_url`.
-        timeouts: how long to wait for it.
-        retry: how often and how long to try again.
+        api_url: address of `api.php`; by default that of Wikipedia in `language`.
+        contact: contact address for the User-Agent; required for Wikimedia wikis.
+        language: code of a Wikipedia, used without `api_url`.
+        timeouts: limits for connections and answers.
+        retry: number and spacing of tries.
 
     Attributes:
-        n_requests: API requests sent so far, tries included; photos are counted in `n_photo_requests`.
+        n_requests: API requests so far, retries included.
+        n_photo_requests: photo downloads so far, retries included.
 
     Raises:
         MissingContact: for a Wikimedia host without a contact.
-        UsageError: for an address that is not http or https, or a language code that is none.
+        UsageError: for an address that is not http or https, or a malformed language code.
     """
 
     def __init__(
@@ -81,9 +82,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         self.contact = contact
         check_url(self.api_url)
         require_contact(self.api_url, contact)
-        waits = timeouts or Timeouts()
-        self._waits = waits
-        self._total_s = waits.total_s
+        self._timeouts = timeouts or Timeouts()
         self._slots = threading.BoundedSemaphore(N_CONCURRENT)
         self._count_lock = threading.Lock()
         self._retrier = Retrier(retry or RetryPolicy())
@@ -93,7 +92,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             user_agent=user_agent(contact),
             language=language,
             max_retries=0,  # `Retrier` repeats requests: it also handles maxlag, truncated bodies and dead wikis
-            timeout=httpx.Timeout(waits.read_s, connect=waits.connect_s),
+            timeout=httpx.Timeout(self._timeouts.read_s, connect=self._timeouts.connect_s),
             follow_redirects=False,  # each hop is checked here
             limits=httpx.Limits(max_connections=N_CONCURRENT),
         )
@@ -119,8 +118,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         Raises:
             SourceUnavailable: down, too slow, 5xx, or an answer cut off, after all tries.
             RateLimited: 429 or a lagging database, after all tries.
-            MalformedAnswer: not the API's JSON.
-            PageNotFound: the API says that there is no such page.
+            MalformedAnswer: not the JSON of the API.
+            PageNotFound: no such page.
         """
         fields = {"format": "json", "formatversion": "2", "maxlag": "5"} | {k: str(v) for k, v in params.items()}
         return self._retrier.run(lambda: self._ask(fields))
@@ -141,16 +140,13 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         raise MalformedAnswer(f"{self.host} continues a query endlessly")
 
     def query_titles(self, titles: Sequence[str], params: Mapping[str, str | int]) -> Json:
-        """Return the merged answer to a query about at most 50 titles, redirects resolved.
-
-        Pages that come in several parts (continuation) are joined; `normalized` and `redirects` are lists as given.
-        """
+        """Return the merged answer to a query about at most 50 titles, redirects resolved."""
         if len(titles) > TITLES_PER_REQUEST:
             raise ValueError(f"expected at most {TITLES_PER_REQUEST} titles, got {len(titles)}")
         return merge_answers(self.query({"titles": "|".join(titles), "redirects": 1, **params}))
 
     def parse_page(self, title: str) -> Json:
-        """Return the `parse` part of an answer: the page's HTML with revision, categories and properties."""
+        """Return the HTML of a page with its revision, categories and properties."""
         answer = self.request(
             {
                 "action": "parse",
@@ -173,14 +169,12 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         Raises:
             PageNotFound: if there is no such file.
             TooLarge: if it is larger than MAX_PHOTO_BYTES.
-            SourceError: where it cannot be had otherwise, also because its address may not be asked.
+            SourceError: for other failures, also for an address that may not be requested.
             MissingContact: for a photo on a Wikimedia host without a contact.
         """
         check_redirect(url, origin=self.api_url)
         require_contact(url, self.contact)
         return self._retrier.run(lambda: self._download(url))
-
-    # --- one try ---------------------------------------------------------------------------------------------------
 
     def _ask(self, fields: Mapping[str, str]) -> Json:
         self._retrier.pause()  # unsent requests are not counted
@@ -225,7 +219,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
 
     def _exchange(self, method: str, url: str, form: dict[str, str] | None, limit: int) -> tuple[httpx.Response, bytes]:
         where = host_of(url)
-        deadline = time.monotonic() + self._total_s
+        deadline = time.monotonic() + self._timeouts.total_s
         body = bytearray()
         try:
             with self._client.stream(method, url, data=form) as response:
@@ -234,13 +228,13 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
                     if len(body) > limit:
                         raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
                     if time.monotonic() > deadline:
-                        slow = f"{where} is too slow: no complete answer in {self._total_s:g} s"
+                        slow = f"{where} is too slow: no complete answer in {self._timeouts.total_s:g} s"
                         raise Refusal(SourceUnavailable(slow), is_silent=True)
         except httpx.TimeoutException as error:
-            raise Refusal(
-                SourceUnavailable(f"{where} is too slow: no data for {_seconds(error, self._waits)}"),
-                is_silent=True,
-            ) from error
+            is_connecting = isinstance(error, httpx.ConnectTimeout)
+            waited_s = self._timeouts.connect_s if is_connecting else self._timeouts.read_s
+            slow = f"{where} is too slow: no data for {waited_s:g} s"
+            raise Refusal(SourceUnavailable(slow), is_silent=True) from error
         except httpx.ConnectError as error:
             raise Refusal(SourceUnavailable(f"{where} is not reachable: {error}"), is_silent=True) from error
         except (httpx.RequestError, httpx.StreamError) as error:
@@ -300,12 +294,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         return f"{url.scheme}://{host_of(self.api_url)}{url.path}"
 
 
-def _seconds(error: httpx.TimeoutException, waits: Timeouts) -> str:
-    return f"{waits.connect_s if isinstance(error, httpx.ConnectTimeout) else waits.read_s:g} s"
-
-
 def user_agent(contact: str | None) -> str:
-    """Return our part of the User-Agent, as Wikimedia's policy requires; the library adds its own."""
+    """Return the User-Agent that Wikimedia's policy requires."""
     try:
         number = version("fieldmark")
     except PackageNotFoundError:  # a checkout that is not installed
@@ -334,3 +324,19 @@ def merge_answers(parts: Iterator[Json]) -> Json:
                 merged[key] = value
     merged["pages"] = list(pages.values())
     return merged
+
+
+@contextmanager
+def wiki_workers(name: str) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of as many threads as a wiki allows concurrent requests.
+
+    Submitted work is finished when the block ends. If the block raises, including on Ctrl-C, no more work starts and
+    threads are not joined: a slow wiki may take a minute to answer.
+    """
+    pool = ThreadPoolExecutor(N_CONCURRENT, thread_name_prefix=name)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()

@@ -1,10 +1,10 @@
-"""The pictures of an article: which it shows as photos of its subject, and which are maps, icons and signs."""
+"""Pictures of an article: photos of its subject, told from maps, icons and signs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from itertools import takewhile
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from bs4 import Tag
@@ -12,48 +12,17 @@ from bs4 import Tag
 from data.records import Figure
 from kb.sources.mediawiki.html.taxobox import plain
 
-SMALLEST_ICON_PX = 50  # shown narrower than this, a picture is a sign, not an illustration
+SMALLEST_ICON_PX = 50  # a narrower picture is an icon
 PHOTO_SUFFIXES = frozenset({"jpg", "jpeg", "jpe", "png", "webp", "gif", "tif", "tiff"})
-# Boxes around the article: their pictures illustrate a stub, a portal, a warning or another page.
-FOREIGN_BOXES = frozenset(
-    [
-        "metadata",
-        "stub",
-        "ambox",
-        "mbox-small",
-        "tmbox",
-        "cmbox",
-        "ombox",
-        "dmbox",
-        "navbox",
-        "navbox-inner",
-        "vertical-navbox",
-        "sidebar",
-        "sistersitebox",
-        "side-box",
-        "portal",
-        "portalbox",
-        "portal-bar",
-        "noviewer",
-        "topicon",
-        "mw-indicator",
-        "mw-indicators",
-        "authority-control",
-        "hatnote",
-        "dablink",
-        "asbox",
-        "mw-ext-score",
-        "ext-phonos",
-        "listen",
-        "haudio",
-        "mw-kartographer-container",
-        "previewnote",
-        "catlinks",
-        "bandeau-article",
-        "homonymie",
-    ]
-)
-_SIGN_SUFFIXES = frozenset({"png", "gif", "svg"})  # what maps and signs are drawn in, and few photos
+# Classes of boxes around the article, for stubs, portals, warnings and other pages.
+FOREIGN_BOXES = frozenset((
+    "metadata", "stub", "ambox", "mbox-small", "tmbox", "cmbox", "ombox", "dmbox", "navbox", "navbox-inner",
+    "vertical-navbox", "sidebar", "sistersitebox", "side-box", "portal", "portalbox", "portal-bar", "noviewer",
+    "topicon", "mw-indicator", "mw-indicators", "authority-control", "hatnote", "dablink", "asbox",
+    "mw-ext-score", "ext-phonos", "listen", "haudio", "mw-kartographer-container", "previewnote", "catlinks",
+    "bandeau-article", "homonymie",
+))  # fmt: skip
+_SIGN_SUFFIXES = frozenset({"png", "gif", "svg"})  # formats of maps and icons, rarely of photos
 _MAP = re.compile(
     r"(?:^|[\W_])(?:maps?|range[\W_]?maps?|distribution|verbreitung|locator|mapa|karte|cladogram|phylogen\w*)(?:$|[\W_\d])"
     r"|(?:distribution|range)[\W_]?map|[a-z]map\.\w+$|distribution\.\w+$",
@@ -77,28 +46,28 @@ _FILE_TITLE = re.compile(r"^[^:/]+:(.+\.[A-Za-z0-9]{2,5})$")
 def find_figures(root: Tag, taxobox: Tag | None) -> tuple[Figure, ...]:
     """Return the figures of an article, each file once: the lead image first, then galleries, then the rest.
 
-    The lead image is the first photo of the taxobox, or on a page without one the first photo outside galleries; a map,
-    a status icon or a stub's icon never is. Further photos of the taxobox count as gallery.
+    The lead image is the first photo of the taxobox; without a taxobox, the first photo outside galleries. Maps and
+    icons are never the lead. Further photos of the taxobox count as gallery.
     """
     lead: list[Figure] = []
     gallery: list[Figure] = []
     body: list[Figure] = []
     for image in root.find_all("img"):
-        if _is_sign(image, root):
+        if _is_icon(image, root):
             continue
         file = file_name(image)
         if file is None or _STATUS.match(file):
             continue
         in_box = taxobox is not None and any(parent is taxobox for parent in image.parents)
         caption = _caption(image, root, taxobox if in_box else None)
-        is_subject = is_photo(file) and not shows_something_else(file, caption)
+        is_subject = is_photo(file) and not is_map_or_icon(file, caption)
         in_gallery = _in_gallery(image, root)
         if not lead and is_subject and (in_box or (taxobox is None and not in_gallery)):
-            lead.append(_figure(file, caption, "lead"))
+            lead.append(Figure(file=file, caption=caption, role="lead"))
         elif (in_box and is_subject) or in_gallery:
-            gallery.append(_figure(file, caption, "gallery"))
+            gallery.append(Figure(file=file, caption=caption, role="gallery"))
         else:
-            body.append(_figure(file, caption, "body"))
+            body.append(Figure(file=file, caption=caption, role="body"))
     first: dict[str, Figure] = {}
     for figure in (*lead, *gallery, *body):
         first.setdefault(figure.file, figure)
@@ -106,15 +75,15 @@ def find_figures(root: Tag, taxobox: Tag | None) -> tuple[Figure, ...]:
 
 
 def is_photo(file: str) -> bool:
-    """Return whether a file may be a photo by its suffix; drawings (svg), sounds, films and documents are not."""
+    """Return whether a file may be a photo, by its suffix."""
     return file.rpartition(".")[2].lower() in PHOTO_SUFFIXES
 
 
-def shows_something_else(file: str, caption: str = "") -> bool:
-    """Return whether name or caption say that a picture is a map, a status icon or another sign.
+def is_map_or_icon(file: str, caption: str = "") -> bool:
+    """Return whether a picture is a map or an icon, by its name or caption.
 
     Example:
-        >>> shows_something_else("Frog_distribution.png"), shows_something_else("Hooded crow in Rome.jpg")
+        >>> is_map_or_icon("Frog_distribution.png"), is_map_or_icon("Hooded crow in Rome.jpg")
         (True, False)
     """
     if _MAP.search(file) or _STATUS.match(file) or _RANGE_CAPTION.match(caption):
@@ -123,9 +92,9 @@ def shows_something_else(file: str, caption: str = "") -> bool:
 
 
 def file_name(image: Tag) -> str | None:
-    """Return the title of the picture's file page without namespace, blanks for underscores, or None if it has none.
+    """Return the title of a picture's file page without namespace, or None.
 
-    The link to the file page is believed first, in any language's namespace; then the address of the picture.
+    It is read from the link to the file page (in any language), or else from the address of the picture.
     """
     for address in (_link(image), str(image.get("resource") or "")):
         if name := _name_in_link(address):
@@ -155,10 +124,8 @@ def _link(image: Tag) -> str:
     return ""
 
 
-def _is_sign(image: Tag, root: Tag) -> bool:
-    for parent in image.parents:
-        if parent is root:
-            break
+def _is_icon(image: Tag, root: Tag) -> bool:
+    for parent in _between(image, root):
         classes = set(parent.get_attribute_list("class"))
         if classes & FOREIGN_BOXES or "magnify" in classes or parent.name in ("sup", "h2", "h3"):
             return True
@@ -201,11 +168,4 @@ def _caption(image: Tag, root: Tag, taxobox: Tag | None) -> str:
 
 
 def _between(image: Tag, root: Tag) -> Iterator[Tag]:
-    for parent in image.parents:
-        if parent is root:
-            return
-        yield parent
-
-
-def _figure(file: str, caption: str, role: Literal["lead", "gallery", "body"]) -> Figure:
-    return Figure(file=file, caption=caption, role=role)
+    return takewhile(lambda parent: parent is not root, image.parents)

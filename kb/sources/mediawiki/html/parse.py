@@ -1,6 +1,6 @@
-"""HTML of a MediaWiki page to an `Article`: plain text with sections, taxobox, figures. Pure; fetches nothing.
+"""Parsing of a wiki page into an article: text with sections, taxobox and figures.
 
-It reads what `action=parse` gives and whole pages as a browser saves them, of old and new MediaWikis and of Parsoid.
+Reads the HTML of `action=parse` and saved pages, of old and new MediaWikis and of Parsoid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTENT_ROOTS = (
     "#mw-content-text",
     "#bodyContent",
 )
-# What a reader of the text does not read: boxes, tables, notes, captions, links for editors.
+# Boxes, tables, notes, captions and editing links.
 NOT_TEXT = (
     "table, style, script, noscript, math, audio, video, form, figure, sup.reference, ol.references, link, "
     "meta, .reflist, .references, .refbegin, .mw-references-wrap, .mw-editsection, .editsection, .hatnote, "
@@ -35,29 +35,10 @@ NOT_TEXT = (
     "#coordinates, .stub, .asbox, .authority-control, .error, .mw-kartographer-container, .ext-phonos, .haudio, "
     ".homonymie, .bandeau-article, .dmbox, #disambigbox"
 )
-BLOCKS = frozenset(
-    [
-        "p",
-        "li",
-        "dd",
-        "dt",
-        "blockquote",
-        "pre",
-        "div",
-        "section",
-        "ul",
-        "ol",
-        "dl",
-        "center",
-        "article",
-        "main",
-        "tr",
-        "td",
-        "th",
-        "figcaption",
-        "hr",
-    ]
-)
+BLOCKS = frozenset((
+    "p", "li", "dd", "dt", "blockquote", "pre", "div", "section", "ul", "ol", "dl", "center", "article", "main",
+    "tr", "td", "th", "figcaption", "hr",
+))  # fmt: skip
 HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0x00AD))  # zero-width blank, byte order mark, soft hyphen
 _SPACES = re.compile(r"\s+")
@@ -94,13 +75,13 @@ def parse_article(
 ) -> Article:
     """Return the article in the HTML of a page.
 
-    `text` is its prose, one block a line, an empty line between sections; headings, notes, tables, captions and links
-    for editors are not in it. A section spans its own prose up to the next heading of any level. The lead section has
-    level 1 and no title, and is there even when it is empty.
+    Its text has a paragraph per line and an empty line between sections, without headings, notes, tables and captions.
+    A section ends at the next heading of any level. The first section is the lead, possibly empty, with level 1 and no
+    title.
 
     Args:
-        html: what `action=parse` gives, or a whole saved page.
-        source: where the page comes from.
+        html: a reply of `action=parse`, or a saved page.
+        source: title, address, revision and licence.
         categories: names without namespace; hidden ones too.
         properties: page properties; `disambiguation` marks such a page.
     """
@@ -111,9 +92,7 @@ def parse_article(
     table = find_taxobox(root)
     infobox = read_taxobox(table) if table is not None else None
     figures = find_figures(root, table)
-    for tag in root.select(NOT_TEXT):
-        tag.decompose()
-    for tag in root.select('[style*="display:none"], [style*="display: none"]'):
+    for tag in root.select(NOT_TEXT) + root.select('[style*="display:none"], [style*="display: none"]'):
         tag.decompose()
     passages = _passages(root)
     text, sections = join_passages(passages)
@@ -136,7 +115,7 @@ def parse_article(
 
 
 def page_title(html: str) -> str:
-    """Return the title that a saved page bears, or an empty string."""
+    """Return the title of a saved page, or an empty string."""
     soup = BeautifulSoup(html, "html.parser")
     heading = soup.find("h1") or soup.find("title")
     if heading is None:
@@ -146,7 +125,7 @@ def page_title(html: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return text as one line: NFC, single blanks, no footnote marks, none of the gaps that removed parts leave behind.
+    """Return a text in one line: NFC, single spaces, without footnote marks and empty brackets.
 
     Example:
         >>> clean("The crown [1] is  red ( ) .")
@@ -180,7 +159,7 @@ def _passages(root: Tag) -> list[Passage]:
         if block:
             passages[-1].blocks.append(block)
 
-    # Not recursive: a page may be nested deeper than Python calls. What stands for the end of a block is None.
+    # Not recursive: a page may be nested deeper than Python calls. None marks the end of a block.
     waiting: list[PageElement | None] = list(reversed(root.contents))
     while waiting:
         child = waiting.pop()
@@ -207,7 +186,7 @@ def _passages(root: Tag) -> list[Passage]:
 
 
 def join_passages(passages: list[Passage]) -> tuple[str, tuple[Section, ...]]:
-    """Return the text of an article, a block a line and an empty line between sections, and the sections in it."""
+    """Return the text of an article, one paragraph per line and an empty line between sections, and its sections."""
     parts: list[str] = []
     sections: list[Section] = []
     position = 0

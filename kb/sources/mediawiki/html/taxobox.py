@@ -1,4 +1,4 @@
-"""Taxoboxes: the table that says where an organism stands, from the HTML of `{{Speciesbox}}` and its many relatives."""
+"""Taxoboxes: the classification tables of articles on organisms."""
 
 from __future__ import annotations
 
@@ -12,33 +12,12 @@ from bs4.element import NavigableString
 
 from data.records import Infobox
 
-RANK_ROWS = frozenset(
-    [
-        "domain",
-        "kingdom",
-        "phylum",
-        "division",
-        "class",
-        "subclass",
-        "infraclass",
-        "superorder",
-        "order",
-        "suborder",
-        "infraorder",
-        "parvorder",
-        "superfamily",
-        "family",
-        "subfamily",
-        "tribe",
-        "subtribe",
-        "genus",
-        "subgenus",
-        "species",
-        "subspecies",
-        "clade",
-    ]
-)
-# Rows of a classification table in other languages than English, by what they say in ours.
+RANK_ROWS = frozenset((
+    "domain", "kingdom", "phylum", "division", "class", "subclass", "infraclass", "superorder", "order",
+    "suborder", "infraorder", "parvorder", "superfamily", "family", "subfamily", "tribe", "subtribe", "genus",
+    "subgenus", "species", "subspecies", "clade",
+))  # fmt: skip
+# German, French, Spanish and Italian names of ranks.
 FOREIGN_RANKS = {
     "klasse": "class", "ordnung": "order", "familie": "family", "gattung": "genus", "art": "species",
     "classe": "class", "ordre": "order", "famille": "family", "genre": "genus", "espèce": "species",
@@ -55,7 +34,7 @@ _BINOMIAL_HEADINGS = frozenset(
 
 
 def find_taxobox(root: Tag) -> Tag | None:
-    """Return the first taxobox below `root`: a table or block of such a class, or one that names a classification."""
+    """Return the first taxobox below `root`, by its class or by the ranks in its rows."""
     for table in root.find_all(["table", "div"], class_=["biota", "taxobox", "taxobox_v3", "infobox"]):
         classes = set(table.get_attribute_list("class"))
         if classes & {"biota", "taxobox", "taxobox_v3"}:
@@ -66,10 +45,9 @@ def find_taxobox(root: Tag) -> Tag | None:
 
 
 def read_taxobox(table: Tag) -> Infobox:
-    """Return what a taxobox says: its heading, the classification by rank, the binomial, and every row as text.
+    """Return the heading, classification, binomial and rows of a taxobox.
 
-    The binomial of a page about a genus with a single species is that species'; a page about a larger group or about a
-    subspecies has none.
+    A genus with a single species has the binomial of that species; other groups and subspecies have none.
     """
     rows = [row for row in _rows(table) if any(row.texts)]
     classification = dict(_classification(rows))
@@ -82,7 +60,7 @@ def read_taxobox(table: Tag) -> Infobox:
 
 
 def parse_binomial(text: str) -> str | None:
-    """Return the binomial that a text begins with, or None.
+    """Return the binomial at the start of a text, or None.
 
     Example:
         >>> parse_binomial("Loxodonta africana (Blumenbach, 1797)"), parse_binomial("L. africana")
@@ -93,7 +71,7 @@ def parse_binomial(text: str) -> str | None:
 
 
 def plain(tag: Tag) -> str:
-    """Return the text of a tag with single blanks, without footnote marks and what is not shown."""
+    """Return the visible text of a tag with single spaces, without footnote marks."""
     parts: list[str] = []
     for node in tag.descendants:
         if isinstance(node, Tag):
@@ -119,7 +97,7 @@ class _Row:
 
 
 def _rows(table: Tag) -> Iterator[_Row]:
-    """Yield the rows with their cells' texts, those of nested tables in their place without the row that holds one."""
+    """Yield the texts of each row; a row with a nested table is replaced by the rows of that table."""
     for row in table.find_all("tr"):
         if row.find("table") is None:
             cells = row.find_all(["th", "td"])
@@ -174,7 +152,7 @@ def _only_species(table: Tag) -> str | None:
 
 
 def _named_rows(rows: list[_Row]) -> dict[str, str]:
-    """Return the rows of two cells by the first; a heading alone in its row names the row that follows it."""
+    """Return the rows of two cells by the first cell, and single rows by the heading above them."""
     named: dict[str, str] = {}
     for row in rows:
         if len(row.texts) == 2 and row.texts[0] and row.texts[1]:
@@ -189,7 +167,7 @@ def _heading(table: Tag) -> str:
     first = table.find(class_="entete") or table.find(["th", "caption"])
     if not isinstance(first, Tag):
         return ""
-    # What follows in small print or in a block of its own is a fossil range or a footnote.
+    # Small print and further blocks hold a fossil range or a footnote.
     parts: list[str] = []
     for child in first.children:
         if isinstance(child, Tag):

@@ -17,14 +17,14 @@ Held = tuple[Taxon | str, PageRef]
 def newest_pages(
     pages: WikiPages, locator: Locator, held: Sequence[Held]
 ) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
-    """Yield for each taxon or term and the page that it had, in this order, the page that it has now.
+    """Yield the present page of each `(taxon or term, its page so far)`, in this order.
 
-    All titles are asked for their revision, 50 a request. What is the same needs no more. Whatever is new, has moved or
-    is gone is matched with its taxon as a build would, so that an update and a fresh build decide alike: first by the
-    page that the old title leads to, then, where that is not the taxon's, by a look-up of its names.
+    Revisions are requested for all titles, 50 per request; pages with the same revision need no more. Changed, moved
+    and missing pages are matched with their taxa as in a build, so that an update and a fresh build agree: first the
+    page under the old title, then a look-up of the names.
 
     Raises:
-        SourceError: if the wiki cannot be asked.
+        SourceError: if the wiki is not available.
     """
     now = pages.look_up([ref.title for _, ref in held], with_clues=False)
     same = [i for i, (_, ref) in enumerate(held) if _is_same(ref, now.get(ref.title))]
@@ -52,7 +52,7 @@ def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
 def _newest_taxa(
     pages: WikiPages, locator: Locator, held: dict[int, Held], now: dict[str, WikiPage], kept: set[str]
 ) -> dict[int, PageRef | LeftOut]:
-    """Return position -> page or reason of taxa whose pages changed; `kept` are the titles that others have."""
+    """Return position -> page or reason for taxa with changed pages; `kept` are the titles of unchanged pages."""
     taxa = {i: subject for i, (subject, _) in held.items() if isinstance(subject, Taxon)}
     order = list(taxa)
     existing = [held[i][1].title for i in order if held[i][1].title in now]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -41,7 +40,7 @@ _PREDICATE = re.compile(r"\b(?:is|are|was|were)\s+(.{3,200})", re.DOTALL)
 _OF_A_KIND = re.compile(
     r"\b(?:species|kind|type|member|one|any|form|subspecies)\b(?: \w+)? of\b|\bone of\b", re.IGNORECASE
 )
-# What follows these words in a definition is no longer what the thing is: "a basin in which birds bathe".
+# The kind of thing ends before these words: "a basin in which birds bathe".
 _END_OF_KIND = re.compile(r"[,;:.(]|\b(?:of|in|which|that|who|where|for|with|from|on|by|found|native|used|worn|made)\b")
 _BIRD_WORDS = frozenset(
     {"bird", "passerine", "songbird", "waterbird", "seabird", "waterfowl", "raptor", "aves", "fowl"}
@@ -49,20 +48,20 @@ _BIRD_WORDS = frozenset(
 
 
 class Match(IntEnum):
-    """How surely a page is a taxon's; higher is surer."""
+    """Certainty that a page is about a taxon; higher is surer."""
 
     NO = 0
     NAME = 1
-    """The title is the taxon's and the text speaks of a bird, or of its genus or family."""
+    """The title matches, and the text is about a bird or names the genus, family or order."""
     MENTION = 2
-    """The title is the taxon's and the lead names its binomial, or the taxobox has one that was changed since; or there
-    is no taxobox and the first binomial of the lead is a synonym."""
+    """The title matches, and the lead names the binomial or the taxobox has a former one; or, without a taxobox, the
+    first binomial of the lead is a synonym."""
     LEAD = 3
-    """There is no taxobox, and the first binomial of the lead is the taxon's."""
+    """Without a taxobox, the first binomial of the lead is that of the taxon."""
     SYNONYM = 4
-    """The taxobox has a binomial that another list uses for the taxon."""
+    """The taxobox has a synonym of the binomial."""
     BINOMIAL = 5
-    """The taxobox has the taxon's binomial."""
+    """The taxobox has the binomial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,13 +134,7 @@ def clues_from_article(article: Article) -> Clues:
 
 
 def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
-    """Return how surely a page with these clues is about `taxon`.
-
-    Args:
-        clues: what the page says.
-        taxon: a species.
-        titles: the page's own title and those that redirect to it.
-    """
+    """Return how surely a page is about a species, by its clues and its titles, the page's own title first."""
     if clues.is_disambiguation:
         return Match.NO
     stated = clues.binomial
@@ -174,11 +167,8 @@ def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
     is_bird = taxon.lineage.get("class") == "Aves" and (
         clues.class_name.lower() == "aves" if clues.class_name else is_called_a_bird(clues.lead)
     )
-    return (
-        Match.NAME
-        if is_kin or is_bird or (clues.has_taxobox and clues.class_name is None and bool(clues.lead))
-        else Match.NO
-    )
+    is_unclassified = clues.has_taxobox and clues.class_name is None and bool(clues.lead)
+    return Match.NAME if is_kin or is_bird or is_unclassified else Match.NO
 
 
 def taxon_names(taxon: Taxon) -> tuple[str, ...]:
@@ -197,7 +187,7 @@ def without_qualifier(title: str) -> str:
 
 
 def is_called_a_bird(lead: str) -> bool:
-    """Return whether the first definition in a text ("X is a ...") says that X is a bird or of a group of birds.
+    """Return whether the first definition in a text ("X is a ...") is that of a bird.
 
     Example:
         >>> is_called_a_bird("The kea is a large species of parrot of New Zealand.")
@@ -229,23 +219,12 @@ def _binomial_of(values: dict[str, str]) -> str | None:
             return found
     if values.get("subspecies") or values.get("trinomial"):
         return None
-    genus, species = _first_word(values.get("genus", "")), values.get("species", "").strip(" †?")
+    genus, species = re.search(r"[A-Z][a-zà-ÿ-]+", values.get("genus", "")), values.get("species", "").strip(" †?")
     if genus and species:
-        epithet = species.split(" (")[0].split()[-1] if species else ""
-        return parse_binomial(f"{genus} {epithet}")
+        return parse_binomial(f"{genus[0]} {species.split(' (')[0].split()[-1]}")
     return None
 
 
-def _first_word(value: str) -> str:
-    found = re.search(r"[A-Z][a-zà-ÿ-]+", value)
-    return found[0] if found else ""
-
-
 def _binomials(texts: list[str]) -> tuple[str, ...]:
-    def found() -> Iterator[str]:
-        for text in texts:
-            binomial = parse_binomial(text.strip())
-            if binomial and len(text.split()) <= 3:
-                yield binomial
-
-    return tuple(dict.fromkeys(found()))
+    found = [parse_binomial(text.strip()) for text in texts if len(text.split()) <= 3]
+    return tuple(dict.fromkeys(filter(None, found)))

@@ -25,10 +25,9 @@ _NAMESPACE = re.compile(
 
 
 def links_in_list(html: str, site: SiteInfo) -> list[str]:
-    """Return the titles of the main namespace that the lists and tables of a page link to, each once, in order.
+    """Return the article titles linked in the lists and tables of a page, each once, in order.
 
-    In a table or an entry with several links all are taken: which of them is a species is for the taxonomy to say. A
-    page without lists and tables gives the links of its text. Red links are included.
+    Red links are included. A page without lists and tables gives the links of its text.
     """
     soup = BeautifulSoup(html, "html.parser")
     root = soup.select_one(".mw-parser-output") or soup
@@ -44,7 +43,7 @@ def links_in_list(html: str, site: SiteInfo) -> list[str]:
 
 
 def title_of_link(link: Tag, site: SiteInfo) -> str | None:
-    """Return the title of the article a link leads to; None for another namespace or site, or a part of this page."""
+    """Return the title of the linked article; None for another namespace, another site, or a part of this page."""
     classes = set(link.get_attribute_list("class"))
     address = str(link.get("href") or "")
     if (

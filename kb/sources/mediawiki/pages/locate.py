@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -18,15 +19,15 @@ from kb.sources.mediawiki.pages.wiki_pages import PAGES_PER_LISTING, WikiPage, W
 if TYPE_CHECKING:
     from data.contracts import TaxonSource
 
-SMALL_WIKI_PAGES = 5_000  # ten listings, worth it to find a bird under an unexpected title
+SMALL_WIKI_PAGES = 5_000  # listed in ten requests, to find birds under unexpected titles
 LARGEST_LISTED_WIKI = 60_000
-# A search costs two requests, one for each taxon; a few are always worth it, then one for so many found.
+# A search costs two requests: a few are always made, then one per so many taxa found.
 MOST_SEARCHES = 5
 SEARCHES_PER_FOUND = 20
 
 
 class Locator:
-    """Finds the pages of taxa and terms on one wiki, and remembers which listed pages are left over."""
+    """Finds the pages of taxa and terms on one wiki, and remembers which listed pages remain."""
 
     def __init__(self, pages: WikiPages) -> None:
         self._pages = pages
@@ -36,11 +37,11 @@ class Locator:
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
         """Yield the page of each taxon, or why it has none; bodies are not fetched.
 
-        A small wiki's pages are listed and joined to the names; a large one is asked for the names, 50 a request, the
-        rarer spellings only for taxa not found yet. Either way the first section of a page must speak of the taxon.
+        The pages of a small wiki are listed and matched with the names. On a large one, names are looked up, 50 per
+        request, the rarer spellings only for taxa not found yet. The first section of a page must be about the taxon.
 
         Raises:
-            SourceError: if the wiki cannot be asked.
+            SourceError: if the wiki is not available.
         """
         if not taxa:
             return
@@ -50,10 +51,9 @@ class Locator:
             yield taxon, page if isinstance(page, LeftOut) else page_ref(taxon, page)
 
     def unclaimed(self, checklist: TaxonSource) -> list[LeftOut]:
-        """Return the articles that `locate` listed and matched to no taxon, with reasons.
+        """Return the listed articles that match no taxon, with reasons; empty for a wiki too large to be listed.
 
-        Empty for a wiki that is too large to be listed. A species that was not among the taxa of `locate` is not left
-        out: nobody asked for it.
+        Species of the checklist that `locate` was not asked for are not among them.
         """
         taken = {taxon_id: title for title, taxon_id in self._claimed.items()}
         found = []
@@ -73,7 +73,7 @@ class Locator:
     ) -> Iterator[tuple[str, tuple[Taxon, PageRef] | LeftOut]]:
         """Yield the species of each title's page, or why there is none.
 
-        The page's binomial decides; without one its title or redirects do. Of two titles that lead to one species the
+        The binomial of the page decides, or else its title and redirects. Of two titles with the same species, the
         first is taken.
         """
         pages = self._pages.look_up(titles)
@@ -95,8 +95,8 @@ class Locator:
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield the page of each `(term, page title or None)`, or why it has none.
 
-        Without a title the page of the term's own name is taken, else a hit of the wiki's search whose title or
-        redirect is the term but for case, hyphens and accents.
+        Without a title, the page with the name of the term is taken, or else a hit of the wiki's search that differs
+        from the term only in case, hyphens and accents.
         """
         tries = {name: [title] if title else _term_tries(name) for name, title in terms}
         pages = self._pages.look_up(list(chain.from_iterable(tries.values())))
@@ -123,14 +123,9 @@ class Locator:
         listed = self._pages.list_all()
         described = self._pages.look_up([page.title for page in listed])
         pages = [
-            WikiPage(
-                title=page.title,
-                revision=described[page.title].revision or page.revision,
-                redirects=page.redirects,
-                clues=described[page.title].clues,
-            )
+            replace(page, revision=known.revision or page.revision, clues=known.clues)
             for page in listed
-            if page.title in described
+            if (known := described.get(page.title))
         ]
         found = assign(taxa, candidates(taxa, pages))
         self._listed |= {page.title: page for page in pages}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
@@ -14,8 +15,8 @@ from kb.sources.mediawiki.pages.wiki_pages import WikiPage
 def title_tries(taxon: Taxon) -> list[list[str]]:
     """Return possible page titles of a taxon, in rounds from the most to the least likely.
 
-    The binomial comes first: where it exists, as page or redirect, it leads to the bird and never to a namesake. Then
-    the preferred English name as checklists and as wikis spell it, then all other names and spellings.
+    First the binomial, which never leads to a namesake; then the preferred English name as checklists and as wikis
+    spell it; then all other names and spellings.
     """
     english = list(taxon.common_names)
     first = [taxon.scientific_name]
@@ -38,7 +39,7 @@ def title_tries(taxon: Taxon) -> list[list[str]]:
 
 
 def sentence_case(name: str) -> str:
-    """Return an English name as Wikipedia titles it: only the first word has a capital, also within hyphens.
+    """Return an English name in sentence case, as Wikipedia spells its titles.
 
     Example:
         >>> sentence_case("Black-crowned Night Heron"), sentence_case("Cetti's Warbler")
@@ -49,7 +50,7 @@ def sentence_case(name: str) -> str:
 
 
 def candidates(taxa: Sequence[Taxon], pages: Iterable[WikiPage]) -> Iterator[tuple[int, WikiPage]]:
-    """Yield `(position of the taxon, page)` for the pages that a title, a redirect or a binomial joins to a taxon."""
+    """Yield `(position of the taxon, page)` for each page that shares a title, redirect or binomial with a taxon."""
     by_name: dict[str, list[int]] = {}
     for i, taxon in enumerate(taxa):
         for name in taxon_names(taxon):
@@ -63,10 +64,9 @@ def candidates(taxa: Sequence[Taxon], pages: Iterable[WikiPage]) -> Iterator[tup
 
 
 def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict[int, WikiPage | LeftOut]:
-    """Return the page of each taxon with candidates, or why none of them fits.
+    """Return the page of each taxon with candidates, or why none of them fits; no page is assigned twice.
 
-    Surer matches choose first; among equals the page whose own title is the taxon's preferred name, then the order of
-    the taxa. So no page is given twice.
+    Better matches come first, then pages titled with the preferred name, then the order of the taxa.
     """
     found: list[tuple[int, bool, int, WikiPage]] = []
     result: dict[int, WikiPage | LeftOut] = {}
@@ -92,7 +92,7 @@ def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict
 
 
 def left_out(taxon: Taxon, reason: str, title: str = "") -> LeftOut:
-    """Return that `taxon` is left out, with the English name and the page in the detail."""
+    """Return the reason for leaving out a taxon, with English name and page as detail."""
     english = taxon.common_names[0] if taxon.common_names else ""
     return LeftOut(
         name=taxon.scientific_name, reason=reason, detail="; ".join(filter(None, (english, title and f"page {title}")))
@@ -106,25 +106,15 @@ def page_ref(taxon: Taxon, page: WikiPage) -> PageRef:
 
 def merged(pages: Mapping[str, WikiPage]) -> list[WikiPage]:
     """Return the pages of a look-up, each once, with all the titles that led to it."""
-    by_title: dict[str, WikiPage] = {}
-    redirects: dict[str, dict[str, None]] = {}
+    found: dict[str, WikiPage] = {}
     for page in pages.values():
-        by_title[page.title] = page
-        redirects.setdefault(page.title, {}).update(dict.fromkeys(page.redirects))
-    return [
-        WikiPage(
-            title=title,
-            revision=page.revision,
-            redirects=tuple(redirects[title]),
-            clues=page.clues,
-            namespace=page.namespace,
-        )
-        for title, page in by_title.items()
-    ]
+        redirects = found[page.title].redirects if page.title in found else ()
+        found[page.title] = replace(page, redirects=tuple(dict.fromkeys((*redirects, *page.redirects))))
+    return list(found.values())
 
 
 def _half_capitalised(name: str) -> Iterator[str]:
-    """Yield the spellings with one more capital: "Great Indian bustard" keeps the one of a country."""
+    """Yield the spellings with one more capital, such as "Great Indian bustard"."""
     words = name.split(" ")
     for i in range(1, len(words)):
         yield " ".join(word if j in (0, i) else word.lower() for j, word in enumerate(words))

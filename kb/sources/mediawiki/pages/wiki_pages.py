@@ -10,8 +10,7 @@ from functools import partial
 from urllib.parse import quote, urljoin
 
 from kb.sources.licences import short_licence
-from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST, Json, WikiClient, merge_answers
-from kb.sources.mediawiki.client.workers import wiki_workers
+from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST, Json, WikiClient, merge_answers, wiki_workers
 from kb.sources.mediawiki.pages.clues import Clues, clues_from_wikitext
 
 PAGES_PER_LISTING = 500
@@ -78,10 +77,7 @@ class WikiPages:
         return self._site
 
     def look_up(self, titles: Sequence[str], *, with_clues: bool = True) -> dict[str, WikiPage]:
-        """Return title -> page for the titles that exist, redirects resolved.
-
-        Without clues only their revisions are asked for, and whether they are disambiguations.
-        """
+        """Return title -> page for the titles that exist, redirects resolved; without clues only their revisions."""
         look_up = partial(self._look_up_batch, asked=_LOOKUP if with_clues else _REVISIONS)
         asked = [title for title in dict.fromkeys(map(clean_title, titles)) if is_title(title)]
         batches = [asked[i : i + TITLES_PER_REQUEST] for i in range(0, len(asked), TITLES_PER_REQUEST)]
@@ -89,9 +85,7 @@ class WikiPages:
         first, rest = batches[:1], batches[1:]
         for batch in first:
             found.update(look_up(batch))
-        if (
-            rest
-        ):  # the first one alone: it brings the site information, and a dead wiki gets one request instead of three
+        if rest:  # the first batch alone: it brings the site information, and a dead wiki gets a single request
             with wiki_workers("look-up") as pool:
                 for part in pool.map(look_up, rest):
                     found.update(part)
@@ -202,7 +196,7 @@ def clean_title(title: str) -> str:
 
 
 def is_title(title: str) -> bool:
-    """Return whether a title is valid on any wiki; one invalid title fails a request of fifty."""
+    """Return whether a title is valid; one invalid title fails a request of fifty."""
     return bool(title) and not _NEVER_IN_TITLES.search(title) and len(title.encode()) <= LONGEST_TITLE_BYTES
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from data.records import Article, Figure, Source
-from kb.sources.mediawiki.html.figures import shows_something_else
+from kb.sources.mediawiki.html.figures import is_map_or_icon
 from kb.sources.mediawiki.html.parse import parse_article
 
 
@@ -203,7 +203,7 @@ def test_a_poor_page_gives_a_poor_article(html: str) -> None:
     ],
 )
 def test_maps_and_signs_are_told_by_their_names(file: str, is_other: bool) -> None:
-    assert shows_something_else(file) is is_other
+    assert is_map_or_icon(file) is is_other
 
 
 def test_a_taxobox_may_be_a_block_of_another_language() -> None:
