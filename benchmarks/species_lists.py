@@ -175,7 +175,7 @@ def confidences(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]
     lines += ["|---" * 9 + "|"]
     lists, source = species_of_lists(study), sources(study)
     parameters = shipped().parameters["several"]
-    lineages = lineages_of(study.collection.vocabulary).all
+    lineages = lineages_of(study.collection.vocabulary)
     for photos, name in PAIRS:
         prior = prior_of(study, lists[name], SHOWN)
         some = [one for one in asked if source[one.photo] in PHOTOS[photos]]

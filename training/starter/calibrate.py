@@ -1,6 +1,6 @@
-"""Fitting of the calibration that ships: `python -m training.starter.calibrate --data DIR --work DIR`.
+"""Fitting of the shipped calibration: `python -m training.starter.calibrate --data DIR --work DIR`.
 
-What is fitted for the shipped file reads no photo of the protocol's hidden half, so that anyone can check its chances.
+No photo of the protocol's hidden half is read, so that anyone can check the shipped chances.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from recognize.scoring.pairs import Scores
 from recognize.starter.encoders import load_starter
 from training.starter.cases import Case, Lesson, lesson
 from training.starter.study import Study, read_study
+from training.starter.tables import study_options
 
 MODES: Final[Mapping[str, AnchorMode]] = {"three": "several", "wiki": "single"}
-"""The protocol's anchors, and the anchor mode of a knowledge base that has such."""
+"""Anchors of the protocol -> anchor mode of a knowledge base with such anchors."""
 SHIPPED: Final = Path(__file__).resolve().parents[2] / "data" / "starter" / "calibration.json"
 
 _RIDGE: Final = 1e-3  # on standardised features
@@ -41,41 +42,33 @@ _DIGITS: Final = 6  # of coefficients
 
 
 def fit_parameters(weights: FusionWeights, lesson: Lesson) -> Parameters:
-    """Return the parameters under which what happened is likeliest."""
+    """Return the maximum-likelihood parameters."""
     temperature = round(fit_temperature(lesson.present), _DIGITS)
     shares = _shares(lesson.present)
     models: dict[str, dict[str, float]] = {}
-    present, absent_ones = ([case.evidence(temperature) for cases in groups for case in cases]
-                            for groups in (lesson.present, lesson.absent))  # fmt: skip
+    present, unknown = ([case.evidence(temperature) for cases in groups for case in cases]
+                        for groups in (lesson.present, lesson.unknown))  # fmt: skip
     for rank in RANKS:
         right = is_right([case for cases in lesson.present for case in cases], rank)
         models[rank] = _named(fit_logistic(rows_of(present, rank), right, shares))
-    is_absent = np.repeat([False, True], [len(present), len(absent_ones)])
-    rows = rows_of([*present, *absent_ones], "species")
-    unknown = fit_logistic(rows, is_absent, _shares([*lesson.present, *lesson.absent]))
-    return Parameters(
-        weights=weights,
-        temperature=temperature,
-        species=models["species"],
-        genus=models["genus"],
-        family=models["family"],
-        unknown=_named(unknown),
-    )
+    is_unknown = np.repeat([False, True], [len(present), len(unknown)])
+    rows = rows_of([*present, *unknown], "species")
+    models["unknown"] = _named(fit_logistic(rows, is_unknown, _shares([*lesson.present, *lesson.unknown])))
+    return Parameters(weights=weights, temperature=temperature, **models)
 
 
 def rows_of(found: Sequence[Evidence], rank: JudgedRank) -> Scores:
-    """Return the features of photos for the chance of a rank, `(n, n_features)`."""
+    """Return the features of photos for the confidence of a rank, `(n, n_features)`."""
     return np.array([evidence.row(rank) for evidence in found])
 
 
 def is_right(cases: Sequence[Case], rank: JudgedRank) -> NDArray[np.bool_]:
-    """Return for each case whether its first species is right, or of the right genus or family."""
-    firsts, truth = np.array([case.first for case in cases]), np.array([case.truth for case in cases])
-    return cases[0].lineages.same(firsts, truth, rank)
+    """Return for each case whether its first species, or the genus or family of that, is right."""
+    return np.array([case.is_right(rank) for case in cases])
 
 
 def _shares(groups: Sequence[Sequence[Case]]) -> Scores:
-    """Return the weight of each case where groups count the same; they sum to 1."""
+    """Return the weight of each case for groups of equal weight; they sum to 1."""
     return np.concatenate([np.full(len(cases), 1 / (len(cases) * len(groups))) for cases in groups])
 
 
@@ -84,10 +77,7 @@ def _named(coefficients: Scores) -> dict[str, float]:
 
 
 def fit_temperature(groups: Sequence[Sequence[Case]]) -> float:
-    """Return the temperature under which the right species are likeliest, by golden section; 1 changes nothing.
-
-    Photos whose species was not ranked say nothing of it.
-    """
+    """Return the maximum-likelihood temperature, by golden section; cases without the right species are ignored."""
     found = [(*case.scores(), 1 / len(cases)) for cases in groups for case in cases]
     ranked = [(scores, at, share) for scores, at, share in found if at is not None]
 
@@ -109,11 +99,11 @@ def fit_logistic(rows: Scores, is_true: NDArray[np.bool_], shares: Scores) -> Sc
     Args:
         rows: `(n, n_features)`.
         is_true: `(n,)`.
-        shares: what each row counts, `(n,)`, summing to 1.
+        shares: weight of each row, `(n,)`, summing to 1.
     """
     mean = shares @ rows
     deviation = np.sqrt(shares @ (rows - mean) ** 2)
-    is_flat = deviation < 1e-9  # says nothing; its coefficient stays 0
+    is_flat = deviation < 1e-9  # constant; its coefficient stays 0
     mean, deviation = np.where(is_flat, 0, mean), np.where(is_flat, 1, deviation)
     scaled = np.where(is_flat, 0, (rows - mean) / deviation)
     scaled[:, 0] = 1
@@ -155,13 +145,10 @@ def shipped_calibration(study: Study) -> Calibration:
 
 
 @click.command()
-@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True, help="The folder of photos.csv.")
-@click.option(
-    "--work", type=click.Path(path_type=Path, exists=True), required=True, help="Where training left its models."
-)
-@click.option("--out", type=click.Path(path_type=Path), default=SHIPPED, help="Where to write.")
+@study_options
+@click.option("--out", type=click.Path(path_type=Path), default=SHIPPED, help="Output file.")
 def main(data: Path, work: Path, out: Path) -> None:
-    """Fit the calibration that ships with the starter knowledge, and write it."""
+    """Fit and write the calibration of the starter knowledge."""
     calibration = shipped_calibration(read_study(data, work))
     write_calibration(out, calibration)
     for mode, parameters in calibration.parameters.items():

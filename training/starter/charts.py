@@ -1,4 +1,4 @@
-"""Line charts as SVG, drawn by hand: a few panels side by side, each with its own lines and one legend for all."""
+"""Line charts as SVG: panels side by side with a common legend."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 COLOURS: Final = ("#b45309", "#1d6f8c", "#3f3f46")
-"""One for each line; far apart also for who sees no red or green."""
+"""Colours of the lines, distinct without red-green vision."""
 
 _SIDE: Final = 260  # pixels of a panel's plot, which is square
 _LEFT, _TOP, _BOTTOM, _GAP, _RIGHT = 62, 40, 78, 64, 20
@@ -25,7 +25,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A plot: its title, its lines, whose names are the same in all panels, and whether the diagonal is drawn."""
+    """A plot; names of lines are the same in all panels."""
 
     title: str
     lines: Sequence[Line]
@@ -37,9 +37,9 @@ def draw(panels: Sequence[Panel], *, x: str, y: str, top: float = 1.0) -> str:
 
     Args:
         panels: from left to right.
-        x: what the horizontal axis is, from 0 to 1.
-        y: what the vertical axis is.
-        top: where the vertical axis ends, in fifths: 0.6, 1.
+        x: label of the horizontal axis, from 0 to 1.
+        y: label of the vertical axis.
+        top: end of the vertical axis, a multiple of 0.2.
     """
     width = _LEFT + len(panels) * _SIDE + (len(panels) - 1) * _GAP + _RIGHT
     height = _TOP + _SIDE + _BOTTOM

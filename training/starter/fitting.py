@@ -1,8 +1,4 @@
-"""Fitting of the weights of the default preset: a conditional logit over the species of a vocabulary.
-
-The fitted score's softmax is the chance that each species is the right one, so the same fit gives ranking weights and a
-temperature.
-"""
+"""Fitting of the weights of the default preset: a conditional logit over the species of a vocabulary."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
 
 N_WEIGHTS: Final = 6
-_RIDGE: Final = 1e-3  # keeps a weight finite where the data say nothing of it
+_RIDGE: Final = 1e-3  # keeps weights finite without data
 _ROUNDS: Final = 25
 _BLOCK: Final = 64
 _ALIKE: Final = 1e-6
@@ -27,18 +23,18 @@ _ALIKE: Final = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """Stage scores of photos whose species is known."""
+    """Stage scores of labelled photos."""
 
     stages: FloatArray
     """`(n_photos, n_species, N_WEIGHTS)`, from `stage_scores`."""
     truth: IntArray
     """`(n_photos,)`."""
     share: float
-    """What the sample counts as a whole."""
+    """Weight of the whole sample."""
 
 
 def stage_scores(knowledge: Knowledge, queries: Queries) -> FloatArray:
-    """Return what each weight of `FusionWeights` is multiplied with, `(n_photos, n_species, N_WEIGHTS)`.
+    """Return the factor of each weight of `FusionWeights`, `(n_photos, n_species, N_WEIGHTS)`.
 
     The same numbers as the default preset's with `anchor_pooling="centroid"`, for all species and in float32.
     """
@@ -77,7 +73,7 @@ def _scaled(scores: NDArray[np.floating], sample: NDArray[np.float64]) -> NDArra
 
 
 def fit_weights(samples: Sequence[Sample]) -> NDArray[np.float64]:
-    """Return the weights under which the right species are likeliest, by Newton's method; the maximum is unique."""
+    """Return the maximum-likelihood weights, by Newton's method; the maximum is unique."""
     weights = np.zeros(N_WEIGHTS)
     total = sum(sample.share for sample in samples)
     for _ in range(_ROUNDS):
@@ -107,12 +103,6 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return chances
 
 
-def as_array(weights: FusionWeights) -> NDArray[np.float64]:
-    """Return weights in the order of `stage_scores`: what `as_fusion_weights` was given."""
-    of_trained = (weights.trained_text, weights.trained_visual, weights.prototype)
-    return np.array([*of_trained, weights.text, weights.visual, weights.new_species])
-
-
 def calibration_error(confidence: NDArray[np.float64], is_right: NDArray[np.bool_], n_bins: int = 10) -> float:
     """Return the expected calibration error: the mean gap of confidence and accuracy over bins of equal counts.
 
@@ -124,7 +114,7 @@ def calibration_error(confidence: NDArray[np.float64], is_right: NDArray[np.bool
 
 
 def as_fusion_weights(weights: NDArray[np.float64]) -> FusionWeights:
-    """Return the fitted numbers under the names that the default preset knows them by."""
+    """Return fitted numbers as weights of the default preset."""
     trained_text, trained_visual, prototype, text, visual, new_species = (float(weight) for weight in weights)
     return FusionWeights(
         text=text,

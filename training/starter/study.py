@@ -1,4 +1,4 @@
-"""Models under study, their knowledge of the protocol's species, and the ranks that presets give."""
+"""Starter models under study: their knowledge of the protocol's species, and the ranks by each preset."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from recognize.starter.encoders import Weights
 from recognize.starter.heads import Heads, read_heads
 from training.starter.fitting import Sample, as_fusion_weights, fit_weights, stage_scores
 
+SETTINGS: Final = ("unseen", "seen")
 ABSENT: Final = 1_000_000
-"""The rank of a species that a preset did not rank."""
+"""Rank of a species that a preset did not rank."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """Heads, and the features of the photos that are asked or serve as anchors."""
+    """Trained heads, and the features of queries and anchors."""
 
     collection: Collection
     heads: Heads
@@ -41,19 +42,19 @@ class Model:
 
     @cached_property
     def photos(self) -> FloatArray:
-        """All photos in the space of texts."""
+        """All photos in the text-image space."""
         return self.heads.encode_photos(self.features)
 
     @cached_property
     def texts(self) -> FloatArray:
-        """All that is said of each species of the vocabulary."""
+        """The descriptions of each species, in the text-image space."""
         said: dict[str, list[str]] = {name: [] for name in self.collection.vocabulary}
         for description in self.collection.descriptions:
             said[description.species] += description.sentences
         return self.heads.encode_texts(["\n".join(said[name]) for name in self.collection.vocabulary])
 
     def knowledge(self, mode: str, vocabulary: IntArray) -> Knowledge:
-        """Return the knowledge of some species: a chunk each, and their anchors."""
+        """Return the knowledge of some species: one chunk each, and their anchors."""
         position = np.full(len(self.collection.vocabulary), -1, dtype=np.intp)
         position[vocabulary] = np.arange(len(vocabulary))
         anchors = self.collection.anchors(mode)
@@ -102,7 +103,7 @@ def ranks_of(rankings: Sequence[Ranking], truth: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class Study:
-    """The models, and the ranks that they give."""
+    """The shipped model, the models of the folds, and their ranks."""
 
     collection: Collection
     seen: Model
@@ -116,26 +117,26 @@ class Study:
         return hidden
 
     def fold_queries(self, fold: int) -> IntArray:
-        """Return the queries whose species the model of the fold has not seen."""
+        """Return the queries of species that the model of the fold has not seen."""
         queries = self.collection.queries
         mine: IntArray = queries[self.collection.folds[self.collection.labels[queries]] == fold]
         return mine
 
     @cached_property
     def everything(self) -> IntArray:
-        """The open vocabulary."""
+        """All species: the open vocabulary."""
         return np.arange(len(self.collection.vocabulary))
 
     @cached_property
     def held(self) -> IntArray:
-        """Photos that no fold's model was trained on, of species that most of them know."""
+        """Photos left out of training for all folds, of species that most folds know."""
         held: IntArray = np.intersect1d(self.collection.tuning, self.collection.queries)
         return held
 
     def samples(self, mode: str, *, shipped: bool = False, blind: bool = False) -> list[list[Sample]]:
-        """Return for each fold what weights are fitted on: species new to its model, and known ones, equally.
+        """Return the samples of each fold for fitting weights: species new to its model, and known ones, equally.
 
-        With `shipped` no photo of the hidden half is among them; with `blind` models have forgotten their prototypes.
+        `shipped` leaves the hidden half out; `blind` removes the prototypes.
         """
         labels = self.collection.labels
         result = []
@@ -156,7 +157,7 @@ class Study:
     def nested_weights(self, mode: str, *, blind: bool = False) -> list[FusionWeights]:
         """Return for each fold the weights fitted without any photo of its species.
 
-        The weights, that is: the models of the other folds were trained on photos of these species.
+        Only the weights are nested: the models of the other folds were trained on photos of these species.
         """
         key = f"{mode}, blind" if blind else mode
         if key in self.fitted:
@@ -176,7 +177,7 @@ class Study:
         return nested
 
     def shipped_weights(self, mode: str) -> FusionWeights:
-        """Return the weights that are shipped: fitted on all folds, without the hidden half."""
+        """Return the weights to ship: fitted on all folds, without the hidden half."""
         return as_fusion_weights(fit_weights([s for samples in self.samples(mode, shipped=True) for s in samples]))
 
     def ranks(self, setting: str, mode: str, row: str, weights: Sequence[FusionWeights], *, bounded: bool) -> IntArray:
@@ -194,7 +195,7 @@ class Study:
     def mixed_ranks(self, mode: str, *, blind: bool) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
         """Return (photos, ranks) of species new to the folds' models, and of species that the same models know.
 
-        The ranks are of the default preset; with `blind` it knows nothing of the training.
+        The ranks are of the default preset, with `blind` without prototypes.
         """
         weights, labels, folds = self.nested_weights(mode, blind=blind), self.collection.labels, self.collection.folds
         photos: tuple[list[IntArray], list[IntArray]] = ([], [])
@@ -214,12 +215,12 @@ class Study:
         return new, known
 
     def asked(self, setting: str) -> IntArray:
-        """Return the photos that are asked in `seen` or `unseen`."""
+        """Return the queries of a setting."""
         return self.hidden if setting == "seen" else self.collection.queries
 
 
 def without_prototypes(knowledge: Knowledge) -> Knowledge:
-    """Return the same knowledge for an encoder that does not tell what it was trained on."""
+    """Return the knowledge of an encoder with unknown training species."""
     return replace(
         knowledge,
         trained=np.empty(0, dtype=np.intp),

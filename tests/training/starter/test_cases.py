@@ -5,25 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from recognize.confidence.calibration import JudgedRank
 from recognize.scoring.fusion import WEIGHTS
-from training.starter.cases import Lesson, Lineages, ask, lesson
+from recognize.scoring.stages import Ranking
+from training.starter.cases import Case, Lesson, ask, lesson, lineages_of
 from training.starter.study import Study
 
 FUSION = WEIGHTS["starter"]["several"]
 
 
-@pytest.mark.parametrize("is_absent", [False, True])
-def test_the_own_species_is_in_the_knowledge_base_unless_it_is_left_out(study: Study, is_absent: bool) -> None:
+@pytest.mark.parametrize("is_unknown", [False, True])
+def test_the_own_species_is_in_the_knowledge_base_unless_it_is_left_out(study: Study, is_unknown: bool) -> None:
     photos = study.asked("unseen")[::3]
-    cases = ask(study, study.seen, "three", photos, FUSION, is_absent=is_absent)
+    cases = ask(study, study.seen, "three", photos, FUSION, is_unknown=is_unknown)
     assert [case.truth for case in cases] == study.collection.labels[photos].tolist()
     for case in cases:
-        assert (case.truth in case.kept) is not is_absent
-        assert len(case.kept) == len(study.everything) - is_absent
-        assert (case.first == case.truth) is not is_absent
+        assert (case.truth in case.kept) is not is_unknown
+        assert len(case.kept) == len(study.everything) - is_unknown
+        assert (case.first == case.truth) is not is_unknown
         scores, at = case.scores()
         assert len(scores) == len(case.kept)
-        assert (at is None) is is_absent
+        assert (at is None) is is_unknown
 
 
 def test_only_species_of_the_vocabulary_are_answers(study: Study) -> None:
@@ -35,7 +37,7 @@ def test_only_species_of_the_vocabulary_are_answers(study: Study) -> None:
 
 
 def truths(found: Lesson) -> set[int]:
-    return {case.truth for group in (*found.present, *found.absent) for case in group}
+    return {case.truth for group in (*found.present, *found.unknown) for case in group}
 
 
 @pytest.mark.parametrize("fold", [0, 3])
@@ -51,16 +53,22 @@ def test_the_shipped_lesson_asks_new_and_known_species_without_the_hidden_half(s
     new, known = (len(group) for group in found.present)
     visible = np.setdiff1d(study.collection.queries, study.collection.hidden)
     assert (new, known) == (len(visible), 4 * len(study.held))
-    assert [len(group) for group in found.absent] == [new, known]
+    assert [len(group) for group in found.unknown] == [new, known]
     # Known species are learnt, new ones are not.
     assert {bool(np.isin(case.truth, case.kept[case.trained])) for case in found.present[0]} == {False}
     assert {bool(np.isin(case.truth, case.kept[case.trained])) for case in found.present[1]} == {True}
 
 
-def test_species_of_one_genus_are_the_same_at_its_rank_and_names_that_are_not_known_only_as_themselves() -> None:
-    names = ["Setophaga pinus", "Setophaga petechia", "Cardellina pusilla", "Nobody knows", "Noone knows"]
-    lineages = Lineages(names)
-    firsts, others = np.array([0, 0, 0, 3, 3]), np.array([0, 1, 2, 3, 4])
-    assert lineages.same(firsts, others, "species").tolist() == [True, False, False, True, False]
-    assert lineages.same(firsts, others, "genus").tolist() == [True, True, False, True, False]
-    assert lineages.same(firsts, others, "family").tolist() == [True, True, True, True, False]
+def test_a_case_is_right_at_a_rank_if_both_species_have_its_name() -> None:
+    names = ("Setophaga pinus", "Setophaga petechia", "Cardellina pusilla", "Nobody knows", "Noone knows")
+    lineages = lineages_of(names)
+
+    def is_right(first: int, truth: int, rank: JudgedRank) -> bool:
+        ranking = Ranking(species=np.array([first]), scores=np.ones(1), stages={})
+        nothing = np.empty(0, dtype=np.intp)
+        return Case(truth=truth, ranking=ranking, trained=nothing, kept=np.arange(5), lineages=lineages).is_right(rank)
+
+    pairs = ((0, 0), (0, 1), (0, 2), (3, 3), (3, 4))
+    assert [is_right(*pair, "species") for pair in pairs] == [True, False, False, True, False]
+    assert [is_right(*pair, "genus") for pair in pairs] == [True, True, False, True, False]
+    assert [is_right(*pair, "family") for pair in pairs] == [True, True, True, True, False]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from training.starter import measure
-from training.starter.measure import Bootstrap, calibration, groups, one_model, species_mean, table, values_of
+from training.starter.measure import Bootstrap, accuracy, groups, one_model, species_mean, values_of
 from training.starter.study import ROWS, Study
 
 
@@ -34,14 +34,14 @@ def test_draws_are_of_species_so_that_photos_of_one_stay_together() -> None:
     boot = Bootstrap(species)
     assert set(boot.counts.sum(axis=1)) == {2.0}
     # Both species, or one of them twice: by photo 3/4, 1 or 0; by species 1/2, 1 or 0.
-    assert set(boot.means(values, by_species=False).ravel()) == {0.75, 1.0, 0.0}
-    assert set(boot.means(values, by_species=True).ravel()) == {0.5, 1.0, 0.0}
+    assert set(boot.means(values, species).ravel()) == {0.75, 1.0, 0.0}
+    assert set(boot.means(values, species, by_species=True).ravel()) == {0.5, 1.0, 0.0}
 
 
 def test_the_interval_of_many_species_is_that_of_the_normal_law() -> None:
     species = np.arange(400)
     values = np.random.default_rng(0).random((400, 1))
-    low, high = np.quantile(Bootstrap(species).means(values, by_species=False), (0.025, 0.975))
+    low, high = Bootstrap(species).interval(values, species)
     half = 1.96 * values.std() / 20
     assert (low, high) == (
         pytest.approx(values.mean() - half, abs=0.004),
@@ -54,7 +54,7 @@ def rows_of(lines: list[str], title: str) -> dict[str, list[str]]:
     start = next(i for i, line in enumerate(lines) if title in line)
     found: dict[str, list[str]] = {}
     for line in lines[start + 1 :]:
-        if line.startswith("**"):
+        if line.startswith("## "):
             break
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("|") and not cells[0].startswith("-"):
@@ -63,9 +63,9 @@ def rows_of(lines: list[str], title: str) -> dict[str, list[str]]:
 
 
 def test_the_table_of_a_mode_has_the_figures_of_the_ranks(noisy: Study) -> None:
-    lines = table(noisy, "three", bounded=False)
+    lines = accuracy(noisy, "three", bounded=False)
     weights, n = noisy.nested_weights("three"), len(noisy.asked("unseen"))
-    by_photo = rows_of(lines, f"unseen, `three`, open, by photo** (n = {n})")
+    by_photo = rows_of(lines, f"Unseen, `three`, open, by photo (n = {n})")
     assert list(by_photo) == ["", *ROWS]
     assert by_photo[""] == list(measure.COLUMNS)
     for row in ROWS:
@@ -75,11 +75,11 @@ def test_the_table_of_a_mode_has_the_figures_of_the_ranks(noisy: Study) -> None:
         value, low, high = map(float, cell.groups())
         assert value == pytest.approx(right, abs=5e-4)
         assert low <= value <= high
-    assert rows_of(lines, "seen, `three`, open, by species**").keys() == by_photo.keys()
+    assert rows_of(lines, "Seen, `three`, open, by species").keys() == by_photo.keys()
 
 
 def test_the_differences_are_the_default_less_each_other_row(noisy: Study) -> None:
-    found = rows_of(table(noisy, "wiki", bounded=True), "default minus the other, `wiki`, bounded")
+    found = rows_of(accuracy(noisy, "wiki", bounded=True), "Default minus the other, `wiki`, bounded")
     weights = noisy.nested_weights("wiki")
     assert list(found)[1:] == [row for row in ROWS if row != "default"]
     for row, cells in list(found.items())[1:]:
@@ -94,7 +94,7 @@ def test_the_differences_are_the_default_less_each_other_row(noisy: Study) -> No
 
 
 def test_the_interval_of_the_mix_draws_species_once_for_both_settings(noisy: Study) -> None:
-    cell = rows_of(table(noisy, "wiki", bounded=False), "default minus the other, `wiki`, open")["text only"][0]
+    cell = rows_of(accuracy(noisy, "wiki", bounded=False), "Default minus the other, `wiki`, open")["text only"][0]
     weights, labels = noisy.nested_weights("wiki"), noisy.collection.labels
     difference, asked = {}, {}
     for setting in ("unseen", "seen"):
@@ -119,17 +119,8 @@ def test_photos_are_counted_by_their_source(noisy: Study) -> None:
 
 def test_one_model_is_measured_with_and_without_what_it_knows(noisy: Study) -> None:
     lines = one_model(noisy, "three")
-    found = rows_of(lines, "one model, new and known species")
+    found = rows_of(lines, "One model, new and known species")
     assert list(found)[1:] == ["default", "default, without prototypes"]
     known = [float(cells[1].split(" ")[0]) for cells in list(found.values())[1:]]
     assert known[0] > known[1]  # prototypes help with the species they are of
     assert f"n = {len(noisy.asked('unseen'))}" in found["default"][0]
-
-
-def test_the_confidence_table_counts_both_settings_together(noisy: Study) -> None:
-    found = rows_of(calibration(noisy, "three"), "confidence, `three`")
-    n = {name: int(cells[0]) for name, cells in list(found.items())[1:]}
-    assert n == {"unseen": len(noisy.asked("unseen")), "seen": len(noisy.hidden), "both": n["unseen"] + n["seen"]}
-    for cells in list(found.values())[1:]:
-        right, answered = cells[5].split(" of ")  # at .9
-        assert right == "nan" or float(right) >= float(cells[2]) or float(answered) == 0
