@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import click
+from click.core import ParameterSource
 
 from cli.common import config
 from cli.common.config import Invocation, Settings
@@ -107,6 +108,12 @@ def read_set(ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, 
             near = [name for name in known if name.startswith("llm.") == key.startswith("llm.")]
             raise ConfigError(f'Unknown setting "{key}" in --set.', hint=did_you_mean(key, near))
         ctx.ensure_object(Invocation).set[key] = value.strip()
+
+
+def given(ctx: click.Context, names: Sequence[str]) -> list[str]:
+    """Return the options among these parameters that stand on the command line, as a user writes them."""
+    found = [name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    return [f"--{name.replace('_', '-')}" for name in found]
 
 
 def invocation() -> Invocation:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
-from click.core import ParameterSource
 
 from cli.common import options, output, readers, wiring
 from cli.common.option_groups import GroupedCommand
@@ -172,7 +171,7 @@ def identify(
             unknown_prior=unknown_prior,
             species_list=expected,
         )
-        _warn_of_calibration(_given(ctx, CALIBRATED), recognizer, store, reader=reader)
+        _warn_of_calibration(options.given(ctx, CALIBRATED), recognizer, store, reader=reader)
         fit = _list_fit(store, recognizer, share, quiet=quiet)
         reading, parameters = None, wiring.identify_parameters(store, recognizer)
         if reader:
@@ -237,17 +236,11 @@ def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file
         ("--output", has_file, ("retry_failed", "no_resume")),
     ]
     for option, is_given, dependent in needs:
-        if not is_given and (found := _given(ctx, dependent)):
+        if not is_given and (found := options.given(ctx, dependent)):
             raise UsageError(f"{' and '.join(found)} {'needs' if len(found) == 1 else 'need'} {option}.")
     keys = [field.name for field in fields(IdentifySettings) if field.name in options.invocation().set]
     if keys and not reader:
         raise UsageError(f"The setting {keys[0]} needs --reader.")
-
-
-def _given(ctx: click.Context, names: Sequence[str]) -> list[str]:
-    """Return the options given on the command line, as a user writes them, by parameter name."""
-    given = [name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    return [f"--{name.replace('_', '-')}" for name in given]
 
 
 def find_photos(arguments: Sequence[str]) -> list[str]:

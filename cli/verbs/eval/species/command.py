@@ -8,10 +8,9 @@ from pathlib import Path
 
 import click
 
-from cli.common import options, output, wiring
-from cli.common import readers as reader_wiring
+from cli.common import options, output, readers, wiring
 from cli.common.progress import counted_calls
-from cli.verbs.eval.species.readers import ReaderOrder
+from data.errors import NothingReadable, UsageError
 from recognize.evaluation.datasets import ANCHOR_SETS
 from recognize.settings import EvaluationSettings
 
@@ -20,6 +19,7 @@ PRESETS = ("text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
 CHOICES = (*PRESETS, "direct-rag")
 READ_PRESETS = ("vr-rag-v1",)  # with a reader and no --preset: asking about all of them costs five times as much
 COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
+READER_OPTIONS = ("reader_samples", "max_cost", "offline")
 
 
 @click.command()
@@ -87,67 +87,90 @@ def species(
 
     Example: kb eval species CUB_200_2011 --preset text-only --preset vr-rag-v1
     """
-    from cli.verbs.eval.species import evaluation as evaluating
     from cli.verbs.eval.species import tables
+    from recognize.evaluation import labelled
+    from recognize.evaluation.datasets import read_dataset
 
     settings = options.settings(kb=kb)
     method = options.method_settings("eval.species", EvaluationSettings)
-    order = evaluating.Order(
-        dataset=dataset,
-        kb="the starter knowledge" if settings.kb is None else str(settings.kb),
-        photos=photos,
-        presets=tuple(dict.fromkeys(presets)) or _presets(reader=reader, comparisons=comparisons),
+    anchors = tuple(dict.fromkeys(anchors)) or ("kb",)
+    _check_dataset(dataset, photos, train, anchors)
+    has_reader = reader or comparisons
+    _check_rankings(method, has_presets=bool(presets), ablation=ablation, comparisons=comparisons, anchors=anchors)
+    _check_reader(ctx, has_reader=has_reader, ablation=ablation, comparisons=comparisons)
+    default = COMPARED_PRESETS if comparisons else READ_PRESETS if reader else PRESETS
+    request = labelled.LabelledRequest(
+        presets=tuple(dict.fromkeys(presets)) or default,
+        anchors=anchors,
         ablation=ablation,
-        vocabulary=method.vocabulary,
-        texts=method.texts,
-        split=split,
-        limit=limit,
-        keep_leaks=method.keep_leaks,
-        n_resamples=method.resamples,
-        seed=method.seed,
-        anchors=tuple(dict.fromkeys(anchors)) or ("kb",),
-        train=train,
-        readers=ReaderOrder(
-            is_asked=reader or comparisons,
-            comparisons=comparisons,
-            contexts=method.reader_contexts,
-            ks=tuple(dict.fromkeys(method.reader_candidates)),
-            alone=method.reader_alone,
-            changes=_reader_settings_given(),
-            n_samples=reader_samples,
-            max_cost=max_cost,
-            offline=offline,
-        ),
+        comparisons=comparisons,
+        settings=method,
     )
-    evaluating.check(order, has_presets=bool(presets))
     with ExitStack() as stack:
+        stack.enter_context(output.logged("recognize.evaluation"))
         store = stack.enter_context(wiring.opened(settings))
-        asked = evaluating.asked(order, store.taxon_ids)
-        asking = None
-        if order.readers.is_asked:
-            asking = stack.enter_context(
-                reader_wiring.asking(settings, store, n_samples=reader_samples, max_cost=max_cost, offline=offline)
+        read = read_dataset(dataset, split=split, photos=photos, train=train, anchors=anchors)
+        names = wiring.reconciled(list(dict.fromkeys([*(photo.label for photo in read.photos), *read.covered])))
+        taxa = {match.name: match.taxon for match in names.matched}
+        selected = labelled.select_photos(read, taxa, frozenset(store.taxon_ids), limit=limit)
+        labels = {photo.label for photo in read.photos}
+        skipped = tables.Skipped(selected, tuple(name for name in names.unmatched if name.name in labels))
+        if not selected.photos:
+            raise NothingReadable(
+                f"No photo of {dataset} shows a species of the knowledge base: {output.steady(skipped.text())}.",
+                hint=tables.NAMES_HINT if skipped.unmatched else "Choose a knowledge base of these species with --kb.",
             )
-        counts = partial(counted_calls, quiet=options.invocation().quiet)
-        report = evaluating.evaluated(order, store, asked, counts, asking)
-    for line in evaluating.warnings(report):
+        resources = None
+        if has_reader:
+            asking = readers.asking(settings, store, n_samples=reader_samples, max_cost=max_cost, offline=offline)
+            resources = stack.enter_context(asking)
+        report = labelled.evaluate_photos(
+            store,
+            wiring.load_encoders(store.info.profile),
+            selected,
+            request,
+            anchor_path=store.anchor_path,
+            progress=partial(counted_calls, quiet=options.invocation().quiet),
+            resources=resources,
+        )
+    for line in tables.warnings(report, skipped, leaks_kept=method.keep_leaks):
         output.warn(line)
+    name = "the starter knowledge" if settings.kb is None else str(settings.kb)
     if form == "json":
-        output.write(output.as_json(tables.payload(report)))
+        output.write(output.as_json(tables.payload(report, skipped, kb=name, leaks_kept=method.keep_leaks)))
     elif form == "csv":
         output.write_rows(tables.as_csv(report))
     else:
-        output.write(tables.as_text(report))
+        output.write(tables.as_text(report, kb=name, dataset=selected.kind))
     if report.unreadable:
         ctx.exit(EXIT_PARTLY)
 
 
-def _presets(*, reader: bool, comparisons: bool) -> tuple[str, ...]:
-    if comparisons:
-        return COMPARED_PRESETS
-    return READ_PRESETS if reader else PRESETS
+def _check_dataset(dataset: Path, photos: Path | None, train: Path | None, anchors: tuple[str, ...]) -> None:
+    if photos is not None and dataset.suffix != ".json":
+        raise UsageError(f"--photos needs an iNaturalist list, got {dataset}.")
+    if train is not None and "train" not in anchors:
+        raise UsageError("--train needs --anchors train.")
 
 
-def _reader_settings_given() -> tuple[str, ...]:
-    """Return the settings of the reader given by `--set`."""
-    return tuple(key for key in options.invocation().set if key.startswith("reader_"))
+def _check_rankings(
+    method: EvaluationSettings, *, has_presets: bool, ablation: bool, comparisons: bool, anchors: tuple[str, ...]
+) -> None:
+    if has_presets and (ablation or comparisons):
+        raise UsageError(f"--{'ablation' if ablation else 'comparisons'} and --preset cannot be combined.")
+    if comparisons and (len(anchors) > 1 or method.texts != "descriptions"):
+        raise UsageError("--comparisons needs one set of --anchors, and the setting texts=descriptions.")
+    if "chunks" in method.reader_contexts and method.texts != "descriptions":
+        raise UsageError("The reader context chunks needs the setting texts=descriptions.")
+
+
+def _check_reader(ctx: click.Context, *, has_reader: bool, ablation: bool, comparisons: bool) -> None:
+    settings = [key for key in options.invocation().set if key.startswith("reader_")]
+    if has_reader and ablation:
+        raise UsageError("--ablation cannot be combined with --reader or --comparisons.")
+    if comparisons and settings:
+        raise UsageError(
+            f"--comparisons sets {settings[0]} itself.", hint="Use --reader to choose the settings of the reader."
+        )
+    if not has_reader and (needing := [*options.given(ctx, READER_OPTIONS), *settings]):
+        raise UsageError(f"{needing[0]} needs --reader or --comparisons.")

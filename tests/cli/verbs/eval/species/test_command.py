@@ -204,8 +204,8 @@ def test_the_table_prints_figures_tests_and_definitions(cli: Any, built_kb: Path
     done = cli.call("eval", "species", folders, *asked, *FAST, check=True)
     lines = done.stdout.splitlines()
     assert f"class folders: 4 photos of 3 species; knowledge base {built_kb}" in lines
-    assert "bounded, 3 species can be the answer; by species (macro), percent" in lines
-    assert "open, less 'text-only', species by species" in lines
+    assert "bounded, 3 possible answers; mean over species (macro), percent" in lines
+    assert "open: difference from 'text-only', species by species" in lines
     firsts = [line.split("  ")[0] for line in lines]
     assert [firsts.count(name) for name in ("vr-rag-v1", "vr-rag-v1, names", "text-only, names")] == [8, 8, 8]
     assert any(line.startswith("MRR@k: mean of 1 / rank") for line in lines)
@@ -256,7 +256,7 @@ def test_what_contradicts_itself_or_leaves_nothing_is_refused(
     cli: Any, built_kb: Path, folders: Path, tmp_path: Path
 ) -> None:
     both = cli.call("eval", "species", folders, "--ablation", "--preset", "default", "--kb", built_kb)
-    assert (both.exit_code, both.stderr.splitlines()[0]) == (2, "error: --ablation has presets of its own")
+    assert (both.exit_code, both.stderr.splitlines()[0]) == (2, "error: --ablation and --preset cannot be combined.")
     assert cli.call("eval", "species", folders, "--photos", tmp_path, "--kb", built_kb).exit_code == 2
     split = cli.call("eval", "species", folders, "--split", "train", "--kb", built_kb)
     assert (split.exit_code, "no photo of the split 'train'" in split.stderr) == (5, True)
@@ -272,16 +272,15 @@ def test_labels_that_are_no_species_are_named_with_what_to_do(
     assert none.exit_code == 5
     named = "; ".join(f"class {number} (unknown)" for number in range(10, 20))
     assert none.stderr.splitlines() == [
-        "error: no photo of odd has a species of the knowledge base: 12 labels (24 photos) matched no species: "
-        f"{named}; and 2 more",
-        "hint: labels are to be scientific or English names of species; `kb taxa --file FILE` shows what names stand "
-        "for",
+        "error: No photo of odd shows a species of the knowledge base: 12 labels (24 photos) matched no species: "
+        f"{named}; and 2 more.",
+        "hint: Labels must be scientific or English names of species; `kb taxa --file FILE` shows their matches.",
     ]
     shutil.move(tmp_path / "odd" / "class 10", folders / "class 10")
     asked = ("--kb", built_kb, "--preset", "text-only", "--set", "keep_leaks=true", *FAST)
     some = cli.call("eval", "species", folders, *asked, check=True)
     assert "warning: 2 labels (3 photos) matched no species: " in some.stderr
-    assert "class 10 (unknown); labels are to be scientific or English names of species" in some.stderr
+    assert "warning: Labels must be scientific or English names of species" in some.stderr
 
 
 def test_species_that_the_knowledge_base_does_not_hold_are_named(cli: Any, built_kb: Path, tmp_path: Path) -> None:
@@ -289,9 +288,9 @@ def test_species_that_the_knowledge_base_does_not_hold_are_named(cli: Any, built
     none = cli.call("eval", "species", "far", "--kb", built_kb)
     assert none.exit_code == 5
     assert none.stderr.splitlines() == [
-        "error: no photo of far has a species of the knowledge base: 1 species (1 photo) not in the knowledge base: "
-        "Struthio camelus",
-        "hint: --kb chooses a knowledge base that holds them",
+        "error: No photo of far shows a species of the knowledge base: 1 species (1 photo) not in the knowledge base: "
+        "Struthio camelus.",
+        "hint: Choose a knowledge base of these species with --kb.",
     ]
 
 
@@ -441,15 +440,12 @@ def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
     found = measured(cli, *asked)
     assert (found["n"], found["photos"]["trained_on"], found["photos"]["leaks"]["n"]) == (len(new), 3, 0)
     kept = cli.call("eval", "species", *asked, "--set", "keep_leaks=true", *FAST, check=True)
-    assert (
-        "warning: 3 photos are among those that the encoders were trained on, or nearly: measured all the"
-        in kept.stderr
-    )
+    assert "warning: 3 photos among the training photos of the encoders: measured too" in kept.stderr
     for i in new:
         (folder / f"{i}.jpg").unlink()
     none_left = cli.call("eval", "species", *asked, *FAST)
     assert none_left.exit_code == 5
-    assert "0 are anchors or nearly, on 3 the encoders were trained" in none_left.stderr
+    assert "0 equal or nearly equal to reference photos, 3 among the training photos" in none_left.stderr
     assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
 
 

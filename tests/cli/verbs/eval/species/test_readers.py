@@ -142,8 +142,8 @@ def test_what_the_knowledge_base_has_not_kept_is_left_out_of_the_comparisons_wit
     )
     contexts = [figures["setup"]["context"] for figures in json.loads(done.stdout)["readers"]["figures"]]
     assert contexts == ["refined", "refined", "refined", "chunks", "refined", "refined"]
-    assert "the context summary is left out" in done.stderr
-    assert "the context article is left out" in done.stderr
+    assert "The context summary is left out" in done.stderr
+    assert "The context article is left out" in done.stderr
 
 
 def test_where_no_summary_was_refined_a_warning_says_what_the_reader_is_told(
@@ -153,7 +153,7 @@ def test_where_no_summary_was_refined_a_warning_says_what_the_reader_is_told(
     cli.call(*build, "--distiller", "article", check=True)
     for kb, is_warned in (("raw.kb", True), (two_pass_kb, False)):
         done = cli.call("eval", "species", folders, "--kb", kb, "--reader", *FAST, check=True)
-        assert ("`refined` tells what article/1 made" in done.stderr) is is_warned
+        assert ("the context refined shows those of article/1" in done.stderr) is is_warned
 
 
 def test_the_table_names_each_way_its_rules_and_its_cost_and_defines_its_words(

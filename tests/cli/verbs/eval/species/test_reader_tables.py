@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.verbs.eval.species.readers import as_text
+from cli.verbs.eval.species.reader_tables import as_text
 from data.metrics.ranked import measure_all
 from recognize.evaluation.reader_comparison import ReaderEvaluation, ReaderFigures
 from recognize.evaluation.reader_setups import ReaderSetup
