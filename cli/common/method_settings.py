@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 TABLES: Final[dict[str, str]] = {
+    "build": "kb.pipeline.settings:BuildSettings",
     "identify": "recognize.settings:IdentifySettings",
     "eval.species": "recognize.settings:EvaluationSettings",
     "rerank.decompose": "rerank.decompose.settings:DecomposeSettings",

@@ -34,6 +34,23 @@ def format_option(*choices: str, default: str | None = None) -> Callable[[Comman
     )
 
 
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def cost_options(command: CommandT) -> CommandT:
+    """Add `--max-cost` and `--offline`, for verbs that call models."""
+    command = click.option("--offline", is_flag=True, help="Use cached model replies only.")(command)
+    cost = click.FloatRange(min=0)
+    return click.option("--max-cost", type=cost, metavar="USD", help="Stop before the models cost more.")(command)
+
+
+def wiki_options(command: CommandT) -> CommandT:
+    """Add `--api-url` and `--contact`, for verbs that read a wiki."""
+    contact = "Your address for the User-Agent; Wikimedia requires one."
+    command = click.option("--contact", metavar="ADDRESS", help=contact)(command)
+    return click.option("--api-url", metavar="URL", help="The wiki's api.php.  [default: Wikipedia's]")(command)
+
+
 def words_argument(name: str) -> Callable[[CommandT], CommandT]:
     """Return an argument of one or more words, so that a name of two words needs no quotes."""
 

@@ -6,8 +6,8 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cli.common.output import note
 from data.records import Progress
@@ -24,16 +24,13 @@ JSON_EVERY_S = 1.0
 ItemT = TypeVar("ItemT")
 
 
-class Meter(Protocol):
-    """Shows counts under a name."""
-
-    def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
-        """Show that `done` of `total` (0: unknown yet) are done, `failed` of them without success."""
+Meter = Callable[..., None]
+"""Shows (name, done, total, failed) counts; a total of 0 is not known yet."""
 
 
 @contextmanager
 def stage_progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """Give a function that shows the progress of a build: a stage each, with failures and the time left."""
+    """Give a function that shows the progress of a build, stage by stage, with failures and the time left."""
     with _meter(quiet=quiet) as meter:
         yield lambda progress: meter(progress.stage, progress.done, progress.total, progress.failed)
 
@@ -47,7 +44,7 @@ def counted(
     form: ProgressForm = "auto",
     failed: Callable[[ItemT], bool] = lambda _item: False,
 ) -> Iterator[ItemT]:
-    """Yield the items and show how many of `total` have gone by, and how many of those `failed` says went wrong."""
+    """Yield the items and show how many of `total` are done, and how many failed."""
     n_failed = 0
     with _meter(quiet=quiet, form=form) as meter:
         for done, item in enumerate(items, 1):
@@ -58,13 +55,13 @@ def counted(
 
 @contextmanager
 def counted_calls(noun: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that shows how many of `total` are done, and how many of those in vain."""
+    """Give a function of (done, failed) that shows them out of `total`."""
     with _meter(quiet=quiet) as meter:
         yield lambda done, failed: meter(noun, done, total, failed)
 
 
 def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
-    """Return where a run is that has taken `seconds`.
+    """Return the progress of a run after `seconds` as a line for people.
 
     Example:
         >>> progress_line("fetch", 50, 150, 2, seconds=5)
@@ -94,51 +91,43 @@ def json_line(name: str, done: int, total: int, failed: int = 0, *, seconds: flo
 @contextmanager
 def _meter(*, quiet: bool, form: ProgressForm = "auto") -> Iterator[Meter]:
     if quiet:
-        yield lambda name, done, total, failed=0: None
-    elif form == "jsonl":
-        told = _LineMeter(json_line, every_s=JSON_EVERY_S)
-        try:
-            yield told
-        finally:
-            told.close()
-    elif sys.stderr.isatty():
+        yield lambda *_: None
+    elif form == "auto" and sys.stderr.isatty():
         with _bars() as bars:
             yield _BarMeter(bars)
     else:
-        lines = _LineMeter(progress_line, every_s=LINE_EVERY_S)
-        try:
-            yield lines
-        finally:
-            lines.close()
+        line, every_s = (json_line, JSON_EVERY_S) if form == "jsonl" else (progress_line, LINE_EVERY_S)
+        with closing(_LineMeter(line, every_s=every_s)) as meter:
+            yield meter
 
 
 class _LineMeter:
-    """A line when a run is over or the next one begins, and now and then in a long one."""
+    """A line at the end of each stage, and now and then in a long one."""
 
     def __init__(self, line: Callable[..., str], *, every_s: float) -> None:
         self._line, self._every_s = line, every_s
         self._last: tuple[str, int, int, int] | None = None
-        self._began = self._told = 0.0
+        self._began = self._written = 0.0
 
     def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
         now = time.monotonic()
         if self._last is None or self._last[0] != name:
             self.close()
-            self._began = self._told = now
+            self._began = self._written = now
         self._last = (name, done, total, failed)
-        if now - self._told >= self._every_s:
-            self._tell()
+        if now - self._written >= self._every_s:
+            self._write()
 
     def close(self) -> None:
-        """Tell the last counts, unless nothing was to be done."""
+        """Write the last counts, unless there was nothing to do."""
         if self._last is not None and (self._last[1] or self._last[2]):
-            self._tell()
+            self._write()
         self._last = None
 
-    def _tell(self) -> None:
+    def _write(self) -> None:
         if self._last is not None:
-            self._told = time.monotonic()
-            note(self._line(*self._last, seconds=self._told - self._began))
+            self._written = time.monotonic()
+            note(self._line(*self._last, seconds=self._written - self._began))
 
 
 class _BarMeter:

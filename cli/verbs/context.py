@@ -27,16 +27,14 @@ if TYPE_CHECKING:
     help="Many queries: a CSV with a column query_text, text or query, a rerank job (.jsonl), or a query a line.",
 )
 @click.option("--wiki/--no-wiki", default=None, help="Look up words in the wiki that the knowledge base lacks.")
-@click.option("--api-url", metavar="URL", help="The wiki's api.php; implies --wiki.  [default: Wikipedia's]")
-@click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia requires one.")
+@options.wiki_options
 @click.option("--web/--no-web", default=None, help="Search the web ([llm.search]) where nothing else is found.")
 @click.option(
     "--model/--no-model",
     default=None,
     help="Have a model ([llm.text]) write the passage; with --model its failure is an error.",
 )
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Cost limit of search and model.")
-@click.option("--offline", is_flag=True, help="Use cached replies only.")
+@options.cost_options
 @click.option("--store/--no-store", default=True, help="Keep new explanations in the knowledge base.  [default: store]")
 @click.option(
     "--format",

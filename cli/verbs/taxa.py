@@ -17,12 +17,12 @@ from data.errors import BadInput, UsageError
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import Reconciled
-    from kb.checklist.selection import FoundTaxon
 
 COLUMNS = (
-    "name", "scientific_name", "common_name", "taxon_id", "rule", "met", "elsewhere", "why", "suggestions"
-)  # fmt: skip
-LISTS = ("elsewhere", "suggestions")
+    *("name", "scientific_name", "common_name", "taxon_id", "rule", "matched_name"),
+    *("other_species", "reason", "suggestions"),
+)
+LISTS = ("other_species", "suggestions")
 TABLES = (".csv", ".tsv", ".json")  # other files are names, one a line, whatever commas they have
 
 
@@ -71,8 +71,8 @@ def report_taxon(kb: Path | None, name: str, form: str) -> None:
         with wiring.opened(settings) as store:
             held = frozenset(store.taxon_ids)
     found = find_taxon(load_checklist(), name, held)
+    taxon = found.taxon
     if form == "json":
-        taxon = found.taxon
         match = TaxonMatch(
             taxon_id=taxon.taxon_id,
             scientific_name=taxon.scientific_name,
@@ -81,13 +81,7 @@ def report_taxon(kb: Path | None, name: str, form: str) -> None:
             score=1.0,
         )
         output.write(output.as_json([to_json(match)]))
-    else:
-        output.write(taxon_table(found))
-
-
-def taxon_table(found: FoundTaxon) -> str:
-    """Return a taxon with its lineage, the number of its species, and how many a knowledge base has."""
-    taxon = found.taxon
+        return
     row = {
         "rank": taxon.rank,
         "scientific name": taxon.scientific_name,
@@ -97,25 +91,26 @@ def taxon_table(found: FoundTaxon) -> str:
     }
     if found.n_held is not None:
         row["in knowledge base"] = f"{found.n_held:,}"
-    return output.as_table(list(row), [list(row.values())], right=["species", "in knowledge base"])
+    output.write(output.as_table(list(row), [list(row.values())], right=["species", "in knowledge base"]))
 
 
 def report_file(file: Path, form: str) -> None:
     """Print the species for each name of a file."""
     listed = read_rows(file)
     found = wiring.reconciled_rows(listed)
-    matches = rows([given[0] for given in listed], found)
+    matches = rows([names[0] for names in listed], found)
     if form == "table":
         output.write(table(matches))
     elif form == "json":
         output.write(output.as_json(matches))
     else:
-        output.write_rows(as_csv(matches))
+        cells = ([_joined(row, name) if name in LISTS else row[name] for name in COLUMNS] for row in matches)
+        output.write_rows(delimited.as_csv(COLUMNS, map(disarmed, cells)))
     output.note(summary(found))
 
 
 def read_rows(file: Path) -> list[tuple[str, ...]]:
-    """Return the names of each bird of a list, the most reliable first: tables as for `--species-list`, else lines.
+    """Return the names of each species, the most reliable first: of tables as for `--species-list`, else of lines.
 
     Raises:
         BadInput: if there is no such file, or it is not text.
@@ -126,72 +121,55 @@ def read_rows(file: Path) -> list[tuple[str, ...]]:
         listed = read_list(file)
         if listed.kind != "names":
             return [line.names for line in listed.lines]
-    return [(line,) for line in read_lines(file)]
-
-
-def read_lines(file: Path) -> list[str]:
-    """Return the names of a file, one a line, `-` being stdin; empty lines are skipped.
-
-    Raises:
-        BadInput: if there is no such file, or it is not text.
-    """
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise BadInput(f"There is no file {file}.") from error
     except UnicodeDecodeError as error:
         raise BadInput(f"{file}: expected names, one a line, in UTF-8.") from error
-    return [line.strip() for line in text.split("\n") if line.strip()]
+    return [(line.strip(),) for line in text.split("\n") if line.strip()]
 
 
 def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:
     """Return a row with the `COLUMNS` for each of the names, in their order."""
-    matched, missed = deque(found.matched), deque(found.unmatched)  # each in the order of the names
+    matched, unmatched = deque(found.matched), deque(found.unmatched)  # each in the order of the names
     listed: list[dict[str, object]] = []
     for name in names:
-        row: dict[str, object] = dict.fromkeys(COLUMNS)
-        row |= {"name": name, "elsewhere": [], "suggestions": []}
         if matched and matched[0].name == name:
             match = matched.popleft()
             taxon = match.taxon
-            row |= {"scientific_name": taxon.scientific_name, "common_name": taxon.common_name}
-            row |= {
-                "taxon_id": taxon.taxon_id,
-                "rule": match.rule,
-                "met": match.met,
-                "elsewhere": list(match.elsewhere),
-            }
+            values = [taxon.scientific_name, taxon.common_name, taxon.taxon_id, match.rule, match.met]
+            row = [name, *values, list(match.elsewhere), None, []]
         else:
-            why = missed.popleft()
-            row |= {"why": why.why, "suggestions": list(why.suggestions)}
-        listed.append(row)
+            missed = unmatched.popleft()
+            row = [name, *(None,) * 5, [], missed.why, list(missed.suggestions)]
+        listed.append(dict(zip(COLUMNS, row, strict=True)))
     return listed
-
-
-def as_csv(listed: Sequence[dict[str, object]]) -> str:
-    """Return the rows as CSV with a line of columns; the names of a list are separated by `; `."""
-    cells = ([_joined(row, column) if column in LISTS else row[column] for column in COLUMNS] for row in listed)
-    return delimited.as_csv(COLUMNS, map(disarmed, cells))
 
 
 def table(listed: Sequence[dict[str, object]]) -> str:
     """Return the rows for people: matches, ambiguous names, names without a match."""
-    shown = ("name", "scientific_name", "common_name", "rule", "met")
-    found = [[row[column] for column in shown] for row in listed if row["rule"]]
-    ambiguous = [(row["name"], row["scientific_name"], _joined(row, "elsewhere")) for row in listed if row["elsewhere"]]
-    missed = [(row["name"], row["why"], _joined(row, "suggestions")) for row in listed if not row["rule"]]
-    tables = []
-    if found:
-        tables.append(output.as_table(["name", "scientific name", "common name", "rule", "matched name"], found))
-    if ambiguous:
-        tables.append(output.as_table(["name", "matched to", "also a name of"], ambiguous))
-    if missed:
-        tables.append(output.as_table(["not matched", "reason", "suggestions"], missed))
-    return "\n\n".join(tables)
+    shown = ("name", "scientific_name", "common_name", "rule", "matched_name")
+    ambiguous = ("name", "scientific_name", "other_species")
+    missed = ("name", "reason", "suggestions")
+    tables = (
+        (["name", "scientific name", "common name", "rule", "matched name"], shown, "rule", True),
+        (["name", "matched to", "also a name of"], ambiguous, "other_species", True),
+        (["not matched", "reason", "suggestions"], missed, "rule", False),
+    )
+    parts = []
+    for heads, columns, key, is_given in tables:
+        cells = [
+            [_joined(row, name) if name in LISTS else row[name] for name in columns]
+            for row in listed
+            if bool(row[key]) == is_given
+        ]
+        parts += [output.as_table(heads, cells)] if cells else []
+    return "\n\n".join(parts)
 
 
 def summary(found: Reconciled) -> str:
-    """Return in one line the number of names matched, in all and by each rule."""
+    """Return the number of names matched, in all and by each rule."""
     n = len(found.matched) + len(found.unmatched)
     rules = Counter(match.rule for match in found.matched)
     by = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())

@@ -15,6 +15,7 @@ import click
 from cli.common import options, output, wiring
 from cli.common.models import chosen_distiller, usage_fields
 from cli.common.progress import stage_progress
+from kb.pipeline.settings import BuildSettings
 
 if TYPE_CHECKING:
     from data.records import Update
@@ -33,8 +34,7 @@ EXIT_PARTLY = 7
     type=click.Choice(["wikipedia", "folder", "starter"]),
     help="Kind of source to update from; may be repeated.  [default: all]",
 )
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Cost limit of the model.")
-@click.option("--offline", is_flag=True, help="Use cached model replies only.")
+@options.cost_options
 @options.format_option("text", "json")
 @click.pass_context
 def update(
@@ -58,6 +58,7 @@ def update(
     from kb.sources.reopen import reopened
 
     settings = options.settings(kb=kb, contact=contact)
+    method = options.method_settings("build", BuildSettings)
     path = wiring.named(settings)
     with library.open(path) as store:
         origins, profile = origins_to_update(store, kinds), store.info.profile
@@ -74,7 +75,9 @@ def update(
             for origin in origins
         ]
         progress = stack.enter_context(stage_progress(quiet=options.invocation().quiet))
-        found = library.update(path, sources, encoders, distiller=distilling.distiller, progress=progress)
+        found = library.update(
+            path, sources, encoders, distiller=distilling.distiller, settings=method, progress=progress
+        )
     if form == "json":
         output.write(output.as_json(to_json(found)))
     else:

@@ -48,7 +48,7 @@ class LabelledRequest:
     """Single encoders, pairs and all instead of the presets."""
     comparisons: bool = False
     """The paper's comparisons of readers instead of the contexts and candidates of the settings."""
-    settings: EvaluationSettings = EvaluationSettings()
+    settings: EvaluationSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 from data.errors import UsageError
 from data.records import Stage
@@ -33,8 +32,6 @@ class BuildArguments:
     terms: Path | None = None
     limit: int | None = None
     only: Stage | None = None
-    chroma: str | None = None
-    """Place of the collections: the address of a server, or `folder`."""
     is_dry_run: bool = False
     has_api_url: bool = False
     """Whether the command line, not a setting, names a wiki."""
@@ -59,26 +56,16 @@ class BuildArguments:
         elif not given and not self.taxa and self.only in (None, "resolve"):
             hint = "For all birds: --taxon Aves."
             raise UsageError("Specify --taxon, --list, --category or --names.", hint=hint)
-        if self.chroma not in (None, "folder") and urlsplit(self.chroma).scheme not in ("http", "https"):
-            raise UsageError(f"--chroma: expected http://HOST:PORT or folder, got {self.chroma!r}.")
         if self.is_dry_run and self.only is not None:
             raise UsageError("--dry-run and --only cannot be combined: a dry run runs no stage.")
 
     @property
-    def chroma_address(self) -> str | None:
-        """Address of the server; empty for the folder, None to leave the collections where they are."""
-        return "" if self.chroma == "folder" else self.chroma
-
-    @property
     def kind(self) -> SourceKind:
         """Kind of the source."""
-        head = self.source.partition(":")[0]
-        if head == "folder":
+        if self.source in ("wikipedia", "starter"):
+            return "wikipedia" if self.source == "wikipedia" else "starter"
+        if self.source.startswith("folder:"):
             return "folder"
-        if self.source == "wikipedia":
-            return "wikipedia"
-        if self.source == "starter":
-            return "starter"
         raise UsageError(f"Unknown source {self.source!r}.", hint="Use --source wikipedia, folder:DIR or starter.")
 
     @property

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +16,9 @@ from cli.common.progress import stage_progress
 from cli.common.wiring import load_encoders
 from cli.verbs.build.arguments import BuildArguments
 from data.errors import CostStop
-from data.records import STAGES, Stage
+from data.records import STAGES
 from kb.distill.names import DISTILLERS
+from kb.pipeline.settings import BuildSettings
 from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
@@ -28,82 +28,39 @@ EXIT_PARTLY = 7
 
 
 @click.command()
-@click.option(
-    "--taxon",
-    "taxa",
-    multiple=True,
-    metavar="T",
-    help="Class, order, family, genus or species by any name; may be repeated.",
-)
-@click.option(
-    "--kb",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Knowledge base.  [default: FIELDMARK_KB, else ./ and the name of T, PAGE, C or CSV]",
-)
-@click.option(
-    "--source",
-    default="wikipedia",
-    show_default=True,
-    metavar="wikipedia|folder:DIR|starter",
-    help="Source of the articles.",
-)
-@click.option("--api-url", metavar="URL", help="The api.php of any MediaWiki.  [default: Wikipedia's]")
+@click.option("--taxon", "taxa", multiple=True, metavar="T",
+              help="Class, order, family, genus or species by any name; may be repeated.")  # fmt: skip
+@click.option("--kb", type=click.Path(path_type=Path), metavar="DIR",
+              help="Knowledge base.  [default: FIELDMARK_KB, else ./ and the name of T, PAGE, C or CSV]")  # fmt: skip
+@click.option("--source", default="wikipedia", show_default=True, metavar="wikipedia|folder:DIR|starter",
+              help="Source of the articles.")  # fmt: skip
+@options.wiki_options
 @click.option("--list", "list_page", metavar="PAGE", help="Take the species linked from a list page.")
 @click.option("--category", metavar="C", help="Take the species in a category of the wiki.")
-@click.option(
-    "--names",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="CSV",
-    help="Take the species named in a CSV file.",
-)
-@click.option(
-    "--terms",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Also take terms: one a line, optionally a tab and the title of its page.",
-)
+@click.option("--names", type=options.FILE, metavar="CSV", help="Take the species named in a CSV file.")
+@click.option("--terms", type=options.FILE, metavar="FILE",
+              help="Also take terms: one a line, optionally a tab and the title of its page.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Largest number of species.")
-@click.option(
-    "--profile",
-    type=click.Choice(PROFILES),
-    help="Encoders of a new knowledge base.  [default: starter]",
-)
+@click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
-@click.option(
-    "--chroma",
-    metavar="URL|folder",
-    help="Place of the collections: a Chroma server or the folder; existing ones are moved.",
-)
-@click.option(
-    "--distiller",
-    type=click.Choice(DISTILLERS),
-    help="Writer of the summaries; the models need [llm.text].  [default: as before, at first extractive]",
-)
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Cost limit of the model.")
-@click.option("--offline", is_flag=True, help="Use cached model replies only.")
-@click.option("--dry-run", is_flag=True, help="Print what would be built and the cost of a model; write nothing.")
-@click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia requires one.")
+@click.option("--distiller", type=click.Choice(DISTILLERS),
+              help="Writer of the summaries; the models need [llm.text].  [default: as before, at first extractive]",
+              )  # fmt: skip
+@options.cost_options
+@click.option("--dry-run", is_flag=True, help="Print the size and model cost of the build; write nothing.")
 @click.pass_context
 def build(
     ctx: click.Context,
-    taxa: tuple[str, ...],
+    /,
     kb: Path | None,
-    source: str,
     api_url: str | None,
-    list_page: str | None,
-    category: str | None,
-    names: Path | None,
-    terms: Path | None,
-    limit: int | None,
+    contact: str | None,
     profile: str | None,
-    only: Stage | None,
-    chroma: str | None,
     distiller: str | None,
     max_cost: float | None,
     offline: bool,
     dry_run: bool,
-    contact: str | None,
+    **chosen: Any,  # noqa: ANN401  # checked by click
 ) -> None:
     """Build a knowledge base: find articles, distil descriptions, download free photos, encode and index.
 
@@ -112,11 +69,9 @@ def build(
 
     Example: kb build --taxon Aves --kb birds.kb --contact you@example.org
     """
-    given = BuildArguments(
-        source=source, taxa=taxa, list_page=list_page, category=category, names=names, terms=terms, limit=limit,
-        only=only, chroma=chroma, is_dry_run=dry_run, has_api_url=api_url is not None,
-    )  # fmt: skip
+    given = BuildArguments(is_dry_run=dry_run, has_api_url=api_url is not None, **chosen)
     settings = options.settings(kb=kb, api_url=api_url, profile=profile, contact=contact, distiller=distiller)
+    method = options.method_settings("build", BuildSettings)
     path = settings.kb or given.default_path
     with ExitStack() as stack:
         if dry_run:
@@ -125,7 +80,6 @@ def build(
         import kb as library
         from kb.pipeline.begin import profile_to_build
         from kb.pipeline.selection import require_species
-        from kb.pipeline.settings import BuildSettings
 
         encoders = load_encoders(profile_to_build(path, settings.profile))
         began = time.monotonic()
@@ -142,17 +96,17 @@ def build(
                 terms=selection.terms,
                 located=selection.located,
                 selection=selection.name,
-                limit=limit,
-                only=only,
+                limit=given.limit,
+                only=given.only,
                 distiller=distilling.distiller,
-                settings=BuildSettings(chroma=given.chroma),
+                settings=method,
                 progress=progress,
             )
         except CostStop as error:
             stopped = error
             with library.open(path) as store:
                 status = store.status()
-    if only is None and stopped is None:
+    if given.only is None and stopped is None:
         require_species(status, selection)
     n_requests = selection.source.n_requests or None
     seconds = time.monotonic() - began
@@ -199,42 +153,25 @@ def plan_text(
     offline: bool,
 ) -> str:
     """Return the contents that a build would have; pages are looked up, no body is fetched, nothing is written."""
+    from kb.distill.model import ModelDistiller
+    from kb.pipeline.estimate import estimate_distilling
     from kb.pipeline.selection import preview
 
     selection = select(given, settings, stack)
     found = preview(selection, limit=given.limit)
-    fields = {
+    fields: dict[str, object] = {
         "would build": str(path),
         "source": selection.source.name,
         "taxa looked up": found.n_taxa,
         "pages found": found.n_pages,
         "left out": reports.by_reason(found.left_out),
         "requests": selection.source.n_requests or None,
-        **_estimate(settings, path, selection, stack, n_pages=found.n_pages, max_cost=max_cost, offline=offline),
     }
+    dry = chosen_distiller(settings, path, max_cost=max_cost, offline=offline, is_dry_run=True)
+    distilling = stack.enter_context(dry)
+    if distilling.chat is not None and isinstance(distilling.distiller, ModelDistiller):
+        endpoint = distilling.chat.endpoint
+        fields |= estimate_fields(
+            estimate_distilling(path, selection.source, distilling.distiller, endpoint, n_pages=found.n_pages)
+        )
     return output.as_fields(fields) + "\nNothing was written."
-
-
-def _estimate(
-    settings: Settings,
-    path: Path,
-    selection: Selection,
-    stack: ExitStack,
-    *,
-    n_pages: int,
-    max_cost: float | None,
-    offline: bool,
-) -> Mapping[str, object]:
-    """Return the cost of a model distiller; nothing for the others."""
-    from kb.distill.model import ModelDistiller
-    from kb.pipeline.estimate import estimate_distilling
-
-    distilling = stack.enter_context(
-        chosen_distiller(settings, path, max_cost=max_cost, offline=offline, is_dry_run=True)
-    )
-    if distilling.chat is None or not isinstance(distilling.distiller, ModelDistiller):
-        return {}
-    estimate = estimate_distilling(
-        path, selection.source, distilling.distiller, distilling.chat.endpoint, n_pages=n_pages
-    )
-    return estimate_fields(estimate)

@@ -1,12 +1,12 @@
-"""`kb demo`: the main job on what ships with Fieldmark, from the build of a knowledge base to named birds."""
+"""`kb demo`: build a small knowledge base from the shipped knowledge, and identify drawings of birds."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,12 +28,8 @@ FOLDERS = ("birds.kb", "pictures")
 
 
 @click.command()
-@click.option(
-    "--workdir",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="New folder for the results.  [default: FIELDMARK_HOME/demo, replaced every time]",
-)
+@click.option("--workdir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="New folder for the results.  [default: FIELDMARK_HOME/demo, replaced every time]")  # fmt: skip
 def demo(workdir: Path | None) -> None:
     """Build a small knowledge base, look up a term and identify birds. No network, no key.
 
@@ -45,70 +41,49 @@ def demo(workdir: Path | None) -> None:
 
 
 def run_demo(workdir: Path | None, *, home: Path, quiet: bool = False) -> None:
-    """Build a small knowledge base out of the starter knowledge, put questions to it, and print what came of it.
+    """Build a small knowledge base from the starter knowledge, ask it questions, and print the answers.
 
     Args:
-        workdir: a folder that is empty or not there yet; None takes `demo` below `home` and clears it first.
-        home: where Fieldmark keeps files of its own.
+        workdir: an empty or new folder; None takes `demo` below `home` and clears it first.
+        home: folder of Fieldmark's own files.
         quiet: show no progress on stderr.
 
     Raises:
-        UsageError: if `workdir` holds something already.
+        UsageError: if `workdir` is not empty.
         KnowledgeBaseLocked: if another demo runs below the same `home`.
     """
-    if workdir is not None:
-        show_all(fresh_folder(workdir, home), quiet=quiet)
-        return
-    with writer_lock(home / "demo" / "lock"):  # two demos at once would clear each other's folder
-        show_all(fresh_folder(None, home), quiet=quiet)
-
-
-def show_all(folder: Path, *, quiet: bool) -> None:
-    """Build, ask and print, all within one folder."""
-    began = time.monotonic()
     import kb
     from recognize import load_encoders
 
-    path, pictures = folder / "birds.kb", folder / "pictures"
-    output.write("Fieldmark demo. It runs on this machine alone: no network, no key.\n")
-    encoders = load_encoders("starter")
-    with timed("1. Build a knowledge base"):
-        show_build(path, encoders, quiet=quiet)
-    store = kb.open(path)
-    try:
-        with timed("2. Look a term up"):
+    with ExitStack() as stack:
+        if workdir is None:
+            stack.enter_context(writer_lock(home / "demo" / "lock"))  # two demos would clear each other's folder
+            for name in FOLDERS:  # nothing but the results of a demo
+                shutil.rmtree(home / "demo" / name, ignore_errors=True)
+        elif workdir.exists() and any(workdir.iterdir()):
+            raise UsageError(f"{workdir} is not empty.", hint="Give a new folder with --workdir.")
+        folder = workdir or home / "demo"
+        folder.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        path, pictures = (folder / name for name in FOLDERS)
+        output.write("Fieldmark demo. It runs on this machine alone: no network, no key.\n")
+        encoders = load_encoders("starter")
+        with timed("1. Build a knowledge base"):
+            show_build(path, encoders, quiet=quiet)
+        store = stack.enter_context(kb.open(path))
+        with timed("2. Look up a term"):
             show_term(store, encoders)
-        with timed("3. Find birds by words"):
+        with timed("3. Find birds by a description"):
             show_trials(ask_in_words(store, encoders))
-        with timed("4. Name the birds in pictures"):
+        with timed("4. Identify birds in pictures"):
             show_drawings(store, encoders, pictures)
-    finally:
-        store.close()
-    output.write(f"All of it took {time.monotonic() - began:.1f} s and lies in {folder}.\n")
-    output.write(next_steps(path, pictures))
-
-
-def fresh_folder(workdir: Path | None, home: Path) -> Path:
-    """Return the folder for this demo, without what an earlier demo left in it.
-
-    Raises:
-        UsageError: if `workdir` holds something already.
-    """
-    if workdir is None:
-        folder = home / "demo"
-        for name in FOLDERS:  # nothing but what a demo makes
-            shutil.rmtree(folder / name, ignore_errors=True)
-    else:
-        folder = workdir
-        if folder.exists() and any(folder.iterdir()):
-            raise UsageError(f"{folder} is not empty.", hint="Give a new folder with --workdir.")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+        output.write(f"Finished in {time.monotonic() - began:.1f} s. The results are in {folder}.\n")
+        output.write(next_steps(path, pictures))
 
 
 @contextmanager
 def timed(title: str) -> Iterator[None]:
-    """Print a title, and the seconds that went by below it."""
+    """Print a title before the block, and its duration after it."""
     output.write(title)
     began = time.monotonic()
     yield
@@ -116,7 +91,7 @@ def timed(title: str) -> Iterator[None]:
 
 
 def show_build(path: Path, encoders: Encoders, *, quiet: bool) -> None:
-    """Build from the starter source, through the stages that a build from Wikipedia goes through."""
+    """Build from the starter source, through the same stages as a build from Wikipedia."""
     import kb
     from kb.sources.starter import StarterSource
 
@@ -126,40 +101,37 @@ def show_build(path: Path, encoders: Encoders, *, quiet: bool) -> None:
     output.write("   kb build --source starter: facts and sentences of our own, drawings made by code")
     output.write(
         f"   {output.plural(status.species, 'species', 'species')}, {status.summaries} summaries, "
-        f"{status.chunks} chunks, {status.anchors} anchors (drawings), {status.terms} terms"
+        f"{status.chunks} chunks, {status.anchors} reference drawings, {status.terms} terms"
     )
     for failure in status.failures:
         output.write(f"   failed: {failure.taxon}: {failure.stage}: {failure.reason}")
 
 
 def show_term(store: KnowledgeBase, encoders: Encoders) -> None:
-    """Look the term of a query up."""
+    """Print the context of a query with a term."""
     import kb
 
     found = kb.context(store, TERM_QUERY, encoders.sentence)
     output.write(f'   kb context "{TERM_QUERY}"')
-    output.write(output.wrapped(found.passage or "found nothing", indent="   "))
+    output.write(output.wrapped(found.passage or "Nothing found.", indent="   "))
     for source in found.sources:
         output.write(f"   source: our own words on {source.title}, {source.licence}")
 
 
 def show_drawings(store: KnowledgeBase, encoders: Encoders, folder: Path) -> None:
-    """Draw the birds anew, name them by the default preset, and count what the others would have said."""
+    """Print the answers of the default preset for new drawings, and the totals of the other presets."""
     drawings = write_drawings(folder)
     output.write(f"   {len(drawings)} drawings in {folder}")
-    output.write(
-        "   They are made by code, no photos: the birds of the anchors in other poses, light and paper. So this"
-    )
-    output.write("   shows that the line of work holds, not how well it names photos.")
+    output.write("   They are made by code, no photos: the birds of the reference drawings in other poses, light and")
+    output.write("   paper. They show that all parts work together, not how well it names photos.")
     show_trials(ask_with_drawings(store, encoders, drawings))
     output.write("   The other presets on the same drawings (text-only uses no reference photos):")
     for preset in OTHER_PRESETS:
-        trials = ask_with_drawings(store, encoders, drawings, preset=preset)
-        output.write(f"   {preset:<10} {total(trials)}")
+        output.write(f"   {preset:<10} {total(ask_with_drawings(store, encoders, drawings, preset=preset))}")
 
 
-def show_trials(trials: Sequence[Trial]) -> None:
-    """Print where the right species of each question came in, with its score, and the total."""
+def show_trials(trials: list[Trial]) -> None:
+    """Print the rank of the right species for each question, and the total."""
     for trial in trials:
         output.write(f"   {line_of(trial)}")
     output.write(f"   {total(trials)}")

@@ -1,7 +1,4 @@
-"""Questions whose answers are known, put to a knowledge base of the starter species: words and drawings.
-
-What comes back is the rank of the right species, also where it is not the first.
-"""
+"""Questions with known answers about a knowledge base of the starter species: descriptions and drawings."""
 
 from __future__ import annotations
 
@@ -26,33 +23,32 @@ DESCRIPTIONS: tuple[tuple[str, str], ...] = (
     ("fan-like crest, barred wings, bill thin and bent downwards", "upupa-epops"),
     ("stiff-tailed bird on a trunk, red under the tail", "dendrocopos-major"),
 )
-"""Descriptions in words of their own, not in those of the summaries, and the species that they mean."""
+"""Descriptions in other words than the summaries, and their species."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A question, the species that would be right, where it came in, and what came first."""
+    """A question, its right species, and the rank that this species got."""
 
     question: str
     right: str
     rank: int | None
-    """1 is the best; None where the right species was not among the answers at all."""
+    """1 is the best; None if the right species is not among the answers."""
     n: int
-    """Among how many species."""
+    """Number of species in the knowledge base."""
     score: float | None
-    """Of the right species."""
+    """Score of the right species."""
     first: str
-    """What came first."""
+    """The first answer."""
 
 
 def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> list[Trial]:
     """Return a trial for each description."""
     import kb
 
-    n = len(store.taxon_ids)
     trials = []
     for text, right in DESCRIPTIONS:
-        matches = kb.search(store, text, encoders.sentence, n=n)
+        matches = kb.search(store, text, encoders.sentence, n=len(store.taxon_ids))
         ranked = [(match.taxon_id, match.common_name, match.score) for match in matches]
         trials.append(trial_of(store, text, right, ranked))
     return trials
@@ -73,22 +69,23 @@ def ask_with_drawings(
 
 
 def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Sequence[tuple[str, str, float]]) -> Trial:
-    """Return the trial whose answer was `ranked`: `(taxon_id, common name, score)`, best first."""
-    places = {taxon_id: place for place, (taxon_id, _, _) in enumerate(ranked)}
-    place = places.get(right)
+    """Return the trial with the answers `(taxon_id, common name, score)`, best first."""
+    rank, score = next(
+        ((i, score) for i, (taxon_id, _, score) in enumerate(ranked, 1) if taxon_id == right), (None,) * 2
+    )
     [entry] = store.species([right])
     return Trial(
         question=question,
         right=entry.taxon.common_name,
-        rank=None if place is None else place + 1,
+        rank=rank,
         n=len(store.taxon_ids),
-        score=None if place is None else ranked[place][2],
+        score=score,
         first=ranked[0][1] if ranked else "nothing",
     )
 
 
 def write_drawings(folder: Path) -> list[tuple[Path, str]]:
-    """Write the drawings that are no anchors into a folder; return each file and the taxon_id it shows."""
+    """Write the drawings that are no reference photos into a folder; return each file and its taxon_id."""
     from data.starter.drawings import read_drawings
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,7 +99,7 @@ def write_drawings(folder: Path) -> list[tuple[Path, str]]:
 
 
 def line_of(trial: Trial) -> str:
-    """Return where the right species came in, with its score, and what came before it.
+    """Return the rank and score of the right species, and the first answer if it is another.
 
     Example:
         >>> line_of(Trial(question="jay.png", right="Blue Jay", rank=3, score=0.25, n=20, first="Mallard"))
@@ -115,7 +112,7 @@ def line_of(trial: Trial) -> str:
 
 
 def total(trials: Sequence[Trial]) -> str:
-    """Return how many were right at once, and how many among the first five."""
+    """Return the number of right species in first place, and among the first five."""
     first = sum(trial.rank == 1 for trial in trials)
     five = sum(trial.rank is not None and trial.rank <= 5 for trial in trials)
     return f"{first} of {len(trials)} first, {five} of {len(trials)} among the first five"

@@ -84,8 +84,7 @@ GROUPS = {
     "--reader-samples", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
     help="Model calls per photo, each with the candidates in another order.",
 )  # fmt: skip
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the reader costs more.")
-@click.option("--offline", is_flag=True, help="Use cached replies of the reader only.")
+@options.cost_options
 @click.option(
     "--format", "form", type=click.Choice(rows.FORMATS),
     help="Output format.  [default: table, or by the name of FILE]",

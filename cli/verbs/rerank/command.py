@@ -43,8 +43,7 @@ EXIT_PARTLY = 7
               "and [llm.search]]")  # fmt: skip
 @click.option("--samples", type=int, metavar="N",
               help="decompose: replies per question, an odd number; the majority counts.  [default: 1]")  # fmt: skip
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the run costs more.")
-@click.option("--offline", is_flag=True, help="Use cached replies only.")
+@options.cost_options
 @click.option("--rejudge", is_flag=True, help="Judge all photos again, from cached replies where there are some.")
 @click.option("--split", type=click.Choice(("test", "validation")), help="Split of INQUIRE-Rerank as published.")
 @click.option("--dry-run", is_flag=True, help="Print the number of model calls and their cost, and stop.")

@@ -40,7 +40,7 @@ def test_taxa_reports_each_name_of_a_file_in_its_order(cli: Any, tmp_path: Path)
     (tmp_path / "names.txt").write_text("009.Brewer_Blackbird\n\nTurdus sp.\n017.Cardinal\nArtic Tern\n")
     outcome = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "json", check=True)
     rows = json.loads(outcome.stdout)
-    assert [(row["name"], row["scientific_name"], row["rule"], row["why"]) for row in rows] == [
+    assert [(row["name"], row["scientific_name"], row["rule"], row["reason"]) for row in rows] == [
         ("009.Brewer_Blackbird", "Euphagus cyanocephalus", "English name (possessive)", None),
         ("Turdus sp.", None, None, "several species"),
         ("017.Cardinal", "Cardinalis cardinalis", "given", None),
@@ -60,7 +60,7 @@ def test_a_table_of_names_gives_a_row_a_bird_by_its_surest_name(cli: Any, tmp_pa
     lines = ["Common Name,Scientific Name", "Andean Duck,Oxyura ferruginea", "Mallard,Nonsense x", "Gadwall,Nonsense y"]
     (tmp_path / "birds.csv").write_text("\n".join(lines))
     rows = json.loads(cli.call("taxa", "--file", tmp_path / "birds.csv", "--format", "json", check=True).stdout)
-    assert [(row["name"], row["scientific_name"], row["rule"], row["met"]) for row in rows] == [
+    assert [(row["name"], row["scientific_name"], row["rule"], row["matched_name"]) for row in rows] == [
         ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies", "Oxyura jamaicensis ferruginea"),
         ("Nonsense x", "Anas platyrhynchos", "English name", "Mallard"),
         ("Nonsense y", "Mareca strepera", "English name", "Gadwall"),
@@ -70,7 +70,7 @@ def test_a_table_of_names_gives_a_row_a_bird_by_its_surest_name(cli: Any, tmp_pa
 def test_the_report_of_names_is_csv_for_a_spreadsheet(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("Mallard\nTurdus\n")
     lines = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "csv", check=True).stdout.splitlines()
-    assert lines[0] == "name,scientific_name,common_name,taxon_id,rule,met,elsewhere,why,suggestions"
+    assert lines[0] == "name,scientific_name,common_name,taxon_id,rule,matched_name,other_species,reason,suggestions"
     assert lines[1] == "Mallard,Anas platyrhynchos,Mallard,anas-platyrhynchos,English name,Mallard,,,"
     assert lines[2] == "Turdus,,,,,,,not a species,"
 

@@ -55,8 +55,7 @@ READER_OPTIONS = ("reader_samples", "max_cost", "offline")
 @click.option("--reader-samples", type=click.IntRange(1), default=1, show_default=True, metavar="N",
     help="Model calls per photo, each with the candidates in another order.",
 )  # fmt: skip
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the reader costs more.")
-@click.option("--offline", is_flag=True, help="Use cached replies of the reader only.")
+@options.cost_options
 @options.format_option("table", "csv", "json")
 @click.pass_context
 def species(

@@ -60,7 +60,7 @@ def test_the_rows_go_to_the_server_that_is_named(cli: Any, wiki: FaultyWiki, tmp
     server = ChromaServer(tmp_path / "server")
     server.start()
     try:
-        build(cli, wiki, "--chroma", server.address)
+        build(cli, wiki, "--set", f"chroma={server.address}")
         with kb.open("a.kb") as store:
             assert store.info.chroma == server.address
         assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["species"] == 1

@@ -55,7 +55,7 @@ def test_it_builds_a_knowledge_base_of_the_starter_species(demo: Demo) -> None:
         store.close()
     assert counts.anchors == 3 * counts.species
     assert f"{counts.species} species, {counts.summaries} summaries" in demo.text
-    assert f"{counts.anchors} anchors (drawings), {counts.terms} terms" in demo.text
+    assert f"{counts.anchors} reference drawings, {counts.terms} terms" in demo.text
     assert not counts.failures
 
 
@@ -103,7 +103,7 @@ def test_what_a_pipe_gets_is_plain_text_with_times(demo: Demo) -> None:
     assert "\x1b" not in demo.text
     assert "\r" not in demo.text
     assert len(re.findall(r"(?m)^   \d+\.\d\d s$", demo.text)) == 4
-    assert re.search(r"(?m)^All of it took \d+\.\d s", demo.text)
+    assert re.search(r"(?m)^Finished in \d+\.\d s\.", demo.text)
 
 
 def test_it_ends_with_commands_to_go_on_with(demo: Demo) -> None:

@@ -259,7 +259,7 @@ def test_what_contradicts_itself_or_leaves_nothing_is_refused(
     assert (both.exit_code, both.stderr.splitlines()[0]) == (2, "error: --ablation and --preset cannot be combined.")
     assert cli.call("eval", "species", folders, "--photos", tmp_path, "--kb", built_kb).exit_code == 2
     split = cli.call("eval", "species", folders, "--split", "train", "--kb", built_kb)
-    assert (split.exit_code, "no photo of the split 'train'" in split.stderr) == (5, True)
+    assert (split.exit_code, "no photos in the split 'train'" in split.stderr) == (5, True)
 
 
 def test_labels_that_are_no_species_are_named_with_what_to_do(
@@ -339,7 +339,7 @@ def test_training_photos_may_be_a_list_of_their_own(cli: Any, built_kb: Path, in
         "keep_leaks=true",
     )
     without = cli.call("eval", "species", *asked, "--anchors", "train", *FAST)
-    assert (without.exit_code, "--train names the training photos" in without.stderr) == (2, True)
+    assert (without.exit_code, "Name the training photos with --train" in without.stderr) == (2, True)
     training = inaturalist.with_name("train_mini.json")
     training.write_bytes(inaturalist.read_bytes())
     found = measured(cli, *asked, "--anchors", "train", "--train", training)

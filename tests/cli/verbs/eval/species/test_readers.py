@@ -172,11 +172,13 @@ def test_the_table_names_each_way_its_rules_and_its_cost_and_defines_its_words(
     )
     done = cli.call("eval", "species", folders, *asked, "--reader-samples", "2", *FAST, check=True)
     lines = done.stdout.splitlines()
-    assert any(re.match(r"reader scripted@\S+, 2 samples a photo; 6 photos; by photo", line) for line in lines)
+    assert any(
+        re.match(r"reader scripted@\S+, 2 samples per photo; 6 photos; mean over photos", line) for line in lines
+    )
     row = next(line for line in lines if re.match(r"vr-rag-v1, names, k=3 +12 ", line))
     assert row.endswith("$0.0240")
     assert sum(line.startswith("no retrieval") for line in lines) == 4
-    assert any(line.startswith("accuracy of the reader, less 'vr-rag-v1, names, k=3'") for line in lines)
+    assert any(line.startswith("accuracy of the reader minus that of 'vr-rag-v1, names, k=3'") for line in lines)
     assert any(line.startswith("none of these: share of photos") for line in lines)
     assert all(": " not in call.text.split("A. ")[1].splitlines()[0] for call in server.calls if "A. " in call.text)
 
