@@ -247,7 +247,7 @@ def context_look_up(store: KnowledgeBase, helpers: ContextHelpers) -> Callable[[
 
 def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:
     """Return a thread-safe function from a query to the names in it."""
-    from kb.lookup.query_parts import query_parts as parts_of
+    from kb.lookup.findings import query_parts as parts_of
 
     return _one_at_a_time(lambda query: parts_of(store, query))
 

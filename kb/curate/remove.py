@@ -15,7 +15,7 @@ from data.files import writer_lock
 from data.records import Removed, Taxon, Term
 from kb import reasons
 from kb.checklist.avilist import fold
-from kb.lookup.glossary import shipped_terms
+from kb.lookup.index import shipped_terms
 from kb.store.additions import additions
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step

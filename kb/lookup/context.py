@@ -1,7 +1,6 @@
 """Context of a query: a short passage on its words, with sources.
 
-Passages contain only summaries and definitions of the knowledge base, of a wiki or of a web search; if nothing is
-found, the answer says so.
+Passages contain only summaries and definitions of the knowledge base, a wiki or a web search.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class Explainer(Protocol):
-    """A dictionary outside the knowledge base, such as `kb.lookup.wiki_terms.WikiTerms`."""
+    """A dictionary outside the knowledge base, such as `WikiTerms`."""
 
     def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
         """Return terms for words of the query other than those in `known`, each with its source."""
@@ -50,29 +49,26 @@ def context(
 ) -> Context:
     """Return the context of a query: a short passage on its terms and species, with sources.
 
-    Terms come with their definition and what to look for in a photo; species (by either name, also in the plural and
-    within a sentence) with their description; a genus, family, order or English group name with its species in the
-    knowledge base. A query without names is compared as a whole to terms and summaries, and answered only if the match
-    is clear. Words that the knowledge base does not explain are looked up in the wiki; if neither finds anything, the
-    web is searched. Learnt terms are stored, so the same words need no wiki next time. The shipped glossary answers for
-    terms that a knowledge base on disk lacks.
+    Terms come with definition and visible features, species with their description, and groups (genus, family, order
+    or English group name) with their species in the knowledge base. A query without names is compared with terms and
+    summaries as a whole, and answered only if the match is clear. Words that knowledge base and shipped glossary lack
+    are looked up in the wiki; if nothing is found, the web is searched. Learnt terms are stored.
 
     Args:
-        store: an open knowledge base.
+        store: open knowledge base.
         query: free text, such as the query of a rerank job.
-        encoder: the sentence encoder of the knowledge base.
+        encoder: sentence encoder of the knowledge base.
         wiki: explains words that the knowledge base does not.
-        search: searches the web if nothing else was found.
-        chat: writes the passage from the texts found, and nothing else; sentences that their sources do not support
-            are dropped. Without a model, the texts are joined as they are.
+        search: web search, if nothing else was found.
+        chat: model that writes the passage from the texts found; sentences without support in them are dropped.
+            Without a model, the texts are joined.
         require_chat: raise if the chat model fails; otherwise the texts are joined and a warning is logged.
         prompts: folder with a `context.md` that replaces the prompt for the model.
-        learn: store learnt terms in the knowledge base. If it is locked or read-only, a warning is logged and the
-            answer is the same.
+        learn: store learnt terms; if the knowledge base is locked or read-only, a warning is logged.
 
     Raises:
         ConfigError: if the prompts cannot be filled.
-        SourceError: if wiki or search fail for good, or the chat model if it is required; a refusal is not a failure.
+        SourceError: if the wiki or search fails, or the chat model if it is required; a refusal is not a failure.
         CostStop: from the chat model or the search.
         NotCached: from the search, or the chat model if it is required.
 
@@ -87,9 +83,8 @@ def context(
         (True, ['amplexus'])
 
     Source:
-        Divide and Conquer, section 3.1, expert context injection. Differs: knowledge base and wiki come before
-        the web; without a model the passage is composed of their texts; each sentence of a model is checked against the
-        texts that it was given.
+        Divide and Conquer, section 3.1, expert context injection. Differs: knowledge base and wiki come before the
+        web; without a model the passage is composed of their texts; each sentence of a model is checked against them.
     """
     return next(
         contexts(
@@ -162,13 +157,14 @@ def gather(
     search: WebSearch | None = None,
 ) -> tuple[Findings, list[Term]]:
     """Return the findings on a query, and the terms among them that are new to the knowledge base."""
-    from kb.lookup.learning import new_terms, terms_of_passages
+    from kb.lookup.learning import terms_of_passages
 
     found = look_up(store, query, encoder)
     learnt: list[Term] = []
     if wiki is not None and not found.is_by_description:
         known = [mention.text for mention in found.mentions]
-        learnt = new_terms(wiki.explain(query, known=known), store.derived(Lookup).stored_terms)
+        stored = {term.term_id for term in store.derived(Lookup).stored_terms}
+        learnt = [term for term in wiki.explain(query, known=known) if term.term_id not in stored]
     if search is not None and query.strip() and not found and not learnt:
         passages = search.search(QUESTION.format(query=query), n=N_PASSAGES)
         passages = [passage for passage in passages if passage.text.strip()]

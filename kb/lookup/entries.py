@@ -1,4 +1,4 @@
-"""A species or term of a knowledge base, found by any of its names, with the passages that its summary rests on."""
+"""Species and terms of a knowledge base by name, with the evidence of their summaries."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class FoundSpecies:
 
     entry: SpeciesEntry
     quotes: tuple[tuple[str, ...], ...]
-    """For each statement of the summary, the passages of the article that support it."""
+    """The evidence of each statement of the summary."""
     terms: tuple[Term, ...]
-    """The terms that the summary uses."""
+    """The terms in the summary."""
 
 
 def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
-    """Return the species with that scientific name, common name or id, else the term with that name.
+    """Return the species with a scientific name, common name or id, or else the term with that name.
 
     Raises:
-        UnknownTaxon: with the nearest names of the knowledge base.
+        UnknownTaxon: for an unknown name, with the nearest names.
     """
     wanted = fold(name)
     known: dict[str, str] = {}  # folded name -> as written
@@ -63,7 +63,7 @@ def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:
 
 
 def _used(terms: Sequence[Term], text: str) -> list[Term]:
-    """Return the terms whose name or alias stands in the text as whole words."""
+    """Return the terms with name or alias in the text as whole words."""
     return [
         term
         for term in terms

@@ -10,7 +10,7 @@ import numpy as np
 from data.arrays import FloatArray, rank_descending
 from data.contracts import TextEncoder
 from data.lexicon.word_groups import group_of
-from data.records import SpeciesEntry, Term
+from data.records import QueryPart, SpeciesEntry, Term
 from kb.checklist.avilist import fold
 from kb.lookup.bm25 import tokens
 from kb.lookup.index import LookupIndex, LookupStore, index_of
@@ -19,9 +19,9 @@ from kb.lookup.mentions import Mention
 MAX_SPECIES = 4
 MAX_TERMS = 6
 
-# A query without names is answered by a text that holds nearly all of its words, or half of them and has a similar
-# vector. Tuned on 71 questions that describe a term and 98 queries that describe none, with the vectors of the starter
-# and of all-MiniLM-L6-v2: at .5 neither answers any of the 98 (docs/results.md).
+# A query without names matches a text with nearly all of its words, or with half of them and a similar vector. Tuned on
+# 71 questions that describe a term and 98 queries that describe none, with the vectors of the starter and of
+# all-MiniLM-L6-v2: at .5 neither answers any of the 98 (docs/results.md).
 TERM_COVERAGE = 0.9
 TERM_COVERAGE_WITH_VECTOR = 0.5
 TERM_SIMILARITY = 0.5
@@ -33,14 +33,14 @@ _GENERIC = frozenset(tokens("photo photograph picture image bird species animal 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Results of a look-up; `mentions` are the words of the query that matched, in their order."""
+    """Results of a look-up; `mentions` are the matching words of the query, in order."""
 
     mentions: tuple[Mention, ...] = ()
     terms: tuple[Term, ...] = ()
     species: tuple[SpeciesEntry, ...] = ()
     groups: tuple[Mention, ...] = ()
     is_by_description: bool = False
-    """The query has no names; as a whole it describes the one term, or the few species, found."""
+    """The query has no names, but describes the term or species found."""
 
     def __bool__(self) -> bool:
         return bool(self.terms or self.species or self.groups)
@@ -50,9 +50,9 @@ def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
     """Return the terms, species and groups that a query names or describes.
 
     Args:
-        store: an open knowledge base.
+        store: open knowledge base.
         query: free text.
-        encoder: the sentence encoder of the knowledge base.
+        encoder: sentence encoder of the knowledge base.
     """
     index = index_of(store)
     asked_before = index.questions.get(fold(query))
@@ -72,6 +72,23 @@ def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
         groups=tuple({mention.ids: mention for mention in mentions if mention.kind == "group"}.values()),
         is_by_description=is_by_description and bool(mentions),
     )
+
+
+def query_parts(store: LookupStore, query: str) -> list[QueryPart]:
+    """Return the species, groups and terms in a query, in its order, with their looks."""
+    index = index_of(store)
+    parts = []
+    for mention in index.names.find(query):
+        name, looks = mention.text, ""
+        if mention.kind == "term":
+            term = index.terms[mention.ids[0]]
+            name, looks = term.name, term.look_for
+        elif mention.kind == "species":
+            (entry,) = store.species(mention.ids[:1])
+            name = entry.taxon.common_name
+            looks = entry.summary.text if entry.summary is not None else ""
+        parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks))
+    return parts
 
 
 def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:
@@ -122,7 +139,7 @@ def _described_term(
     by_vector = similar.get(term_ids[best], 0.0) >= TERM_SIMILARITY and held[best] >= TERM_COVERAGE_WITH_VECTOR
     if n_held < TERM_WORDS or not (by_words or by_vector):
         return None
-    # Two terms that fit equally well: the query describes neither.
+    # With two equal matches, the query describes neither.
     if len(order) > 1 and held[order[1]] >= held[best] and scores[order[1]] >= 0.9 * scores[best]:
         return None
     return term_ids[best]

@@ -1,19 +1,17 @@
-"""The look-up index of an open knowledge base: names, words of summaries and words of terms.
-
-The store owns it: `index_of` asks the store for it, which makes it on first use and holds it as long as it is open.
-"""
+"""Look-up index of an open knowledge base: names, words of summaries and words of terms, with the shipped glossary."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Protocol, Self, TypeVar
 
 from data.arrays import FloatArray
-from data.records import SpeciesEntry, Taxon, Term
+from data.records import Source, SpeciesEntry, Taxon, Term
+from data.starter.knowledge import LICENCE, read_terms
 from kb.checklist.avilist import fold
 from kb.lookup.bm25 import BM25, tokens
-from kb.lookup.glossary import glossary_of
 from kb.lookup.mentions import NameFinder
 
 QUESTION_ID = "term:question-"
@@ -66,9 +64,9 @@ class LookupIndex:
 
 
 class Lookup:
-    """The look-up index of one open knowledge base, and the terms learnt since it was opened.
+    """The look-up index of one open knowledge base, with the terms learnt since it was opened.
 
-    Terms of the shipped glossary are in the index too, unless the store has a term with the same id.
+    The shipped glossary answers for terms that the knowledge base lacks.
     """
 
     def __init__(self, store: LookupStore) -> None:
@@ -122,3 +120,28 @@ def is_question(term: Term) -> bool:
 def _searchable_names(taxon: Taxon) -> Iterable[str]:
     groups = (taxon.lineage[rank] for rank in ("family", "order") if rank in taxon.lineage)
     return (*taxon.common_names, taxon.scientific_name, *groups)
+
+
+def glossary_of(store: object) -> list[Term]:
+    """Return the glossary terms that the user of a store did not remove; none for a store in memory."""
+    from kb.store.knowledge_base import KnowledgeBase
+    from kb.store.stage_outputs import removed
+
+    if not isinstance(store, KnowledgeBase):
+        return []
+    gone = {fold(name) for name in removed(store.ledger)}
+    return [term for term in shipped_terms() if fold(term.name) not in gone]
+
+
+@cache
+def shipped_terms() -> tuple[Term, ...]:
+    """Return the shipped terms, each with the glossary as its source.
+
+    Example:
+        >>> next(term.source.title for term in shipped_terms() if term.source and term.name == "cere")
+        "cere, in Fieldmark's glossary"
+    """
+    return tuple(
+        replace(term, source=Source(title=f"{term.name}, in Fieldmark's glossary", licence=LICENCE))
+        for term in read_terms()
+    )

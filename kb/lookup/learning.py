@@ -1,4 +1,4 @@
-"""Learning: terms that a look-up found elsewhere, stored so that the next one needs neither wiki nor web."""
+"""Storage of terms found on a wiki or the web, so that the next look-up needs neither."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MAX_PASSAGE_WORDS = 90  # of one passage of a web search
 
 
 def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) -> None:
-    """Write terms into an open knowledge base, ledger and Chroma, as a build with these terms would have.
+    """Store terms in a knowledge base as a build would; terms of the same id are replaced.
 
-    A term of the same id is replaced. What is open keeps to the state in which it was opened.
+    The open knowledge base keeps the state in which it was opened.
 
     Args:
-        store: an open knowledge base.
-        terms: what to write.
-        encoder: the sentence encoder that it was built with.
+        store: open knowledge base.
+        terms: terms to store.
+        encoder: sentence encoder of the knowledge base.
 
     Raises:
-        SpaceMismatch: if the encoder is not the one of its terms.
-        KnowledgeBaseLocked: if a build is writing to it.
-        MissingRequirement: if the disk is full or cannot be written.
+        SpaceMismatch: for another encoder.
+        KnowledgeBaseLocked: if another process is writing to it.
+        MissingRequirement: if the disk is full or read-only.
     """
     if not terms:
         return
@@ -58,7 +58,7 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
 
 
 def terms_of_passages(question: str, passages: Sequence[WebPassage]) -> list[Term]:
-    """Return the passages of a web search as terms that only the same question finds again, with their sources."""
+    """Return the passages of a web search as terms that only the same question finds, with their sources."""
     base = term_id(question).removeprefix("term:")
     return [
         Term(
@@ -78,12 +78,6 @@ def shortened(text: str) -> str:
             break
         kept.append(sentence)
     return " ".join(" ".join(kept or [line]).split()[: 2 * MAX_PASSAGE_WORDS])
-
-
-def new_terms(terms: Sequence[Term], held: Sequence[Term]) -> list[Term]:
-    """Return the terms whose id is not held yet; terms of a knowledge base are never replaced."""
-    known = {term.term_id for term in held}
-    return [term for term in terms if term.term_id not in known]
 
 
 def _steps(term: Term, collection: str) -> list[Step]:

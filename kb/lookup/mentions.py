@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -15,15 +15,15 @@ from data.records import Taxon, Term
 from kb.checklist.avilist import fold
 from kb.checklist.english_groups import GROUP_NAMES
 from kb.lookup.bm25 import BM25
-from kb.lookup.senses import group_of_class, group_of_noun, is_trade_sense, sense_lists, senses_of
+from kb.lookup.senses import group_of_class, group_of_noun, is_technical_sense, sense_lists, senses_of
 
 MentionKind = Literal["species", "term", "group"]
 
 MAX_NAME_WORDS = 8
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
-# A name of one short word is too easily another word ("ou", "Ara").
+# Letters of a name of one word; shorter ones are often other words ("ou", "Ara").
 _SHORTEST_SINGLE_WORD = 4
-# Genera that are English words at the beginning of a sentence.
+# Genera that are also English words.
 _ALSO_ENGLISH = frozenset(("Dives", "Bias"))
 _IRREGULAR = {"geese": "goose", "mice": "mouse", "wolves": "wolf", "calves": "calf", "feet": "foot", "teeth": "tooth"}
 _SUGGESTED = 60  # names compared letter by letter
@@ -31,7 +31,7 @@ _SUGGESTED = 60  # names compared letter by letter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """Words of a query that name something: `ids` are taxon ids, or the one id of a term."""
+    """Words of a query that name something; `ids` are taxon ids, or the id of a term."""
 
     kind: MentionKind
     text: str
@@ -52,12 +52,11 @@ class NameFinder:
     def __init__(self, taxa: Sequence[Taxon], terms: Sequence[Term]) -> None:
         self._species: dict[str, str] = {}
         self._groups: dict[str, list[str]] = {}
-        self._english: set[str] = set()
+        self._english: set[str] = set()  # group names in English
         self._one_word: set[str] = set()  # names not matched by two words: a red wing is not a Redwing
         self._living: dict[str, str] = {}  # taxon id -> birds, mammals, ...
         for taxon in taxa:
-            living = group_of_class(taxon.lineage.get("class"))
-            if living is not None:
+            if (living := group_of_class(taxon.lineage.get("class"))) is not None:
                 self._living[taxon.taxon_id] = living
             for name in _names(taxon):
                 key = fold(name)
@@ -94,7 +93,7 @@ class NameFinder:
             for name in english if members else ():
                 singular = fold(_singular(name.split(" ")))
                 for key in (fold(name), singular):
-                    # Species with the name come first: not all of the family are "cardinals"; it has buntings too.
+                    # Species with the name come first: the family of cardinals has buntings too.
                     self._groups.setdefault(key, called.get(singular, members or []))
                     self._english.add(key)
                     if " " not in name:
@@ -109,7 +108,7 @@ class NameFinder:
         words = list(_WORD.finditer(query))
         found: list[Mention] = []
         taken = [False] * len(words)
-        of_terms: set[int] = set()  # words of found terms: they describe looks, whatever they mean alone
+        of_terms: set[int] = set()  # words of found terms
         living = self._living_in(query, words)
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
@@ -145,12 +144,12 @@ class NameFinder:
         of_terms: Collection[int],
     ) -> Mention | None:
         run = words[first : first + length]
-        start, end = run[0].start(), run[-1].end()
-        text = query[start:end]
+        start = run[0].start()
+        text = query[start : run[-1].end()]
         before = [match[0] for match in words[:first]]
         after = [match[0] for match in words[first + length :]]
         others = {place: match[0] for place, match in enumerate(words) if place not in of_terms}
-        is_meant = is_trade_sense(
+        is_meant = is_technical_sense(
             text,
             before=[word for place, word in others.items() if place < first],
             after=[word for place, word in others.items() if place >= first + length],
@@ -205,8 +204,7 @@ def _names(taxon: Taxon) -> Iterable[str]:
 
 
 def _groups(taxon: Taxon) -> set[str]:
-    lineage: Mapping[str, str] = taxon.lineage
-    groups = {lineage[rank] for rank in ("genus", "family", "order") if rank in lineage}
+    groups = {taxon.lineage[rank] for rank in ("genus", "family", "order") if rank in taxon.lineage}
     return groups | {taxon.scientific_name.split(" ")[0]}
 
 
@@ -251,9 +249,9 @@ def _heads(last: str) -> set[str]:
 
 
 def _is_part_of_a_name(text: str, before: Sequence[str], after: Sequence[str]) -> bool:
-    """Return whether a capitalised word is part of a longer name: "Scarlet Waxy Cap" is not a cap.
+    """Return whether a capitalised word is part of a longer name: a "Scarlet Waxy Cap" is not a cap.
 
-    A word without another sense may end a name: an "Octopus Stinkhorn" is a stinkhorn.
+    Words without an everyday sense may end a name: an "Octopus Stinkhorn" is a stinkhorn.
     """
     if not text[0].isupper() or not before or not before[-1][0].isupper():
         return False

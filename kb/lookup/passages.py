@@ -1,4 +1,4 @@
-"""Passages composed of the texts that a look-up found, without new words."""
+"""Passages composed of the texts found by a look-up."""
 
 from __future__ import annotations
 

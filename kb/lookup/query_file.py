@@ -1,4 +1,4 @@
-"""Files of queries: a CSV with a column of texts, a rerank job in JSON lines, or a query a line."""
+"""Files of queries: CSV, JSON lines of a rerank job, or one query per line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_queries(path: Path) -> list[FileQuery]:
     """Return the queries in a file, in its order; empty lines are skipped.
 
     Raises:
-        BadInput: if it cannot be read as UTF-8, has no column of queries, or holds none; with the line.
+        BadInput: if it is not UTF-8, has no column of queries, or is empty; with the line.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -20,14 +20,14 @@ MIN_SIMILARITY = 0.35
 def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) -> list[TaxonMatch]:
     """Return up to `n` species that match a name or description, best first, ties by name.
 
-    The score is the sum of a name in the text (0.8 to 2 points: complete, the beginning of a name, or misspelt), the
-    BM25 score of the words of name and summary (up to 0.65), and the cosine of text and summary (up to 0.35).
+    The score adds points for a name in the text (0.8 to 2), the BM25 score of the words of name and summary (up to
+    0.65), and the cosine of text and summary (up to 0.35).
 
     Args:
-        store: an open knowledge base.
+        store: open knowledge base.
         text: a name, part of a name, or a description such as "red crest and black face".
-        encoder: the sentence encoder of the knowledge base.
-        n: most species to return.
+        encoder: sentence encoder of the knowledge base.
+        n: largest number of species.
 
     Example:
         >>> import kb, recognize

@@ -1,45 +1,25 @@
-"""Word senses: a bird has a cap, and so have a mushroom and a bottle.
+"""Word senses: technical terms told from everyday words, such as the cap of a bird and of a bottle.
 
-Words with an everyday meaning are in `senses.txt`, with the groups of organisms for which the technical sense holds.
-The nouns of a query tell which groups it is about.
+`senses.txt` lists words with an everyday meaning and the groups of organisms for which the technical sense holds. The
+nouns of a query show which groups it is about.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from data.lexicon.word_groups import VISUAL_GROUPS, group_of
-from data.lexicon.word_groups import groups as distilling_groups
+from data.lexicon.word_groups import VISUAL_GROUPS, group_of, groups
 
 _ANIMALS = "animals"
 _NO_ANIMALS = frozenset(("plants", "fungi"))
-_GROUP_OF_CLASS = {
-    "aves": "birds",
-    "mammalia": "mammals",
-    "reptilia": "reptiles",
-    "squamata": "reptiles",
-    "testudines": "reptiles",
-    "crocodylia": "reptiles",
-    "amphibia": "amphibians",
-    "actinopterygii": "fish",
-    "actinopteri": "fish",
-    "chondrichthyes": "fish",
-    "elasmobranchii": "fish",
-    "insecta": "insects",
-    "arachnida": "arachnids",
-    "malacostraca": "crustaceans",
-    "gastropoda": "molluscs",
-    "bivalvia": "molluscs",
-    "cephalopoda": "molluscs",
-    "agaricomycetes": "fungi",
-    "magnoliopsida": "plants",
-    "liliopsida": "plants",
-    "pinopsida": "plants",
-}
+_IRREGULAR = {
+    "geese": ["goose"], "mice": ["mouse"], "feet": ["foot"], "larvae": ["larva"], "pupae": ["pupa"], "oxen": ["ox"],
+    "youngs": ["young"],
+}  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -47,16 +27,18 @@ _WORD = re.compile(r"[^\W\d_]+")
 class SenseLists:
     """Contents of `senses.txt`."""
 
-    organisms: dict[str, str] = field(default_factory=dict)
+    organisms: dict[str, str]
     """Noun in the singular -> group."""
-    everyday: dict[str, frozenset[str]] = field(default_factory=dict)
+    classes: dict[str, str]
+    """Class by scientific name, in lower case -> group."""
+    everyday: dict[str, frozenset[str]]
     """Word -> groups for which the technical sense holds."""
-    before_a_group: frozenset[str] = frozenset()
-    after_displaying: frozenset[str] = frozenset()
-    too_general: frozenset[str] = frozenset()
-    """Words too general for a page of their own to help."""
-    life: frozenset[str] = frozenset()
-    """Words that mark a definition as one of organisms, besides their names."""
+    before_a_group: frozenset[str]
+    after_displaying: frozenset[str]
+    too_general: frozenset[str]
+    """Words too general to look up."""
+    life: frozenset[str]
+    """Words of definitions about organisms, besides their names."""
 
 
 @cache
@@ -67,7 +49,7 @@ def sense_lists() -> SenseLists:
         >>> sense_lists().organisms["newt"], sorted(sense_lists().everyday["comb"])
         ('amphibians', ['birds'])
     """
-    organisms: dict[str, str] = {}
+    groups_of: dict[str, dict[str, str]] = {"organisms": {}, "classes": {}}
     everyday: dict[str, frozenset[str]] = {}
     others: dict[str, set[str]] = {}
     heading: list[str] = []
@@ -75,17 +57,18 @@ def sense_lists() -> SenseLists:
         text = line.partition("#")[0].strip()
         if text.startswith("["):
             heading = text.strip("[]").split()
-        elif heading[:1] == ["organisms"]:
-            organisms |= {word: heading[1] for word in text.split() if word not in organisms}
+        elif text and heading[0] in groups_of:
+            group = groups_of[heading[0]]
+            group |= {word: heading[1] for word in text.split() if word not in group}
         elif heading == ["everyday"] and text:
             word, _, listed = text.partition("=")
             everyday[word] = frozenset(listed.split(","))
         elif text:
             others.setdefault(heading[0], set()).update(text.split())
     return SenseLists(
-        organisms=organisms,
+        **groups_of,
         everyday=everyday,
-        before_a_group=frozenset(others["before-a-group"]) | distilling_groups()["before-a-group"],
+        before_a_group=frozenset(others["before-a-group"]) | groups()["before-a-group"],
         after_displaying=frozenset(others["after-displaying"]),
         too_general=frozenset(others["too-general"]),
         life=frozenset(others["life"]),
@@ -94,7 +77,7 @@ def sense_lists() -> SenseLists:
 
 def group_of_class(class_name: str | None) -> str | None:
     """Return the group of a class by scientific name, or None if it is not listed."""
-    return _GROUP_OF_CLASS.get((class_name or "").lower())
+    return sense_lists().classes.get((class_name or "").lower())
 
 
 def group_of_noun(word: str) -> str | None:
@@ -131,21 +114,21 @@ def senses_of(word: str) -> frozenset[str] | None:
     return next((everyday[form] for form in forms if form in everyday), None)
 
 
-def is_trade_sense(
+def is_technical_sense(
     word: str, *, before: Sequence[str], after: Sequence[str], named: Collection[str], following: str | None = None
 ) -> bool:
-    """Return whether a name is used in its technical sense.
+    """Return whether a name has its technical sense in a query.
 
-    Words without another sense always are. An everyday word is, if the query is about a group with such a thing, or
-    names no organism and all other words describe looks ("a black cap"). It is not, right before a noun that forms
-    another name ("comb jelly", "velvet ant").
+    Words without an everyday sense always have. Others have if the query is about a group with such a part, or names no
+    organism and all other words describe looks ("a black cap"), but not before a noun that makes another name ("comb
+    jelly", "velvet ant").
 
     Args:
         word: one or several words of the query.
-        before: the words before it, without those of terms already found.
-        after: the words after it, likewise.
-        named: groups of the species that the query names.
-        following: the next word, if it is not the first of `after`.
+        before: words before it, without those of terms already found.
+        after: words after it, likewise.
+        named: groups of the species in the query.
+        following: next word, if it is not the first of `after`.
     """
     lists = sense_lists()
     key = _bare(word)
@@ -157,17 +140,17 @@ def is_trade_sense(
         return False
     if following and " " not in key and not key.endswith(("ed", "ing", "y")) and group_of_noun(following) is not None:
         return False
-    spoken_of = frozenset(named) | groups_in([*before, *after])
-    if not spoken_of:
-        return all(_speaks_of_looks(other) for other in (*before, *after))
+    mentioned = frozenset(named) | groups_in([*before, *after])
+    if not mentioned:
+        return all(_describes_looks(other) for other in (*before, *after))
     if _ANIMALS in senses:
-        return bool(spoken_of - _NO_ANIMALS)
-    return bool(spoken_of & senses)
+        return bool(mentioned - _NO_ANIMALS)
+    return bool(mentioned & senses)
 
 
-def _speaks_of_looks(word: str) -> bool:
+def _describes_looks(word: str) -> bool:
     parts = _WORD.findall(_bare(word))
-    stop = distilling_groups()["stop"]
+    stop = groups()["stop"]
     return all(part in stop or group_of(part) in VISUAL_GROUPS for part in parts)
 
 
@@ -192,14 +175,3 @@ def singulars(word: str) -> list[str]:
     if word.endswith("s"):
         forms.append(word[:-1])
     return forms + _IRREGULAR.get(word, [])
-
-
-_IRREGULAR = {
-    "geese": ["goose"],
-    "mice": ["mouse"],
-    "feet": ["foot"],
-    "larvae": ["larva"],
-    "pupae": ["pupa"],
-    "oxen": ["ox"],
-    "youngs": ["young"],
-}

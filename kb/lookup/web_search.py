@@ -17,15 +17,12 @@ _MARK = re.compile(r"\s?\[(\d{1,3})\]")
 class ChatWebSearch:
     """A `WebSearch` by a chat model with `citations` or `search_results` in its replies.
 
-    The first passages are the model's answer, divided by cited source; the quoted texts of the sources follow.
-    Sentences without a source are dropped, since they cannot be checked.
-
     Source:
         Divide and Conquer, section 3.1: context from Perplexity's Sonar. Differs: citations are kept, and sentences
         without one are dropped.
 
     Args:
-        chat: the model, usually a `Connection` of `[llm.search]`, so that replies are cached.
+        chat: search model, usually a `Connection` of `[llm.search]`, which caches replies.
     """
 
     def __init__(self, chat: ChatModel) -> None:
@@ -50,8 +47,7 @@ class ChatWebSearch:
 def _passages(reply: ChatReply, n: int) -> list[WebPassage]:
     """Return the answer by cited source, then the quoted texts of the sources.
 
-    Marks such as [2] cite the second source for their sentence. An answer with sources but without marks is credited to
-    the first one.
+    A mark such as [2] cites the second source. An answer without marks is credited to the first source.
     """
     cited = reply.citations
     said: dict[int, list[str]] = {}

@@ -34,11 +34,8 @@ class Phrase:
 class WikiTerms:
     """Explains words by wiki articles; an `Explainer` for `kb.context`.
 
-    Only pages with a title (or redirect) in the query count, and only those about organisms: with a taxobox, or with an
-    organism in the definition. Disambiguation pages are skipped.
-
-    Args:
-        source: the wiki; its rate limits hold for every request.
+    A page counts if its title or redirect is in the query, and if it has a taxobox or an organism in its definition.
+    Disambiguation pages are skipped.
     """
 
     def __init__(self, source: WikipediaSource) -> None:
@@ -51,13 +48,9 @@ class WikiTerms:
         return self._source.name
 
     def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
-        """Return the wiki's terms for words of a query, in its order, each with its page as source.
+        """Return the wiki's terms for words of a query except `known`, in order, each with its page as source.
 
         This takes one request for all titles (two with a search) and one per page, at most `MAX_PAGES`.
-
-        Args:
-            query: free text.
-            known: words of the query that need no explanation.
 
         Raises:
             SourceError: if the wiki is not available.

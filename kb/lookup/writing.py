@@ -64,16 +64,10 @@ def write_passage(
     """Return the answer with a passage written by the model, or unchanged if no sentence of the reply is usable.
 
     Each sentence ends with the numbers of its sources, such as `[1]`, 1-based in `sources`; only cited sources remain.
-
-    Args:
-        answer: the composed answer.
-        found: the findings that it was composed from.
-        store: gives the members of groups, which follow at the end of the passage.
-        chat: the model; it gets one request.
-        prompts: the prompt templates; without them the shipped ones.
+    The members of groups follow at the end.
 
     Raises:
-        SourceError: if the provider fails for good.
+        SourceError: if the provider fails.
         CostStop, NotCached: from the model.
     """
     texts = texts_of(found, described_members(store, found))
@@ -97,10 +91,7 @@ def write_passage(
 
 
 def texts_of(found: Findings, members: Sequence[SpeciesEntry] = ()) -> list[Text]:
-    """Return the texts on findings and members of groups, each with its source.
-
-    Without a source, the name of the term or species stands for it.
-    """
+    """Return the texts on findings and members of groups, each with its source or its name as source."""
     texts = [
         Text(
             text=term.definition if is_question(term) else term_passage(term),
@@ -144,11 +135,7 @@ def parse_reply(text: str) -> list[tuple[str, tuple[int, ...]]]:
 def supported(
     sentences: Sequence[tuple[str, tuple[int, ...]]], texts: Sequence[Text], query: str
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the sentences that their sources support, judged by words, up to `MAX_WORDS` words in all.
-
-    A sentence must cite at least one text, and only existing ones. Its numbers, number words and colours must be in a
-    cited text, and most of its content words in a cited text or the query.
-    """
+    """Return the sentences with existing sources that support them, up to `MAX_WORDS` words in all."""
     kept: list[tuple[str, tuple[int, ...]]] = []
     room = MAX_WORDS
     for said, cited in sentences:
@@ -161,7 +148,7 @@ def supported(
 
 
 def is_supported(said: str, text: str, query: str) -> bool:
-    """Return whether a text supports a sentence, judged by numbers, colours and content words.
+    """Return whether a text has the numbers and colours of a sentence, and with the query most of its content words.
 
     Example:
         >>> is_supported("The male holds the female.", "The male clasps and holds a female.", "amplexus")

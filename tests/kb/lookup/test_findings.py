@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from data.records import Term
+from data.records import QueryPart, Term
 from kb.lookup.context import context
+from kb.lookup.findings import query_parts
 from kb.lookup.mentions import NameFinder
 from kb.lookup.search import search
 from tests.kb.lookup.shelf import AMPLEXUS, CARDINAL, ENCODER, SPECIES, STORE, TERMS, entry
@@ -158,3 +159,29 @@ def test_an_empty_knowledge_base_finds_nothing() -> None:
     empty = ShelfStore([], [], ENCODER)
     assert not context(empty, "northern cardinal with a red crest", ENCODER).found
     assert search(empty, "northern cardinal", ENCODER) == []
+
+
+# --- names with their looks ---
+
+
+def test_species_groups_and_terms_of_a_query_come_in_its_order_with_their_looks() -> None:
+    assert query_parts(STORE, "a ruff, two owls and cardinals in Amplexus") == [
+        QueryPart(
+            kind="species", text="ruff", name="Ruff", looks="The male has a large ruff of feathers around the neck."
+        ),
+        QueryPart(kind="group", text="owls", name="owls"),
+        QueryPart(kind="group", text="cardinals", name="cardinals"),
+        QueryPart(
+            kind="term", text="Amplexus", name="amplexus", looks="A smaller frog that sits on the back of a larger one."
+        ),
+    ]
+
+
+def test_a_species_without_a_description_has_no_looks() -> None:
+    assert query_parts(STORE, "eagle owl at night, Eurasian Eagle-Owl")[-1] == QueryPart(
+        kind="species", text="Eurasian Eagle-Owl", name="Eurasian Eagle-Owl"
+    )
+
+
+def test_a_query_without_names_has_no_parts() -> None:
+    assert query_parts(STORE, "something by the sea") == []

@@ -11,7 +11,7 @@ import pytest
 
 from data.starter.knowledge import read_species, read_terms
 from kb.lookup.mentions import NameFinder
-from kb.lookup.senses import group_of_noun, groups_in, is_trade_sense, sense_lists
+from kb.lookup.senses import group_of_noun, groups_in, is_technical_sense, sense_lists
 
 JUDGED = Path(__file__).parents[1] / "labels" / "inquire_context.json"
 
@@ -133,8 +133,8 @@ def test_groups_of_living_things_are_told_by_nouns_in_any_number_and_case() -> N
 
 
 def test_a_species_that_is_named_says_which_group_is_meant() -> None:
-    assert is_trade_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named={"birds"})
-    assert not is_trade_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named=())
+    assert is_technical_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named={"birds"})
+    assert not is_technical_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named=())
 
 
 def test_every_everyday_word_names_groups_that_exist() -> None:
