@@ -23,7 +23,8 @@ from pathlib import Path
 
 from benchmarks.cub_classes import CUB_CLASSES
 from data.benchmarks.cub_names import CUB_NAMES
-from kb.checklist.avilist import epithet_stem, load_checklist
+from kb.checklist.avilist import load_checklist
+from kb.checklist.names import epithet_stem
 from kb.checklist.reconcile import Reconciled, load_reconciler
 
 TABLES = ("ebird_2024", "ebird_2023", "ebird_2022", "ebird_2021", "birdlife_2024", "ibp_2024", "bbl_2025")

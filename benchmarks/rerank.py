@@ -186,7 +186,9 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
     from dataclasses import replace
 
     from data.records import Question
-    from kb.endpoints import Connection, Endpoint, ReplyCache
+    from kb.endpoints.connection import Connection
+    from kb.endpoints.endpoint import Endpoint
+    from kb.endpoints.reply_cache import ReplyCache
     from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, job_of_folder
     from rerank.decompose.questions import Decomposition, QuestionWriter
     from rerank.decompose.settings import PRESETS

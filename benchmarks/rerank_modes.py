@@ -21,7 +21,8 @@ from typing import Final
 
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, RankedImage
-from kb.endpoints import Connection, Endpoint
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
 from rerank import DecomposeReranker, DecomposeSettings, FairChat, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter
 from rerank.decompose.settings import PRESETS

@@ -14,7 +14,9 @@ from data.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
     from kb.distill.distillers import AnyDistiller
-    from kb.endpoints import Budget, Connection, Endpoint, Meter
+    from kb.endpoints.budget import Budget, Meter
+    from kb.endpoints.connection import Connection
+    from kb.endpoints.endpoint import Endpoint
     from kb.pipeline.estimate import DistilEstimate  # numpy is behind it
 
 REPLIES = "replies.sqlite"
@@ -82,7 +84,9 @@ def connected(
         MissingRequirement: if there is no such table, or its key is missing.
         UsageError: if the cost is limited and the price is unknown.
     """
-    from kb.endpoints import Budget, Connection, ReplyCache
+    from kb.endpoints.budget import Budget
+    from kb.endpoints.connection import Connection
+    from kb.endpoints.reply_cache import ReplyCache
 
     endpoint = settings.llm.get(kind)
     if endpoint is None:

@@ -20,7 +20,7 @@ from data.records import Context, Identification, QueryPart
 if TYPE_CHECKING:
     from data.contracts import ChatModel, Encoders, WebSearch
     from kb.checklist.reconcile import Reconciled
-    from kb.endpoints import Budget
+    from kb.endpoints.budget import Budget
     from kb.lookup.context import Explainer
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer, SpeciesList
@@ -113,7 +113,7 @@ def helpers_of_context(
         )
         if asks_web or asks_model:
             from cli.common.models import connected
-            from kb.endpoints import Budget
+            from kb.endpoints.budget import Budget
             from kb.lookup.web_search import ChatWebSearch
 
             budget = Budget(max_cost)

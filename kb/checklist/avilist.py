@@ -3,64 +3,29 @@
 The tables come with the package `birdnames`, whose CSV files are read without importing it. AviList says what a species
 is and what it is called; eBird and BirdLife add codes, further English names and the scientific names that other lists
 use for the same bird. Subspecies are no taxa here, since a knowledge base is about species; their names only help to
-find the species that another list has split (`subspecies`).
+find species that other lists have split (`subspecies`).
 """
 
 from __future__ import annotations
 
 import csv
 import importlib.util
-import re
-import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 from data.errors import MissingRequirement
 from data.records import Taxon, taxon_id
-from kb.checklist.english_groups import GROUP_NAMES
-from kb.checklist.near_names import NearNames
-from kb.checklist.subspecies import SubspeciesNames, species_of
+from kb.checklist.english_groups import english_groups
+from kb.checklist.names import NearNames, epithet_stem, fold
 
 CLASS_NAME = "Aves"
 RANKS = ("class", "order", "family", "genus", "species")
 AVILIST = "avilist_2025"
 # Newest first: if two tables assign a name to different species, the newer one counts.
 OTHER_TABLES = ("ebird_2024", "birdlife_2024", "ebird_2023", "ebird_2022", "ebird_2021")
-
-_FOLDED_LETTERS = str.maketrans(
-    {"ø": "o", "ð": "d", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "đ": "d", "ı": "i"}
-    | dict.fromkeys("ʻʼʽ", "")  # glottal stops of Hawaiian and other names, letters to Unicode
-)
-_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
-_ENDINGS = re.compile(r"(?:iensis|ensis|oides|ii|is|us|um|er|ra|rum|a|e|i)$")
-
-
-@lru_cache(maxsize=1 << 16)  # the tables repeat their names, and titles are compared again and again
-def fold(name: str) -> str:
-    """Return a name for comparison: without case, accents, spaces, hyphens and apostrophes, `grey` for `gray`.
-
-    Example:
-        >>> fold("Black-crowned Night-Heron") == fold("black crowned night heron")
-        True
-        >>> fold("Rüppell’s Gray Parrot")
-        'ruppellsgreyparrot'
-    """
-    lowered = name.lower()
-    if not lowered.isascii():
-        decomposed = unicodedata.normalize("NFKD", lowered.translate(_FOLDED_LETTERS))
-        lowered = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-        if not lowered.isascii():  # other scripts: their letters must not vanish, or all such names were equal
-            return re.sub(r"[\W_]+", "", lowered).replace("gray", "grey")
-    return _NOT_ALPHANUMERIC.sub("", lowered).replace("gray", "grey")
-
-
-def epithet_stem(scientific_name: str) -> str:
-    """Return the last word of a binomial without its ending, which follows the genus' gender (`alba`, `albus`)."""
-    epithet = scientific_name.rsplit(" ", 1)[-1].lower()
-    return _ENDINGS.sub("", epithet) or epithet
 
 
 @dataclass(slots=True)
@@ -86,7 +51,7 @@ class AviList:
         self._by_code: dict[str, _Entry] = {}
         self._elsewhere: dict[str, list[_Entry]] = {}  # folded -> species that another list calls so
         self._strangers: dict[str, str] = {}  # folded name or code -> binomial of a species that AviList lacks
-        self._subspecies: SubspeciesNames | None = None
+        self._subspecies: dict[str, set[str]] | None = None  # folded name -> trinomials
         self._near: NearNames | None = None
         self._class = _Entry(CLASS_NAME, "class", (), ["Birds"])
         self._species = list(self._read_avilist(folder))
@@ -141,10 +106,13 @@ class AviList:
         The name is a trinomial, or the binomial or English name of a species in another list that is a subspecies here.
         """
         if self._subspecies is None:
-            self._subspecies = SubspeciesNames(_rows(self._folder, AVILIST), fold)
-        trinomial = self._subspecies.find(self._strangers.get(fold(name), name))
-        entry = self._by_name.get(fold(species_of(trinomial))) if trinomial else None
-        return (trinomial, _taxon(entry)) if trinomial and entry else None
+            self._subspecies = subspecies_by_name(_rows(self._folder, AVILIST))
+        found = self._subspecies.get(fold(self._strangers.get(fold(name), name)), set())
+        if len(found) != 1:
+            return None
+        (trinomial,) = found
+        entry = self._by_name.get(fold(" ".join(trinomial.split()[:2])))
+        return (trinomial, _taxon(entry)) if entry else None
 
     def _claim(self, entry: _Entry, name: str) -> bool:
         """Register `name` for `entry` unless it is taken, and return whether it now belongs to `entry`."""
@@ -183,7 +151,7 @@ class AviList:
             for common in entry.common_names:
                 if not self._claim(entry, common) and self._by_name[fold(common)].species == [entry]:
                     self._by_name[fold(common)] = entry  # a genus of one, called like it: "Jabiru" is the bird
-        for scientific, names in GROUP_NAMES.items():
+        for scientific, names in english_groups().items():
             if scientific in above:
                 above[scientific].common_names.extend(name for name in names if self._claim(above[scientific], name))
         return iter(species)
@@ -261,6 +229,21 @@ def _rows(folder: Path, table: str) -> Iterator[list[str]]:
         rows = csv.reader(lines)
         next(rows, None)
         yield from rows
+
+
+def subspecies_by_name(rows: Iterable[list[str]]) -> dict[str, set[str]]:
+    """Return folded name -> trinomials, of AviList's rows (scientific name first, rank third).
+
+    A subspecies goes by its trinomial and, unless nominate, by the binomial that it has as a species on other lists.
+    """
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        words = row[0].split()
+        if row[2] == "subspecies" and len(words) == 3:
+            genus, epithet, last = words
+            for name in [row[0]] if epithet == last else [row[0], f"{genus} {last}"]:
+                found.setdefault(fold(name), set()).add(row[0])
+    return found
 
 
 def _taxon(entry: _Entry) -> Taxon:

@@ -13,7 +13,8 @@ from typing import Final, Literal, Protocol
 
 from data.contracts import TaxonSource
 from data.records import Taxon
-from kb.checklist.avilist import epithet_stem, fold, load_checklist
+from kb.checklist.avilist import load_checklist
+from kb.checklist.names import epithet_stem, fold
 
 How = Literal["given", "scientific name", "English name", "synonym", "other English name", "eBird code", "subspecies"]
 """Kind of match: a table of the caller, a name or code of the species in the checklist, or a subspecies.

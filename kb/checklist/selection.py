@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from data.errors import BadInput, UnknownTaxon
 from data.records import LeftOut, Taxon, taxon_id
 from kb import reasons
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 
 if TYPE_CHECKING:
     from data.contracts import TaxonSource

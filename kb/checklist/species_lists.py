@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 from data.errors import BadInput
 from data.records import Taxon, taxon_id
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.checklist.reconcile import UnmatchedName, load_reconciler
 
 Kind = Literal["bar chart", "table", "JSON", "names"]

@@ -14,7 +14,7 @@ from data.errors import BadInput, UnknownTaxon
 from data.files import writer_lock
 from data.records import Removed, Taxon, Term
 from kb import reasons
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.lookup.index import shipped_terms
 from kb.store.additions import additions
 from kb.store.layout import Layout

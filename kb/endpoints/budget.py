@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from data.contracts import ChatModel
@@ -47,7 +47,7 @@ class Budget:
 
     def __init__(self, limit_usd: float | None = None) -> None:
         if limit_usd is not None and not limit_usd >= 0:
-            raise UsageError(f"expected a cost limit of 0 US dollars or more, got {limit_usd}")
+            raise UsageError(f"Expected a cost limit of 0 US dollars or more, got {limit_usd}.")
         self.limit_usd = limit_usd
         self.meter = Meter()
         self._reserved_usd = 0.0
@@ -59,8 +59,11 @@ class Budget:
         """Cost that counts against the limit, without reservations."""
         return self.meter.spent_usd + self.meter.unsure_usd
 
-    async def reserve(self, most_usd: float) -> Reservation:
-        """Return a reservation of `most_usd` as soon as it fits; only called in the shared event loop.
+    @asynccontextmanager
+    async def reserve(self, most_usd: float) -> AsyncIterator[list[float]]:
+        """Reserve `most_usd` as soon as it fits, and yield a list for the real cost; only in the shared event loop.
+
+        A block that raises counts as the whole reservation, unless the provider surely never accepted the request.
 
         Raises:
             CostStop: if it can no longer fit.
@@ -69,48 +72,30 @@ class Budget:
             if not self._in_flight:
                 raise CostStop(
                     f"Cost limit reached: the next request could cost up to ${most_usd:.4f}, and "
-                    f"${self.counted_usd:.4f} of ${self.limit_usd:g} are spent",
-                    hint="all replies so far are cached; run the same command with a higher --max-cost to continue",
+                    f"${self.counted_usd:.4f} of ${self.limit_usd:g} are spent.",
+                    hint="All replies so far are cached. Run the same command with a higher --max-cost to continue.",
                 )
             settled = asyncio.Event()
             self._waiting.append(settled)
             await settled.wait()
         self._reserved_usd += most_usd
         self._in_flight += 1
-        return Reservation(most_usd, self._settle)
-
-    def _settle(self, reserved_usd: float, spent_usd: float, unsure_usd: float) -> None:
-        self._in_flight -= 1
-        # Exactly zero with nothing in flight: rounding errors would add up.
-        self._reserved_usd = self._reserved_usd - reserved_usd if self._in_flight else 0.0
-        self.meter.spent_usd += spent_usd
-        self.meter.unsure_usd += unsure_usd
-        waiting, self._waiting = self._waiting, []
-        for settled in waiting:
-            settled.set()
-
-
-@dataclass(slots=True)
-class Reservation:
-    """The part of a budget that one request holds until its cost is known."""
-
-    most_usd: float
-    _settle: Callable[[float, float, float], None]
-
-    @contextmanager
-    def settled(self) -> Iterator[list[float]]:
-        """Yield a list for the cost of the request; a block that raises may have cost all that was reserved.
-
-        It cost nothing only if the provider never accepted the request.
-        """
         cost: list[float] = []
         try:
             yield cost
         except BaseException as error:
-            may_cost = not isinstance(error, FieldmarkError) or isinstance(error, ReplyLost | Refused | MalformedAnswer)
-            self._settle(self.most_usd, 0.0, self.most_usd if may_cost else 0.0)
+            if not isinstance(error, FieldmarkError) or isinstance(error, ReplyLost | Refused | MalformedAnswer):
+                self.meter.unsure_usd += most_usd
             raise
-        self._settle(self.most_usd, sum(cost), 0.0)
+        else:
+            self.meter.spent_usd += sum(cost)
+        finally:
+            self._in_flight -= 1
+            # Exactly zero with nothing in flight: rounding errors would add up.
+            self._reserved_usd = self._reserved_usd - most_usd if self._in_flight else 0.0
+            waiting, self._waiting = self._waiting, []
+            for settled in waiting:
+                settled.set()
 
 
 class BudgetedChat:
@@ -129,8 +114,8 @@ class BudgetedChat:
     def __init__(self, inner: ChatModel, budget: Budget, *, prices: Prices | None, image_tokens: int) -> None:
         if budget.limit_usd is not None and prices is None:
             raise UsageError(
-                f"the price of {inner.name} is unknown, so a cost limit cannot be enforced",
-                hint="set price_in and price_out (US dollars per million tokens; 0 for your own server)",
+                f"The price of {inner.name} is unknown, so a cost limit cannot be enforced.",
+                hint="Set price_in and price_out (US dollars per million tokens; 0 for your own server).",
             )
         self._inner = inner
         self._budget = budget
@@ -158,8 +143,7 @@ class BudgetedChat:
                 request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
             most_in = most_input_tokens(request, image_tokens=self._image_tokens)
             most_usd = self._prices.cost_usd(most_in, request.max_tokens or MAX_OUTPUT_TOKENS)
-        reservation = await self._budget.reserve(most_usd)
-        with reservation.settled() as cost:
+        async with self._budget.reserve(most_usd) as cost:
             reply = await self._inner.reply(request)
             cost.append(reply.cost_usd or 0.0)
         meter = self._budget.meter

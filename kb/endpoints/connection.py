@@ -1,4 +1,4 @@
-"""The complete chat model over one endpoint: cache, cost limit and retries."""
+"""The complete chat model over one endpoint: cache, retries and cost limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from data.contracts import ChatModel
 from data.errors import UsageError
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.budget import Budget, BudgetedChat
-from kb.endpoints.cache import CacheReader, CacheWriter
+from kb.endpoints.cached_chat import CachedChat
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.openai_chat import OpenAIChat
 from kb.endpoints.reply_cache import ReplyCache
@@ -16,7 +16,7 @@ from kb.endpoints.retry import RetryingChat, RetryPolicy
 
 
 class Connection:
-    """A `ChatModel` over an endpoint with cache, cost limit and retries; a context manager, to be closed.
+    """A `ChatModel` over an endpoint with cache, retries and cost limit; a context manager, to be closed.
 
     Args:
         endpoint: address, model and prices.
@@ -41,20 +41,22 @@ class Connection:
         retry: RetryPolicy | None = None,
     ) -> None:
         if offline and cache is None:
-            raise UsageError("offline needs a reply cache, and none is given")
+            raise UsageError("Offline use needs a reply cache, and none is given.")
         self.endpoint = endpoint
         self.budget = budget or Budget()
         self._bare = OpenAIChat(endpoint, key)
-        tried: ChatModel = BudgetedChat(
-            self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens
-        )
-        if cache is not None:
-            tried = CacheWriter(tried, cache, max_in_flight=endpoint.max_concurrent, meter=self.budget.meter)
-        self._retrying = RetryingChat(tried, retry)
-        self._cache = cache
+        budgeted = BudgetedChat(self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens)
+        self._retrying = RetryingChat(budgeted, retry)
         self._model: ChatModel = self._retrying
+        self._cache = cache
         if cache is not None:
-            self._model = CacheReader(self._retrying, cache, offline=offline, meter=self.budget.meter)
+            self._model = CachedChat(
+                self._retrying,
+                cache,
+                max_in_flight=endpoint.max_concurrent,
+                offline=offline,
+                meter=self.budget.meter,
+            )
 
     @property
     def name(self) -> str:

@@ -1,14 +1,34 @@
-"""A chat model behind any OpenAI-compatible server."""
+"""A chat model behind any OpenAI-compatible server, through the `openai` package."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from data.errors import UnsupportedParameter
+from data.errors import (
+    ConnectionRefused,
+    FieldmarkError,
+    MalformedAnswer,
+    ReplyLost,
+    SourceError,
+    SourceUnavailable,
+    UnsupportedParameter,
+)
+from data.event_loop import in_background, wait_for
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.payload import OPTIONAL, payload_of, reply_of
-from kb.endpoints.transport import Transport
+from kb.endpoints.errors import error_in_answer, status_error, without_key
+from kb.endpoints.payload import OPTIONAL, Payload, payload_of, reply_of, shortened
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+MAX_ANSWER_CHARACTERS = 64 * 2**20
+SHORTEST_SECRET = 12  # characters of a key
+# By name, since the SDK hides its HTTP library: with these, nothing was sent.
+_NOT_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
 
 
 class OpenAIChat:
@@ -25,7 +45,10 @@ class OpenAIChat:
 
     def __init__(self, endpoint: Endpoint, key: str = "") -> None:
         self.endpoint = endpoint
-        self._transport = Transport(endpoint, key)
+        self._key = key
+        self._client: AsyncOpenAI | None = None
+        self._slots: asyncio.Semaphore | None = None
+        self._unsupported: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -35,7 +58,7 @@ class OpenAIChat:
     @property
     def unsupported(self) -> frozenset[str]:
         """Parameters that the server has rejected."""
-        return frozenset(self._transport.unsupported)
+        return frozenset(self._unsupported)
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Return the reply to one request.
@@ -43,30 +66,31 @@ class OpenAIChat:
         Raises:
             Refused: if the model or the provider's filter will not answer.
             MalformedAnswer: if the answer is not a chat completion.
-            ReplyLost: if the connection was cut or timed out.
+            ReplyLost: if the request was sent and no complete answer came back.
             RateLimited: with the server's Retry-After, if any.
             MissingRequirement: if the key is rejected.
             SourceError: for anything else.
         """
         endpoint = self.endpoint
-        for _ in range(len(OPTIONAL)):
-            without = frozenset(self._transport.unsupported)
+        while True:  # each pass learns a parameter that the server rejects
+            without = self.unsupported
             payload = payload_of(endpoint.model, request, json_mode=endpoint.json, without=without)
             try:
-                answer = await self._transport.post("/chat/completions", payload)
+                answer = await in_background(self._post(payload))
             except UnsupportedParameter as error:
-                if error.parameter not in without and error.parameter in self._transport.unsupported:
-                    continue  # another request learnt it in the meantime
-                self._transport.learn(error)
+                if error.parameter in without or error.parameter not in OPTIONAL:
+                    raise
+                self._unsupported.add(error.parameter)
                 continue
             return reply_of(
                 answer, request, where=endpoint.address, prices=endpoint.prices, image_tokens=endpoint.image_tokens
             )
-        raise AssertionError("unreachable: a parameter is learnt once")  # every pass of the loop learns another one
 
     def close(self) -> None:
         """Close the connections."""
-        self._transport.close()
+        client, self._client = self._client, None
+        if client is not None:
+            wait_for(client.close())
 
     def __enter__(self) -> OpenAIChat:
         return self
@@ -75,3 +99,83 @@ class OpenAIChat:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    async def _post(self, payload: Payload) -> object:
+        """Return the parsed answer; failures are errors of `data.errors`."""
+        import openai
+
+        where = self.endpoint.address
+        if self._client is None:
+            self._client = _client(self.endpoint, self._key)
+        if self._slots is None:
+            self._slots = asyncio.Semaphore(self.endpoint.max_concurrent)
+        failure: FieldmarkError
+        try:
+            async with self._slots, asyncio.timeout(self.endpoint.timeout_s):
+                # As text: the SDK would drop the fields that servers add.
+                return _parsed(
+                    where, await self._client.post("/chat/completions", body=payload, cast_to=str), key=self._key
+                )
+        # The SDK's errors hold the request with its key, and server texts that may repeat it: they end here.
+        except TimeoutError:
+            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout_s:g} s")
+        except openai.APIStatusError as error:
+            headers = {name.lower(): value for name, value in error.response.headers.items()}
+            failure = status_error(
+                where, error.status_code, headers, error.body, key=self._key, key_name=self.endpoint.api_key_env
+            )
+        except openai.APITimeoutError:
+            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout_s:g} s")
+        except openai.APIConnectionError as error:
+            cause = type(error.__cause__).__name__
+            if _is_refused(error):
+                hint = "start the server, or correct base_url"
+                failure = ConnectionRefused(f"{where}: connection refused", hint=hint)
+            elif cause in _NOT_SENT:
+                failure = SourceUnavailable(f"{where}: not reachable ({cause})")
+            else:
+                failure = ReplyLost(f"{where}: the connection was cut ({cause})")
+        except openai.OpenAIError as error:
+            failure = SourceError(f"{where}: {type(error).__name__}")
+        raise failure from None
+
+
+def _client(endpoint: Endpoint, key: str) -> AsyncOpenAI:
+    import openai
+
+    return openai.AsyncOpenAI(
+        base_url=endpoint.base_url,
+        # Never None: the SDK would send OPENAI_API_KEY to any address.
+        api_key=key or "none",
+        max_retries=0,
+        timeout=endpoint.timeout_s,
+        default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
+        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+    )
+
+
+def _is_refused(error: BaseException | None) -> bool:
+    """Return whether an SDK error comes from a refused connection, at any of several addresses."""
+    while error is not None:
+        group = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+        if isinstance(error, ConnectionRefusedError) or any(isinstance(each, ConnectionRefusedError) for each in group):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _parsed(where: str, content: str, *, key: str) -> object:
+    if len(content) > MAX_ANSWER_CHARACTERS:
+        raise MalformedAnswer(f"{where}: an answer of {len(content):,} characters")
+    # A server that echoes requests would put the key into messages, cache and ledger. Short placeholders for local
+    # servers ("none", "EMPTY") are not secret, and may be words of a reply.
+    content = without_key(content, key if len(key) >= SHORTEST_SECRET else "")
+    try:
+        answer: object = json.loads(content)
+    except ValueError:
+        raise MalformedAnswer(
+            f"{where}: expected JSON, got {shortened(without_key(content, key)[:400], 80)!r}"
+        ) from None
+    if (error := error_in_answer(where, answer, key=key)) is not None:
+        raise error
+    return answer

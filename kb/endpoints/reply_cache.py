@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -69,8 +69,7 @@ class ReplyCache:
         self.path = path
         # Two connections: reads do not wait for a write that waits for the disk.
         self._reader, self._writer = _Side(), _Side()
-        self._waiting: list[_Waiting] = []
-        self._is_writing = False
+        self._queue: list[tuple[_Row, Future[None]]] = []
         self._queue_lock = threading.Lock()
 
     def get(self, model: str, request: ChatRequest) -> ChatReply | None:
@@ -91,40 +90,37 @@ class ReplyCache:
 
     def put(self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = "") -> None:
         """Store a reply or a refusal; the first one stored for a request stays."""
-        self._write([_row_of(model, request, reply, refusal)])
+        with self._writer.lock:
+            self._write([_row_of(model, request, reply, refusal)])
 
     async def store(
         self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = ""
     ) -> None:
         """Store a reply as `put` does, off the event loop; replies that arrive meanwhile share the next disk write."""
-        loop = asyncio.get_running_loop()
-        stored: asyncio.Future[None] = loop.create_future()
-        waiting = _Waiting(_row_of(model, request, reply, refusal), loop, stored)
+        stored: Future[None] = Future()
         with self._queue_lock:
-            self._waiting.append(waiting)
-            is_first, self._is_writing = not self._is_writing, True
-        if is_first:
-            # Independent of this caller: if it is cancelled, the others' replies are still written.
-            loop.run_in_executor(None, self._write_waiting)
-        await stored
+            self._queue.append((_row_of(model, request, reply, refusal), stored))
+        # Independent of this caller: its reply is written even if it is cancelled.
+        asyncio.get_running_loop().run_in_executor(None, self._write_queue)
+        await asyncio.shield(asyncio.wrap_future(stored))
 
-    def _write_waiting(self) -> None:
-        while True:
+    def _write_queue(self) -> None:
+        with self._writer.lock:
             with self._queue_lock:
-                batch, self._waiting = self._waiting, []
-                if not batch:
-                    self._is_writing = False
-                    return
-            failure: Exception | None = None
+                batch, self._queue = self._queue, []
+            if not batch:
+                return  # written by an earlier call
             try:
-                self._write([waiting.row for waiting in batch])
+                self._write([row for row, _ in batch])
             except Exception as error:  # raised to the waiting callers
-                failure = error
-            for waiting in batch:
-                waiting.tell(failure)
+                for _, stored in batch:
+                    stored.set_exception(error)
+            else:
+                for _, stored in batch:
+                    stored.set_result(None)
 
     def _write(self, rows: Sequence[_Row]) -> None:
-        with self._writer.lock, storage_errors(self.path.parent):
+        with storage_errors(self.path.parent):
             db = self._open(self._writer)
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -172,7 +168,7 @@ class ReplyCache:
             except sqlite3.DatabaseError as error:
                 db.close()
                 raise StoreError(
-                    f"{self.path} is not a reply cache: {error}", hint="move the file away; its replies are lost"
+                    f"{self.path} is not a reply cache: {error}.", hint="Move the file away; its replies are lost."
                 ) from error
             side.db = db
         return side.db
@@ -193,29 +189,6 @@ class _Side:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     db: sqlite3.Connection | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """A row to be written, and the caller that waits for it."""
-
-    row: _Row
-    loop: asyncio.AbstractEventLoop
-    stored: asyncio.Future[None]
-
-    def tell(self, failure: Exception | None) -> None:
-        """Report the result in the event loop of the waiting caller."""
-
-        def settle() -> None:
-            if self.stored.done():
-                return  # cancelled in the meantime
-            if failure is None:
-                self.stored.set_result(None)
-            else:
-                self.stored.set_exception(failure)
-
-        with suppress(RuntimeError):  # the loop is closed: the caller is gone
-            self.loop.call_soon_threadsafe(settle)
 
 
 def as_cached(reply: ChatReply) -> ChatReply:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from data.errors import UnknownTaxon
 from data.records import SpeciesEntry, Term
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase

@@ -11,7 +11,7 @@ from data.arrays import FloatArray, rank_descending
 from data.contracts import TextEncoder
 from data.lexicon.word_groups import group_of
 from data.records import QueryPart, SpeciesEntry, Term
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.lookup.bm25 import tokens
 from kb.lookup.index import LookupIndex, LookupStore, index_of
 from kb.lookup.mentions import Mention

@@ -10,7 +10,7 @@ from typing import Protocol, Self, TypeVar
 from data.arrays import FloatArray
 from data.records import Source, SpeciesEntry, Taxon, Term
 from data.starter.knowledge import LICENCE, read_terms
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25, tokens
 from kb.lookup.mentions import NameFinder
 

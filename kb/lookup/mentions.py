@@ -12,8 +12,8 @@ from typing import Literal
 from data.arrays import rank_descending
 from data.lexicon.word_groups import group_of
 from data.records import Taxon, Term
-from kb.checklist.avilist import fold
-from kb.checklist.english_groups import GROUP_NAMES
+from kb.checklist.english_groups import english_groups
+from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25
 from kb.lookup.senses import group_of_class, group_of_noun, is_technical_sense, sense_lists, senses_of
 
@@ -88,7 +88,7 @@ class NameFinder:
             }
             for head in heads:
                 called.setdefault(head, []).append(taxon.taxon_id)
-        for group, english in GROUP_NAMES.items():
+        for group, english in english_groups().items():
             members = self._groups.get(fold(group))
             for name in english if members else ():
                 singular = fold(_singular(name.split(" ")))

@@ -6,7 +6,7 @@ import numpy as np
 
 from data.contracts import TextEncoder
 from data.records import TaxonMatch
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import vector_of
 from kb.lookup.index import LookupIndex, LookupStore, index_of

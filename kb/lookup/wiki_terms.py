@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from data.lexicon.word_groups import groups
 from data.records import Article, FetchedPage, PageRef, Term
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.distill.terms import term_from_article, term_id
 from kb.lookup.senses import groups_in, sense_lists, singulars
 from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST

@@ -35,7 +35,7 @@ from data.records import (
     Taxon,
 )
 from kb import reasons
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.distill.terms import term_id
 from kb.sources.mediawiki.html.parse import parse_article
 from kb.sources.mediawiki.pages.match import left_out

@@ -39,7 +39,7 @@ from data.starter.knowledge import (
     read_terms,
 )
 from data.starter.vectors import FILE, ShippedVectors, read_vectors
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.reasons import NO_PAGE
 
 AUTHOR = "Fieldmark"

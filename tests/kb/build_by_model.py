@@ -9,7 +9,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import kb
 import recognize
-from kb.endpoints import Connection, Endpoint, ReplyCache
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.reply_cache import ReplyCache
 from tests.pages import PageSource, made_up_taxa
 
 if __name__ == "__main__":

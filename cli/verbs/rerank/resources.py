@@ -12,7 +12,8 @@ from cli.common.config import Settings
 from cli.common.models import connected
 
 if TYPE_CHECKING:
-    from kb.endpoints import Budget, Connection
+    from kb.endpoints.budget import Budget
+    from kb.endpoints.connection import Connection
     from rerank.methods import RerankResources
     from rerank.run_plan import RunPlan
 
@@ -61,7 +62,7 @@ def open_resources(
         MissingRequirement: if a model is not configured, or its key is missing.
         UsageError: if the cost is limited and a price is unknown.
     """
-    from kb.endpoints import Budget
+    from kb.endpoints.budget import Budget
     from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
     from rerank.prompting import Prompts

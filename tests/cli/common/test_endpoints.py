@@ -9,7 +9,7 @@ import pytest
 from cli.common.config import resolve
 from cli.common.models import key_of
 from data.errors import ConfigError, MissingRequirement
-from kb.endpoints import Endpoint, Prices
+from kb.endpoints.endpoint import Endpoint, Prices
 
 FILE = """
 contact = "me@example.org"

@@ -10,8 +10,8 @@ import pytest
 
 from data.contracts import TaxonSource
 from data.records import Taxon
-from kb.checklist.avilist import fold, load_checklist
-from kb.checklist.subspecies import SubspeciesNames
+from kb.checklist.avilist import load_checklist, subspecies_by_name
+from kb.checklist.names import fold
 
 
 @pytest.fixture(scope="module")
@@ -160,10 +160,10 @@ def test_a_name_that_fits_subspecies_of_two_species_stands_for_none() -> None:
     genus_and_epithet = [
         ("Motacilla", "alba", "lugens"), ("Motacilla", "flava", "lugens"), ("Motacilla", "flava", "flava"),
     ]  # fmt: skip
-    names = SubspeciesNames([[" ".join(words), "", "subspecies"] for words in genus_and_epithet], fold)
-    assert names.find("Motacilla lugens") is None
-    assert names.find("Motacilla alba lugens") == "Motacilla alba lugens"
-    assert names.find("Motacilla flava") is None
+    names = subspecies_by_name([[" ".join(words), "", "subspecies"] for words in genus_and_epithet])
+    assert names[fold("Motacilla lugens")] == {"Motacilla alba lugens", "Motacilla flava lugens"}
+    assert names[fold("Motacilla alba lugens")] == {"Motacilla alba lugens"}
+    assert fold("Motacilla flava") not in names
 
 
 def test_a_species_that_another_list_alone_has_is_lacking() -> None:

@@ -9,7 +9,10 @@ import pytest
 from data.errors import CostStop, SourceError, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints import Budget, Connection, Endpoint, RetryPolicy
+from kb.endpoints.budget import Budget
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Reaction, Status
 
 QUICK = RetryPolicy(first_wait_s=0.01)
@@ -100,7 +103,7 @@ def test_a_request_without_a_limit_of_output_gets_one_where_cost_is_limited() ->
 def test_a_model_without_a_price_is_refused_where_cost_is_limited_and_counted_where_not() -> None:
     with OpenAIServer("ok") as server:
         endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0)
-        with pytest.raises(UsageError, match=r"the price of m@.* is unknown") as caught:
+        with pytest.raises(UsageError, match=r"The price of m@.* is unknown") as caught:
             Connection(endpoint, budget=Budget(1.0))
         assert "price_out" in str(caught.value.hint)
         budget = Budget()
@@ -135,5 +138,5 @@ def test_a_failure_gives_back_what_it_held() -> None:
 
 @pytest.mark.parametrize("limit", [-1.0, float("nan")])
 def test_a_limit_below_nothing_is_refused(limit: float) -> None:
-    with pytest.raises(UsageError, match="expected a cost limit"):
+    with pytest.raises(UsageError, match="Expected a cost limit"):
         Budget(limit)

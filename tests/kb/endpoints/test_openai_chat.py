@@ -25,7 +25,9 @@ from data.errors import (
 )
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints import Endpoint, OpenAIChat, RetryingChat, RetryPolicy
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.retry import RetryingChat, RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
 
 KEY = "sk-test-0123456789"

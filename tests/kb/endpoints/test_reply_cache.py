@@ -16,8 +16,10 @@ import pytest
 from data.errors import NotCached, Refused, StoreError, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest, TokenLogprobs
-from kb.endpoints import Budget, Connection, Endpoint, ReplyCache
-from kb.endpoints.reply_cache import request_key
+from kb.endpoints.budget import Budget
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.reply_cache import ReplyCache, request_key
 from tests.servers.openai_server import Answer, OpenAIServer
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -98,7 +100,7 @@ def test_offline_replays_and_asks_nobody(tmp_path: Path) -> None:
             wait_for(chat.reply(ASKED))
         with connection(server, path, offline=True) as chat:
             assert wait_for(chat.reply(ASKED)).cached
-            with pytest.raises(NotCached, match="no cached reply of m@"):
+            with pytest.raises(NotCached, match="No cached reply of m@"):
                 wait_for(chat.reply(replace(ASKED, seed=2)))
         assert server.n_calls == 1
 
@@ -127,7 +129,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints import ReplyCache
+from kb.endpoints.reply_cache import ReplyCache
 cache = ReplyCache(Path(sys.argv[1]))
 for i in range(int(sys.argv[3])):
     request = ChatRequest(messages=(ChatMessage(role="user", text=f"{sys.argv[2]} {i}"),))

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from data.records import WebPassage
-from kb.endpoints import Connection, Endpoint, ReplyCache
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.reply_cache import ReplyCache
 from kb.lookup.web_search import ChatWebSearch
 from tests.servers.openai_server import Answer, OpenAIServer
 

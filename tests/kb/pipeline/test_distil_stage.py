@@ -18,7 +18,11 @@ from data.codec import loads
 from data.contracts import Encoders
 from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageError
 from data.records import Status
-from kb.endpoints import Budget, Connection, Endpoint, ReplyCache, RetryPolicy
+from kb.endpoints.budget import Budget
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.reply_cache import ReplyCache
+from kb.endpoints.retry import RetryPolicy
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput
 from tests.pages import PageSource, made_up_taxa
@@ -249,7 +253,7 @@ def test_offline_the_kept_replies_build_the_same_knowledge_base(tmp_path: Path, 
             kb.build(tmp_path / "b.kb", made_up_taxa(4), PageSource(), encoders, chat=chat)
             status = kb.build(tmp_path / "b.kb", made_up_taxa(5), PageSource(), encoders, chat=chat)
         assert server.n_calls == 4
-    assert ["no cached reply" in failure.reason for failure in status.failures] == [True]
+    assert ["No cached reply" in failure.reason for failure in status.failures] == [True]
     assert kb.verify(tmp_path / "a.kb").ok
 
 

@@ -13,7 +13,9 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from data.errors import CostStop, MissingRequirement, Refused, UsageError
-from kb.endpoints import Budget, Connection, Endpoint
+from kb.endpoints.budget import Budget
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
 from recognize.evaluation.reader_comparison import ReaderResources, compare_readers
 from recognize.evaluation.reader_setups import ReaderSetup, comparisons
 from recognize.evaluation.setups import Setup

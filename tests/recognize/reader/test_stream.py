@@ -9,7 +9,8 @@ import pytest
 
 from data.errors import CostStop
 from data.records import Answer, Candidate, Identification
-from kb.endpoints import Endpoint, OpenAIChat
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.openai_chat import OpenAIChat
 from recognize.reader.reader import Reader
 from recognize.reader.stream import AHEAD, read_over
 from tests.servers.openai_server import Answer as Says

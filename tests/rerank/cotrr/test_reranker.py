@@ -20,7 +20,10 @@ from PIL import Image
 
 from data.errors import BadInput, CostStop
 from data.records import Job, JobImage
-from kb.endpoints import Budget, Connection, Endpoint, ReplyCache
+from kb.endpoints.budget import Budget
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.reply_cache import ReplyCache
 from rerank import first_stage
 from rerank.cotrr.orders import kendall_tau
 from rerank.cotrr.reranker import CotrrReranker

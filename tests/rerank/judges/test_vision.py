@@ -16,7 +16,10 @@ from PIL import Image
 
 from data.errors import SourceUnavailable
 from data.records import Job, JobImage, Question, QuestionAnswer
-from kb.endpoints import Connection, Endpoint, ReplyCache, RetryPolicy
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.reply_cache import ReplyCache
+from kb.endpoints.retry import RetryPolicy
 from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter
 from rerank.decompose.settings import PRESETS
@@ -415,7 +418,7 @@ def test_the_same_run_again_asks_nothing_and_offline_replays_it(job: Any, tmp_pa
 
 
 def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job: Any, tmp_path: Path) -> None:
-    from kb.endpoints import Budget
+    from kb.endpoints.budget import Budget
 
     with (
         OpenAIServer(with_questions(lambda _: YES)) as server,

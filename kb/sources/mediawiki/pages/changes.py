@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.sources.mediawiki.pages.locate import Locator
 from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, page_ref
 from kb.sources.mediawiki.pages.wiki_pages import WikiPage, WikiPages

@@ -8,8 +8,8 @@ from enum import IntEnum
 from functools import cache
 
 from data.records import Article, Taxon
-from kb.checklist.avilist import epithet_stem, fold
-from kb.checklist.english_groups import GROUP_NAMES
+from kb.checklist.english_groups import english_groups
+from kb.checklist.names import epithet_stem, fold
 from kb.sources.mediawiki.html.taxobox import parse_binomial
 
 LEAD_CHARACTERS = 1500
@@ -207,7 +207,10 @@ def is_called_a_bird(lead: str) -> bool:
 def _group_words() -> frozenset[str]:
     """Return the English names of groups of birds, as single words in the singular."""
     words = {
-        word for names in GROUP_NAMES.values() for name in names for word in re.findall(r"[a-z]{4,}s\b", name.lower())
+        word
+        for names in english_groups().values()
+        for name in names
+        for word in re.findall(r"[a-z]{4,}s\b", name.lower())
     }
     too_common = {"rails", "divers", "allies", "rollers", "monarchs", "darters", "cranes", "cardinals", "tits"}
     return frozenset(word.removesuffix("s") for word in words - too_common)

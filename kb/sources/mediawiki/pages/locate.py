@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.distill.terms import term_id
 from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.pages.clues import Match, match_page, taxon_names, without_qualifier

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
-from kb.checklist.avilist import fold
+from kb.checklist.names import fold
 from kb.sources.mediawiki.pages.clues import Match, match_page, taxon_names, without_qualifier
 from kb.sources.mediawiki.pages.wiki_pages import WikiPage
 

@@ -114,7 +114,7 @@ def test_max_cost_stops_with_7_keeps_what_is_done_and_says_how_to_go_on(
 ) -> None:
     stopped = cli.call(*owls, "--distiller", "model", "--max-cost", "0.008")
     assert stopped.exit_code == 7
-    assert "run the same command with a higher --max-cost to continue" in stopped.stderr
+    assert "Run the same command with a higher --max-cost to continue" in stopped.stderr
     report = fields(stopped.stdout)
     assert 0 < int(report["summaries"]) == server.n_calls < N_BIRDS
     assert float(report["cost"].removeprefix("$")) <= 0.008
@@ -144,7 +144,7 @@ def test_an_update_asks_the_model_for_what_changed_alone(
         (("--max-cost", "1"), 2, "--max-cost needs a model, and the distiller extractive uses none"),
         (("--offline",), 2, "--offline needs a model"),
         (("--distiller", "model", "--set", "prompts=owls"), 2, "holds no prompt"),
-        (("--distiller", "model", "--offline"), 7, "no cached reply of scripted@"),
+        (("--distiller", "model", "--offline"), 7, "No cached reply of scripted@"),
     ],
 )
 def test_what_cannot_be_done_says_so_before_a_model_is_asked(
@@ -163,7 +163,7 @@ def test_without_settings_price_or_key_it_says_what_is_missing(
     whole = settings.read_text()
     settings.write_text(whole.replace("price_out = 2.0\n", ""))
     priceless = cli.call(*owls, "--distiller", "model", "--max-cost", "1")
-    assert (priceless.exit_code, "the price of scripted@" in priceless.stderr) == (2, True)
+    assert (priceless.exit_code, "The price of scripted@" in priceless.stderr) == (2, True)
     assert "unknown: set price_in" in cli.call(*owls, "--distiller", "model", "--dry-run", check=True).stdout
     settings.write_text(whole)
     monkeypatch.delenv("TEST_KEY")

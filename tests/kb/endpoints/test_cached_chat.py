@@ -14,7 +14,12 @@ import pytest
 from data.errors import Refused, SourceUnavailable
 from data.event_loop import background_loop, wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints import Budget, CacheWriter, Connection, Endpoint, Meter, ReplyCache, RetryPolicy
+from kb.endpoints.budget import Budget, Meter
+from kb.endpoints.cached_chat import CachedChat
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.reply_cache import ReplyCache
+from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Answer, OpenAIServer, Status
 
 ASKED = ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),))
@@ -60,7 +65,7 @@ def cache(tmp_path: Path) -> Iterator[Any]:
 
 def test_one_request_goes_out_and_the_others_get_its_reply_for_nothing(cache: ReplyCache) -> None:
     inner, meter = HeldChat(), Meter()
-    chat = CacheWriter(inner, cache, max_in_flight=8, meter=meter)
+    chat = CachedChat(inner, cache, max_in_flight=8, meter=meter)
 
     async def main() -> list[ChatReply]:
         same = [asyncio.create_task(chat.reply(ASKED)) for _ in range(3)]
@@ -78,7 +83,7 @@ def test_one_request_goes_out_and_the_others_get_its_reply_for_nothing(cache: Re
 
 def test_who_gives_up_takes_nothing_from_those_who_wait(cache: ReplyCache) -> None:
     inner = HeldChat()
-    chat = CacheWriter(inner, cache, max_in_flight=8)
+    chat = CachedChat(inner, cache, max_in_flight=8)
 
     async def main() -> ChatReply:
         first, second = (asyncio.create_task(chat.reply(ASKED)) for _ in range(2))
@@ -94,7 +99,7 @@ def test_who_gives_up_takes_nothing_from_those_who_wait(cache: ReplyCache) -> No
 
 def test_a_request_that_nobody_waits_for_any_more_is_given_up_and_can_be_asked_anew(cache: ReplyCache) -> None:
     inner = HeldChat()
-    chat = CacheWriter(inner, cache, max_in_flight=1)
+    chat = CachedChat(inner, cache, max_in_flight=1)
 
     async def main() -> ChatReply:
         both = [asyncio.create_task(chat.reply(ASKED)) for _ in range(2)]
@@ -115,7 +120,7 @@ def test_a_failure_is_told_to_all_who_wait_and_the_next_one_asks_again_unless_it
     cache: ReplyCache, error: Exception
 ) -> None:
     inner = HeldChat()
-    chat = CacheWriter(inner, cache, max_in_flight=8)
+    chat = CachedChat(inner, cache, max_in_flight=8)
 
     def fail(_: ChatRequest) -> ChatReply:
         raise error
@@ -136,7 +141,7 @@ def test_a_failure_is_told_to_all_who_wait_and_the_next_one_asks_again_unless_it
 def test_a_reply_that_came_between_the_look_into_the_cache_and_the_request_is_taken(cache: ReplyCache) -> None:
     inner = HeldChat()
     cache.put("held", ASKED, reply=ChatReply(text="kept", model="m", cost_usd=0.5))
-    reply = wait_for(CacheWriter(inner, cache, max_in_flight=1).reply(ASKED))
+    reply = wait_for(CachedChat(inner, cache, max_in_flight=1).reply(ASKED))
     assert (reply.text, reply.cost_usd, reply.cached, inner.asked) == ("kept", 0.0, True, [])
 
 

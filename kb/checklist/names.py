@@ -1,14 +1,48 @@
-"""Suggestions of similar names, by shared letter pairs first, then letter by letter."""
+"""Comparison of names: folded spellings, stems of epithets, and the nearest of many names."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
 N_COMPARED: Final = 200  # names that are compared letter by letter
 MIN_LIKENESS: Final = 0.6
+_FOLDED_LETTERS = str.maketrans(
+    {"ø": "o", "ð": "d", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "đ": "d", "ı": "i"}
+    | dict.fromkeys("ʻʼʽ", "")  # glottal stops of Hawaiian and other names, letters to Unicode
+)
+_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+_ENDINGS = re.compile(r"(?:iensis|ensis|oides|ii|is|us|um|er|ra|rum|a|e|i)$")
+
+
+@lru_cache(maxsize=1 << 16)  # the tables repeat their names, and titles are compared again and again
+def fold(name: str) -> str:
+    """Return a name for comparison: without case, accents, spaces, hyphens and apostrophes, `grey` for `gray`.
+
+    Example:
+        >>> fold("Black-crowned Night-Heron") == fold("black crowned night heron")
+        True
+        >>> fold("Rüppell’s Gray Parrot")
+        'ruppellsgreyparrot'
+    """
+    lowered = name.lower()
+    if not lowered.isascii():
+        decomposed = unicodedata.normalize("NFKD", lowered.translate(_FOLDED_LETTERS))
+        lowered = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+        if not lowered.isascii():  # other scripts: their letters must not vanish, or all such names were equal
+            return re.sub(r"[\W_]+", "", lowered).replace("gray", "grey")
+    return _NOT_ALPHANUMERIC.sub("", lowered).replace("gray", "grey")
+
+
+def epithet_stem(scientific_name: str) -> str:
+    """Return the last word of a binomial without its ending, which follows the genus' gender (`alba`, `albus`)."""
+    epithet = scientific_name.rsplit(" ", 1)[-1].lower()
+    return _ENDINGS.sub("", epithet) or epithet
 
 
 class NearNames:

@@ -1,4 +1,4 @@
-"""Chat models with a reply cache: the same request to the same model is paid for once."""
+"""A chat model with a reply cache: the same request to the same model is paid for once."""
 
 from __future__ import annotations
 
@@ -13,67 +13,34 @@ from kb.endpoints.budget import Meter
 from kb.endpoints.reply_cache import ReplyCache, as_cached, request_key
 
 
-class CacheReader:
-    """A `ChatModel` that answers from the cache, and asks the inner model for the rest.
-
-    Args:
-        inner: the model; with a `CacheWriter` in it, so that its replies are stored.
-        cache: the stored replies.
-        offline: only the cache may answer.
-        meter: counts replies from the cache.
-    """
-
-    def __init__(
-        self, inner: ChatModel, cache: ReplyCache, *, offline: bool = False, meter: Meter | None = None
-    ) -> None:
-        self._inner = inner
-        self._cache = cache
-        self._offline = offline
-        self._meter = meter or Meter()
-
-    @property
-    def name(self) -> str:
-        """Name of the inner model."""
-        return self._inner.name
-
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the cached reply, else the model's.
-
-        Raises:
-            NotCached: if it is offline and the reply is not cached.
-            Refused: if the model declines, or declined before.
-        """
-        try:
-            cached = self._cache.get(self.name, request)
-        except Refused:
-            self._meter.cached += 1
-            raise
-        if cached is not None:
-            self._meter.cached += 1
-            return cached
-        if self._offline:
-            raise NotCached(f"no cached reply of {self.name} to this request", hint="run once without --offline")
-        return await self._inner.reply(request)
-
-
-class CacheWriter:
-    """A `ChatModel` that stores each reply of the inner model in the cache before returning it.
+class CachedChat:
+    """A `ChatModel` that answers from the cache, and stores each new reply before returning it.
 
     A request counts as in flight until its reply is on disk, so a kill loses at most `max_in_flight` replies, however
     slow the disk is. Refusals are stored too: the model would decline again, and charge again. A request that equals
     one in flight is not sent; it waits for the same reply at no cost. Requests of other processes are not joined.
 
     Args:
-        inner: the model; one try per reply.
+        inner: the model, with its retries.
         cache: the stored replies.
         max_in_flight: most requests in flight at once.
-        meter: counts replies that were shared as cached.
+        offline: only the cache may answer.
+        meter: counts replies from the cache.
     """
 
-    def __init__(self, inner: ChatModel, cache: ReplyCache, *, max_in_flight: int, meter: Meter | None = None) -> None:
+    def __init__(
+        self,
+        inner: ChatModel,
+        cache: ReplyCache,
+        *,
+        max_in_flight: int,
+        offline: bool = False,
+        meter: Meter | None = None,
+    ) -> None:
         self._inner = inner
         self._cache = cache
-        self._n_at_risk = max_in_flight
+        self._max_in_flight = max_in_flight
+        self._offline = offline
         self._meter = meter or Meter()
         self._slots: asyncio.Semaphore | None = None
         self._in_flight: dict[str, _InFlight] = {}
@@ -84,16 +51,35 @@ class CacheWriter:
         return self._inner.name
 
     async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the reply once it is stored."""
-        # In the shared event loop: slots belong to one loop, and its steps are not interleaved.
-        return await in_background(self._reply(request))
+        """Return the cached reply, else the model's once it is stored.
 
-    async def _reply(self, request: ChatRequest) -> ChatReply:
+        Raises:
+            NotCached: if it is offline and the reply is not cached.
+            Refused: if the model declines, or declined before.
+        """
+        cached = self._cached(request)
+        if cached is not None:
+            return cached
+        if self._offline:
+            raise NotCached(f"No cached reply of {self.name} to this request.", hint="Run once without --offline.")
+        # In the shared event loop: slots belong to one loop, and its steps are not interleaved.
+        return await in_background(self._joined(request))
+
+    def _cached(self, request: ChatRequest) -> ChatReply | None:
+        try:
+            cached = self._cache.get(self.name, request)
+        except Refused:
+            self._meter.cached += 1
+            raise
+        self._meter.cached += cached is not None
+        return cached
+
+    async def _joined(self, request: ChatRequest) -> ChatReply:
         key = request_key(self.name, request)
         asked = self._in_flight.get(key)
         is_first = asked is None
         if asked is None:
-            asked = _InFlight(asyncio.create_task(self._asked(request)))
+            asked = _InFlight(asyncio.create_task(self._ask(request)))
             self._in_flight[key] = asked
         asked.n_waiting += 1
         try:
@@ -111,14 +97,12 @@ class CacheWriter:
         self._meter.cached += 1
         return as_cached(reply)
 
-    async def _asked(self, request: ChatRequest) -> ChatReply:
+    async def _ask(self, request: ChatRequest) -> ChatReply:
         if self._slots is None:
-            self._slots = asyncio.Semaphore(self._n_at_risk)
+            self._slots = asyncio.Semaphore(self._max_in_flight)
         async with self._slots:
-            # It may have arrived since the cache was read.
-            cached = self._cache.get(self.name, request)
+            cached = self._cached(request)  # it may have arrived in the meantime
             if cached is not None:
-                self._meter.cached += 1
                 return cached
             try:
                 reply = await self._inner.reply(request)
