@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import secrets
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,6 +67,7 @@ class ContentFolder:
 
     Example:
         >>> import tempfile
+    import time
         >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     contents = ContentFolder(Path(folder), suffix=".gz")
@@ -144,20 +146,25 @@ def turn(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writer_lock(path: Path) -> Iterator[None]:
+def writer_lock(path: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the only right to write to a folder; the operating system gives it back when the process dies.
 
     Raises:
-        KnowledgeBaseLocked: if another process holds it.
+        KnowledgeBaseLocked: if another process still holds it after `wait_s` seconds.
     """
     import fcntl  # POSIX; imported here so that reading works elsewhere
 
     path.parent.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + wait_s
     with path.open("a+") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise KnowledgeBaseLocked(
-                f"another process is writing to {path.parent}", hint="wait for it to end, or stop it"
-            ) from error
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= deadline:
+                    raise KnowledgeBaseLocked(
+                        f"Another process is writing to {path.parent}.", hint="Wait for it to end, or stop it."
+                    ) from error
+                time.sleep(0.1)
         yield

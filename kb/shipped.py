@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import shutil
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from data.errors import KnowledgeBaseLocked, MissingRequirement
+from data.errors import MissingRequirement
 from data.files import sha256_hex, user_folder, writer_lock
 from kb.store.knowledge_base import KnowledgeBase
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 STARTER: Final = "starter"
 ENCODERS: Final = "fieldmark.encoders"
-"""The entry points under which a distribution offers encoders by profile; `kb` imports no encoder itself."""
+"""Entry points of encoders by profile; `kb` imports no encoder itself."""
 CALIBRATION: Final = "calibration.json"
 MAX_WAIT_S: Final = 300.0  # for another process that unpacks it
 
@@ -64,9 +62,9 @@ def open_knowledge_base(
 def unpack_shipped(home: Path, encoders: Encoders) -> Path:
     """Return the folder of the shipped knowledge base, unpacked below `home` on first use.
 
-    Its name holds the source's version, the encoders' spaces and the calibration, so that an upgrade unpacks anew. It
-    is made under another name and renamed when it is whole. Of several processes that come at once, one makes it and
-    the others wait.
+    Its name depends on the source's version, the encoders' spaces and the calibration, so that an upgrade unpacks it
+    again. It is built under another name and renamed when complete. Of several processes, one builds it and the others
+    wait.
 
     Raises:
         KnowledgeBaseLocked: if another process is still unpacking it after five minutes.
@@ -85,12 +83,12 @@ def unpack_shipped(home: Path, encoders: Encoders) -> Path:
     path = folder / f"{key}.kb"
     if path.is_dir():
         return path
-    with _patient_lock(folder / f"{key}.lock"):
+    with writer_lock(folder / f"{key}.lock", wait_s=MAX_WAIT_S):
         if path.is_dir():
             return path
         logger.info("Unpacking the shipped knowledge (first use only)")
         parts = folder / f"{key}.part"
-        shutil.rmtree(parts, ignore_errors=True)  # of a process that was killed: we hold its lock
+        shutil.rmtree(parts, ignore_errors=True)  # left by a killed process: we hold its lock
         build(parts, source.taxa(), source, encoders, terms=source.terms())
         if calibration:
             with closing(Ledger(Layout(parts).ledger)) as ledger:
@@ -108,17 +106,3 @@ def _installed_encoders() -> Encoders:
         "The shipped knowledge needs the starter encoders, and no installed package offers them.",
         hint='pip install . in Fieldmark\'s folder, or kb.open("starter", encoders=recognize.load_encoders("starter"))',
     )
-
-
-@contextmanager
-def _patient_lock(path: Path) -> Iterator[None]:
-    deadline = time.monotonic() + MAX_WAIT_S
-    while True:
-        try:
-            with writer_lock(path):
-                yield
-                return
-        except KnowledgeBaseLocked:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,24 +10,11 @@ from typing import TYPE_CHECKING
 from data.errors import BadInput, UnknownTaxon
 from data.records import LeftOut, Taxon, taxon_id
 from kb import reasons
-from kb.checklist.names import fold
+from kb.checklist.tables import columns_of, read_names_file, table_rows
 
 if TYPE_CHECKING:
     from data.contracts import TaxonSource
 
-# Known columns by folded heading.
-_COLUMNS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("scientificname", "scientific", "binomial", "latinname", "latin", "sciname", "species", "taxon"), "scientific"
-    ),
-    **dict.fromkeys(
-        ("commonname", "common", "englishname", "english", "vernacularname", "name", "primarycomname"), "common"
-    ),
-    "class": "class",
-    "order": "order",
-    "family": "family",
-    "genus": "genus",
-}
 _RANKS = ("class", "order", "family", "genus")
 
 
@@ -111,7 +97,7 @@ def species_named(
     if found is None:
         return own_taxon(name, common_names=common_names, lineage=lineage)
     if found.rank != "species":
-        raise BadInput(f"{name} is a {found.rank}, expected a species")
+        raise BadInput(f"{name} is a {found.rank}, expected a species.")
     return replace(found, common_names=tuple(dict.fromkeys((*found.common_names, *common_names))))
 
 
@@ -127,51 +113,39 @@ def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
     Raises:
         BadInput: with the line number, if the table is not readable or has no names.
     """
-    rows = _read_rows(Path(path))
+    rows = table_rows(read_names_file(Path(path)), path)
     if not rows:
-        raise BadInput(f"{path}: expected names of species, got an empty table")
-    columns = _columns(rows[0][1])
-    if columns is None:
-        if len(rows[0][1]) > 1:
-            raise BadInput(
-                f"{path}: line {rows[0][0]}: expected a column scientific_name or common_name, "
-                f"got {', '.join(rows[0][1])}"
-            )
-        columns = {"any": 0}
-    else:
-        rows = rows[1:]
+        raise BadInput(f"{path}: expected names of species, got an empty table.")
+    (first, heading), *body = rows
+    columns = columns_of(heading)
+    is_plain = not {"scientific", "common"} & set(columns)
+    if is_plain:
+        if len(heading) > 1:
+            expected = "expected a column scientific_name or common_name"
+            raise BadInput(f"{path}: line {first}: {expected}, got {', '.join(heading)}.")
+        columns, body = {"scientific": 0}, rows
     taxa: dict[str, Taxon] = {}
     unmatched: list[LeftOut] = []
-    for number, cells in rows:
-        row = {name: cells[i].strip() if i < len(cells) else "" for name, i in columns.items()}
-        if columns == {"any": 0} and len(cells) > 1:
-            raise BadInput(f"{path}: line {number}: expected one name per line, got {len(cells)} columns")
-        scientific, common = row.get("scientific", ""), row.get("common", "")
-        names = [name for name in (scientific, row.get("any", ""), common) if name]
+    for number, cells in body:
+        if is_plain and len(cells) > 1:
+            raise BadInput(f"{path}: line {number}: expected one name per line, got {len(cells)} columns.")
+        row = {column: cells[i] for column, i in columns.items() if i < len(cells) and cells[i]}
+        names = [row[column] for column in ("scientific", "common") if column in row]
         if not names:
-            raise BadInput(f"{path}: line {number}: expected a name, got an empty cell")
-        found = _species(checklist, names)
-        if found is None:
-            found = _own_taxon(row)
-        if found is None:
-            nearest = ", ".join(checklist.suggest(names[0], 3))
-            detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
-            unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
-        else:
+            raise BadInput(f"{path}: line {number}: expected a name, got an empty cell.")
+        found = next((taxon for name in names if (taxon := checklist.find(name)) and taxon.rank == "species"), None)
+        found = found or _taxon_of_row(row)
+        if found is not None:
             taxa.setdefault(found.taxon_id, found)
+            continue
+        nearest = ", ".join(checklist.suggest(names[0], 3))
+        detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
+        unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
     if not taxa:
         raise BadInput(
-            f"{path}: none of the names are in {checklist.name}", hint=unmatched[0].detail if unmatched else None
+            f"{path}: none of the names are in {checklist.name}.", hint=unmatched[0].detail if unmatched else None
         )
     return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
-
-
-def _species(checklist: TaxonSource, names: Sequence[str]) -> Taxon | None:
-    for name in names:
-        found = checklist.find(name)
-        if found is not None and found.rank == "species":
-            return found
-    return None
 
 
 def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str | None] | None = None) -> Taxon:
@@ -192,8 +166,8 @@ def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[s
     words = name.split()
     if len(words) != 2 or not words[0][:1].isupper() or not words[1][:1].islower():
         raise BadInput(
-            f"expected the scientific name of a species, got {name!r}",
-            hint="give genus and epithet, such as Vanessa atalanta; --common-name takes the English name",
+            f"Expected the scientific name of a species, got {name!r}.",
+            hint="Give genus and epithet, such as Vanessa atalanta; --common-name takes the English name.",
         )
     known = {**(lineage or {})}
     known["genus"] = known.get("genus") or words[0]
@@ -206,57 +180,13 @@ def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[s
     )
 
 
-def _own_taxon(row: Mapping[str, str]) -> Taxon | None:
-    """Return a taxon from a row outside the checklist, or None if the row has too little information."""
-    words = row.get("scientific", "").split()
-    lineage = {rank: row[rank] for rank in _RANKS if row.get(rank)}
-    common = row.get("common", "")
-    if len(words) != 2 or not words[0][:1].isupper() or not (lineage or common):
+def _taxon_of_row(row: Mapping[str, str]) -> Taxon | None:
+    """Return a species outside the checklist, or None if the row has too little information."""
+    lineage = {rank: row[rank] for rank in _RANKS if rank in row}
+    common_names = [row["common"]] if "common" in row else []
+    if not (lineage or common_names):
         return None
-    name = " ".join(words)
-    lineage.setdefault("genus", words[0])
-    ordered = {rank: lineage[rank] for rank in _RANKS if rank in lineage}
-    return Taxon(
-        taxon_id=taxon_id(name),
-        scientific_name=name,
-        rank="species",
-        common_names=(common,) if common else (),
-        lineage=ordered,
-    )
-
-
-def _columns(heading: Sequence[str]) -> dict[str, int] | None:
-    """Return column -> position if this is a row of headings, else None."""
-    found: dict[str, int] = {}
-    for i, cell in enumerate(heading):
-        column = _COLUMNS.get(fold(cell))
-        if column:
-            found.setdefault(column, i)
-    return found if {"scientific", "common"} & set(found) else None
-
-
-def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Return `(line number, cells)` of all rows except empty ones and comments."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise BadInput(f"File not found: {path}") from error
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise BadInput(f"{path}: line {line}: expected UTF-8 text") from error
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
-    if "\0" in text:
-        raise BadInput(f"{path}: expected a table of names, got a binary file")
-    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
-    delimiter = max(",;\t", key=first.count)
-    # With line ends, since a quoted cell may span lines.
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True)
-    rows: list[tuple[int, list[str]]] = []
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells) and not cells[0].startswith("#"):
-                rows.append((reader.line_num, [" ".join(cell.split()) for cell in cells]))
-    except csv.Error as error:
-        raise BadInput(f"{path}: line {reader.line_num}: {error}") from error
-    return rows
+        return own_taxon(row.get("scientific", ""), common_names=common_names, lineage=lineage)
+    except BadInput:
+        return None

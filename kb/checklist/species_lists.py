@@ -7,7 +7,6 @@ names or codes (eBird's API), and plain text with a name or code a line.
 
 from __future__ import annotations
 
-import csv
 import html
 import json
 import re
@@ -20,15 +19,12 @@ from data.errors import BadInput
 from data.records import Taxon, taxon_id
 from kb.checklist.names import fold
 from kb.checklist.reconcile import UnmatchedName, load_reconciler
+from kb.checklist.tables import columns_of, read_names_file, table_rows
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48
-MAX_BYTES: Final = 64 * 2**20
-MOST_SUGGESTED: Final = 100  # of the names that fit none: the wrong file may hold 100,000 of these
+MOST_SUGGESTED: Final = 100  # unmatched names with suggestions: a wrong file may hold 100,000
 
-_SCIENTIFIC: Final = frozenset({"scientificname", "sciname", "scientific", "binomial", "latinname", "species", "taxon"})
-_COMMON: Final = frozenset({"commonname", "comname", "common", "englishname", "english", "vernacularname", "name"})
-_CODE: Final = frozenset({"speciescode", "ebirdcode", "code"})
 _EMPHASISED = re.compile(r"<em[^>]*>([^<]+)</em>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 
@@ -70,21 +66,10 @@ def read_list(path: Path) -> ListedNames:
     Raises:
         BadInput: if there is no such file, it is no text in UTF-8, or it holds no names.
     """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise BadInput(f"{path} is larger than {MAX_BYTES:,} bytes", hint="expected a list of species")
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise BadInput(f"File not found: {path}") from error
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: expected a list of species as text in UTF-8") from error
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
-    if "\0" in text:
-        raise BadInput(f"{path}: expected a list of species, got a binary file")
-    listed = _of_json(text) or _of_bar_chart(text) or _of_table(text) or _of_lines(text)
+    text = read_names_file(path)
+    listed = _of_json(text) or _of_bar_chart(text) or _of_table(text, path) or _of_lines(text)
     if not listed.lines:
-        raise BadInput(f"{path}: expected names of species, found none")
+        raise BadInput(f"{path}: expected names of species, found none.")
     return listed
 
 
@@ -177,23 +162,13 @@ def _of_bar_chart(text: str) -> ListedNames | None:
     return _listed("bar chart", [row for row in rows if row[1]]) if rows else None
 
 
-def _of_table(text: str) -> ListedNames | None:
-    lines = [line for line in text.splitlines(keepends=True) if line.strip() and not line.startswith("#")]
-    if not lines:
+def _of_table(text: str, path: Path) -> ListedNames | None:
+    rows = table_rows(text, path)
+    columns = columns_of(rows[0][1]) if rows else {}
+    given = [columns[name] for name in ("scientific", "common", "code") if name in columns]
+    if not given:
         return None
-    rows = csv.reader(lines, delimiter=max(",;\t", key=lines[0].count), skipinitialspace=True)
-    try:
-        headings = [fold(cell) for cell in next(rows)]
-        columns = [
-            next((i for i, heading in enumerate(headings) if heading in known), None)
-            for known in (_SCIENTIFIC, _COMMON, _CODE)
-        ]
-        given = [i for i in columns if i is not None]
-        if not given:
-            return None
-        return _listed("table", [([row[i] for i in given if i < len(row)], None) for row in rows])
-    except csv.Error as error:
-        raise BadInput(f"The species list is not readable as a table: {error}") from error
+    return _listed("table", [([cells[i] for i in given if i < len(cells)], None) for _, cells in rows[1:]])
 
 
 def _of_lines(text: str) -> ListedNames:
