@@ -78,7 +78,8 @@ def context(
         >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
         >>> terms = [term for term in source.terms() if term.name in ("amplexus", "cere")]
         >>> _ = kb.build("frogs.kb", source.drawn_taxa()[:1], source, encoders, terms=terms)
-        >>> found = kb.context(kb.open("frogs.kb"), "Two frogs in amplexus", encoders.sentence)
+        >>> with kb.open("frogs.kb") as store:
+        ...     found = kb.context(store, "Two frogs in amplexus", encoders.sentence)
         >>> found.found, [term.name for term in found.terms]
         (True, ['amplexus'])
 

@@ -34,7 +34,8 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
         >>> from kb.sources.starter import StarterSource
         >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
         >>> _ = kb.build("birds.kb", source.drawn_taxa()[:4], source, encoders)
-        >>> kb.search(kb.open("birds.kb"), "red shoulder patch", encoders.sentence, n=1)[0].common_name
+        >>> with kb.open("birds.kb") as store:
+        ...     kb.search(store, "red shoulder patch", encoders.sentence, n=1)[0].common_name
         'Red-winged Blackbird'
     """
     if n < 1:
