@@ -158,6 +158,8 @@ def test_a_model_writes_from_what_was_found_and_what_it_makes_up_is_dropped(
         assert server.n_calls == 1
         again = cli.call("context", "frogs in amplexus", "--kb", built_kb, "--offline", check=True).stdout
         assert (again, server.n_calls) == (found, 1)
+        cli.call("context", "a hawk with a yellow cere", "--kb", built_kb, "--offline")
+        assert server.n_calls == 1
 
 
 def test_a_model_that_cannot_be_asked_is_no_reason_to_say_nothing_unless_it_is_a_must(

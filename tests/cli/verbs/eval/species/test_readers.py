@@ -187,6 +187,8 @@ def test_a_second_run_asks_nobody_and_prints_the_same_figures(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     asked = (folders, "--kb", built_kb, "--reader", "--reader-samples", "2")
+    cli.call("eval", "species", *asked, "--offline", *FAST)
+    assert server.n_calls == 0
     first = measured(cli, *asked)
     n_calls = server.n_calls
     again = measured(cli, *asked, "--offline")
