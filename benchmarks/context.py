@@ -2,7 +2,7 @@
 
     python -m benchmarks.context --queries ../shared/benchmarks/inquire_queries_*.csv [--kb DIR] [--api-url URL]
 
-Prints a table by supercategory. With `--list` also a line for each query, to be read: what was found by which
+Prints a table by supercategory. With `--list` also a line for each query, to be read: the entries found and the
 words. Nothing is kept in the knowledge base.
 """
 
@@ -31,7 +31,7 @@ COLUMNS = ("queries", "species", "group", "terms", "any of these", "nothing", "f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What was found on one query; `n_learnt` terms are the wiki's."""
+    """Entries found for one query; `n_learnt` terms are the wiki's."""
 
     query: str
     supercategory: str
@@ -75,7 +75,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def line(row: Row) -> str:
-    """Return what was found on a query, by which words."""
+    """Return the entries found for a query, and the words that found them."""
     if not row.found:
         return f"{row.query}\t-"
     species = [entry.taxon.scientific_name for entry in row.found.species]

@@ -38,7 +38,7 @@ class Case:
     summary: Summary
 
     def findings(self, statements: tuple[Statement, ...]) -> set[tuple[str, str, int | None]]:
-        """Return (severity, rule, statement) of what lint finds in these statements."""
+        """Return (severity, rule, statement) of each finding in these statements."""
         summary = replace(self.summary, statements=statements)
         entry = SpeciesEntry(taxon=self.page.taxon, source=self.page.article.source, summary=summary)
         return {(f.severity, f.rule, f.statement) for f in lint_entry(entry, self.page.article.text)}

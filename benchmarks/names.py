@@ -30,7 +30,7 @@ from kb.checklist.reconcile import Reconciled, load_reconciler
 TABLES = ("ebird_2024", "ebird_2023", "ebird_2022", "ebird_2021", "birdlife_2024", "ibp_2024", "bbl_2025")
 INAT_LISTS = ("inquire_rerank_hard.json", "visual_rag_me.jsonl")
 INAT_BIRD = re.compile(r"\d{5}_Animalia_Chordata_Aves_[A-Za-z_-]+")
-HEADINGS = ("list", "n", "matched", "as it is", "spelling", "synonym", "elsewhere", "subspecies", "other", "not")
+HEADINGS = ("list", "n", "matched", "exact", "spelling", "synonym", "elsewhere", "subspecies", "other", "not")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def row_of(listed: NamedList, found: Reconciled) -> list[str]:
         elif match.how in ("synonym", "other English name"):
             counts["synonym" if match.how == "synonym" else "elsewhere"] += 1
         elif is_plain or match.variant == "spelling":
-            counts["as it is" if is_plain else "spelling"] += 1
+            counts["exact" if is_plain else "spelling"] += 1
         else:
             counts["other"] += 1
     n = len(listed.names)

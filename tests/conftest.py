@@ -1,4 +1,4 @@
-"""What all tests share: an environment of their own, the shared data, a wiki, and the command line run both ways."""
+"""Fixtures of all tests: an environment of their own, the shared data, a wiki, and the command line run both ways."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """With `--no-skips`, fail for what was skipped, but for what another environment is there for."""
+    """With `--no-skips`, fail if a test was skipped, unless another environment runs it."""
     if session.config.getoption("--no-skips") and exitstatus == pytest.ExitCode.OK:
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        elsewhere = ("is installed",)  # tests of what happens without something
+        elsewhere = ("is installed",)  # tests of a missing package
         if importlib.util.find_spec("torch") is None:
             elsewhere = (*elsewhere, "of the extra `models` is not installed (CI installs it)")
         skipped = reporter.stats.get("skipped", []) if reporter is not None else []
@@ -74,7 +74,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What uses the shared data is an integration test, marked or not, so that CI runs it for certain."""
+    """Mark every test that uses the shared data as an integration test, so that CI runs it for certain."""
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.integration)
@@ -146,7 +146,7 @@ def wiki_api_url(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run of `kb` ended."""
+    """End of a run of `kb`."""
 
     exit_code: int
     stdout: str

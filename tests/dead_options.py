@@ -69,7 +69,7 @@ def all_options() -> list[Option]:
 
 
 def option_of(words: str, parameter: click.Option) -> Option:
-    """Return what an option is counted as: those that all commands share, once."""
+    """Return the key of an option; options shared by all commands count once."""
     return words if parameter.expose_value else "", str(parameter.name)
 
 
@@ -99,7 +99,7 @@ def title(option: Option) -> str:
 
 
 class DeadOptions:
-    """The plugin: notes the options that tests give, cuts each off, and reports those that nobody misses."""
+    """The plugin: notes the options that tests give, cuts each off, and reports the options that nobody misses."""
 
     def __init__(self) -> None:
         self.tried: list[Tried] = []
@@ -152,7 +152,7 @@ class DeadOptions:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run all tests, then those that give an option with that option cut off."""
+        """Run all tests, then for each option the tests that give it, with the option cut off."""
         for item in session.items:
             self.note(item, session)
         by_option: dict[Option, list[Tried]] = defaultdict(list)
@@ -186,7 +186,7 @@ class DeadOptions:
         return any(report.failed for report in reports)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the options that no test gives and those that no test misses."""
+        """Name the options that no test gives or misses."""
         for title, names in (("given by no test", self.never_given), ("missed by no test", self.dead)):
             terminalreporter.section(f"options {title}: {len(names)}")
             for name in names:
@@ -194,18 +194,18 @@ class DeadOptions:
 
 
 class Stay:
-    """Stands for the next test, of which only the session is known: what belongs to modules is torn down."""
+    """Stands for the next test, known by its session alone, so that fixtures of modules are torn down."""
 
     def __init__(self, session: pytest.Session) -> None:
         self.session = session
 
     def listchain(self) -> list[pytest.Session]:
-        """Return what the next test needs set up."""
+        """Return the nodes that stay set up."""
         return [self.session]
 
 
 def cut_off(context: click.Context, option: click.Option) -> None:
-    """Put an option's default in place of what was given."""
+    """Put an option's default in place of the given value."""
     assert option.name
     default = option.get_default(context)
     if type(default).__name__ == "Sentinel":  # click's mark of an option without a default

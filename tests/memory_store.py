@@ -42,7 +42,7 @@ class BagOfWords:
 
 
 class ShelfStore:
-    """What look-ups ask of a store, over entries in a dict; vectors are compared one by one."""
+    """A store for look-ups, over entries in a dict; vectors are compared one by one."""
 
     def __init__(self, entries: Sequence[SpeciesEntry], terms: Sequence[Term], encoder: TextEncoder) -> None:
         self._entries = {entry.taxon.taxon_id: entry for entry in sorted(entries, key=lambda e: e.taxon.taxon_id)}

@@ -1,4 +1,4 @@
-"""How `kb` ends: exit codes, two lines of error, quiet pipes, and an interrupt that says what was kept."""
+"""The end of a run of `kb`: exit codes, two lines of error, quiet pipes, and the message of an interrupt."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_every_file_of_prompts_is_known_and_can_be_filled(package: str) -> None:
     prompts = reader(None)
     for name, known in placeholders.items():
         filled = prompts.fill(name, **{key: f"<<{key}>>" for key in known})
-        # Each of ours uses something of what it may, if there is anything.
+        # Each prompt of ours uses one of its variables, if it has any.
         assert any(f"<<{key}>>" in filled for key in known) == bool(known), name
 
 

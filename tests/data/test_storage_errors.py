@@ -1,4 +1,4 @@
-"""A disk that takes no more ends a build with an error of ours, and what was done is kept."""
+"""A disk that takes no more ends a build with an error of ours, and finished work is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must not be in the repository: paths and hosts of one machine, fetched data, pickles."""
+"""Forbidden in the repository: paths and hosts of one machine, fetched data, pickles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each package offers: an exact, sorted `__all__`, whose names are there and hide no module."""
+"""Public names of each package: an exact, sorted `__all__` that hides no module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kb --help` and the imports cost: little time, and none of the heavy libraries."""
+"""Cost of `kb --help` and of the imports: little time, and none of the heavy libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def python(code: str) -> str:
 
 
 def cpu_seconds(code: str) -> float:
-    """What a process costs, not how long it waits for a busy machine: starting up is computing, from end to end."""
+    """Return the CPU time of a process, which a busy machine does not change."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     python(code)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -46,7 +46,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of it: what verify said first, whether it mended it alone, and whether the digest is the old one."""
+    """Outcome of a damage: messages of verify, whether it mended the damage alone, whether the digest is the old one."""
 
     said: tuple[str, ...]
     hint: str

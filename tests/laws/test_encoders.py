@@ -1,4 +1,4 @@
-"""What holds for every encoder that there is."""
+"""Laws of all encoders."""
 
 from typing import Any
 

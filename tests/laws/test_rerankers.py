@@ -1,4 +1,4 @@
-"""What holds for every re-ranking method."""
+"""Laws of all re-ranking methods."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the untrained encoders can tell apart."""
+"""Differences that the untrained encoders can see."""
 
 import time
 from typing import Any

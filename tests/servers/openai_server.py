@@ -59,7 +59,7 @@ def text_of(message: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the model says; tokens are words unless they are given."""
+    """A reply of the model; tokens are words unless given."""
 
     text: str | None = ""
     refusal: str | None = None
@@ -145,12 +145,12 @@ class OpenAIServer:
 
     @property
     def base_url(self) -> str:
-        """What a client sets as its base URL."""
+        """Base URL for clients."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     @property
     def n_calls(self) -> int:
-        """How many requests came, those that failed among them."""
+        """Number of requests, failed ones included."""
         return len(self.calls)
 
     def __enter__(self) -> OpenAIServer:

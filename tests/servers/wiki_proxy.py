@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tests.servers.loopback import LoopbackServer
 
 Kind = Literal["api", "photo"]
-REACTION_S = 0.5  # what was on its way when a Retry-After was sent cannot have known of it
+REACTION_S = 0.5  # a request on its way when a Retry-After is sent cannot know of it
 _WIDTH = re.compile(r"/(\d+)px-[^/]+$")
 _KEPT_BACK = frozenset({"host", "connection", "accept-encoding"})
 _PASSED_ON = frozenset({"content-type", "retry-after", "location"})
@@ -45,7 +45,7 @@ class Asked:
 
     @property
     def what(self) -> str:
-        """What it asks for, the same for each repetition."""
+        """Key of the request, the same for each repetition."""
         return self.path if self.kind == "photo" else json.dumps(self.fields, sort_keys=True)
 
     @property
@@ -57,7 +57,7 @@ class Asked:
 
     @property
     def n_titles(self) -> int:
-        """How many titles the call is about; 0 where it names none."""
+        """Number of titles in the call; 0 without any."""
         return len(self.fields["titles"].split("|")) if "titles" in self.fields else 0
 
     @property
@@ -71,7 +71,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """How often which fault happens, each as a share of all requests; times in seconds."""
+    """Faults as shares of all requests; times in seconds."""
 
     busy: float = 0.0
     """503 or 429 in turn, some with Retry-After."""
@@ -127,11 +127,11 @@ class WikiProxy(LoopbackServer):
         self.api_url = f"{self.origin}{parts.path}"
 
     def begin(self, *, rates: Rates | None = None, seed: int = 0, busy_at: frozenset[int] = frozenset()) -> None:
-        """Forget what was counted, and make other faults from here on."""
+        """Reset the counts, and make other faults from here on."""
         with self._lock:
             self.rates, self.seed, self.busy_at, self._state = rates or Rates(), seed, busy_at, _State()
 
-    # --- what was counted --------------------------------------------------------------------------------------
+    # --- counts -----------------------------------------------------------------------------------------------
 
     @property
     def requests(self) -> list[Asked]:

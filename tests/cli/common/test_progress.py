@@ -1,4 +1,4 @@
-"""What stderr says of a long run where no terminal shows bars."""
+"""Progress of a long run on a stderr that is no terminal."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_it_comes_back_as_the_same_knowledge_base_and_goes_on_living(
     before = kb.verify(source_kb)
     assert imported.digest == before.digest
     assert kb.verify(path) == before
-    # what was removed stays out, what was added stays in, and an update knows what is new
+    # removed species stay out, added ones stay in, and an update knows what is new
     for each in (path, shutil.copytree(source_kb, tmp_path / "a.kb")):
         found = kb.update(each, [second_state()], encoders)
         kb.build(each, made_up_taxa(6), second_state(), encoders, terms=[("Amplexus", None)])

@@ -1,4 +1,4 @@
-"""What goes in: species below a taxon, and tables of names in the forms that people have them."""
+"""Selection of species: below a taxon, and tables of names in the forms that people have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user adds by hand is known at once, comes beside what a wiki gave, and stays."""
+"""Additions by hand: found at once, beside the entries of a wiki, and permanent."""
 
 from __future__ import annotations
 

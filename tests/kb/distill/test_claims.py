@@ -1,4 +1,4 @@
-"""What a sentence claims, and whether the words it rests on say it."""
+"""Claims of a sentence, and their support in the words it rests on."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_a_section_that_is_never_read_hides_none_behind_it() -> None:
 
 
 def test_bare_facts_come_from_the_section_on_looks_alone() -> None:
-    """In a section on looks all is taken; where there is none, everything but references, voices and the like."""
+    """In a section on looks all is taken; without one, all but references, voices and similar sections."""
     lead, voice = ("", 1, "A wren with a blue tail."), ("Voice", 2, "A red note.")
     looks = distil(lead, voice, ("Description", 2, "It has a scarlet crown."), url=None)
     assert texts(looks) == ["It has a scarlet crown."]

@@ -1,4 +1,4 @@
-"""What a model wrote is checked: form, evidence, claims, names, lengths; what is mended or dropped is counted."""
+"""Checks of a reply: form, evidence, claims, names, lengths; repairs and losses are counted."""
 
 from __future__ import annotations
 

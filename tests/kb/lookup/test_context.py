@@ -1,4 +1,4 @@
-"""Context from elsewhere: wiki, web and model are asked in that order, checked, and what was learnt is kept."""
+"""Context from elsewhere: wiki, web and model are asked in that order, checked, and new terms are stored."""
 
 from __future__ import annotations
 

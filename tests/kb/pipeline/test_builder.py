@@ -1,4 +1,4 @@
-"""What a build makes of its pages, and that a second one finds nothing to do."""
+"""Builds from pages: the first makes everything, a second one finds nothing to do."""
 
 from __future__ import annotations
 

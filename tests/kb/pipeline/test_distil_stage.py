@@ -235,7 +235,7 @@ def test_the_limit_of_cost_ends_it_with_all_kept_and_is_never_passed(tmp_path: P
         done = summaries(path)
         assert 0 < len(done) == n_first < 24
         store = kb.open(path)
-        assert len(store.taxon_ids) == n_first  # what was paid for can be used
+        assert len(store.taxon_ids) == n_first  # all paid replies can be used
         store.close()
         assert json.loads(sorted((path / "runs").iterdir())[-1].read_text())["model"]["calls"] == n_first
         status, _ = build(path, 24, encoders, server, budget=Budget(5.0))

@@ -1,4 +1,4 @@
-"""Which licences are free, and what they are called for short."""
+"""Free licences and their short names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A calibration travels with its knowledge base, and one that is not what was written is taken out."""
+"""A calibration travels with its knowledge base, and a changed one is dropped."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def encoders() -> Encoders:
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Verification:
-    """What a knowledge base of seven birds is in a folder of its own."""
+    """Return the digest of a knowledge base of seven birds in a folder of its own."""
     path = tmp_path_factory.mktemp("own") / "a.kb"
     kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS)
     return kb.verify(path)

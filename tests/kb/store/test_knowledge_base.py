@@ -1,4 +1,4 @@
-"""What readers see: a snapshot that holds together, also beside a writer and in a folder that cannot be written."""
+"""Snapshots of readers: consistent, also beside a writer and in a folder that cannot be written."""
 
 from __future__ import annotations
 

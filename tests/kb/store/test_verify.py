@@ -1,4 +1,4 @@
-"""Verify finds what was deleted or damaged, mends what it can, and the next build mends the rest."""
+"""Verify finds deleted and damaged parts, mends those it can, and the next build mends the rest."""
 
 from __future__ import annotations
 

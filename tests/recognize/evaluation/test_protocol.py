@@ -1,4 +1,4 @@
-"""Which photos are anchors, queries and training: on a small collection, and on the real one."""
+"""Roles of photos (anchor, query, training): on a small collection, and on the real one."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What sets one description apart from another, and which words of it say so."""
+"""Differences between two descriptions, with the words that show them."""
 
 from typing import Any
 

@@ -280,7 +280,7 @@ def test_a_key_that_is_not_accepted_ends_the_reading_and_the_passes_that_still_w
                 wait_for(Reader(chat).read(JPEG, CANDIDATES))
         finally:
             is_over.set()
-        assert server.n_calls < 30, "what was not asked yet is not asked any more"
+        assert server.n_calls < 30, "pending questions are not asked any more"
 
 
 def test_a_reached_limit_of_cost_ends_the_reading_though_passes_before_it_answered() -> None:

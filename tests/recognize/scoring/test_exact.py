@@ -13,7 +13,7 @@ def scores_in_clusters(rng: Any, n_photos: Any, n_rows: Any, scale: float = 1.0)
     """Return exact scores, many of them equal or a hair apart, and rough ones as far off as they may be."""
     centres = rng.choice(np.linspace(-0.25, 0.25, 9), size=(n_photos, n_rows))
     exact = centres + rng.integers(-3, 4, size=centres.shape) * DOUBT / 20
-    off = rng.uniform(-0.45, 0.45, size=exact.shape) * DOUBT / 4  # half of what is in doubt at scores of a quarter
+    off = rng.uniform(-0.45, 0.45, size=exact.shape) * DOUBT / 4  # half of the doubt at scores of a quarter
     return scale * exact, (scale * exact + max(scale, 1.0) * off).astype(np.float32)  # and of less
 
 
@@ -43,7 +43,7 @@ def test_a_pool_misses_none_of_scores_that_are_all_different(m: int, n_rows: int
 @pytest.mark.parametrize("n_good", [1, 3, 9])
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_in_doubt_at_the_end_of_a_pool_is_told_by_the_best_score(n_good: int, seed: int) -> None:
-    """Sums that cancel were as large on their way as those that do not, and rounded as much."""
+    """Sums that cancel pass through values as large as other sums, and are rounded as much."""
     rng, m = np.random.default_rng(seed), 10
     exact = 0.1 + rng.integers(-3, 4, size=(5, 300)) * DOUBT / 20
     best = rng.permuted(np.arange(300)[None].repeat(5, 0), axis=1)[:, :n_good]

@@ -1,4 +1,4 @@
-"""Whichever library multiplies, scores are good to half of what counts as doubt, and rankings are the same."""
+"""Whichever library multiplies, scores are good to half of the doubt, and rankings are the same."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What a text says: words, and pairs of part and attribute."""
+"""Features of a text: words, and pairs of part and attribute."""
 
 from typing import Any
 

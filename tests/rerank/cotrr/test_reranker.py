@@ -273,7 +273,7 @@ def test_each_order_shows_the_same_photos_and_the_notes_are_made_once(folder: An
 
 
 def changed(change: Any, script: Any = None) -> Any:
-    """A script some of whose replies are others: `change(kind, number of that kind, reply)`, None for as it is."""
+    """Return a script with changed replies: `change(kind, number of that kind, reply)`, None for no change."""
     script = script or Script()
 
     def react(call: Any) -> Any:

@@ -75,7 +75,7 @@ def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job
     ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"])
     assert [(row.image_id, row.score) for row in ranked] == [("b", 90.0), ("d", 90.0), ("c", 40.0), ("a", 20.0)]
     assert [row.probability for row in ranked[0].questions] == [0.9, 0.8, 1.0]
-    # Three answers of half a dollar, and a quarter of what the questions cost.
+    # Three answers of half a dollar, and a quarter of the cost of the questions.
     assert ranked[0].cost_usd == pytest.approx(1.5 + 0.01 / 4)
 
 

@@ -412,7 +412,7 @@ def test_the_same_run_again_asks_nothing_and_offline_replays_it(job: Any, tmp_pa
         assert usage.n_calls == 2 + 1 + 30
         again, _, usage = rank(server, job, cache=cache())
         assert usage.n_calls == 0 and usage.n_cached == 33
-    # The server is gone; what was paid for still answers. Kept replies are free, so only the cost differs.
+    # The server is gone; cached replies still answer. Kept replies are free, so only the cost differs.
     replayed, _, _ = rank(server, job, cache=cache(), offline=True)
     assert [replace(row, cost_usd=0.0) for row in first] == replayed == again
 

@@ -1,4 +1,4 @@
-"""What sentences claim of parts, colours and shapes."""
+"""Claims of sentences about parts, colours and shapes."""
 
 from __future__ import annotations
 

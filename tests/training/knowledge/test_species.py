@@ -1,4 +1,4 @@
-"""What ships is what the sources agree on, in none of their words, and right nine times in ten."""
+"""Shipped facts: agreed by the sources, in none of their words, right nine times in ten."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Agreed = list[tuple[Taxon, list[AgreedFact], list[AgreedFact]]]
 
 @pytest.fixture(scope="module")
 def agreed(birds: Path) -> Agreed:
-    """Each species with the facts that ship and those that would without its article."""
+    """Each species with the facts that ship and with the facts left without its article."""
     found: Agreed = []
     for taxon, sources in texts_of_species(birds, load_checklist()):
         whole = agreed_facts(sources)

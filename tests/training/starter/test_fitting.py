@@ -47,7 +47,7 @@ def world() -> Any:
 
 
 def test_the_stage_scores_times_the_weights_are_the_default_preset_s_scores(world: Any) -> None:
-    """What is fitted is what is used: the same score for every species."""
+    """Fitting and use give every species the same score."""
     knowledge, queries = world
     weights = np.array([0.4, 0.6, 1.5, 1.1, 2.2, 0.7])
     expected = stage_scores(knowledge, queries) @ weights

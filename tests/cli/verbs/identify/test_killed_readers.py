@@ -81,7 +81,7 @@ def killed(cli: Any, server: OpenAIServer, *arguments: str | Path) -> None:
 
 
 def questions(server: OpenAIServer) -> Counter[str]:
-    """What was asked, and how often."""
+    """Return each request and its count."""
     return Counter(json.dumps(call.payload, sort_keys=True) for call in server.calls)
 
 

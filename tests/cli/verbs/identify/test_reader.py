@@ -191,11 +191,11 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
     assert server.n_calls == 4
 
     text = cli.call(*command, "--offline", "--cards", tmp_path / "cards")
-    assert text.exit_code == 3, "offline there is nobody to ask what was not answered"
+    assert text.exit_code == 3, "offline nobody can be asked for missing answers"
     cards = tmp_path / "cards"
     server.script = lambda call: TOO_DARK
     shown = cli.call(*command, "--cards", cards, check=True).stdout
-    assert server.n_calls == 5, "what was answered, readable or not, is kept"
+    assert server.n_calls == 5, "every reply, readable or not, is cached"
     silent = r"2 of 4 samples answered \(1 failed: .*400: the picture is too dark; 1 unreadable\)"
     assert re.search(rf"^  Reader: .*, agreement 50 %, {silent}: Its second look\.$", shown, re.MULTILINE)
     (page,) = cards.glob("*.html")

@@ -1,4 +1,4 @@
-"""What is said on stderr of a species list."""
+"""Messages about a species list on stderr."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ PAGES: dict[str, str] = {
     "Template:Disambiguation": '<div class="dmbox" id="disambigbox">Pages of the same name.</div>'
     "[[Category:Disambiguation pages]]",
     # Titles that belong to something else; the bird has a word in brackets, reached by its binomial or not at all.
-    "Merlin": "'''Merlin''' is a wizard in the legends of King Arthur, of whom no picture is known.",
+    "Merlin": "'''Merlin''' is a wizard in the legends of King Arthur; no picture of him is known.",
     "Merlin (bird)": "{{Speciesbox\n| name = Merlin\n| taxon = Falco columbarius\n}}\n"
     "The '''merlin''' (''Falco columbarius'') is a small [[falcon]].\n\n== Description ==\nMales are blue-grey above.",
     "Falco columbarius": "#REDIRECT [[Merlin (bird)]]",

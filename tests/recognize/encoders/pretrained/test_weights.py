@@ -1,4 +1,4 @@
-"""What encoders need is known without torch: packages, weights in the hub's cache, memory."""
+"""Needs of encoders, known without torch: packages, weights in the hub's cache, memory."""
 
 import importlib.util
 from dataclasses import replace

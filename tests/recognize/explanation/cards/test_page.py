@@ -30,7 +30,7 @@ from recognize.explanation.evidence import Explanation
 
 
 class Page(HTMLParser):
-    """What a browser would load or follow, and the text it would show."""
+    """Addresses that a browser would load or follow, and the text it would show."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a page is about: told from its first section, before and after it is rendered."""
+"""Subject of a page, told from its first section, before and after it is rendered."""
 
 from __future__ import annotations
 
