@@ -46,7 +46,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Outcome of a damage: messages of verify, whether it mended the damage alone, whether the digest is the old one."""
+    """Outcome of a damage: messages of verify, whether it mended the damage, whether the digest is the old one."""
 
     said: tuple[str, ...]
     hint: str
