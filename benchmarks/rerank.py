@@ -190,15 +190,15 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
     from kb.endpoints.endpoint import Endpoint
     from kb.endpoints.reply_cache import ReplyCache
     from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, job_of_folder
-    from rerank.decompose.questions import Decomposition, QuestionWriter
+    from rerank.decompose.questions import QuestionWriter
     from rerank.decompose.settings import PRESETS
 
     class Given(QuestionWriter):
         """Questions that need no call, as in the bare loop."""
 
-        async def write(self, query: str, *, context: str = "") -> Decomposition:
+        async def write(self, query: str, *, context: str = "") -> tuple[tuple[Question, ...], float | None]:
             questions = tuple(Question(question=text, statement=text, negation="no") for text in QUESTIONS)
-            return Decomposition(questions=questions)
+            return questions, 0.0
 
     with tempfile.TemporaryDirectory() as scratch, JudgementCache(Path(scratch) / "judgements.sqlite") as judgements:
         endpoint = Endpoint(

@@ -21,12 +21,12 @@ from typing import Final
 
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, RankedImage
+from kb.endpoints.budget import Meter
 from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
 from rerank import DecomposeReranker, DecomposeSettings, FairChat, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter
 from rerank.decompose.settings import PRESETS
-from rerank.scheduling import Usage
 from tests.servers.openai_server import Answer, Call, OpenAIServer
 
 QUESTIONS: Final = ("Does the photo show a frog?", "Is one frog on another?", "Does the upper one hold the lower one?")
@@ -60,10 +60,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         job = _job(Path(folder), given.photos)
         for name, (settings, vision) in rows.items():
-            _, usage, n_skipped, seconds = _run(job, settings, vision, noise=0.0, reply_s=given.reply_ms / 1000)
+            _, meter, n_skipped, seconds = _run(job, settings, vision, noise=0.0, reply_s=given.reply_ms / 1000)
             lines.append(
-                f"{name:40}{usage.n_calls:7}{n_skipped:11}{usage.input_tokens:11,}{usage.output_tokens:8,}"
-                f"{usage.cost_usd:9.4f}{seconds:7.2f}"
+                f"{name:40}{meter.calls:7}{n_skipped:11}{meter.input_tokens:11,}{meter.output_tokens:8,}"
+                f"{meter.spent_usd:9.4f}{seconds:7.2f}"
             )
         lines += ["", f"{'share of replies wrong at random':40}{'1 sample':>10}{'3':>8}{'3, expected':>19}"]
         many = _job(Path(folder), N_SAMPLED)
@@ -81,14 +81,14 @@ def main() -> None:
 
 def _run(
     job: Job, settings: DecomposeSettings, vision: VisionSettings, *, noise: float, reply_s: float
-) -> tuple[list[RankedImage], Usage, int, float]:
-    async def rank(server: OpenAIServer) -> tuple[list[RankedImage], Usage, int, float]:
+) -> tuple[list[RankedImage], Meter, int, float]:
+    async def rank(server: OpenAIServer) -> tuple[list[RankedImage], Meter, int, float]:
         endpoint = Endpoint(model="script", base_url=server.base_url, price_in=2, price_out=8, max_concurrent=32)
         with Connection(endpoint) as connection:
             chat = FairChat(connection)
             judge = VisionJudge(chat, settings=vision)
             await judge.abilities()
-            chat.usage = Usage()  # the probe runs once, whatever the number of queries
+            connection.budget.meter = Meter()  # the probe runs once, whatever the number of queries
             reranker = DecomposeReranker(
                 judge,
                 settings=settings,
@@ -98,7 +98,7 @@ def _run(
             began = time.perf_counter()
             ranked = await reranker.rank(job)
             reranker.close()
-            return ranked, chat.usage, reranker.tally.n_skipped, time.perf_counter() - began
+            return ranked, connection.budget.meter, reranker.tally.n_skipped, time.perf_counter() - began
 
     with OpenAIServer(lambda call: _reply(call, noise=noise, reply_s=reply_s)) as server:
         return asyncio.run(rank(server))

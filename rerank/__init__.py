@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rerank.cotrr.settings import CotrrSettings as CotrrSettings
     from rerank.decompose.reranker import DecomposeReranker as DecomposeReranker
     from rerank.decompose.settings import DecomposeSettings as DecomposeSettings
-    from rerank.evaluation.report import RunReport as RunReport
+    from rerank.evaluation.report import RunFigures as RunFigures
     from rerank.evaluation.report import evaluate as evaluate
     from rerank.evaluation.report import evaluate_runs as evaluate_runs
     from rerank.job import job_of_folder as job_of_folder
@@ -39,33 +39,25 @@ if TYPE_CHECKING:
     from rerank.similarity import SimilarityReranker as SimilarityReranker
 
 _HOMES: Final = {
-    "METHODS": "rerank.methods",
-    "PRESETS": "rerank.settings",
-    "CotrrReranker": "rerank.cotrr.reranker",
-    "CotrrSettings": "rerank.cotrr.settings",
-    "DecomposeReranker": "rerank.decompose.reranker",
-    "DecomposeSettings": "rerank.decompose.settings",
-    "EncoderJudge": "rerank.judges.encoder",
-    "FairChat": "rerank.scheduling",
-    "JudgementCache": "rerank.judgement_cache",
-    "RerankResources": "rerank.methods",
-    "RerankSettings": "rerank.settings",
-    "RunReport": "rerank.evaluation.report",
-    "SimilarityReranker": "rerank.similarity",
-    "VisionJudge": "rerank.judges.vision",
-    "VisionSettings": "rerank.judges.settings",
-    "evaluate": "rerank.evaluation.report",
-    "evaluate_runs": "rerank.evaluation.report",
-    "first_stage": "rerank.ranked_images",
-    "job_of_folder": "rerank.job",
-    "make_reranker": "rerank.methods",
-    "plan_run": "rerank.run_plan",
-    "preset_settings": "rerank.settings",
-    "read_jobs": "rerank.job",
-    "rerank": "rerank.methods",
-    "run_jobs": "rerank.run",
-    "trec_lines": "rerank.job",
+    "rerank.cotrr.reranker": ("CotrrReranker",),
+    "rerank.cotrr.settings": ("CotrrSettings",),
+    "rerank.decompose.reranker": ("DecomposeReranker",),
+    "rerank.decompose.settings": ("DecomposeSettings",),
+    "rerank.evaluation.report": ("RunFigures", "evaluate", "evaluate_runs"),
+    "rerank.job": ("job_of_folder", "read_jobs", "trec_lines"),
+    "rerank.judgement_cache": ("JudgementCache",),
+    "rerank.judges.encoder": ("EncoderJudge",),
+    "rerank.judges.settings": ("VisionSettings",),
+    "rerank.judges.vision": ("VisionJudge",),
+    "rerank.methods": ("METHODS", "RerankResources", "make_reranker", "rerank"),
+    "rerank.ranked_images": ("first_stage",),
+    "rerank.run": ("run_jobs",),
+    "rerank.run_plan": ("plan_run",),
+    "rerank.scheduling": ("FairChat",),
+    "rerank.settings": ("PRESETS", "RerankSettings", "preset_settings"),
+    "rerank.similarity": ("SimilarityReranker",),
 }
+"""Module -> its public names."""
 
 __all__ = [
     "METHODS",
@@ -79,7 +71,7 @@ __all__ = [
     "JudgementCache",
     "RerankResources",
     "RerankSettings",
-    "RunReport",
+    "RunFigures",
     "SimilarityReranker",
     "VisionJudge",
     "VisionSettings",
@@ -101,10 +93,10 @@ fieldmark.check_packages()
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

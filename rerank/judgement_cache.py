@@ -7,7 +7,6 @@ import sqlite3
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 
 from data.files import sha256_hex
 
@@ -36,46 +35,37 @@ class JudgementCache:
 
     def __init__(self, path: Path | None) -> None:
         self._lock = threading.Lock()
-        self._entries: dict[str, str] = {}
-        self._connection = None if path is None else _connected(path)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(
+            path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False
+        )
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        # A power cut may lose the last rows; a killed process loses none.
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute(_TABLE)
 
     def __enter__(self) -> JudgementCache:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
+            self._connection.close()
 
     def get(self, key: str) -> str | None:
         """Return the text under a key, or None."""
-        with self._lock:
-            if self._connection is None:
-                return self._entries.get(key)
-            row = self._connection.execute("SELECT value FROM judgements WHERE key = ?", (key,)).fetchone()
+        row = self._execute("SELECT value FROM judgements WHERE key = ?", key)
         return row[0] if row else None
 
     def put(self, key: str, value: str) -> None:
         """Store a text; with a file, it is on disk when this returns."""
-        with self._lock:
-            if self._connection is None:
-                self._entries[key] = value
-            else:
-                self._connection.execute("INSERT OR REPLACE INTO judgements VALUES (?, ?)", (key, value))
+        self._execute("INSERT OR REPLACE INTO judgements VALUES (?, ?)", key, value)
 
-
-def _connected(path: Path) -> sqlite3.Connection:
-    """Return a connection for all threads, which must take turns."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
-    # A power cut may lose the last rows; a killed process loses none.
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(_TABLE)
-    return connection
+    def _execute(self, statement: str, *values: str) -> tuple[str] | None:
+        with self._lock:  # threads take turns on the connection
+            row: tuple[str] | None = self._connection.execute(statement, values).fetchone()
+        return row

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from data.records import Context, Job, QueryPart, RankedImage
     from rerank.judgement_cache import JudgementCache
     from rerank.prompting import Prompts
-    from rerank.tally import TalliedReranker
+    from rerank.tally import Reranker
 
 DEFAULT_METHOD: Final = "decompose"
 
@@ -46,7 +46,7 @@ class RerankResources:
     settings: RerankSettings = field(default_factory=RerankSettings)
 
 
-def make_reranker(method: str, resources: RerankResources) -> TalliedReranker:
+def make_reranker(method: str, resources: RerankResources) -> Reranker:
     """Return the method of that name, ready for many jobs.
 
     Raises:
@@ -93,7 +93,7 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
         reranker.close()
 
 
-def _similarity(resources: RerankResources) -> TalliedReranker:
+def _similarity(resources: RerankResources) -> Reranker:
     if not resources.encoders:
         raise UsageError("The method similarity needs a text-image encoder.")
     from rerank.similarity import SimilarityReranker
@@ -101,7 +101,7 @@ def _similarity(resources: RerankResources) -> TalliedReranker:
     return SimilarityReranker(resources.encoders[0], root=resources.root)
 
 
-def _decompose(resources: RerankResources) -> TalliedReranker:
+def _decompose(resources: RerankResources) -> Reranker:
     from rerank.decompose.questions import QuestionWriter
     from rerank.decompose.reranker import DecomposeReranker
 
@@ -131,7 +131,7 @@ def _judge(resources: RerankResources) -> Judge:
     raise UsageError("The method decompose needs a judge: a vision model or a text-image encoder.")
 
 
-def _cotrr(resources: RerankResources) -> TalliedReranker:
+def _cotrr(resources: RerankResources) -> Reranker:
     if resources.vision is None:
         raise UsageError("The method cotrr needs a vision model.")
     from rerank.cotrr.reranker import CotrrReranker
@@ -145,7 +145,7 @@ def _cotrr(resources: RerankResources) -> TalliedReranker:
     )
 
 
-METHODS: Final[Mapping[str, Callable[[RerankResources], TalliedReranker]]] = {
+METHODS: Final[Mapping[str, Callable[[RerankResources], Reranker]]] = {
     "similarity": _similarity,
     "decompose": _decompose,
     "cotrr": _cotrr,

@@ -11,7 +11,7 @@ from data.errors import BadInput, NothingReadable
 from data.records import Job, RankedImage
 from rerank.ranked_images import error_rows
 from rerank.scheduling import all_of
-from rerank.tally import TalliedReranker, Tally
+from rerank.tally import Reranker, Tally
 
 N_OPEN: Final = 4  # queries at a time: enough to fill the slots, few enough that the first results come soon
 
@@ -48,7 +48,7 @@ class RunResult:
 
 def run_jobs(
     jobs: Iterable[Job],
-    reranker: TalliedReranker,
+    reranker: Reranker,
     *,
     on_ranked: Callable[[Job, list[RankedImage]], None] = lambda _job, _ranked: None,
     n_open: int = N_OPEN,

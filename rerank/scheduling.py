@@ -10,7 +10,6 @@ import heapq
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from data.contracts import ChatModel
@@ -77,24 +76,8 @@ class FairSlots:
         self._free += 1
 
 
-@dataclass(slots=True)
-class Usage:
-    """Calls to a model so far."""
-
-    n_calls: int = 0
-    """Replies from the provider."""
-    n_cached: int = 0
-    """Replies from a cache."""
-    n_failed: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0.0
-    is_cost_known: bool = True
-    most_in_flight: int = 0
-
-
 class FairChat:
-    """A `ChatModel` with limited concurrency that queries share fairly; counts its calls.
+    """A `ChatModel` with limited concurrency that queries share fairly.
 
     Args:
         chat: the model.
@@ -107,9 +90,7 @@ class FairChat:
         self._chat = chat
         self._finishes_first = finishes_first
         self._slots = FairSlots(n_in_flight)
-        self._n_open = 0
         self._n_failures_in_a_row = 0
-        self.usage = Usage()
 
     @property
     def name(self) -> str:
@@ -129,34 +110,15 @@ class FairChat:
                     f"{self.name}: {MAX_FAILURES_IN_A_ROW} calls in a row failed",
                     hint="Replies are cached: run the same command again to resume.",
                 )
-            self._n_open += 1
-            self.usage.most_in_flight = max(self.usage.most_in_flight, self._n_open)
             try:
                 reply = await self._chat.reply(request)
             except Refused:
                 raise  # the provider is up
             except SourceError:
-                self.usage.n_failed += 1
                 self._n_failures_in_a_row += 1
                 raise
-            finally:
-                self._n_open -= 1
             self._n_failures_in_a_row = 0
-        self._count(reply)
         return reply
-
-    def _count(self, reply: ChatReply) -> None:
-        usage = self.usage
-        if reply.cached:
-            usage.n_cached += 1
-            return
-        usage.n_calls += 1
-        usage.input_tokens += reply.input_tokens
-        usage.output_tokens += reply.output_tokens
-        if reply.cost_usd is None:
-            usage.is_cost_known = False
-        else:
-            usage.cost_usd += reply.cost_usd
 
 
 async def all_of(awaitables: Sequence[Awaitable[ResultT]]) -> list[ResultT]:

@@ -15,13 +15,13 @@ from data.contracts import TextImageEncoder
 from data.errors import BadImage, BadInput
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
-from rerank.photo_cache import PhotoCache
+from rerank.photo_state import PhotoState, photo_state
 from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score
 from rerank.tally import Tally
 
 
 class SimilarityReranker:
-    """Ranks images by their cosine to the query; a `QueryReranker`.
+    """Ranks images by their cosine to the query; a `Reranker`.
 
     The query is the text (with a reference image: the modification), the reference image, or the mean of both. An image
     that cannot be read is an error row behind all others. Equal scores and error rows keep first-stage order.
@@ -59,7 +59,7 @@ class SimilarityReranker:
         self._root = Path(root)
         self._batch_size = batch_size
         self._n_decoders = n_decoders
-        self._vectors: PhotoCache[FloatArray] = PhotoCache()
+        self._vectors: dict[PhotoState, FloatArray] = {}
         self.tally = Tally()
 
     async def rank(self, job: Job) -> list[RankedImage]:
@@ -103,26 +103,23 @@ class SimilarityReranker:
 
     def _encode(self, images: Sequence[JobImage], errors: dict[int, str]) -> Iterator[tuple[int, FloatArray]]:
         """Yield the vector of each readable image with its position; each image is encoded once."""
-        new: list[int] = []
-        for position, image in enumerate(images):
-            seen = self._vectors.get(self._root / image.path)
-            if seen is None:
-                new.append(position)
-            else:
-                yield position, seen
-        unread: dict[int, str] = {}
-        for places, pictures in self._read([images[position] for position in new], unread):
-            for place, vector in zip(places, self._encoder.encode_images(pictures), strict=True):
-                self._vectors.put(self._root / images[new[place]].path, vector)
-                yield new[place], vector
-        errors.update({new[place]: error for place, error in unread.items()})
+        paths = [self._root / image.path for image in images]
+        states = [photo_state(path) for path in paths]
+        yield from ((i, self._vectors[state]) for i, state in enumerate(states) if state in self._vectors)
+        new = [i for i, state in enumerate(states) if state not in self._vectors]
+        for positions, pictures in self._read(paths, new, errors):
+            for position, vector in zip(positions, self._encoder.encode_images(pictures), strict=True):
+                self._vectors[states[position]] = vector
+                yield position, vector
 
-    def _read(self, images: Sequence[JobImage], errors: dict[int, str]) -> Iterator[tuple[list[int], list[Image]]]:
+    def _read(
+        self, paths: Sequence[Path], wanted: Sequence[int], errors: dict[int, str]
+    ) -> Iterator[tuple[list[int], list[Image]]]:
         """Yield full batches of readable images with their positions; add the others to `errors`."""
 
-        def read(image: JobImage) -> Image | BadImage:
+        def read(position: int) -> Image | BadImage:
             try:
-                return read_image(self._root / image.path, min_side=ENCODER_SIDE)
+                return read_image(paths[position], min_side=ENCODER_SIDE)
             except BadImage as error:
                 return error
 
@@ -130,9 +127,9 @@ class SimilarityReranker:
         pictures: list[Image] = []
         with ThreadPoolExecutor(self._n_decoders) as pool:
             # In slices, so that at most two batches of images are in memory.
-            for first in range(0, len(images), self._batch_size):
-                found = pool.map(read, images[first : first + self._batch_size])
-                for position, picture in enumerate(found, start=first):
+            for first in range(0, len(wanted), self._batch_size):
+                batch = wanted[first : first + self._batch_size]
+                for position, picture in zip(batch, pool.map(read, batch), strict=True):
                     if isinstance(picture, BadImage):
                         errors[position] = str(picture)
                         continue

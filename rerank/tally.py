@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,8 +30,8 @@ class Tally:
         return []
 
 
-class TalliedReranker(Protocol):
-    """A `QueryReranker` that counts."""
+class Reranker(Protocol):
+    """Ranks the images of jobs, many at once: permutations of their input, ties in first-stage order."""
 
     @property
     def tally(self) -> Tally:
@@ -53,8 +52,3 @@ def counted(n: int, noun: str, many: str | None = None) -> str:
         ('1 photo', '1,200 queries')
     """
     return f"{n:,} {noun if n == 1 else many or noun + 's'}"
-
-
-def counts_in_words(counts: Sequence[tuple[int, str, str]]) -> list[str]:
-    """Return `n noun` for each (n, singular, plural) above zero."""
-    return [counted(n, one, many) for n, one, many in counts if n]

@@ -8,6 +8,8 @@ from itertools import combinations
 from random import Random
 from typing import Final
 
+import numpy as np
+
 from rerank.cotrr.settings import Fusion
 
 RRF_K: Final = 60  # Cormack et al. 2009; not tuned here
@@ -48,15 +50,9 @@ def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float | None:
         >>> kendall_tau([1, 2, 3], [1, 2, 3]), kendall_tau([1, 2, 3], [3, 2, 1])
         (1.0, -1.0)
     """
-    agree = ties_one = ties_other = n_pairs = 0
-    for i, j in combinations(range(len(one)), 2):
-        a, b = _sign(one[i] - one[j]), _sign(other[i] - other[j])
-        agree += a * b
-        ties_one += a == 0
-        ties_other += b == 0
-        n_pairs += 1
-    scale = float((n_pairs - ties_one) * (n_pairs - ties_other)) ** 0.5
-    return agree / scale if scale else None
+    a, b = (np.sign(np.subtract.outer(ranks, ranks)) for ranks in (one, other))
+    scale = float(np.sum(a * a) * np.sum(b * b)) ** 0.5
+    return float(np.sum(a * b)) / scale if scale else None
 
 
 def input_orders(n: int, n_orders: int, *, seed: str) -> list[list[int]]:
@@ -96,28 +92,20 @@ def position_bias(shown: Sequence[Sequence[int]], rankings: Sequence[Sequence[fl
         shown: the orders from `input_orders`.
         rankings: the rank of each item, one list per order.
     """
-    effects: list[float] = []
-    for i in range(0, len(shown) - 1, 2):
-        # Over an order and its reverse, the merit of the items cancels out.
-        pair = [kendall_tau(_places(shown[j]), rankings[j]) for j in (i, i + 1)]
-        known = [tau for tau in pair if tau is not None]
-        if len(known) == 2:
-            effects.append(sum(known) / 2)
-    taus = [kendall_tau(one, other) for one, other in combinations(rankings, 2)]
-    return PositionBias(effect=_mean(effects), agreement=_mean([tau for tau in taus if tau is not None]))
+    taus = [kendall_tau(_places(order), ranks) for order, ranks in zip(shown, rankings, strict=True)]
+    # Over an order and its reverse, the merit of the items cancels out.
+    pairs = zip(taus[::2], taus[1::2], strict=False)
+    return PositionBias(
+        effect=mean((one + other) / 2 for one, other in pairs if one is not None and other is not None),
+        agreement=mean(kendall_tau(one, other) for one, other in combinations(rankings, 2)),
+    )
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the known values, None if there are none."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _places(order: Sequence[int]) -> list[float]:
-    places = [0.0] * len(order)
-    for place, item in enumerate(order, start=1):
-        places[item] = float(place)
-    return places
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return sum(known) / len(known) if known else None
+    return [float(order.index(item)) for item in range(len(order))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 from data.errors import MalformedAnswer
@@ -35,13 +35,7 @@ class Repairs:
         return self.n_not_json + self.n_duplicates + self.n_invalid + self.n_missing
 
     def __add__(self, other: Repairs) -> Repairs:
-        return Repairs(
-            n_lists=self.n_lists + other.n_lists,
-            n_not_json=self.n_not_json + other.n_not_json,
-            n_duplicates=self.n_duplicates + other.n_duplicates,
-            n_invalid=self.n_invalid + other.n_invalid,
-            n_missing=self.n_missing + other.n_missing,
-        )
+        return Repairs(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

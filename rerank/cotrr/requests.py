@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from data.records import ChatMessage, ChatRequest
+from data.records import ChatMessage, ChatReply, ChatRequest
 from rerank.cotrr import replies
 from rerank.cotrr.replies import Evaluation, QueryParts
 from rerank.cotrr.settings import CotrrSettings
@@ -14,6 +15,7 @@ from rerank.prompting import Prompts
 MAX_TOKENS: Final = 1_500  # for a reply without its lists; the cost limit counts all of them
 TOKENS_PER_PLACE: Final = 10
 TOKENS_PER_NOTE: Final = 120
+CUT_OFF_FACTOR: Final = 4  # more room for a reply that was cut off: a model with reasoning writes that first
 
 
 class CotrrRequests:
@@ -71,6 +73,15 @@ class CotrrRequests:
             "cotrr_one_call", **self._values(query, n), steps=steps, example=replies.example(**chosen)
         )
         return self._with_photos(prompt, jpegs, replies.one_call_schema(**chosen), MAX_TOKENS + TOKENS_PER_NOTE * n)
+
+    def again(self, request: ChatRequest, reply: ChatReply, problem: str) -> ChatRequest:
+        """Return the request after an unusable reply; it differs, so that a cache does not return the same reply."""
+        asked = ChatMessage(role="user", text=self._prompts.fill("cotrr_again", problem=problem))
+        previous = ChatMessage(role="assistant", text=reply.text or "(nothing)")
+        max_tokens = request.max_tokens
+        if reply.finish == "length" and max_tokens is not None:
+            max_tokens *= CUT_OFF_FACTOR
+        return replace(request, messages=(*request.messages, previous, asked), max_tokens=max_tokens)
 
     def n_wanted(self, n: int) -> int:
         """Return the number of photos that a ranking of `n` photos should name."""

@@ -19,7 +19,6 @@ from rerank.cotrr.orders import fuse_ranks, input_orders, position_bias, ranks_o
 from rerank.cotrr.rankings import Ranking, json_in, parse_ranking
 from rerank.cotrr.replies import Evaluation, QueryParts
 from rerank.cotrr.requests import CotrrRequests, asked_parts
-from rerank.cotrr.retry import ask_with_retry
 from rerank.cotrr.settings import CotrrSettings
 from rerank.cotrr.tally import CotrrTally
 from rerank.cotrr.windows import rank_in_windows
@@ -54,7 +53,7 @@ class _Photo:
 
 
 class CotrrReranker:
-    """Ranks the photos of a query by one model's comparison of all of them; a `QueryReranker`.
+    """Ranks the photos of a query by one model's comparison of all of them; a `Reranker`.
 
     Scores express places only: n for the first of n photos, or the mean over the orders shown. A photo that cannot be
     read or evaluated is an error row behind all others. Where no ranking succeeds, all photos of the query are error
@@ -85,8 +84,7 @@ class CotrrReranker:
         self._vision = vision if isinstance(vision, FairChat) else FairChat(vision)
         self._text = self._vision if text is None else text if isinstance(text, FairChat) else FairChat(text)
         self._settings = settings or CotrrSettings()
-        self._prompts = prompts or Prompts()
-        self._requests = CotrrRequests(self._settings, self._prompts)
+        self._requests = CotrrRequests(self._settings, prompts or Prompts())
         self._root = Path(root)
         self._readers = ThreadPoolExecutor(N_READERS, thread_name_prefix="photos")
         self.tally = CotrrTally()
@@ -100,7 +98,6 @@ class CotrrReranker:
         """
         ranks = text_query_ranks(job, method="cotrr")
         current_query.set(job.query_id)
-        self.tally.n_queries += 1
         if not ranks:
             return []
         photos = [_Photo(index=i) for i in sorted(range(len(ranks)), key=lambda i: ranks[i])]
@@ -181,19 +178,15 @@ class CotrrReranker:
         read = partial(jpeg_of, path, max_side=self._settings.max_side)
         try:
             photo.jpeg = await asyncio.get_running_loop().run_in_executor(self._readers, read)
-            self.tally.n_read += 1
             if not self._settings.sees_photos:
-                photo.evaluation = await self._evaluate(photo, job, parts)
+                request = self._requests.evaluation(job.text, parts, photo.jpeg)
+                parse = partial(replies.parse_evaluation, parts=asked_parts(parts))
+                photo.evaluation = await self._ask(self._vision, request, parse, photo.bill)
                 photo.jpeg = b""  # not needed any more
                 self.tally.n_evaluated += 1
         except (BadInput, SourceError, CostStop, NotCached) as error:
             self.tally.failures.append(error)
             photo.error = str(error)
-
-    async def _evaluate(self, photo: _Photo, job: Job, parts: QueryParts | None) -> Evaluation:
-        request = self._requests.evaluation(job.text, parts, photo.jpeg)
-        parse = partial(replies.parse_evaluation, parts=asked_parts(parts))
-        return await self._ask(self._vision, request, parse, photo.bill)
 
     # --- rankings -------------------------------------------------------------------------------------------------
 
@@ -202,7 +195,6 @@ class CotrrReranker:
     ) -> list[float] | None:
         """Return the score of each photo of a window over all orders shown; None if no ranking succeeded."""
         tally, n = self.tally, len(photos)
-        tally.n_windows += 1
         if n == 1 and not (self._settings.form == "one-call" and self._settings.evaluates):
             return [1.0]  # nothing to rank
         shown = input_orders(n, self._settings.orders, seed=job.query_id)
@@ -221,7 +213,7 @@ class CotrrReranker:
         if not rankings:
             return None
         if len(rankings) == len(shown):
-            tally.add_bias(position_bias(shown, rankings))
+            tally.biases.append(position_bias(shown, rankings))
         scores = fuse_ranks(rankings, self._settings.fusion)
         return [score + n + 1 for score in scores] if self._settings.fusion == "mean-rank" else scores
 
@@ -258,13 +250,32 @@ class CotrrReranker:
         return ranking
 
     async def _ask(
-        self, chat: ChatModel, request: ChatRequest, parse: Callable[[str], ResultT], bill: _Bill
+        self,
+        chat: ChatModel,
+        request: ChatRequest,
+        parse: Callable[[str], ResultT],
+        bill: _Bill,
+        *,
+        is_retry: bool = False,
     ) -> ResultT:
-        return await ask_with_retry(
-            chat,
-            request,
-            parse,
-            complaint=lambda problem: self._prompts.fill("cotrr_again", problem=problem),
-            charge=bill.add,
-            tally=self.tally,
-        )
+        """Return the parsed reply; an unusable one is requested once more, with the problem stated.
+
+        Raises:
+            MalformedAnswer: if the second reply is unusable too.
+            SourceError: if the provider failed for good, or the model refused.
+        """
+        try:
+            reply = await chat.reply(request)
+        except Refused:
+            self.tally.n_refused += 1
+            raise
+        bill.add(reply.cost_usd)
+        try:
+            return parse(reply.text)
+        except MalformedAnswer as error:
+            problem = "it was cut off" if reply.finish == "length" else str(error)
+            if is_retry:
+                self.tally.n_unusable += 1
+                raise MalformedAnswer(f"{chat.name}: {problem}") from error
+        self.tally.n_retried += 1
+        return await self._ask(chat, self._requests.again(request, reply, problem), parse, bill, is_retry=True)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rerank.cotrr.orders import PositionBias
+from rerank.cotrr.orders import PositionBias, mean
 from rerank.cotrr.rankings import Repairs
 from rerank.cotrr.replies import QueryParts
-from rerank.tally import Tally, counted, counts_in_words
+from rerank.tally import Tally, counted
 
 
 @dataclass(slots=True, kw_only=True)
 class CotrrTally(Tally):
     """Counts of a run so far."""
 
-    n_queries: int = 0
-    n_read: int = 0
-    """Photos read and scaled, each once per query."""
     n_evaluated: int = 0
     """Photos with an evaluation."""
     n_not_evaluated: int = 0
@@ -24,12 +21,11 @@ class CotrrTally(Tally):
     n_refused: int = 0
     """Replies that the model refused to give."""
     n_retried: int = 0
-    """Unusable replies that were asked for once more."""
+    """Unusable replies that were requested once more."""
     n_unusable: int = 0
     """Replies that were unusable the second time too."""
     n_not_deconstructed: int = 0
     """Queries used as they are, because their deconstruction failed."""
-    n_windows: int = 0
     n_failed_windows: int = 0
     """Windows left in their order, because no ranking of them succeeded."""
     n_failed_rankings: int = 0
@@ -37,20 +33,15 @@ class CotrrTally(Tally):
     repairs: Repairs = field(default_factory=Repairs)
     parts: dict[str, QueryParts] = field(default_factory=dict)
     """Query id -> its parts."""
-    effects: list[float] = field(default_factory=list)
-    agreements: list[float] = field(default_factory=list)
+    biases: list[PositionBias] = field(default_factory=list)
+    """Position bias of each window that was shown in several orders."""
 
     @property
     def bias(self) -> PositionBias:
-        """Mean position bias over all windows that were shown in several orders."""
-        return PositionBias(effect=_mean(self.effects), agreement=_mean(self.agreements))
-
-    def add_bias(self, bias: PositionBias) -> None:
-        """Add the position bias of one window."""
-        if bias.effect is not None:
-            self.effects.append(bias.effect)
-        if bias.agreement is not None:
-            self.agreements.append(bias.agreement)
+        """Mean position bias."""
+        return PositionBias(
+            effect=mean(bias.effect for bias in self.biases), agreement=mean(bias.agreement for bias in self.biases)
+        )
 
     def lines(self) -> list[str]:
         """Return the counts in words; zero counts are left out."""
@@ -58,20 +49,18 @@ class CotrrTally(Tally):
         lines = [counted(self.n_evaluated, "evaluation")] if self.n_evaluated else []
         repaired = f", {counted(repairs.n_faults, 'fault')} repaired" if repairs.n_faults else ""
         lines.append(counted(repairs.n_lists, "ranking") + repaired)
-        lines += counts_in_words(
-            (
-                (self.n_refused, "reply refused", "replies refused"),
-                (self.n_retried, "reply retried", "replies retried"),
-                (self.n_unusable, "reply unusable after a retry", "replies unusable after a retry"),
-                (self.n_not_deconstructed, "query used without deconstruction", "queries used without deconstruction"),
-                (self.n_not_evaluated, "photo ranked without an evaluation", "photos ranked without an evaluation"),
-                (self.n_failed_rankings, "failed ranking", "failed rankings"),
-                (self.n_failed_windows, "window left in its order", "windows left in their order"),
-                (repairs.n_not_json, "ranking not in the requested JSON", "rankings not in the requested JSON"),
-                (repairs.n_duplicates, "duplicate number removed", "duplicate numbers removed"),
-                (repairs.n_invalid, "invalid number removed", "invalid numbers removed"),
-                (repairs.n_missing, "missing photo added at the end", "missing photos added at the end"),
-            )
+        lines += _in_words(
+            (self.n_refused, "reply refused", "replies refused"),
+            (self.n_retried, "reply retried", "replies retried"),
+            (self.n_unusable, "reply unusable after a retry", "replies unusable after a retry"),
+            (self.n_not_deconstructed, "query used without deconstruction", "queries used without deconstruction"),
+            (self.n_not_evaluated, "photo ranked without an evaluation", "photos ranked without an evaluation"),
+            (self.n_failed_rankings, "failed ranking", "failed rankings"),
+            (self.n_failed_windows, "window left in its order", "windows left in their order"),
+            (repairs.n_not_json, "ranking not in the requested JSON", "rankings not in the requested JSON"),
+            (repairs.n_duplicates, "duplicate number removed", "duplicate numbers removed"),
+            (repairs.n_invalid, "invalid number removed", "invalid numbers removed"),
+            (repairs.n_missing, "missing photo added at the end", "missing photos added at the end"),
         )
         if self.bias.effect is not None:
             lines.append(f"position bias {self.bias.effect:+.2f} (0 is none), agreement {self.bias.agreement or 0:.2f}")
@@ -79,17 +68,15 @@ class CotrrTally(Tally):
 
     def warnings(self) -> list[str]:
         """Return the fallbacks that the user should know of."""
-        return counts_in_words(
+        return _in_words(
             (
-                (
-                    self.n_not_deconstructed,
-                    "query could not be deconstructed and was used as it is",
-                    "queries could not be deconstructed and were used as they are",
-                ),
-                (self.n_failed_windows, "window stayed in first-stage order", "windows stayed in first-stage order"),
-            )
+                self.n_not_deconstructed,
+                "query could not be deconstructed and was used as it is",
+                "queries could not be deconstructed and were used as they are",
+            ),
+            (self.n_failed_windows, "window stayed in first-stage order", "windows stayed in first-stage order"),
         )
 
 
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _in_words(*counts: tuple[int, str, str]) -> list[str]:
+    return [counted(n, one, many) for n, one, many in counts if n]

@@ -44,11 +44,9 @@ async def rank_in_windows(
         items: in the order in which they are shown.
         size: number of items in one ranking.
         step: distance between one window and the next.
-        rank: returns the given items, best first; items that it leaves out keep their order behind the others.
+        rank: returns the given items, best first.
     """
     order = list(items)
     for start, end in windows(len(order), size, step):
-        shown = order[start:end]
-        ranked = list(await rank(shown))
-        order[start:end] = [*ranked, *(item for item in shown if item not in set(ranked))]
+        order[start:end] = await rank(order[start:end])
     return order

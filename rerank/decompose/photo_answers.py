@@ -1,8 +1,7 @@
-"""Answers about the photos of a query: serialised for the cache, counted, and scored. Pure."""
+"""Answers about the photos of a query: collected, counted and scored. Pure."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -32,22 +31,6 @@ def collect_answers(answers: Sequence[QuestionAnswer], judged: Sequence[Judgemen
     """Return the answers on a photo with their total cost and notes."""
     notes = tuple(f"{i}. {' '.join(one.note.split())}" for i, one in enumerate(judged, 1) if one.note)
     return PhotoAnswers(answers=tuple(answers), cost_usd=total_cost(one.cost_usd for one in judged), notes=notes)
-
-
-def to_cache(photo: PhotoAnswers) -> str:
-    """Return the answers as text for the cache."""
-    answers = [[a.question, a.answer, a.probability, a.obtained_by] for a in photo.answers]
-    return json.dumps({"answers": answers, "cost_usd": photo.cost_usd, "notes": photo.notes}, ensure_ascii=False)
-
-
-def from_cache(text: str) -> PhotoAnswers:
-    """Return the answers in a text of the cache."""
-    payload = json.loads(text)
-    answers = tuple(
-        QuestionAnswer(question=question, answer=answer, probability=probability, obtained_by=by)
-        for question, answer, probability, by in payload["answers"]
-    )
-    return PhotoAnswers(answers=answers, cost_usd=payload["cost_usd"], notes=tuple(payload.get("notes", ())))
 
 
 @dataclass(slots=True, kw_only=True)

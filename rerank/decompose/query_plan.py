@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from data.codec import dumps, loads
 from data.errors import MalformedAnswer
 from data.records import Context, QueryPart, Question
 from rerank.decompose.plain_questions import direct_question, plain_questions
@@ -28,58 +28,41 @@ class QueryPlan:
     note: str = ""
 
 
-class QueryPlanner:
-    """Plans queries.
-
-    Args:
-        context: returns background on the words of a query; used where the settings ask for context.
-        writer: writes questions; without it a plain rule does.
-        parts: finds the names in a query, for the plain rule.
-        cache: questions of earlier runs.
+async def plan_query(
+    query: str,
+    settings: DecomposeSettings,
+    *,
+    context: Callable[[str], Context] | None,
+    writer: QuestionWriter | None,
+    parts: Callable[[str], Sequence[QueryPart]] | None,
+    cache: JudgementCache,
+) -> QueryPlan:
+    """Return the questions and the context of a query; the arguments are those of `DecomposeReranker`.
 
     Source:
         Divide and Conquer, Algorithm 1, lines 1 and 2.
+
+    Raises:
+        SourceError: if context or questions are not available; a model that writes no valid questions is no error.
+        CostStop, NotCached: from the models.
     """
-
-    def __init__(
-        self,
-        *,
-        context: Callable[[str], Context] | None = None,
-        writer: QuestionWriter | None = None,
-        parts: Callable[[str], Sequence[QueryPart]] | None = None,
-        cache: JudgementCache,
-    ) -> None:
-        self._context = context
-        self._writer = writer
-        self._parts = parts
-        self._cache = cache
-
-    async def plan(self, query: str, settings: DecomposeSettings) -> QueryPlan:
-        """Return the questions and the context of a query.
-
-        Raises:
-            SourceError: if context or questions are not available; a model that writes no valid questions is no error.
-            CostStop, NotCached: from the models.
-        """
-        passage = ""
-        if settings.context and self._context is not None:
-            passage = (await asyncio.to_thread(self._context, query)).passage
-        if settings.direct:
-            return QueryPlan(questions=(direct_question(query),), passage=passage)
-        if self._writer is None:
-            parts = await asyncio.to_thread(self._parts, query) if self._parts is not None else ()
-            questions = plain_questions(query, parts, uses_looks=settings.context)
-            return QueryPlan(questions=questions, passage=passage, source="rule")
-        key = cache_key({"questions": 1, "writer": self._writer.name, "query": query, "context": passage})
-        cached = self._cache.get(key)
-        if cached is not None:
-            payload = json.loads(cached)
-            questions = tuple(Question(**entry) for entry in payload["questions"])
-            return QueryPlan(questions=questions, passage=passage, source="model", cost_usd=payload["cost_usd"])
-        try:
-            written = await self._writer.write(query, context=passage)
-        except MalformedAnswer as error:
-            return QueryPlan(questions=(direct_question(query),), passage=passage, source="fallback", note=str(error))
-        texts = [{"question": q.question, "statement": q.statement, "negation": q.negation} for q in written.questions]
-        self._cache.put(key, json.dumps({"questions": texts, "cost_usd": written.cost_usd}, ensure_ascii=False))
-        return QueryPlan(questions=written.questions, passage=passage, source="model", cost_usd=written.cost_usd)
+    passage = ""
+    if settings.context and context is not None:
+        passage = (await asyncio.to_thread(context, query)).passage
+    if settings.direct:
+        return QueryPlan(questions=(direct_question(query),), passage=passage)
+    if writer is None:
+        found = await asyncio.to_thread(parts, query) if parts is not None else ()
+        questions = plain_questions(query, found, uses_looks=settings.context)
+        return QueryPlan(questions=questions, passage=passage, source="rule")
+    key = cache_key({"questions": 2, "writer": writer.name, "query": query, "context": passage})
+    cached = cache.get(key)
+    if cached is not None:
+        return loads(QueryPlan, cached)
+    try:
+        questions, cost = await writer.write(query, context=passage)
+    except MalformedAnswer as error:
+        return QueryPlan(questions=(direct_question(query),), passage=passage, source="fallback", note=str(error))
+    plan = QueryPlan(questions=questions, passage=passage, source="model", cost_usd=cost)
+    cache.put(key, dumps(plan))
+    return plan

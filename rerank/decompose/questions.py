@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer
 from data.records import ChatMessage, ChatRequest, Question
 from rerank.prompting import Prompts, fenced_context
+from rerank.ranked_images import total_cost
 from rerank.reasoning import without_reasoning
 
 MIN_QUESTIONS, MAX_QUESTIONS = 2, 3  # the paper's; more gave it little
@@ -41,15 +41,6 @@ _SCHEMA: Final[dict[str, object]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decomposition:
-    """The questions of a query, and the cost of writing them."""
-
-    questions: tuple[Question, ...]
-    cost_usd: float | None = 0.0
-    n_tries: int = 1
-
-
 class QuestionWriter:
     """Decomposes queries with a chat model.
 
@@ -71,8 +62,8 @@ class QuestionWriter:
         """The model and the prompt."""
         return f"{self._chat.name} prompt {self._prompts.digest('decompose')}"
 
-    async def write(self, query: str, *, context: str = "") -> Decomposition:
-        """Return the questions of a query, in logical order.
+    async def write(self, query: str, *, context: str = "") -> tuple[tuple[Question, ...], float | None]:
+        """Return the questions of a query in logical order, and the cost of writing them in US dollars.
 
         Raises:
             MalformedAnswer: if no reply was valid.
@@ -91,13 +82,11 @@ class QuestionWriter:
                 seed=None if attempt == 0 else attempt,
             )
             reply = await self._chat.reply(request)
-            cost = None if cost is None or reply.cost_usd is None else cost + reply.cost_usd
+            cost = total_cost((cost, reply.cost_usd))
             try:
-                questions = parse_questions(reply.text)
+                return parse_questions(reply.text), cost
             except ValueError as error:
                 problem = str(error)
-                continue
-            return Decomposition(questions=questions, cost_usd=cost, n_tries=attempt + 1)
         raise MalformedAnswer(f"{self._chat.name} wrote no valid questions for {query!r}: {problem}")
 
 

@@ -12,19 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from data.codec import dumps, loads
 from data.contracts import Judge, SeenImage
 from data.errors import BadInput, CostStop, NotCached, SourceError, TooManyUnscored
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
-from rerank.decompose.photo_answers import (
-    MissingAnswers,
-    PhotoAnswers,
-    collect_answers,
-    from_cache,
-    photo_scores,
-    to_cache,
-)
-from rerank.decompose.query_plan import QueryPlan, QueryPlanner
+from rerank.decompose.photo_answers import MissingAnswers, PhotoAnswers, collect_answers, photo_scores
+from rerank.decompose.query_plan import QueryPlan, plan_query
 from rerank.decompose.questions import QuestionWriter
 from rerank.decompose.settings import STOP_BELOW, DecomposeSettings
 from rerank.judgement_cache import JudgementCache, cache_key
@@ -88,7 +82,7 @@ class DecomposeTally(Tally):
 
 
 class DecomposeReranker:
-    """Ranks photos by the mean probability of yes to the questions of a query; a `QueryReranker`.
+    """Ranks photos by the mean probability of yes to the questions of a query; a `Reranker`.
 
     Scores are 0 to 100. A photo that cannot be read or judged is an error row behind all others. Where the questions
     themselves fail, or too many answers are missing, all photos of the query are error rows: first-stage order is
@@ -123,7 +117,8 @@ class DecomposeReranker:
         self._judge = judge
         self._settings = settings or DecomposeSettings()
         self._cache = cache or JudgementCache(None)
-        self._planner = QueryPlanner(context=context, writer=writer, parts=parts, cache=self._cache)
+        self._owns_cache = cache is None
+        self._plan = partial(plan_query, context=context, writer=writer, parts=parts, cache=self._cache)
         self._root = Path(root)
         self._readers = ThreadPoolExecutor(N_READERS, thread_name_prefix="photos")
         self.tally = DecomposeTally()
@@ -138,7 +133,7 @@ class DecomposeReranker:
         ranks = text_query_ranks(job, method="decompose")
         current_query.set(job.query_id)
         try:
-            plan = await self._planner.plan(job.text, self._settings)
+            plan = await self._plan(job.text, self._settings)
             self.tally.plans[job.query_id] = plan
             n_expected = len(job.candidates) * len(plan.questions)
             missing = MissingAnswers(max_share=self._settings.max_unscored, n_expected=n_expected)
@@ -167,6 +162,8 @@ class DecomposeReranker:
     def close(self) -> None:
         """Release the threads that read photos."""
         self._readers.shutdown(wait=False, cancel_futures=True)
+        if self._owns_cache:
+            self._cache.close()
 
     @property
     def _stop_below(self) -> float:
@@ -186,9 +183,9 @@ class DecomposeReranker:
                     look = await loop.run_in_executor(self._readers, self._judge.look, path)
                     photo = await self._ask(look, work)
                 if key is not None and photo.is_complete:
-                    self._cache.put(key, to_cache(photo))
+                    self._cache.put(key, dumps(photo))
             else:
-                photo = from_cache(cached)
+                photo = loads(PhotoAnswers, cached)
                 work.missing.add(photo.answers)
                 self.tally.n_cached += 1
         except TooManyUnscored:
@@ -233,7 +230,7 @@ class DecomposeReranker:
         how = [self._settings.is_chained, self._settings.together, self._stop_below]
         return cache_key(
             {
-                "answers": 1, "judge": self._judge.name, "image": digest, "query": work.query, "questions": texts,
+                "answers": 2, "judge": self._judge.name, "image": digest, "query": work.query, "questions": texts,
                 "context": work.plan.passage, "how": how,
             }
         )  # fmt: skip

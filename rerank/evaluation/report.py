@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from data.errors import BadInput
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
 from data.metrics.ties import TieMass, tie_mass
 from data.records import Job, RankedImage
-from rerank.evaluation.figures import RankedList, figures_of
+from rerank.evaluation.figures import figures_of
 from rerank.evaluation.request import TiePolicy
 from rerank.evaluation.runs import Run, Truth, ranked_list, truth_of_jobs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunReport:
-    """The figures of one run. `ranked.DEFINITIONS` defines the measures; intervals are over queries."""
-
-    n: int
-    """Queries measured."""
-    n_without_relevant: int
-    """Queries without a known relevant image; not measured."""
-    n_errors: int
-    """Images that could not be read; they rank last."""
-    measures: tuple[Measured, ...]
-
-    def __getitem__(self, name: str) -> Measured:
-        return next(measured for measured in self.measures if measured.name == name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +30,7 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFigures:
-    """All figures of one run."""
+    """The figures of one run. `data.metrics.ranked.DEFINITIONS` defines the measures; intervals are over queries."""
 
     name: str
     n_missing_queries: int
@@ -76,6 +60,10 @@ class RunFigures:
     def overall(self) -> Stratum:
         """The figures over all queries."""
         return next(stratum for stratum in self.strata if not stratum.labels)
+
+    def __getitem__(self, name: str) -> Measured:
+        """Return a measure over all queries."""
+        return self.overall[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,22 +97,22 @@ def evaluate(
     *,
     cutoffs: Sequence[int] = (1, 10, 50),
     n_resamples: int = 2_000,
-) -> RunReport:
+) -> RunFigures:
     """Return the figures of re-ranked lists.
 
     An image is relevant if its job's `relevant` names it; relevant images that the first stage missed count as missed.
     `AP`, `AP (INQUIRE)`, `nDCG` and `MRR` are over the whole list, the others at each cutoff. The order of a list is
-    that of its ranks.
+    that of its ranks. Queries without relevant images are not measured.
 
     Args:
-        runs: one ranked list for each job, in any order; `rerank.ranked_images(job)` gives the one to compare with.
+        runs: one ranked list for each job, in any order; `rerank.first_stage(job)` gives the one to compare with.
         jobs: the jobs, with `relevant`.
         cutoffs: the k of hit@k, P@k, R@k, AP@k and nDCG@k.
         n_resamples: bootstrap resamples.
 
     Raises:
-        BadInput: if a job has no run, a run no job, or a run is not a permutation of its job's images.
-        ValueError: if no job has relevant images.
+        BadInput: if no job has relevant images, a job has no run, a run no job, or a run is not a permutation of its
+            job's images.
 
     Example:
         >>> from data.records import Job, JobImage
@@ -134,38 +122,17 @@ def evaluate(
         >>> evaluate([first_stage(job)], [job])["MRR"].micro
         0.5
     """
-    given = list(jobs)
-    truth = truth_of_jobs(given)
-    lists: dict[str, list[RankedImage]] = {}
-    for run in runs:
-        images = sorted(run, key=lambda image: image.rank)
-        if not images:
-            continue  # of a job without candidates
-        query_id = images[0].query_id
+    truth = truth_of_jobs(jobs)
+    # Scores by rank, so that rounded scores make no ties.
+    images = {run[0].query_id: tuple(replace(image, score=-float(image.rank)) for image in run) for run in runs if run}
+    for query_id in images:
         if query_id not in truth.candidates:
-            raise BadInput(f"the run ranks query {query_id!r}, but there is no such job")
-        lists[query_id] = images
-    values: dict[str, dict[str, float]] = {}
-    n_errors = 0
-    for job in given:
-        images = lists.get(job.query_id, [])
-        if sorted(image.image_id for image in images) != sorted(image.image_id for image in job.candidates):
-            raise BadInput(f"the run of query {job.query_id!r} is not a permutation of the job's images")
-        n_errors += sum(image.status == "error" for image in images)
-        if job.query_id in truth.relevant:
-            in_order = RankedList(
-                image_ids=tuple(image.image_id for image in images),
-                scores=tuple(-float(place) for place in range(len(images))),
-            )
-            values[job.query_id] = figures_of(in_order, truth.relevant[job.query_id], cutoffs=cutoffs)
-    if not values:
-        raise ValueError("expected at least one job with relevant images")
-    return RunReport(
-        n=len(values),
-        n_without_relevant=truth.n_without_relevant,
-        n_errors=n_errors,
-        measures=_measured(values, n_resamples),
-    )
+            raise BadInput(f"The run ranks query {query_id!r}, but there is no such job.")
+    for query_id, candidates in truth.candidates.items():
+        if sorted(image.image_id for image in images.get(query_id, ())) != sorted(candidates):
+            raise BadInput(f"The run of query {query_id!r} is not a permutation of the job's images.")
+    run = Run(name="run", images=images)
+    return evaluate_runs([run], truth, cutoffs=cutoffs, n_resamples=n_resamples).runs[0]
 
 
 def evaluate_runs(
@@ -311,7 +278,7 @@ def _strata(truth: Truth, by: Sequence[Sequence[str]]) -> list[tuple[Mapping[str
     return groups
 
 
-def _measured(values: Mapping[str, Mapping[str, float]], n_resamples: int, seed: int = 0) -> tuple[Measured, ...]:
+def _measured(values: Mapping[str, Mapping[str, float]], n_resamples: int, seed: int) -> tuple[Measured, ...]:
     names = next(iter(values.values()))
     table = {name: [of_query[name] for of_query in values.values()] for name in names}
     return measure_all(table, list(values), n_resamples=n_resamples, seed=seed)

@@ -16,7 +16,7 @@ from data.arrays import FloatArray
 from data.contracts import SeenImage, TextImageEncoder
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Judgement, Question, QuestionAnswer
-from rerank.photo_cache import PhotoCache
+from rerank.photo_state import PhotoState, photo_state
 
 # Spreads differences of cosines, which are a few tenths, over most of 0 to 1.
 SCALE: Final = 10.0
@@ -51,7 +51,7 @@ class EncoderJudge:
             raise ValueError(f"expected at least one encoder and a scale above 0, got {len(encoders)} and {scale}")
         self._encoders = tuple(encoders)
         self._scale = scale
-        self._photos: PhotoCache[SeenImage] = PhotoCache()
+        self._photos: dict[PhotoState, SeenImage] = {}
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
 
     costs_money = False
@@ -63,12 +63,12 @@ class EncoderJudge:
 
     def look(self, path: Path) -> SeenImage:
         """Return the vectors of the photo; each photo is encoded once."""
-        seen = self._photos.get(path)
-        if seen is None:
+        state = photo_state(path)
+        if state not in self._photos:
             picture = read_image(path, min_side=ENCODER_SIDE)
-            seen = SeenImage(vectors=tuple(encoder.encode_images([picture])[0] for encoder in self._encoders))
-            self._photos.put(path, seen)
-        return seen
+            vectors = tuple(encoder.encode_images([picture])[0] for encoder in self._encoders)
+            self._photos[state] = SeenImage(vectors=vectors)
+        return self._photos[state]
 
     async def judge(
         self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]

@@ -87,9 +87,9 @@ def test_after_twelve_failures_in_a_row_nobody_is_asked_any_more() -> None:
         for _ in range(MAX_FAILURES_IN_A_ROW + 5):
             with pytest.raises(SourceUnavailable):
                 await chat.reply(ASKED)
-        return len(inner.requests), chat.usage.n_failed
+        return len(inner.requests)
 
-    assert asyncio.run(main()) == (MAX_FAILURES_IN_A_ROW, MAX_FAILURES_IN_A_ROW)
+    assert asyncio.run(main()) == MAX_FAILURES_IN_A_ROW
 
 
 def test_a_reply_ends_a_row_of_failures() -> None:
@@ -102,12 +102,12 @@ def test_a_reply_ends_a_row_of_failures() -> None:
         chat = FairChat(inner, n_in_flight=1)
         for _ in range(3 * MAX_FAILURES_IN_A_ROW):
             with suppress(SourceUnavailable):
-                await chat.reply(ASKED)
-        return chat.usage
+                replies.append(await chat.reply(ASKED))
+        return replies
 
-    inner = ScriptedChat(mostly_down)
-    usage = asyncio.run(main())
-    assert (len(inner.requests), usage.n_calls, usage.n_failed) == (36, 3, 33)
+    inner, replies = ScriptedChat(mostly_down), []
+    assert len(asyncio.run(main())) == 3
+    assert len(inner.requests) == 36
 
 
 def test_refusals_are_answers_of_their_kind_and_no_failures() -> None:

@@ -39,14 +39,6 @@ def test_the_best_size_minus_step_end_up_in_front_whatever_the_order(given: Any,
     assert ranked[: size - step] == list(range(min(n, size - step)))
 
 
-def test_what_a_ranking_leaves_out_keeps_its_order_behind() -> None:
-    async def rank(shown: Any) -> Any:
-        return shown[-1:]
-
-    ranked = asyncio.run(rank_in_windows([3, 1, 2], size=5, step=2, rank=rank))
-    assert ranked == [2, 3, 1]
-
-
 @pytest.mark.parametrize(("size", "step"), [(4, 4), (4, 0), (1, 1)])
 def test_a_step_that_lets_nothing_pass_is_refused(size: int, step: int) -> None:
     with pytest.raises(ValueError, match="1 <= step < size"):

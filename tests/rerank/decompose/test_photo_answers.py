@@ -5,16 +5,10 @@ from typing import Any
 
 import pytest
 
+from data.codec import dumps, loads
 from data.errors import TooManyUnscored
 from data.records import Judgement, QuestionAnswer
-from rerank.decompose.photo_answers import (
-    MissingAnswers,
-    PhotoAnswers,
-    collect_answers,
-    from_cache,
-    photo_scores,
-    to_cache,
-)
+from rerank.decompose.photo_answers import MissingAnswers, PhotoAnswers, collect_answers, photo_scores
 
 
 def answered(*probabilities: Any) -> PhotoAnswers:
@@ -70,6 +64,6 @@ def test_a_row_comes_back_as_it_was_kept_and_is_complete_where_all_was_told() ->
     ]
     row = collect_answers(answers, judged)
     assert (row.cost_usd, row.notes, row.is_complete) == (0.75, ("1. A crest, and long.", "2. no"), False)
-    assert from_cache(to_cache(row)) == row
+    assert loads(PhotoAnswers, dumps(row)) == row
     assert collect_answers(answers[:1], judged[:1]).is_complete and not PhotoAnswers(error="x").is_complete
     assert collect_answers(answers, [replace(judged[0], cost_usd=None), judged[1]]).cost_usd is None

@@ -334,7 +334,7 @@ def rank(
                 judge, settings=settings or PRESETS["paper"], writer=QuestionWriter(chat), cache=judgements
             )
             try:
-                return await reranker.rank(job), reranker.tally, chat.usage
+                return await reranker.rank(job), reranker.tally, chat._chat.budget.meter
             finally:
                 reranker.close()
 
@@ -356,26 +356,26 @@ def test_nonsense_instead_of_questions_is_asked_for_once_more(job: Any) -> None:
 def test_an_unreadable_photo_is_a_row_with_an_error_and_costs_no_call(job: Any, tmp_path: Path) -> None:
     (tmp_path / "3.jpg").write_bytes((tmp_path / "3.jpg").read_bytes()[:200])
     with OpenAIServer(with_questions(lambda _: YES)) as server:
-        ranked, _, usage = rank(server, job)
+        ranked, _, meter = rank(server, job)
     assert [(row.image_id, row.status) for row in ranked if row.status == "error"] == [("3", "error")]
-    assert ranked[-1].image_id == "3" and usage.n_calls == 2 + 1 + 9 * 3
+    assert ranked[-1].image_id == "3" and meter.calls == 2 + 1 + 9 * 3
 
 
 def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job: Any) -> None:
     with OpenAIServer(with_questions(lambda _: scored("Hm", Hm=1.0))) as server:
-        ranked, tally, usage = rank(server, job, settings=replace(PRESETS["default"], together=False))
+        ranked, tally, meter = rank(server, job, settings=replace(PRESETS["default"], together=False))
     assert {row.status for row in ranked} == {"error"} and "no usable answer" in ranked[0].error
-    assert isinstance(tally.failures[0].exit_code, int) and usage.n_calls <= 3 + 20 + 4
+    assert isinstance(tally.failures[0].exit_code, int) and meter.calls <= 3 + 20 + 4
 
 
 @pytest.mark.parametrize("vision", [VisionSettings(samples=3), VisionSettings(reasoning=True)])
 def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job: Any, vision: Any) -> None:
     no = Answer(text="Answer: No", logprobs=(("Answer: ", 0.0, ()), ("No", -0.001, (("No", -0.001), ("Yes", -7.0)))))
     with OpenAIServer(with_questions(lambda _: no)) as server:
-        ranked, tally, usage = rank(server, job, settings=PRESETS["default"], vision=vision)
+        ranked, tally, meter = rank(server, job, settings=PRESETS["default"], vision=vision)
     assert {len(row.questions) for row in ranked} == {1} and tally.n_skipped == 20
     assert dict(tally.obtained_by) == {"logprobs; samples" if vision.samples > 1 else "logprobs": 10}
-    assert usage.n_calls == 2 + 1 + 10 * vision.samples
+    assert meter.calls == 2 + 1 + 10 * vision.samples
 
 
 def test_reasons_are_shown_with_the_answers_and_kept(job: Any, tmp_path: Path) -> None:
@@ -408,11 +408,11 @@ def test_the_same_run_again_asks_nothing_and_offline_replays_it(job: Any, tmp_pa
         return ReplyCache(tmp_path / "replies.sqlite")
 
     with OpenAIServer(with_questions(lambda call: YES if len(call.images[0]) % 2 else NO)) as server:
-        first, _, usage = rank(server, job, cache=cache())
-        assert usage.n_calls == 2 + 1 + 30
-        again, _, usage = rank(server, job, cache=cache())
-        assert usage.n_calls == 0 and usage.n_cached == 33
-    # The server is gone; cached replies still answer. Kept replies are free, so only the cost differs.
+        first, _, meter = rank(server, job, cache=cache())
+        assert meter.calls == 2 + 1 + 30
+        again, _, meter = rank(server, job, cache=cache())
+        assert meter.calls == 0 and meter.cached == 33
+    # The server is gone; cached replies still answer. Cached replies are free, so only the cost differs.
     replayed, _, _ = rank(server, job, cache=cache(), offline=True)
     assert [replace(row, cost_usd=0.0) for row in first] == replayed == again
 
@@ -425,14 +425,14 @@ def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job:
         JudgementCache(tmp_path / "judgements.sqlite") as judgements,
     ):
         # Each call reserves 2,000 tokens for its photo, and uses 400: room for some of them.
-        ranked, _, usage = rank(server, job, judgements=judgements, budget=Budget(0.012), finishes_first=True)
+        ranked, _, meter = rank(server, job, judgements=judgements, budget=Budget(0.012), finishes_first=True)
         n_errors = sum(row.status == "error" for row in ranked)
-        assert 0 < n_errors < 10 and usage.cost_usd <= 0.012
+        assert 0 < n_errors < 10 and meter.spent_usd <= 0.012
         assert "limit" in ranked[-1].error
-        spent = usage.n_calls
-        ranked, tally, usage = rank(server, job, judgements=judgements, budget=Budget(10))
+        spent = meter.calls
+        ranked, tally, meter = rank(server, job, judgements=judgements, budget=Budget(10))
         assert {row.status for row in ranked} == {"ok"}
-        assert tally.n_cached == 10 - n_errors and usage.n_calls < spent + 30
+        assert tally.n_cached == 10 - n_errors and meter.calls < spent + 30
 
 
 def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job: Any, tmp_path: Path) -> None:
@@ -474,12 +474,12 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job: Any, 
             await asyncio.sleep(0)
             await asyncio.gather(large, asyncio.create_task(one(small)))
             reranker.close()
-            return ended, chat.usage
+            return ended
 
     with OpenAIServer(with_questions(held)) as server:
-        ended, usage = asyncio.run(main(server))
+        ended = asyncio.run(main(server))
     assert ended == ["small", "q"]
-    assert usage.most_in_flight == 4 and server.most_at_once <= 4
+    assert server.most_at_once <= 4
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
