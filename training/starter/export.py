@@ -1,4 +1,4 @@
-"""The trained trunk as ONNX: batch norms folded into the convolutions, one picture a run."""
+"""Export of the trunk to ONNX, with batch norms folded into the convolutions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Training of the visual metric, in which photos of one species lie together, and of the species' prototypes.
+"""Training of the visual metric and of one prototype per species.
 
-The metric starts as linear discriminants of the trunk's features; then it is trained together with a prototype for
-each species, and the last blocks of the trunk where asked for, to name the species of a photo.
+The metric starts as linear discriminants of the trunk's features. Then metric and prototypes are trained to classify
+photos by species.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from torch import nn
 from torch.nn import functional
 
 from data.arrays import FloatArray, IntArray, as_unit_rows
-from training.starter.backbone import Backbone
-from training.starter.views import N_TOP_BLOCKS
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +24,7 @@ SHRINKAGE = 0.6  # of the within-species covariance; .3 and .9 are a point of MR
 TEMPERATURE = 16.0  # of the cosine softmax; 10 is half a point worse
 SMOOTHING = 0.1
 DROPOUT = 0.1
-LARGE_BATCH = 512
-SMALL_BATCH = 64
+BATCH = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +37,7 @@ class Look:
     species: tuple[str, ...]
 
     def encode(self, features: FloatArray) -> FloatArray:
-        """Return the unit rows of features, all at once: for measuring."""
+        """Return the unit rows of features."""
         return as_unit_rows((as_unit_rows(features) - self.mean) @ self.matrix)
 
 
@@ -49,8 +46,8 @@ def fit_discriminants(features: FloatArray, species: IntArray, dim: int) -> tupl
 
     Args:
         features: `(n_views, n_photos, n_features)`.
-        species: `(n_photos,)`, each species counts the same however many photos it has.
-        dim: how many discriminants are kept.
+        species: `(n_photos,)`; each species has the same weight.
+        dim: number of discriminants.
 
     Source: Fisher's linear discriminants, with the within-species covariance shrunk towards a multiple of the identity.
     """
@@ -77,12 +74,12 @@ def fit_discriminants(features: FloatArray, species: IntArray, dim: int) -> tupl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Start:
-    """Metric and prototypes as the discriminants give them, and what naming a species is trained with."""
+    """Metric and prototypes as initialised by the discriminants, and the training targets."""
 
     species: tuple[str, ...]
     targets: torch.Tensor
     chances: NDArray[np.float64]
-    """How likely each photo is drawn: of rare species more often, of common ones less."""
+    """Sampling probability of each photo; photos of rare species are drawn more often."""
     offset: torch.Tensor
     metric: nn.Parameter
     prototypes: nn.Parameter
@@ -106,7 +103,7 @@ class _Start:
         )
 
     def loss(self, centred: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-        """Return the cross entropy of naming the species of centred unit features."""
+        """Return the cross entropy of the species of centred unit features."""
         rows = functional.normalize(centred @ self.metric, dim=1)
         logits = TEMPERATURE * rows @ functional.normalize(self.prototypes, dim=1).T
         return functional.cross_entropy(logits, wanted, label_smoothing=SMOOTHING)
@@ -120,75 +117,30 @@ class _Start:
         )
 
 
-def train_look(
-    frozen: FloatArray, names: Sequence[str], photos: IntArray, *, dim: int, epochs: int = 10, seed: int = 0
-) -> Look:
-    """Return the look of frozen features: metric and prototypes alone are trained.
+def train_look(frozen: FloatArray, names: Sequence[str], photos: IntArray, *, dim: int, epochs: int = 10) -> Look:
+    """Return the metric and prototypes trained on the features of the frozen trunk.
 
     Args:
         frozen: `(n_views, n_photos, 1280)`.
-        names: the species of every photo.
-        photos: which photos to train on.
-        dim: of the metric.
-        epochs: how often each photo is seen, about.
-        seed: of everything random.
+        names: species of every photo.
+        photos: training photos.
+        dim: dimension of the metric.
+        epochs: number of passes over the photos.
     """
-    torch.manual_seed(seed)
-    rng = np.random.default_rng(seed)
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
     start = _Start.of(frozen, names, photos, dim)
     inputs = torch.from_numpy(np.stack([as_unit_rows(view[photos]) for view in frozen])) - start.offset
     optimiser = torch.optim.AdamW([start.metric, start.prototypes], lr=1e-3, weight_decay=0.05)
-    n_steps = max(1, len(photos) // LARGE_BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-3, total_steps=n_steps * epochs, pct_start=0.1)
-    for _ in range(n_steps * epochs):
-        picked = torch.from_numpy(rng.choice(len(photos), LARGE_BATCH, p=start.chances))
-        views = torch.from_numpy(rng.integers(0, len(frozen), LARGE_BATCH))
+    n_steps = max(1, len(photos) // BATCH) * epochs
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-3, total_steps=n_steps, pct_start=0.1)
+    for _ in range(n_steps):
+        picked = rng.choice(len(photos), BATCH, p=start.chances)
+        views = rng.integers(0, len(frozen), BATCH)
         loss = start.loss(functional.dropout(inputs[views, picked], DROPOUT), start.targets[picked])
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         schedule.step()
     log.info("look: loss %.3f", loss.item())
-    return start.look()
-
-
-def tune_look(
-    backbone: Backbone,
-    maps: NDArray[np.float16],
-    frozen: FloatArray,
-    names: Sequence[str],
-    photos: IntArray,
-    *,
-    dim: int,
-    epochs: int,
-    seed: int = 0,
-) -> Look:
-    """Return the look trained together with the last blocks of `backbone`, which are tuned in place.
-
-    Their batch norms keep their statistics. Arguments as for `train_look`; `maps` `(n_views, n_photos, ...)` are what
-    enters the last blocks.
-    """
-    torch.manual_seed(seed)
-    rng = np.random.default_rng(seed)
-    start = _Start.of(frozen, names, photos, dim)
-    top = nn.ModuleList(backbone.top(N_TOP_BLOCKS))
-    rates = [1e-3, 5e-4]
-    groups = [{"params": [start.metric, start.prototypes]}, {"params": list(top.parameters())}]
-    optimiser = torch.optim.AdamW(groups, lr=rates[0], weight_decay=0.05)
-    n_steps = max(1, len(photos) // SMALL_BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rates, total_steps=n_steps * epochs, pct_start=0.1)
-    for epoch in range(epochs):
-        for _ in range(n_steps):
-            picked = rng.choice(len(photos), SMALL_BATCH, p=start.chances)
-            views = rng.integers(0, len(maps), SMALL_BATCH)
-            batch = np.stack([maps[view, photos[i]] for view, i in zip(views, picked, strict=True)])
-            inputs = torch.from_numpy(batch.astype(np.float32)).contiguous(memory_format=torch.channels_last)
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                features = backbone.above(inputs, N_TOP_BLOCKS)
-            loss = start.loss(functional.normalize(features.float(), dim=1) - start.offset, start.targets[picked])
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-        log.info("look: epoch %d of %d, loss %.3f", epoch + 1, epochs, loss.item())
     return start.look()

