@@ -1,4 +1,4 @@
-"""Photos to vectors: batches are encoded while the caller scores earlier ones."""
+"""Encoding of photos in batches, while the caller scores earlier ones."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from recognize.scoring.stages import Queries
 
 
 def encode_pictures(encoders: Encoders, pictures: Sequence[Image]) -> Queries:
-    """Return the vectors of pictures in all spaces; an encoder that serves two roles runs once."""
+    """Return the vectors of pictures in all spaces; an encoder with two roles runs once."""
     by_space: dict[str, FloatArray] = {}
     for encoder in (*encoders.text_image, encoders.visual):
-        if encoder.space not in by_space:  # the visual encoder may be one of the text-image encoders
+        if encoder.space not in by_space:
             by_space[encoder.space] = encoder.encode_images(pictures)
     return Queries(
         text_image=tuple(by_space[encoder.space] for encoder in encoders.text_image),
@@ -28,17 +28,12 @@ def encode_pictures(encoders: Encoders, pictures: Sequence[Image]) -> Queries:
 
 
 def encode_in_batches(
-    encoders: Encoders, images: Iterable[ImageSource], *, batch_size: int, n_decoders: int
+    encoders: Encoders, images: Iterable[ImageSource], *, batch_size: int = 32
 ) -> Iterator[tuple[list[Decoded], Queries, float]]:
     """Yield batches of photos with their vectors and the seconds spent encoding, in the order of `images`.
 
-    The next two batches are encoded meanwhile. Unreadable photos are in the batch, but have no row in the vectors.
-
-    Args:
-        encoders: the encoders of the knowledge base.
-        images: may be endless; it is read a few batches ahead.
-        batch_size: readable photos per batch.
-        n_decoders: threads that decode pictures.
+    The next two batches are encoded meanwhile. Unreadable photos are in the batch but have no row in the vectors.
+    `batch_size` counts readable photos; `images` may be endless.
     """
 
     def encode(pictures: Sequence[Image]) -> tuple[Queries, float]:
@@ -49,7 +44,7 @@ def encode_in_batches(
     waiting: deque[tuple[list[Decoded], Future[tuple[Queries, float]]]] = deque()
     # Two at a time: at the end of a batch there are fewer pictures left than cores.
     with ThreadPoolExecutor(2, thread_name_prefix="encode") as pool:
-        for batch, _ in decode_in_batches(images, batch_size=batch_size, n_threads=n_decoders):
+        for batch in decode_in_batches(images, batch_size=batch_size):
             pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
             waiting.append((batch, pool.submit(encode, pictures)))
             if len(waiting) > 2:

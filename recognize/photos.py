@@ -1,4 +1,4 @@
-"""A stream of photos, decoded ahead on other threads while the caller encodes."""
+"""Decoding of photos on other threads, ahead of the caller."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from PIL.Image import Image
 
@@ -16,10 +17,12 @@ from data.images.decode import ENCODER_SIDE, Photo, read_photo, to_rgb
 
 ImageSource = str | Path | bytes | Image | Photo
 
+_N_THREADS: Final = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoded:
-    """A photo of the stream: its name, and the picture or an error."""
+    """A decoded photo, or an error."""
 
     name: str
     photo: Photo | None = None
@@ -27,29 +30,26 @@ class Decoded:
     seconds: float = 0.0
 
 
-def decode_in_batches(
-    sources: Iterable[ImageSource], *, batch_size: int, n_threads: int
-) -> Iterator[tuple[list[Decoded], int]]:
-    """Yield `(photos, n_readable)` in the order of `sources`, each with `batch_size` readable photos but for the last.
+def decode_in_batches(sources: Iterable[ImageSource], *, batch_size: int) -> Iterator[list[Decoded]]:
+    """Yield batches of `batch_size` readable photos, in the order of `sources`; the last one may be smaller.
 
-    Unreadable photos do not count, so batches are full, unless `4 * batch_size` photos were tried. At most two batches
-    are decoded ahead.
+    Unreadable photos do not count, but a batch ends after `4 * batch_size` photos. Two batches are decoded ahead.
     """
     batch: list[Decoded] = []
     n_readable = 0
-    for decoded in _decode(sources, ahead=2 * batch_size, n_threads=n_threads):
+    for decoded in _decode(sources, ahead=2 * batch_size):
         batch.append(decoded)
         n_readable += decoded.photo is not None
         if n_readable == batch_size or len(batch) == 4 * batch_size:
-            yield batch, n_readable
+            yield batch
             batch, n_readable = [], 0
     if batch:
-        yield batch, n_readable
+        yield batch
 
 
-def _decode(sources: Iterable[ImageSource], *, ahead: int, n_threads: int) -> Iterator[Decoded]:
+def _decode(sources: Iterable[ImageSource], *, ahead: int) -> Iterator[Decoded]:
     queue: deque[Future[Decoded]] = deque()
-    pool = ThreadPoolExecutor(n_threads, thread_name_prefix="decode")
+    pool = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="decode")
     try:
         for number, source in enumerate(sources, start=1):
             queue.append(pool.submit(_decode_one, source, number))
@@ -84,5 +84,4 @@ def _read(source: ImageSource) -> Photo:
 def _name(source: ImageSource, number: int) -> str:
     if isinstance(source, str | Path):
         return str(source)
-    # Only pictures that Pillow read from a file have a name.
     return str(getattr(source, "filename", "") or f"picture {number}")

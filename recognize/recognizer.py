@@ -8,10 +8,17 @@ from dataclasses import dataclass, replace
 
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
-from data.records import Answer, Candidate, Identification, PhotoProgress
+from data.records import Answer, Identification, PhotoProgress
 from recognize.candidates import CandidateMaker
-from recognize.confidence.answers import answer_of
-from recognize.confidence.calibration import N_JUDGED, Calibration, Chances, Parameters, chances_of, find_evidence
+from recognize.confidence.calibration import (
+    N_JUDGED,
+    Calibration,
+    Chances,
+    Parameters,
+    answer_of,
+    chances_of,
+    find_evidence,
+)
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.encode import encode_in_batches
 from recognize.photos import Decoded, ImageSource
@@ -27,14 +34,14 @@ OnPhoto = Callable[[PhotoProgress], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhotoRanking:
-    """All species that a preset ranked for a photo, best first; none for a photo with an error."""
+    """Species ranked by a preset for a photo, best first; none for a photo with an error."""
 
     image: str
     taxon_ids: tuple[str, ...] = ()
     chunk_taxon_ids: tuple[str, ...] = ()
-    """vr-rag-v1 and text-only: the species of the ranked chunks, with repeats."""
+    """Species of the ranked chunks, with repeats, for presets that rank chunks."""
     n_without_anchors: int = 0
-    """Species of the pool without anchors."""
+    """Species in the pool without anchors."""
     error: str | None = None
 
 
@@ -88,7 +95,6 @@ class Recognizer:
         species_list: SpeciesList | None = None,
         n_chunks: int | None = None,
         batch_size: int = 32,
-        n_decoders: int = 2,
     ) -> None:
         """Read the vectors of the store.
 
@@ -97,31 +103,28 @@ class Recognizer:
             encoders: the encoders of the knowledge base.
             preset: scoring method, one of `recognize.PRESETS`.
             k: candidates per photo.
-            m: size of the pool; default: the preset's own.
-            anchor_pooling: `mean` or `max` over a species' anchors (`default` also `centre`); default: as the preset.
-            weights: weights of the default preset; default: those of the profile.
-            calibration: source of confidences; a calibration for another store, other encoders or another preset is not
-                used, and `calibration_id` is None then.
+            m: size of the pool; default: of the preset.
+            anchor_pooling: `mean`, `max` or `centroid` of a species' anchors; default: of the preset.
+            weights: weights of the default preset; default: of the profile.
+            calibration: source of confidences; ignored if made for another store, other encoders or another preset
+                (`misfit`).
             min_confidence: minimum confidence of an answer; below it the answer rolls up to genus, then family, then
-                none. No effect without a calibration.
-            unknown_prior: prior probability that a photo shows a species outside the store. No effect without a
-                calibration.
-            species_list: expected species, which get a boost; rows then hold the answer without the list too.
-            n_chunks: where the preset ranks chunks, the candidates are the species of this many best chunks instead of
-                `k` species, as shown to the reader of VR-RAG (section 5.3).
+                none. Needs a calibration.
+            unknown_prior: prior probability that a photo shows a species outside the store. Needs a calibration.
+            species_list: expected species, which are favoured; rows also hold the answer without the list.
+            n_chunks: for presets that rank chunks: the candidates are the species of this many best chunks instead of
+                `k` species, as for the reader of VR-RAG (section 5.3).
             batch_size: photos encoded at once.
-            n_decoders: threads that decode pictures.
 
         Raises:
             SpaceMismatch: if the store was built with other encoders.
-            MissingKnowledgeBase: if the store holds no species, or nothing that the preset could rank.
-            ConfigError: if there is no such preset, or no weights of `default` for the encoders' profile.
-            UsageError: if a setting does not belong to the preset, or is out of range; if no species of the list is in
+            MissingKnowledgeBase: if the store holds no species, or neither texts nor anchors.
+            ConfigError: if the preset is unknown, or `default` has no weights for the profile of the encoders.
+            UsageError: if a setting does not belong to the preset or is out of range, or if no listed species is in
                 the store.
         """
-        if k < 1 or batch_size < 1 or n_decoders < 1 or (n_chunks is not None and n_chunks < 1):
-            given = (k, n_chunks, batch_size, n_decoders)
-            raise UsageError(f"expected k, n_chunks, batch_size and n_decoders of at least 1, got {given}")
+        if k < 1 or batch_size < 1 or (n_chunks is not None and n_chunks < 1):
+            raise UsageError(f"expected k, n_chunks and batch_size of at least 1, got {(k, n_chunks, batch_size)}")
         if not 0 <= min_confidence <= 1 or not 0 < unknown_prior < 1:
             raise UsageError(
                 f"expected min_confidence from 0 to 1 and unknown_prior above 0 and below 1, "
@@ -147,17 +150,15 @@ class Recognizer:
         self._parameters: Parameters | None = None
         self.calibration_id: str | None = None
         self.misfit = ""
-        """Why the calibration is not used, as a verb phrase about it; empty if it is used."""
+        """Reason that the calibration is not used, a verb phrase; empty if it is used."""
         if calibration is not None and (m, anchor_pooling, weights) == (None, None, None):
             self._take(calibration)
         elif calibration is not None:
             self.misfit = "was made with other settings"
         self.species_list = species_list
         self.prior = self._prior(species_list)
-        """The prior of the species list, if there is one."""
-        self._list_id = species_list.id if species_list is not None else None
+        """Prior of the species list."""
         self._batch_size = batch_size
-        self._n_decoders = n_decoders
         if not store.taxon_ids:
             raise MissingKnowledgeBase(store.path, why="No species in the knowledge base")
         if not (len(self._knowledge.chunk_owners) or len(self._knowledge.anchors.owners)):
@@ -167,11 +168,11 @@ class Recognizer:
     def identify(self, images: Iterable[ImageSource], *, on_photo: OnPhoto | None = None) -> Iterator[Identification]:
         """Yield a row for each photo in order; an unreadable photo is a row with an error.
 
-        Photos are read a few batches ahead, so the stream may be endless. Without a matching calibration, confidences
-        are null and the answer is the first species.
+        Photos are read a few batches ahead, so the stream may be endless. Without a matching calibration, the answer is
+        the first species with a null confidence.
 
         Args:
-            images: paths, bytes of picture files, PIL pictures, or instances of `data.images.decode.Photo`.
+            images: paths, bytes of picture files, PIL pictures, or `data.images.decode.Photo`.
             on_photo: called after each row with the progress; its total is known if `images` has a length.
         """
         rows = self._identified(images)
@@ -188,16 +189,31 @@ class Recognizer:
             self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
             at = 0
             for decoded in batch:
+                row = Identification(
+                    image=decoded.name,
+                    preset=self.preset,
+                    kb=str(self._store.path),
+                    seconds=round(decoded.seconds, 4),
+                    species_list=self.species_list.id if self.species_list else None,
+                )
                 if decoded.photo is None:
-                    yield self._error_row(decoded)
+                    yield replace(row, status="error", error=decoded.error)
                     continue
-                candidates = self._maker.candidates(shown[at], queries.visual[at], n=counts[at])
-                answer, without = self._answers(rankings[at], shown[at], dates[at])
-                yield self._row(decoded, answer, without, candidates, seconds)
+                answer, without_list = self._answers(rankings[at], shown[at], dates[at])
+                yield replace(
+                    row,
+                    answer=answer,
+                    answer_without_list=without_list,
+                    candidates=self._maker.candidates(shown[at], queries.visual[at], n=counts[at]),
+                    place=decoded.photo.place,
+                    date=decoded.photo.date,
+                    calibration=self.calibration_id,
+                    seconds=round(decoded.seconds + seconds, 4),
+                )
                 at += 1
 
     def rank(self, images: Iterable[ImageSource]) -> Iterator[PhotoRanking]:
-        """Yield for each photo all species that the preset ranked, in order; for evaluation."""
+        """Yield the full ranking of each photo in order; for evaluation."""
         ids = self._store.taxon_ids
         for batch, rankings, _, _ in self._ranked(images):
             ranked = iter(rankings)
@@ -209,9 +225,8 @@ class Recognizer:
                 yield name_species(ranking, self._knowledge, ids, image=decoded.name)
 
     def _ranked(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
-        """Yield batches with a ranking for each readable photo, and the seconds that a photo took after decoding."""
-        encoded = encode_in_batches(self._encoders, images, batch_size=self._batch_size, n_decoders=self._n_decoders)
-        for batch, queries, seconds in encoded:
+        """Yield batches, rankings and vectors of their readable photos, and the seconds per photo after decoding."""
+        for batch, queries, seconds in encode_in_batches(self._encoders, images, batch_size=self._batch_size):
             start = time.perf_counter()
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
             seconds += time.perf_counter() - start
@@ -249,7 +264,7 @@ class Recognizer:
         return ranking if self.prior is None else self.prior.apply(ranking, date)
 
     def _answers(self, plain: Ranking, listed: Ranking, date: str | None) -> tuple[Answer, Answer | None]:
-        """Return the answer, and the answer without the species list, if there is one."""
+        """Return the answer, and the answer without the species list if a list is given."""
         chances = self._chances(plain)
         without = self._answer(plain, chances)
         if self.prior is None:
@@ -273,44 +288,10 @@ class Recognizer:
         lineage = first.lineage if first is not None else {}
         return answer_of(first, chances, lineage, min_confidence=self.min_confidence)
 
-    def _row(
-        self,
-        decoded: Decoded,
-        answer: Answer,
-        without_list: Answer | None,
-        candidates: tuple[Candidate, ...],
-        seconds: float,
-    ) -> Identification:
-        photo = decoded.photo
-        return Identification(
-            image=decoded.name,
-            answer=answer,
-            candidates=candidates,
-            place=photo.place if photo else None,
-            date=photo.date if photo else None,
-            preset=self.preset,
-            kb=str(self._store.path),
-            calibration=self.calibration_id,
-            seconds=round(decoded.seconds + seconds, 4),
-            species_list=self._list_id,
-            answer_without_list=without_list,
-        )
-
-    def _error_row(self, decoded: Decoded) -> Identification:
-        return Identification(
-            image=decoded.name,
-            status="error",
-            error=decoded.error,
-            preset=self.preset,
-            kb=str(self._store.path),
-            seconds=round(decoded.seconds, 4),
-            species_list=self._list_id,
-        )
-
 
 def _with_progress(rows: Iterable[Identification], total: int | None, on_photo: OnPhoto) -> Iterator[Identification]:
-    """Yield the rows and report after each how many of `total` were taken; an error in `on_photo` ends the stream."""
-    start = time.monotonic()  # the generator starts with the first row that is asked for
+    """Yield the rows, and report the progress after each; an error in `on_photo` ends the stream."""
+    start = time.monotonic()  # at the first row
     n_failed = 0
     for done, row in enumerate(rows, 1):
         yield row

@@ -221,7 +221,7 @@ def told_apart(store: KnowledgeBase, row: Identification) -> str:
     """Return what told the first candidate of a photo from the second; nothing for a photo without candidates."""
     import recognize
 
-    return recognize.explain(store, row).told_apart if row.candidates else ""
+    return recognize.explain(store, row).text if row.candidates else ""
 
 
 def reconciled(names: Sequence[str]) -> Reconciled:

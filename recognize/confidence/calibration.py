@@ -1,8 +1,8 @@
-"""Calibrated confidence: probabilities from the scores of one photo.
+"""Calibrated confidence: probabilities and the answer from the scores of one photo.
 
-A calibration belongs to one knowledge base and to the encoders, preset and weights that it was fitted with; with any
-other it is not used. It gives the probability that the first species, its genus and its family are right, *given that
-the species is in the knowledge base*, and the probability that the species is not in the knowledge base.
+A calibration is valid for one knowledge base and the encoders, preset and weights of its fit. It gives the probability
+that the first species, its genus and its family are right, *given that the species is in the knowledge base*, and the
+probability that it is not.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from data.arrays import IntArray
 from data.codec import dumps, loads, to_json
 from data.errors import StoreError
 from data.files import sha256_hex, write_atomic
+from data.records import Answer, Taxon
 from recognize.scoring.exact import or_zero
 from recognize.scoring.fusion import AnchorMode, FusionWeights
 from recognize.scoring.stages import N_SHOWN, Ranking
 
 SCHEMA: Final = 1
 N_JUDGED: Final = 50
-"""Number of best species that a confidence is computed from; their scores are exact in every batch."""
+"""Number of best species behind a confidence; their scores are exact in every batch."""
 FEATURES: Final = (
     "bias", "mass", "level", "trained_mass", "is_trained", "prototype", "visual", "best_prototype", "best_visual",
     "text",
@@ -36,10 +37,10 @@ FEATURES: Final = (
 JudgedRank = Literal["species", "genus", "family"]
 RANKS: Final[tuple[JudgedRank, ...]] = ("species", "genus", "family")
 Lineage = Mapping[str, str]
-"""Rank -> name, of one species; holds `genus` and `family` where these are known."""
+"""Rank -> name for one species, with `genus` and `family` if known."""
 
-_CERTAIN: Final = 1e-6  # a mass this near to 0 or 1 counts as that much
-_DIGITS: Final = 4  # of chances; a calibration error of a hundredth makes more of them idle
+_CERTAIN: Final = 1e-6  # masses are clipped to this distance from 0 and 1
+_DIGITS: Final = 4  # of chances, far below the calibration error of a hundredth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +50,11 @@ class Evidence:
     masses: Mapping[JudgedRank, float]
     """Softmax of the scores, summed over the first species, its genus, its family."""
     level: float
-    """Log-sum-exp of the scores: high where any species fits."""
+    """Log-sum-exp of the scores, high if any species fits."""
     trained_mass: float
-    """Softmax summed over species that the visual encoder was trained on."""
+    """Softmax summed over the species that the visual encoder was trained on."""
     is_trained: bool
-    """Whether the first species is one of those."""
+    """Whether the visual encoder was trained on the first species."""
     prototype: float
     """Cosine of the photo to the prototype of the first species, 0 without one; `visual` and `text` likewise."""
     visual: float
@@ -73,7 +74,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """Fitted parameters of one anchor mode; each model is feature -> coefficient of a logistic function."""
+    """Fitted parameters of one anchor mode: feature -> coefficient of four logistic functions."""
 
     weights: FusionWeights
     """Weights of the preset at fitting time."""
@@ -83,7 +84,7 @@ class Parameters:
     genus: Mapping[str, float]
     family: Mapping[str, float]
     unknown: Mapping[str, float]
-    """Fitted on as many photos of unknown species as of known ones."""
+    """Fitted with equally many photos of unknown and known species."""
 
     def __post_init__(self) -> None:
         for model in (self.species, self.genus, self.family, self.unknown):
@@ -94,7 +95,7 @@ class Parameters:
 
     def chance(self, model: Mapping[str, float], row: Sequence[float]) -> float:
         """Return the logistic function of a row of features."""
-        # Four of these for each photo: ten numbers are added sooner than handed to NumPy.
+        # Faster than NumPy for ten numbers.
         return _logistic(sum(model[name] * value for name, value in zip(FEATURES, row, strict=True)))
 
 
@@ -103,9 +104,9 @@ class Chances:
     """Calibrated probabilities for one photo, in [0, 1]."""
 
     confidence: Mapping[JudgedRank, float]
-    """That the first species, its genus, its family is right, given that the species is in the knowledge base."""
+    """Of the first species, its genus and its family, given that the species is in the knowledge base."""
     unknown: float
-    """That the species is not in the knowledge base."""
+    """Probability that the species is not in the knowledge base."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,20 +128,11 @@ class Calibration:
         """12 hex digits of the SHA-256 of the contents."""
         return sha256_hex(dumps(self))[:12]
 
-    def fits(
-        self, *, profile: str, preset: str, spaces: Sequence[str], taxon_ids: Sequence[str], mode: AnchorMode,
-        weights: FusionWeights,
-    ) -> bool:  # fmt: skip
-        """Return whether it was fitted for these encoders, this preset and weights, and exactly these species."""
-        return not self.misfit(
-            profile=profile, preset=preset, spaces=spaces, taxon_ids=taxon_ids, mode=mode, weights=weights
-        )
-
     def misfit(
         self, *, profile: str, preset: str, spaces: Sequence[str], taxon_ids: Sequence[str], mode: AnchorMode,
         weights: FusionWeights | None,
     ) -> str:  # fmt: skip
-        """Return why the calibration does not apply, as a verb phrase about it; empty if it applies."""
+        """Return the reason that the calibration does not apply, a verb phrase; empty if it applies."""
         if (self.profile, self.spaces) != (profile, tuple(spaces)):
             return "was made with other models"
         if self.preset != preset:
@@ -155,7 +147,7 @@ class Calibration:
 
 
 def vocabulary_hash(taxon_ids: Sequence[str]) -> str:
-    """Return a hash of a set of species, whatever their order.
+    """Return a hash of a set of species, independent of the order.
 
     Example:
         >>> vocabulary_hash(["pica-pica", "bubo-bubo"]) == vocabulary_hash(["bubo-bubo", "pica-pica"])
@@ -165,11 +157,7 @@ def vocabulary_hash(taxon_ids: Sequence[str]) -> str:
 
 
 def read_calibration(path: Path) -> Calibration:
-    """Return the calibration in a file.
-
-    Raises:
-        StoreError: if the file is not a calibration of this schema.
-    """
+    """Return the calibration in a file; raise `StoreError` if it is not one of this schema."""
     try:
         calibration = loads(Calibration, path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -189,7 +177,7 @@ def write_calibration(path: Path, calibration: Calibration) -> None:
 def find_evidence(
     ranking: Ranking, trained: IntArray, lineages: Callable[[IntArray], Sequence[Lineage]], *, temperature: float
 ) -> Evidence:
-    """Return the features of the ranking of one photo, which needs at least one species.
+    """Return the features of the ranking of one photo, with at least one species.
 
     Args:
         ranking: a ranking of the default preset with the stages of the first `N_JUDGED` species.
@@ -225,17 +213,12 @@ def find_evidence(
 
 
 def chances_of(evidence: Evidence, parameters: Parameters, *, unknown_prior: float) -> Chances:
-    """Return the probabilities for the features of one photo.
-
-    A genus is never less probable than its species, nor a family than its genus.
+    """Return the probabilities for one photo; a genus is at least as probable as its species, a family as its genus.
 
     Args:
         evidence: features of the photo.
         parameters: parameters of the anchor mode of the knowledge base.
         unknown_prior: prior probability that a photo shows a species outside the knowledge base; above 0, below 1.
-
-    Raises:
-        ValueError: for a prior outside that range.
     """
     if not 0 < unknown_prior < 1:
         raise ValueError(f"expected a prior probability between 0 and 1, got {unknown_prior}")
@@ -250,6 +233,34 @@ def chances_of(evidence: Evidence, parameters: Parameters, *, unknown_prior: flo
     odds = even / (1 - even) * unknown_prior / (1 - unknown_prior) if even < 1 else np.inf
     unknown = float(odds / (1 + odds)) if np.isfinite(odds) else 1.0
     return Chances(confidence=confidence, unknown=round(unknown, _DIGITS))
+
+
+def answer_of(first: Taxon | None, chances: Chances | None, lineage: Lineage, *, min_confidence: float) -> Answer:
+    """Return the answer for a photo.
+
+    Without chances it is the first species with a null confidence. With them it is `none` with a confidence (*not in
+    the knowledge base*) if that is more likely than not; else the lowest rank of the first species with enough
+    confidence; else `none` without a confidence (*not sure*).
+    """
+    if first is None:
+        return Answer(rank="none", name="")
+    if chances is None:
+        return Answer(rank="species", name=first.scientific_name, common_name=first.common_name)
+    unknown = chances.unknown
+    if unknown > 0.5:
+        return Answer(rank="none", name="", confidence=unknown, unknown=unknown)
+    for rank in RANKS:
+        confidence = chances.confidence[rank]
+        if confidence < min_confidence:
+            continue
+        if rank == "species":
+            return Answer(
+                rank=rank, name=first.scientific_name, common_name=first.common_name, confidence=confidence,
+                unknown=unknown,
+            )  # fmt: skip
+        if rank in lineage:
+            return Answer(rank=rank, name=lineage[rank], confidence=confidence, unknown=unknown)
+    return Answer(rank="none", name="", unknown=unknown)
 
 
 def _logistic(x: float) -> float:

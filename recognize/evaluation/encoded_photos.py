@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
@@ -15,9 +14,6 @@ from data.files import sha256_hex
 from recognize.encode import encode_in_batches, encode_pictures
 from recognize.evaluation.picture_hash import Hashes, picture_hash
 from recognize.scoring.stages import Queries
-
-_BATCH: Final = 32
-_DECODERS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +57,7 @@ def encode_photos(
     digests: list[str] = []
     errors: dict[int, str] = {}
     n = 0
-    for batch, queries, _ in encode_in_batches(encoders, paths, batch_size=_BATCH, n_decoders=_DECODERS):
+    for batch, queries, _ in encode_in_batches(encoders, paths):
         done.append(queries)
         for at, decoded in enumerate(batch, start=n):
             if decoded.photo is None:

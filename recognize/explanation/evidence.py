@@ -11,8 +11,8 @@ from data.errors import UsageError
 from data.records import Candidate, Identification, SpeciesEntry
 from recognize.explanation.contrast import Contrast, contrast
 
-_MOST_MARKS: Final = 6  # of a species in a sentence; more is no longer read
-# How the stages enter the final score, where a candidate does not carry its own parts.
+_MOST_MARKS: Final = 6  # of a species in a sentence
+# Weight of each stage in the score, for presets without scores of parts.
 _SHARES: Final[dict[str, dict[str, float]]] = {
     "vr-rag-v1": {"text": 1.0, "visual": 1.0},
     "vr-rag-v2": {"text": 0.7, "visual": 0.3},
@@ -22,15 +22,15 @@ _SHARES: Final[dict[str, dict[str, float]]] = {
 }
 STAGES: Final = ("text", "visual", "prototype", "list")
 _STAGE_NAMES: Final = {
-    "text": "the description",
-    "visual": "the anchor pictures",
-    "prototype": "the trained model",
-    "list": "the species list",
+    "text": "description",
+    "visual": "reference photos",
+    "prototype": "learned prototype",
+    "list": "species list",
 }
-# One vector a species and encoder: half of it is the description's, half the pictures'.
-_BLENDED: Final = {"vr-rag-v2": "the blend of description and anchor pictures"}
-# Cosine, 1.000 in print: the anchor's own file. (Of 150 photos of birds no two came nearer than .93 in the plain visual
-# space; a copy in three quarters of the size .989 to .999: that may also be the next picture of a series.)
+# One vector per species and encoder: half from the description, half from the photos.
+_BLENDED: Final = {"vr-rag-v2": "blend of description and reference photos"}
+# Cosine, 1.000 in print: the same picture. (Of 150 photos of birds no two came nearer than .93 in the plain visual
+# space; a copy at three quarters of the size .989 to .999, like the next picture of a series.)
 _SAME_PICTURE: Final = 0.9995
 
 
@@ -40,35 +40,34 @@ class Explanation:
 
     image: str
     first: Candidate
-    """With its summary, its score at every stage, and its anchors with their credits."""
     second: Candidate | None = None
     lead: float = 0.0
-    """By how much the first is ahead."""
+    """Difference of the two scores."""
     lead_by_stage: Mapping[str, float] = field(default_factory=dict)
-    """How much of the lead is due to `text` and `visual`, and to `prototype` and `list` where there are such stages."""
+    """Stage -> its contribution to the lead: `text`, `visual`, and for some presets `prototype` and `list`."""
     deciding_stage: str | None = None
-    """The stage without which the second would be first or nearer; None without a second, or in a tie."""
+    """Stage with the largest contribution; None without a second candidate, or in a tie."""
     only_first: tuple[str, ...] = ()
-    """Field marks that only the first one's summary names."""
+    """Field marks that only the first summary mentions."""
     only_second: tuple[str, ...] = ()
     same_genus: bool = False
     is_anchor_of: str | None = None
-    """The candidate that has this very photo, or its double, among its anchors: it was looked up, not recognised."""
-    by_scores: str = ""
-    """By how much the first is ahead and through what, in a sentence."""
-    told_apart: str = ""
-    """All that in a few sentences."""
+    """Taxon id of the candidate that has this photo, or a copy, as an anchor."""
+    score_text: str = ""
+    """Comparison of the scores in a sentence."""
+    text: str = ""
+    """The whole explanation in a few sentences."""
 
 
 def explain(store: KnowledgeStore, identification: Identification) -> Explanation:
     """Return the evidence for the first candidate and its differences from the second.
 
     Args:
-        store: the knowledge base that answered.
+        store: the knowledge base of the identification.
         identification: a row with at least one candidate.
 
     Raises:
-        UsageError: if the row has no candidates, or an error.
+        UsageError: if the row has no candidates.
 
     Example:
         >>> from PIL import Image
@@ -88,7 +87,7 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         ('text', ('red crown',), ('blue crown', 'long tail'))
     """
     if not identification.candidates:
-        raise UsageError(f"there is nothing to explain: {identification.error or 'no candidates'}")
+        raise UsageError(f"Nothing to explain: {identification.error or 'no candidates'}")
     first, *others = identification.candidates[:2]
     owner = _owner_of_photo(identification.candidates)
     if not others:
@@ -96,7 +95,7 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
             image=identification.image,
             first=first,
             is_anchor_of=owner.taxon_id if owner else None,
-            told_apart=" ".join([f"{_name(first)} is the only candidate.", *_about_anchor(owner)]),
+            text=" ".join([f"{_name(first)} is the only candidate.", *_about_anchor(owner)]),
         )
     second = others[0]
     entries = store.species([first.taxon_id, second.taxon_id])
@@ -105,7 +104,7 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
     lead_by_stage = _lead_by_stage(identification.preset, first, second)
     lead = first.score - second.score
     deciding = max(lead_by_stage, key=lambda stage: lead_by_stage[stage]) if lead > 0 and lead_by_stage else None
-    by_scores = _about_scores(stage_names(identification.preset), first, second, lead, lead_by_stage, deciding)
+    score_text = _about_scores(stage_names(identification.preset), first, second, lead_by_stage, deciding)
     return Explanation(
         image=identification.image,
         first=first,
@@ -117,8 +116,8 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         only_second=tuple(map(str, found.only_theirs)),
         same_genus=first.scientific_name.split()[0] == second.scientific_name.split()[0],
         is_anchor_of=owner.taxon_id if owner else None,
-        by_scores=by_scores,
-        told_apart=" ".join([by_scores, *_about_anchor(owner), *_about_marks(first, second, entries, found)]),
+        score_text=score_text,
+        text=" ".join([score_text, *_about_anchor(owner), *_about_marks(first, second, entries, found)]),
     )
 
 
@@ -131,18 +130,18 @@ def _about_anchor(owner: Candidate | None) -> list[str]:
     if owner is None:
         return []
     return [
-        f"This photo is an anchor itself, of {_name(owner)}, or looks the same as one: its score says nothing of how "
-        "well other photos are named."
+        f"This photo is a reference photo of {_name(owner)}, or looks the same as one. Its score says nothing about "
+        "other photos."
     ]
 
 
 def stage_names(preset: str) -> Mapping[str, str]:
-    """Return stage -> what it compares the photo with, in words."""
+    """Return stage -> the evidence that it compares the photo with."""
     return {**_STAGE_NAMES, "text": _BLENDED.get(preset, _STAGE_NAMES["text"])}
 
 
 def parts_of_score(preset: str, candidate: Candidate) -> dict[str, float]:
-    """Return what each stage gave to the score of a candidate: stage -> part; their sum is the score."""
+    """Return stage -> its contribution to the score of a candidate; the sum is the score."""
     parts = {}
     for stage in STAGES:
         share = 1.0 if stage == "list" else _SHARES.get(preset, {}).get(stage)
@@ -153,7 +152,7 @@ def parts_of_score(preset: str, candidate: Candidate) -> dict[str, float]:
 
 
 def _lead_by_stage(preset: str, first: Candidate, second: Candidate) -> dict[str, float]:
-    """Return how much of the lead each stage gave; the sum is the lead."""
+    """Return stage -> its contribution to the lead; the sum is the lead."""
     ours, theirs = parts_of_score(preset, first), parts_of_score(preset, second)
     return {stage: round(part - theirs[stage], 6) for stage, part in ours.items() if stage in theirs}
 
@@ -162,22 +161,23 @@ def _about_scores(
     names: Mapping[str, str],
     first: Candidate,
     second: Candidate,
-    lead: float,
     lead_by_stage: Mapping[str, float],
     deciding: str | None,
 ) -> str:
     if deciding is None:
-        return f"{_name(first)} and {_name(second)} score the same; the order of the knowledge base decided."
-    text = f"{_name(first)} is ahead of {_name(second)} by {lead:.3f}, through {names[deciding]}"
+        return f"{_name(first)} and {_name(second)} have the same score; the order of the knowledge base decides."
+    evidence = f"{'the' if deciding == 'list' else 'its'} {names[deciding]}"
     against = [names[stage] for stage, difference in lead_by_stage.items() if difference < 0]
+    is_shared = any(difference > 0 for stage, difference in lead_by_stage.items() if stage != deciding)
+    text = f"{_name(first)} scores higher than {_name(second)}{', mostly' if is_shared else ''} on {evidence}"
     if against:
-        return f"{text}, against {_listed(against)}."
-    others = [names[stage] for stage, difference in lead_by_stage.items() if stage != deciding and difference > 0]
-    return f"{text} more than {_listed(others)}." if others else f"{text} alone."
+        favour = "favour" if len(against) > 1 or against[0].endswith("s") else "favours"
+        return f"{text}; the {_listed(against)} {favour} {_name(second)}."
+    return f"{text}." if is_shared else f"{text} alone."
 
 
 def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry], found: Contrast) -> list[str]:
-    """Return sentences on the parts that differ, then on the marks that only one of the two has."""
+    """Return sentences on differing parts, then on marks of one species only."""
     without = [_name(c) for c, entry in zip((first, second), entries, strict=True) if entry.summary is None]
     if without:
         return [f"There is no description of {' or '.join(without)} to compare."]
@@ -186,14 +186,14 @@ def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry
     for each in found.differing:
         verb = "are" if each.part.endswith("s") or each.part == "feet" else "is"
         ours, theirs = _listed(each.ours), _listed(each.theirs)
-        sentences.append(f"The {each.named} {verb} {ours} in {_name(first)}, {theirs} in {_name(second)}.")
+        sentences.append(f"The {each.named} {verb} {ours} in {_name(first)} and {theirs} in {_name(second)}.")
     for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):
         by_themselves = found.elsewhere(marks)
-        # A colour of no part says little; it is told where there is nothing else.
+        # A colour without a part says little: only in the absence of others.
         alone = list(map(str, [mark for mark in by_themselves if mark.part] or by_themselves))[:_MOST_MARKS]
         if alone:
-            sentences.append(f"Only for {_name(candidate)} the text names {_listed(alone)}.")
-    return sentences or ["Their descriptions name the same marks."]
+            sentences.append(f"Only the {_name(candidate)} description mentions {_listed(alone)}.")
+    return sentences or ["Their descriptions mention the same marks."]
 
 
 def _name(candidate: Candidate) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from data.lexicon.described_colours import sentences_of_words
+from data.lexicon.tables import column
 from recognize.explanation.plumage import (
     copula_before,
     is_of_all,
@@ -17,30 +18,38 @@ from recognize.explanation.plumage import (
     part_at,
     part_of_marking,
     side_of,
+    without_articles,
 )
-from recognize.explanation.sex_age import is_of_a_bird, sex_age_words
 
 _REACH: Final = 4  # words between a look and its part
-_SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)  # all of a text, sentence by sentence
+_SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
 _NOT: Final = frozenset(("no", "not", "without", "lack", "lacks", "lacking", "never", "nor", "neither"))
-_NOT_REACH: Final = 3  # words between "lacks" and the look that is not there
-_OTHERS: Final = frozenset(("unlike", "than", "instead"))  # "unlike the yellow-billed kite": that is another bird's
-# What a marking is to its part; otherwise it is on it.
+_NOT_REACH: Final = 3  # words between "lacks" and the look
+_COMPARING: Final = frozenset(("unlike", "than", "instead"))  # "unlike the yellow-billed kite"
+# Markings "of" their part; all others are "on" it.
 _OF: Final = frozenset(("tips", "edges", "base", "corners"))
 _ONE_EACH: Final = frozenset(("tips", "edges"))  # of a tail, but not of wings
+
+_OWN: Final = ""  # of males and adults, which stand for the species
+
+_SEX_AGE: Final = column("sexes", "field_mark")
+_MALES: Final = frozenset(word for word, named in _SEX_AGE.items() if named in ("male", "both"))
+_ADULTS: Final = frozenset(word for word, named in _SEX_AGE.items() if named == "adult")
+_OTHERS: Final = {word: named for word, named in _SEX_AGE.items() if named in ("female", "young")}
+_COMPARED: Final = frozenset(("like", "unlike", "than", "resemble", "resembles", "resembling", "to", "as", "from"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A look and the part that has it; marks are equal if they mean the same, in whatever words."""
+    """A look and its part, in normalised words."""
 
     look: str
-    """Empty where the part itself is the mark: wing bars."""
+    """Empty if the part itself is the mark: wing bars."""
     part: str
-    """Empty where the text does not say."""
+    """Empty if unknown."""
     marking: str = ""
-    """The marking of that colour: patch, tips, bars. Empty if the whole part has the colour."""
+    """Marking of that colour: patch, tips, bars. Empty if the whole part has the colour."""
     sex_age: str = ""
     """`female`, `young`, `female and young`; empty for adults or males."""
 
@@ -58,9 +67,9 @@ class Mark:
 
 
 def find_marks(text: str) -> tuple[Mark, ...]:
-    """Return the marks that a text names, each once, in its order; those that it says are lacking are none.
+    """Return the marks that a text mentions, each once, in order.
 
-    Nor are those of a bird that it compares with by "unlike" or "than".
+    Marks that are denied ("no crest"), or belong to a bird in a comparison ("unlike", "than"), do not count.
 
     Example:
         >>> [str(mark) for mark in find_marks("A scarlet cap, long bill and white-tipped wings; females have no cap.")]
@@ -74,12 +83,12 @@ def find_marks(text: str) -> tuple[Mark, ...]:
 
 
 def every_mark(text: str) -> tuple[Mark, ...]:
-    """Return the marks of `find_marks`, and the looks of no part that some part has as well."""
+    """Return the marks of `find_marks`, and looks without a part that some part also has."""
     return tuple({mark: None for words in sentences_of_words(text) for mark in _marks_at(words).values()})
 
 
 def mark_words(text: str, marks: Collection[Mark]) -> tuple[tuple[str, bool], ...]:
-    """Return the text in pieces, each with whether it is a word that names one of the marks; joined they are the text.
+    """Return the text in pieces, each with whether it is a word of one of the marks.
 
     Example:
         >>> mark_words("Red cap, white rump.", [Mark(look="red", part="crown")])
@@ -100,14 +109,14 @@ def mark_words(text: str, marks: Collection[Mark]) -> tuple[tuple[str, bool], ..
 
 
 def _all_marks(words: list[str]) -> list[Mark | None]:
-    """Return the mark that each word names, None for most."""
+    """Return the mark of each word, None for most."""
     found = _marks_at(words)
     return [found.get(position) for position in range(len(words))]
 
 
 def _marks_at(words: list[str]) -> dict[int, Mark]:
-    """Return the position of each word that names a look -> the mark."""
-    sexes_ages = sex_age_words(words)
+    """Return position of a word for a look -> the mark."""
+    sexes_ages = _sex_age_words(words)
     looks = ((position, look_of(words, position)) for position in range(len(words)))
     return {
         position: Mark(
@@ -122,15 +131,15 @@ def _marks_at(words: list[str]) -> dict[int, Mark]:
 
 
 def _is_denied(before: list[str]) -> bool:
-    """Return whether the words before a look say that the bird has it not, or that it is another bird's."""
+    """Return whether the words before a look deny it or ascribe it to another bird."""
     if not _NOT.isdisjoint(before):
         return True
-    ends = [at for at, word in enumerate(before) if word in _OTHERS]
-    return bool(ends) and not any(map(is_of_a_bird, before[ends[-1] :]))  # "paler than the adult, white below"
+    ends = [at for at, word in enumerate(before) if word in _COMPARING]
+    return bool(ends) and not any(map(_is_of_a_bird, before[ends[-1] :]))  # "paler than the adult, white below"
 
 
 def _part_near(words: list[str], position: int) -> str:
-    """Return the nearest part after the look ("red crown") or before it, before it alone in "the crown is red"."""
+    """Return the nearest part after the look ("red crown") or before it ("the crown is red")."""
     said = side_of(words, position) or part_of_marking(words, position)
     if said is not None:
         return said
@@ -146,3 +155,46 @@ def _part_near(words: list[str], position: int) -> str:
             if part is not None and not is_placing(words, place):
                 return part
     return ""
+
+
+def _sex_age_words(words: Sequence[str]) -> list[str]:
+    """Return the sex or age that each word of a sentence describes: `female`, `young`, `female and young`, or nothing.
+
+    A word like "females" applies to the words after it, until males, adults or the end of the sentence; after "in" it
+    applies to the words before it. Birds in a comparison ("paler than the female") do not count.
+    """
+    owners = [_OWN] * len(words)
+    owner, since = _OWN, 0
+    for place, word in enumerate(words):
+        named = _OWN if word in _MALES or word in _ADULTS else _OTHERS.get(word)
+        before = without_articles(words[max(0, place - 3) : place])
+        if named is not None and not _COMPARED.intersection(before[-1:]) and not _is_adjective(word, before):
+            named = _joined(named, word, before, owner)
+            if before[-1:] == ["in"] and place > 2 and owner == _OWN:
+                owners[since:place] = [named] * (place - since)
+                owner = _OWN
+            else:
+                owner = named
+            since = place + 1
+        owners[place] = owner
+    return owners
+
+
+def _is_of_a_bird(word: str) -> bool:
+    """Return whether a word stands for birds of one sex or age."""
+    return word in _MALES or word in _ADULTS or word in _OTHERS
+
+
+def _is_adjective(word: str, before: Sequence[str]) -> bool:
+    """Return whether a word only qualifies the one before it: "young male", "female adult"."""
+    return (word in _MALES or word in _ADULTS) and bool(before) and before[-1] in _OTHERS
+
+
+def _joined(named: str, word: str, before: Sequence[str], owner: str) -> str:
+    """Return the sex or age of two that are named together; nothing for males and females."""
+    if len(before) < 2 or before[-1] not in ("and", "or"):
+        return named
+    first = before[-2]
+    if first in _MALES or first in _ADULTS or word in _MALES or word in _ADULTS:
+        return _OWN if first in _OTHERS or first in _MALES or first in _ADULTS else named
+    return "female and young" if first in _OTHERS and {named, owner} == {"female", "young"} else named

@@ -115,7 +115,7 @@ def test_texts_that_share_rare_words_are_nearer_than_those_that_share_common_one
 
 
 def test_an_unknown_profile_lists_those_there_are() -> None:
-    with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of best, paper, plain, starter'):
+    with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of starter, plain, paper, best'):
         load_encoders("big")
 
 

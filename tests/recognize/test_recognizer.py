@@ -284,7 +284,7 @@ def test_unknown_presets_and_settings_are_refused(store: Any, encoders: Any) -> 
     with pytest.raises(ConfigError, match='no weights for the profile "elsewhere"'):
         Recognizer(store, other)
     assert Recognizer(store, other, weights=FusionWeights(text=1, visual=1)).preset == "default"
-    with pytest.raises(UsageError, match="k, n_chunks, batch_size and n_decoders of at least 1"):
+    with pytest.raises(UsageError, match="k, n_chunks and batch_size of at least 1"):
         Recognizer(store, encoders, k=0)
     with pytest.raises(UsageError, match="m = 0"):
         Recognizer(store, encoders, m=0)

@@ -1,8 +1,8 @@
 """Cache of the hub's client on disk, read without the client.
 
-CACHE/models--OWNER--NAME/refs/main                   the revision that the main branch had
-CACHE/models--OWNER--NAME/snapshots/REVISION/FILE     a link to the content
-CACHE/models--OWNER--NAME/blobs/HASH(.incomplete)     contents, and downloads that did not end
+CACHE/models--OWNER--NAME/refs/main                   revision of the main branch
+CACHE/models--OWNER--NAME/snapshots/REVISION/FILE     link to the content
+CACHE/models--OWNER--NAME/blobs/HASH(.incomplete)     contents, and unfinished downloads
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Snapshot:
 
 
 def read_snapshot(cache: Path, repository: str) -> Snapshot:
-    """Return what a cache holds of the main revision of a repository; a link whose content is gone is no file."""
+    """Return the files of the main revision of a repository; dangling links do not count."""
     root = cache / f"models--{repository.replace('/', '--')}"
     begun_bytes = sum(part.stat().st_size for part in root.glob("blobs/*.incomplete"))
     try:
@@ -34,7 +34,7 @@ def read_snapshot(cache: Path, repository: str) -> Snapshot:
 
 
 def cache_folder(environment: Mapping[str, str], home: Path) -> Path:
-    """Return where the client keeps its cache, by the variables that it reads.
+    """Return the cache folder of the hub's client, from its environment variables.
 
     Example:
         >>> cache_folder({"HF_HOME": "/data/hf"}, Path("/home/ada")).as_posix()

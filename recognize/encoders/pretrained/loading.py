@@ -1,78 +1,123 @@
-"""Shared parts of encoders on torch: loading once, device, padded batches, revision.
+"""Encoders on torch: loading once, device, padded batches, revision.
 
-Nothing here is imported before a model is used, so that `import recognize` stays free of torch.
+`import recognize` stays free of torch: it is imported when a model is first used.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows
 from data.errors import ConfigError, MissingDependency, MissingRequirement
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
 ItemT = TypeVar("ItemT")
-LoadedT = TypeVar("LoadedT")
 
 DEVICES: Final = ("cuda", "mps", "cpu")
 PRECISIONS: Final = ("float32", "float16", "bfloat16")
 # On a CPU the products of one picture already keep the cores busy, and padding would cost whole pictures.
 BATCH_SIZES: Final = {"cuda": 64, "mps": 16, "cpu": 1}
-N_PREPARING: Final = 4  # threads that scale pictures while the model works on those before
+N_PREPARING: Final = 4  # threads that scale pictures while the model works on the previous batch
 
 
-class OnFirstUse(Generic[LoadedT]):
-    """A model that is loaded when it is first asked for, once, whichever thread asks.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A model with its preprocessing and tokenizer, on its device."""
 
-    Example:
-        >>> model = OnFirstUse(lambda: [])
-        >>> model() is model()
-        True
-    """
+    model: Any
+    revision: str
+    dim: int
+    max_tokens: int | None = None
+    device: str = "cpu"
+    precision: Any = None
+    preprocess: Any = None
+    preparation: str = ""
+    tokenizer: Any = None
 
-    def __init__(self, load: Callable[[], LoadedT]) -> None:
-        self._load = load
-        self._lock = threading.Lock()
-        self._loaded: LoadedT | None = None
 
-    def __call__(self) -> LoadedT:
-        """Return the model."""
+@dataclass
+class TorchEncoder(ABC):
+    """A model that is loaded when it is first used, once, whichever thread asks."""
+
+    model: str
+    device: str | None = None
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+    _loaded: Loaded | None = field(default=None, init=False, repr=False, compare=False)
+
+    @abstractmethod
+    def _load(self) -> Loaded: ...
+
+    @property
+    def loaded(self) -> Loaded:
+        """The model, loaded now if it was not."""
         with self._lock:
             if self._loaded is None:
                 self._loaded = self._load()
             return self._loaded
 
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return self.loaded.dim
+
+
+@dataclass
+class TorchImageEncoder(TorchEncoder):
+    """An image encoder with the model's own preprocessing."""
+
+    precision: str | None = None
+    """Default: half precision on a GPU, else float32; vectors of both differ by some thousandths."""
+    batch_size: int | None = None
+    """Pictures or texts per run of the model. Default: suits the device."""
+
+    def encode_images(self, images: Sequence[Image]) -> FloatArray:
+        """Return `(n, dim)` float32 unit rows."""
+        loaded = self.loaded
+        encode = getattr(loaded.model, "encode_image", loaded.model)
+        pictures = [image.convert("RGB") for image in images]
+        return self.unit_rows(
+            pictures, loaded.preprocess, lambda pixels: encode(pixels.to(loaded.device, loaded.precision))
+        )
+
+    def unit_rows(
+        self, items: Sequence[ItemT], prepare: Callable[[ItemT], Any], run: Callable[[Any], Any]
+    ) -> FloatArray:
+        """Return `unit_rows_in_batches` with the batch size of this encoder."""
+        batch_size = self.batch_size or BATCH_SIZES[self.loaded.device]
+        return unit_rows_in_batches(items, prepare, run, dim=self.dim, batch_size=batch_size)
+
 
 @contextmanager
 def loading(what: str) -> Iterator[None]:
-    """Turn whatever a library raises for weights that are not there into one error that says what to do.
-
-    Raises:
-        MissingRequirement: if the block raises anything.
-    """
+    """Raise `MissingRequirement` for any error of a library that loads weights."""
     try:
         yield
     except Exception as error:  # the libraries, the hub's client and torch share no class of errors
         raise MissingRequirement(
             f"{what} cannot be loaded: {type(error).__name__}: {error}",
-            hint="its weights must be in the hub's cache (kb doctor encoders lists them) or be downloaded: check the "
-            "name, the network, HF_HUB_OFFLINE",
+            hint="Check the name, the network and HF_HUB_OFFLINE. kb doctor encoders lists weights on this machine.",
         ) from error
 
 
 def require(module: str, package: str) -> Any:  # noqa: ANN401  # torch and its relatives have no useful types
-    """Return a module of the extra `models`.
-
-    Raises:
-        MissingDependency: if it is not installed; the hint is the pip line.
-    """
+    """Return a module of the extra `models`, or raise `MissingDependency`."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -80,41 +125,38 @@ def require(module: str, package: str) -> Any:  # noqa: ANN401  # torch and its 
 
 
 def pick_device(wanted: str | None = None) -> str:
-    """Return the device that a model runs on: `wanted`, or the best one that there is.
+    """Return `wanted`, by default the best device of this machine.
 
     Raises:
-        ConfigError: if `wanted` is none of `DEVICES`, or is not there.
+        ConfigError: if this machine has no such device.
     """
     torch = require("torch", "torch")
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if wanted is None:
-        return next(device for device in DEVICES if there[device])
-    if wanted not in DEVICES:
-        raise ConfigError(f"expected a device out of {', '.join(DEVICES)}, got {wanted!r}")
-    if not there[wanted]:
-        raise ConfigError(f"this machine has no device {wanted}", hint="leave the device out, or choose cpu")
-    return wanted
+    found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    devices = [device for device in DEVICES if found[device]]
+    if wanted is not None and wanted not in devices:
+        raise ConfigError(f'Unknown device "{wanted}". Devices of this machine: {", ".join(devices)}.')
+    return wanted or devices[0]
 
 
 def precision_of(device: str, wanted: str | None = None) -> Any:  # noqa: ANN401
-    """Return the torch dtype that a model runs in: `wanted`, or half precision on a GPU, where it is twice as fast.
+    """Return the torch dtype `wanted`; by default half precision on a GPU, where it is twice as fast.
 
     Raises:
-        ConfigError: if `wanted` is none of `PRECISIONS`.
+        ConfigError: if `wanted` is not one of `PRECISIONS`.
     """
     torch = require("torch", "torch")
     if wanted is not None and wanted not in PRECISIONS:
-        raise ConfigError(f"expected a precision out of {', '.join(PRECISIONS)}, got {wanted!r}")
+        raise ConfigError(f'Unknown precision "{wanted}". Expected one of {", ".join(PRECISIONS)}.')
     return getattr(torch, wanted or ("float32" if device == "cpu" else "float16"))
 
 
-def short_hash(text: str) -> str:
-    """Return 8 hex digits that tell one preprocessing from another."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+def preparation_of(image_px: int, preprocess: object) -> str:
+    """Return the size and 8 hex digits of the SHA-256 of a preprocessing."""
+    return f"{image_px}-{hashlib.sha256(str(preprocess).encode()).hexdigest()[:8]}"
 
 
 def revision_of(model: Any) -> str:  # noqa: ANN401
-    """Return 12 hex digits of the SHA-256 over names and values of all weights: the same weights, the same revision."""
+    """Return 12 hex digits of the SHA-256 over names and values of all weights."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
@@ -130,17 +172,17 @@ def unit_rows_in_batches(
     dim: int,
     batch_size: int,
 ) -> FloatArray:
-    """Return `(n, dim)` float32 unit rows of all items.
+    """Return `(n, dim)` float32 unit rows of pictures or texts.
 
-    The next batch is prepared while the model runs on the one before. All batches have the same size, the last one
-    filled up with its last item: a row must not depend on how many others come with it.
+    The next batch is prepared while the model runs. All batches have the same size, the last one padded with its last
+    item, so that a row does not depend on the number of items.
 
     Args:
         items: pictures or texts.
         prepare: item -> tensor.
         run: stacked tensors -> `(batch_size, dim)` tensor.
-        dim: the length of a row, for when there are no items.
-        batch_size: how many go through the model at once.
+        dim: length of a row.
+        batch_size: items per run of the model.
     """
     torch = require("torch", "torch")
     out = np.zeros((len(items), dim), dtype=np.float32)

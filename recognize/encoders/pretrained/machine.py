@@ -30,7 +30,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Return what this machine has. Imports torch where it is installed, to ask for its devices."""
+    """Return the resources of this machine; imports torch if it is installed."""
     ram_bytes, ram_free_bytes = _ram()
     if find_spec("torch") is None:
         return Machine(ram_bytes=ram_bytes, ram_free_bytes=ram_free_bytes)
@@ -53,7 +53,7 @@ def this_machine() -> Machine:
 
 
 def _ram() -> tuple[int | None, int | None]:
-    """Return the bytes of memory that this process may have, and how many are free."""
+    """Return total and free bytes of memory for this process."""
     try:
         pairs = dict(line.split(":", 1) for line in _MEMINFO.read_text(encoding="ascii").splitlines())
         total, free = (int(pairs[key].split()[0]) * 1024 for key in ("MemTotal", "MemAvailable"))
@@ -67,7 +67,7 @@ def _ram() -> tuple[int | None, int | None]:
 
 
 def _cached_bytes() -> int:
-    """Return the bytes of files that the container's memory holds and gives away when asked."""
+    """Return the bytes of reclaimable file cache in the container's memory."""
     try:
         lines = (_CGROUP / "memory.stat").read_text(encoding="ascii").splitlines()
         return next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)

@@ -1,6 +1,6 @@
-"""Requirements of a profile's encoders: packages, weights, memory; and weights already on this machine.
+"""Requirements of a profile's encoders: packages, weights, memory.
 
-Nothing here imports torch or the hub's client: the question is asked most of all where they are not installed.
+Works without torch and the hub's client.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from data.contracts import Encoder, Encoders
 from recognize.encoders.pretrained.hub_cache import Snapshot, read_snapshot
 from recognize.encoders.pretrained.machine import Machine
 from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
-from recognize.encoders.pretrained.sentence_models import MINILM, MINILM_PACKAGE, SentenceEncoder
+from recognize.encoders.pretrained.sentence_models import MINILM, SentenceEncoder, minilm_folder
 from recognize.encoders.pretrained.timm_models import TimmEncoder
 
 Role = Literal["text-image", "visual", "sentence"]
@@ -30,30 +30,30 @@ _WEIGHT_FILES: Final[Mapping[str, tuple[str, ...]]] = {
     "timm": ("model.safetensors", "pytorch_model.bin"),
     "sentence_transformers": ("model.safetensors", "pytorch_model.bin"),
 }
-"""Library -> the files, of which it takes the first that there is."""
+"""Library -> file names of weights; it reads the first that exists."""
 PIP_NAMES: Final = {
     "open_clip": "open_clip_torch",
     "timm": "timm",
     "sentence_transformers": "sentence-transformers",
 }
-"""Library -> what it is called in the package index."""
+"""Library -> name of its package."""
 
-# Measured with torch 2.15 on a CPU (ViT-B/32 of open_clip, ViT-B/14 of timm): importing all takes 0.77 GB, a model its
-# weights and 0.05 GB, and while it is being loaded its weights twice.
+# Measured with torch 2.15 on a CPU (ViT-B/32 of open_clip, ViT-B/14 of timm): imports take 0.77 GB, a model its weights
+# plus 0.05 GB, and twice its weights while it is loaded.
 _LIBRARIES_BYTES: Final = 800_000_000
-_SHIPPED_BYTES: Final = 200_000_000  # what the starter's encoders take with onnxruntime: measured, 160 MB
+_SHIPPED_BYTES: Final = 200_000_000  # the starter's encoders with onnxruntime: measured, 160 MB
 _BYTES_A_WEIGHT: Final = {"cpu": 4, "gpu": 2}
-_BATCH_BYTES: Final = 2_000_000_000  # of a GPU, for 64 pictures between the layers; an estimate, not measured
+_BATCH_BYTES: Final = 2_000_000_000  # activations of 64 pictures on a GPU; an estimate, not measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """Published weights: size and place, known without a download."""
+    """Published weights."""
 
     repository: str
     parameters: int
     tokenizer: str | None = None
-    """The repository of the tokenizer, where that is another one."""
+    """Repository of the tokenizer, if another one."""
 
 
 PUBLISHED: Final[Mapping[str, Published]] = {
@@ -72,8 +72,7 @@ PUBLISHED: Final[Mapping[str, Published]] = {
     ),
     MINILM: Published(repository=f"sentence-transformers/{MINILM}", parameters=22_713_216),
 }
-"""Name of a model -> where its weights are and how many; those of the built-in profiles. A test holds them against the
-libraries' own tables."""
+"""Models of the built-in profiles -> repository and number of parameters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,71 +82,65 @@ class EncoderNeeds:
     role: Role
     name: str
     package: str | None
-    """The library that runs it, as the package index calls it; None for what Fieldmark runs itself."""
+    """Package of the library that runs it; None for encoders of Fieldmark."""
     is_installed: bool
     place: Place
     path: str | None = None
-    """State of its weights."""
+    """File or folder of the weights."""
     repository: str | None = None
-    """Their repository on the hub."""
+    """Repository of the weights on the hub."""
     missing: tuple[str, ...] = ()
-    """Repositories of which the cache lacks what the library would read."""
+    """Repositories to download from."""
     disk_bytes: int | None = None
     download_bytes: int | None = None
-    """What must be downloaded, about: four bytes a parameter."""
+    """Estimate: four bytes per parameter."""
     begun_bytes: int = 0
-    """What an unfinished download has left in the cache."""
+    """Bytes of an unfinished download in the cache."""
     parameters: int | None = None
     memory_bytes: int | None = None
-    """What its weights take on the device that would be picked; None where their number is not known."""
+    """Memory of the weights on the device; None if unknown."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether it runs here without a download."""
+        """Whether it runs without a download."""
         return self.is_installed and self.place != "missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileNeeds:
-    """A profile: its encoders, and the memory that they take together."""
+    """Requirements of a profile."""
 
     profile: str
     encoders: tuple[EncoderNeeds, ...]
     ram_bytes: int | None
-    """At most, while the largest one is being loaded; None where the size of one is not known."""
+    """Peak memory, while the largest encoder is loaded; None if a size is unknown."""
     gpu_bytes: int | None
-    """On a GPU, in half precision, with a batch of pictures; 0 without torch."""
+    """GPU memory in half precision, with a batch of pictures; 0 without torch."""
     fits: Fit
 
     @property
     def is_ready(self) -> bool:
-        """Whether all of it runs here without a download."""
+        """Whether all encoders run without a download."""
         return all(encoder.is_ready for encoder in self.encoders)
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages that are not installed."""
+        """Packages that are not installed."""
         return tuple(dict.fromkeys(e.package for e in self.encoders if e.package is not None and not e.is_installed))
 
     @property
     def download_bytes(self) -> int:
-        """What must be downloaded, as far as that is known; the same weights once."""
+        """Bytes to download, as far as known; the same weights count once."""
         return sum({e.name: e.download_bytes or 0 for e in self.encoders}.values())
 
 
 def needs_of(encoders: Encoders, cache: Path, machine: Machine) -> ProfileNeeds:
-    """Return what a profile needs, and what of it is here. No model is loaded.
-
-    Args:
-        encoders: the profile, as `load_encoders` gives it.
-        cache: the folder of the hub's client with one folder for each repository.
-        machine: what there is.
-    """
+    """Return what a profile needs, without loading a model; `cache` is the folder of the hub's client."""
     roles: list[tuple[Role, Encoder]] = [("text-image", encoder) for encoder in encoders.text_image]
     roles += [("visual", encoders.visual), ("sentence", encoders.sentence)]
     n_bytes = _BYTES_A_WEIGHT["cpu" if machine.device in (None, "cpu") else "gpu"]
     needs = tuple(
-        replace(found, memory_bytes=found.parameters * n_bytes) if found.parameters is not None else found
+        replace(found, memory_bytes=found.parameters and found.parameters * n_bytes)
         for found in (_needs(role, encoder, cache) for role, encoder in roles)
     )
     ram_bytes, gpu_bytes = _memory(needs, machine)
@@ -181,17 +174,19 @@ def _of_library(role: Role, model: str, library: str, cache: Path) -> EncoderNee
     is_installed = all(find_spec(name) is not None for name in ("torch", library))
     parameters = published.parameters if published else None
 
-    def found(place: Place, path: Path, size: int) -> EncoderNeeds:
-        return EncoderNeeds(
-            role=role, name=model, package=PIP_NAMES[library], is_installed=is_installed, place=place, path=str(path),
-            repository=repository, disk_bytes=size, parameters=parameters or size // 4,
-        )  # fmt: skip
-
     repository = _repository(model, library, published)
+    needs = EncoderNeeds(
+        role=role, name=model, package=PIP_NAMES[library], is_installed=is_installed, place="missing",
+        repository=repository, parameters=parameters,
+    )  # fmt: skip
+
+    def found(place: Place, path: Path, size: int) -> EncoderNeeds:
+        return replace(needs, place=place, path=str(path), disk_bytes=size, parameters=parameters or size // 4)
+
     folder = Path(model.removeprefix(_LOCAL))
     if (model.startswith(_LOCAL) or library == "sentence_transformers") and folder.is_dir():
         return found("folder", folder, _size(folder, _WEIGHT_FILES[library]))
-    if repository == PUBLISHED[MINILM].repository and (packaged := _minilm_package()) is not None:
+    if repository == PUBLISHED[MINILM].repository and (packaged := minilm_folder()) is not None:
         return found("package", packaged, _size(packaged, _WEIGHT_FILES[library]))
     snapshot = read_snapshot(cache, repository) if repository else Snapshot()
     weights = next((snapshot.files[name] for name in _WEIGHT_FILES[library] if name in snapshot.files), None)
@@ -201,13 +196,13 @@ def _of_library(role: Role, model: str, library: str, cache: Path) -> EncoderNee
         missing.append(tokenizer)
     if weights is not None and not missing:
         return found("cached", weights, weights.stat().st_size)
-    return EncoderNeeds(
-        role=role, name=model, package=PIP_NAMES[library], is_installed=is_installed, place="missing",
-        repository=repository, missing=tuple(missing), parameters=parameters,
+    return replace(
+        needs,
+        missing=tuple(missing),
         disk_bytes=weights.stat().st_size if weights else None,
         download_bytes=None if parameters is None else 0 if weights else 4 * parameters,
         begun_bytes=snapshot.begun_bytes,
-    )  # fmt: skip
+    )
 
 
 def _repository(model: str, library: str, published: Published | None) -> str | None:
@@ -220,17 +215,12 @@ def _repository(model: str, library: str, published: Published | None) -> str | 
     return None
 
 
-def _minilm_package() -> Path | None:
-    spec = find_spec(MINILM_PACKAGE)
-    return Path(spec.origin).parent / "model" if spec is not None and spec.origin is not None else None
-
-
 def _size(folder: Path, names: Sequence[str]) -> int:
     return next((file.stat().st_size for name in names if (file := folder / name).is_file()), 0)
 
 
 def _memory(needs: Sequence[EncoderNeeds], machine: Machine) -> tuple[int | None, int | None]:
-    """Return the bytes of RAM and of a GPU's memory that encoders take together; the same weights count once."""
+    """Return the bytes of memory and GPU memory of all encoders; the same weights count once."""
     models = {encoder.name: encoder.parameters for encoder in needs if encoder.package is not None}
     if not models:
         return _SHIPPED_BYTES, 0

@@ -5,19 +5,22 @@ A page is self-contained, pictures included: it can be mailed, and it loads noth
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Final, Protocol
 
 from data.contracts import KnowledgeStore
+from data.files import sha256_hex, write_atomic
 from data.records import Identification, SpeciesEntry
 from recognize.explanation.cards.answer import headline, notes, verdict
 from recognize.explanation.cards.pictures import PHOTO_PX, picture
 from recognize.explanation.cards.species import Shown, scores, species
 from recognize.explanation.cards.style import STYLE
-from recognize.explanation.evidence import Explanation, parts_of_score
+from recognize.explanation.evidence import Explanation, explain, parts_of_score
 
+_NAME_BYTES: Final = 200  # of the photo's name in the file name of its page; file systems allow 255
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
@@ -26,6 +29,18 @@ class AnchorStore(KnowledgeStore, Protocol):
 
     def anchor_path(self, sha256: str) -> Path:
         """Return the file of a reference photo."""
+
+
+def write_card(store: AnchorStore, row: Identification, folder: Path) -> Path:
+    """Write the page of a photo and return its path: the photo's name and a hash, since file names repeat."""
+    why = explain(store, row) if row.candidates else None
+    entries = store.species([candidate.taxon_id for candidate in row.candidates])
+    # A file name may be invalid UTF-8, and too long for a suffix.
+    stem = os.fsencode(Path(row.image).stem)[:_NAME_BYTES].decode(errors="ignore")
+    path = folder / f"{stem}-{sha256_hex(os.fsencode(row.image))[:8]}.html"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, card(row, why, entries, store.anchor_path).encode(errors="replace"))
+    return path
 
 
 def card(
@@ -46,7 +61,7 @@ def card(
         Shown(rank=rank, candidate=candidate, entry=entry, parts=parts_of_score(row.preset, candidate))
         for rank, (candidate, entry) in enumerate(zip(row.candidates, entries, strict=True), 1)
     ]
-    because = why.by_scores if why is not None else ""
+    because = why.score_text if why is not None else ""
     parts = [f"<header>{verdict(row)}</header>", _photo(row, notes(row, why)) if row.status == "ok" else ""]
     if shown:
         focus, is_answer = _focus(row)
@@ -76,7 +91,7 @@ def _photo(row: Identification, said: str) -> str:
 
 
 def _focus(row: Identification) -> tuple[int, bool]:
-    """Return the position of the candidate that the others are compared with, and whether it is the answer."""
+    """Return the position of the candidate to compare the others with, and whether it is the answer."""
     name = row.answer.name if row.answer is not None and row.answer.rank == "species" else None
     for position, each in enumerate(row.candidates):
         if each.scientific_name == name:

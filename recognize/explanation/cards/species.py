@@ -17,7 +17,6 @@ from recognize.explanation.marks import Mark, mark_words
 
 MOST_MARKS: Final = 8
 _SIMILAR: Final = ("text", "visual", "prototype")
-_PROTOTYPE: Final = "learned prototype of the species"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +88,7 @@ def scores(shown: Sequence[Shown], preset: str, because: str) -> str:
     names = stage_names(preset)
     stages = [stage for stage in names if any(stage in each.parts for each in shown)]
     longest = max((abs(part) for each in shown for part in each.parts.values()), default=0.0) or 1.0
-    heads = [names[stage].removeprefix("the ") for stage in stages]
+    heads = [names[stage] for stage in stages]
     lines = [
         (each, [f"<b>{each.candidate.score:.2f}</b>", *(_bar(each.parts.get(stage), longest) for stage in stages)])
         for each in shown
@@ -190,9 +189,7 @@ def _similarities(shown: Sequence[Shown], stages: Mapping[str, str]) -> str:
     given = {name for each in shown for name in each.candidate.scores if not name.endswith("_part") and name != "list"}
     encoders = sorted(given.difference(_SIMILAR))
     names = [name for name in _SIMILAR if name in given] + (encoders if len(encoders) > 1 else [])
-    said = {
-        stage: f"photo and {name.removeprefix('the ')}" for stage, name in {**stages, "prototype": _PROTOTYPE}.items()
-    }
+    said = {stage: f"photo and {name}" for stage, name in stages.items()}
     heads = [said.get(name, f"{said['text']}, by {name}") for name in names]
     lines = []
     for each in shown:

@@ -242,7 +242,7 @@ def test_an_explanation_says_that_the_list_decided(store: Any, encoders: Any) ->
     recognizer = Recognizer(store, encoders, k=4, species_list=sure)
     why = explain(store, next(recognizer.identify([bird("black", x=2)])))
     assert why.deciding_stage == "list"
-    assert "through the species list" in why.told_apart
+    assert "on the species list" in why.text
     assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
 
 

@@ -285,7 +285,7 @@ def test_photos_as_anchors_are_a_knowledge_base_built_with_these_pictures() -> N
     assert [f.n_without_anchors for f in found.figures] == [f.n_without_anchors for f in expected.figures]
     untouched = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
     assert [figures.measures for figures in found.figures] != [figures.measures for figures in untouched.figures]
-    with pytest.raises(UsageError, match="got 'wiki'"):
+    with pytest.raises(UsageError, match="anchor set 'wiki'"):
         compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1", anchors="wiki")])
 
 

@@ -57,8 +57,8 @@ def test_the_marks_that_differ_are_named(store: Any, encoders: Any) -> None:
     why = explain(store, next(Recognizer(store, encoders).identify([bird("crimson")])))
     assert why.only_first == ("red crown", "black face")
     assert why.only_second == ("black wings", "yellow crown")
-    assert "The crown is red in Northern Cardinal, yellow in Scarlet Tanager." in why.told_apart
-    assert "Only for Scarlet Tanager the text names black wings." in why.told_apart
+    assert "The crown is red in Northern Cardinal and yellow in Scarlet Tanager." in why.text
+    assert "Only the Scarlet Tanager description mentions black wings." in why.text
     assert not why.same_genus
     assert why.first.anchors[0].credit == "A. Painter, private"
 
@@ -73,7 +73,7 @@ def test_a_stage_that_spoke_for_the_other_is_named(encoders: Any) -> None:
     )
     why = explain(store, next(Recognizer(store, encoders, preset="default").identify([bird("crimson")])))
     assert why.deciding_stage == "visual"
-    assert "through the anchor pictures, against the description." in why.told_apart
+    assert "on its reference photos; the description favours" in why.text
     assert why.same_genus
 
 
@@ -101,7 +101,7 @@ def test_what_the_trained_model_gave_is_part_of_the_lead(store: Any) -> None:
     assert why.lead == pytest.approx(1.0)
     assert why.lead_by_stage == {"text": -0.25, "visual": -0.25, "prototype": 1.5}
     assert why.deciding_stage == "prototype"
-    assert "through the trained model, against the description and the anchor pictures." in why.told_apart
+    assert "on its learned prototype; the description and reference photos favour" in why.text
 
 
 def test_a_photo_that_is_an_anchor_itself_is_said_to_be_one(store: Any, encoders: Any) -> None:
@@ -109,9 +109,9 @@ def test_a_photo_that_is_an_anchor_itself_is_said_to_be_one(store: Any, encoders
     itself, another = Recognizer(store, encoders).identify([bird("crimson"), other])
     why = explain(store, itself)
     assert why.is_anchor_of == "cardinalis-cardinalis"
-    assert "This photo is an anchor itself, of Northern Cardinal, or looks the same as one" in why.told_apart
+    assert "This photo is a reference photo of Northern Cardinal, or looks the same as one" in why.text
     assert explain(store, another).is_anchor_of is None
-    assert "anchor itself" not in explain(store, another).told_apart
+    assert "is a reference photo" not in explain(store, another).text
 
 
 @pytest.mark.parametrize(("similarity", "is_same"), [(1.0, True), (0.9996, True), (0.999, False)])
@@ -126,21 +126,21 @@ def test_a_tie_is_called_a_tie(encoders: Any) -> None:
     store = MemoryStore(twins, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert (why.first.taxon_id, why.lead, why.deciding_stage) == ("a-a", 0, None)
-    assert "score the same" in why.told_apart
-    assert "name the same marks" in why.told_apart
+    assert "have the same score" in why.text
+    assert "mention the same marks" in why.text
 
 
 def test_a_single_candidate_is_explained_too(encoders: Any) -> None:
     store = MemoryStore({"A a": Sketch(texts=["red"])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert why.second is None
-    assert why.told_apart == "A a is the only candidate."
+    assert why.text == "A a is the only candidate."
 
 
 def test_a_species_without_description_is_said_to_have_none(encoders: Any) -> None:
     store = MemoryStore({"A a": Sketch(pictures=[bird("red")]), "B b": Sketch(texts=["Plumage blue."])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
-    assert "no description of A a" in why.told_apart
+    assert "no description of A a" in why.text
 
 
 def test_an_error_row_cannot_be_explained(store: Any) -> None:
@@ -166,16 +166,16 @@ def test_marks_are_found_in_what_texts_say(text: str, marks: Any) -> None:
 
 def test_a_stage_that_says_nothing_is_neither_for_nor_against(store: Any) -> None:
     why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.5}, {"text_part": 1.0, "visual_part": 0.5}))
-    assert why.by_scores == "Northern Cardinal is ahead of Scarlet Tanager by 1.000, through the description alone."
+    assert why.score_text == "Northern Cardinal scores higher than Scarlet Tanager on its description alone."
     why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.75}, {"text_part": 1.0, "visual_part": 0.5}))
-    assert why.by_scores.endswith("by 1.250, through the description more than the anchor pictures.")
+    assert why.score_text.endswith("Scarlet Tanager, mostly on its description.")
 
 
 def test_the_blend_of_v2_is_not_called_the_description(store: Any, encoders: Any) -> None:
     row = next(Recognizer(store, encoders, preset="vr-rag-v2").identify([bird("crimson")]))
-    assert "the blend of description and anchor pictures" in explain(store, row).by_scores
+    assert "its blend of description and reference photos" in explain(store, row).score_text
     row = next(Recognizer(store, encoders, preset="vr-rag-v1").identify([bird("crimson")]))
-    assert "blend" not in explain(store, row).by_scores
+    assert "blend" not in explain(store, row).score_text
 
 
 def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders: Any) -> None:
@@ -183,11 +183,11 @@ def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders: A
     texts = [[" ".join(f"The {part} is {colour}." for part in parts)] for colour in ("red", "blue")]
     store = MemoryStore({"A a": Sketch(texts=texts[0]), "B b": Sketch(texts=texts[1])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
-    assert "The breast is red in A a, blue in B b. Only for A a the text names red tail." in why.told_apart
+    assert "The breast is red in A a and blue in B b. Only the A a description mentions red tail." in why.text
 
 
 def test_a_colour_of_no_part_is_told_only_where_there_is_nothing_else(encoders: Any) -> None:
     store = MemoryStore({"A a": Sketch(texts=["Yellow. A red crown."]), "B b": Sketch(texts=["Blue."])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
-    assert "Only for A a the text names red crown." in why.told_apart
-    assert "Only for B b the text names blue." in why.told_apart
+    assert "Only the A a description mentions red crown." in why.text
+    assert "Only the B b description mentions blue." in why.text

@@ -212,7 +212,7 @@ def test_explain_shows_summaries_and_whom_the_anchors_are_owed_to(cli: Any, buil
     added = outcome.stdout.removeprefix(plain.stdout.rstrip())
     assert added != outcome.stdout
     assert "Fieldmark, Apache-2.0" in added
-    assert "is ahead of" in added
+    assert "scores higher than" in added
 
 
 def test_a_photo_that_is_an_anchor_itself_is_explained_as_one(cli: Any, built_kb: Path, tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_photo_that_is_an_anchor_itself_is_explained_as_one(cli: Any, built_kb
     store.close()
     outcome = cli.call("identify", photo, "--kb", built_kb, "--explain", check=True)
     assert "reference photo, similarity 1.000" in outcome.stdout
-    assert "This photo is an anchor itself, of Northern Cardinal" in outcome.stdout
+    assert "This photo is a reference photo of Northern Cardinal" in outcome.stdout
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

@@ -101,7 +101,7 @@ def page(photo: Path, *others: Candidate, **changes: Any) -> Page:
         )
         for each in row.candidates
     ]
-    why = Explanation(image=str(photo), first=candidate, by_scores="It is <ahead>.", is_anchor_of=anchor_of)
+    why = Explanation(image=str(photo), first=candidate, score_text="It is <ahead>.", is_anchor_of=anchor_of)
     return Page(card(row, why, entries, lambda _: photo))
 
 
@@ -204,15 +204,15 @@ def test_each_stage_s_part_of_the_score_has_a_bar_as_long_as_it_is_large(photo: 
 def test_the_similarities_of_each_of_several_encoders_are_told(photo: Path) -> None:
     other = replace(OTHER, scores={**OTHER.scores, "clip": 0.25, "siglip": 0.125})
     text = page(photo, other).text
-    assert "photo and description photo and anchor pictures photo and description, by clip" in text
+    assert "photo and description photo and reference photos photo and description, by clip" in text
     assert "2. Steller's Jay 0.400 0.200 0.250 0.125" in text
 
 
 def test_the_scores_of_v2_are_said_to_be_of_a_blend(photo: Path) -> None:
     other = replace(OTHER, scores={"text": 0.5, "visual": 0.25})
     text = page(photo, other, preset="vr-rag-v2").text
-    assert "score blend of description and anchor pictures anchor pictures" in text
-    assert "photo and blend of description and anchor pictures photo and anchor pictures" in text
+    assert "score blend of description and reference photos reference photos" in text
+    assert "photo and blend of description and reference photos photo and reference photos" in text
     assert "2. Steller's Jay 3.00 +0.35 +0.07" in text
     assert "smaller for a blend" in text
     assert "blend" not in page(photo, other, preset="vr-rag-v1").text
