@@ -212,9 +212,9 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
 
 def write_card(store: KnowledgeBase, row: Identification, folder: Path) -> None:
     """Write the HTML page of a photo."""
-    from recognize.explanation.cards import files
+    from recognize.explanation.cards import page
 
-    files.write_card(store, row, folder)
+    page.write_card(store, row, folder)
 
 
 def told_apart(store: KnowledgeBase, row: Identification) -> str:
