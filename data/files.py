@@ -26,18 +26,19 @@ def user_folder() -> Path:
 
 
 def read_lines(path: Path) -> list[str]:
-    r"""Return the lines of a user's UTF-8 file without their ends, whether those are `\n` or `\r\n`.
+    r"""Return the lines of a UTF-8 file without line ends (`\n` or `\r\n`) and byte order mark.
 
-    A mark of byte order at the start is no part of the first line. Nothing but those two ends a line: `str.splitlines`
-    would also cut a line of JSON at a U+2028 inside a text.
+    Unlike `str.splitlines`, it does not split at a U+2028 inside a JSON string.
 
     Raises:
-        BadInput: if it is no such file.
+        BadInput: if the file cannot be read or is not UTF-8.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")  # which reads \r\n as \n
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"Cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is no text file", hint="expected text in UTF-8") from error
+        raise BadInput(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     return text.removesuffix("\n").split("\n") if text else []
 
 

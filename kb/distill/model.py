@@ -157,7 +157,7 @@ class ModelDistiller:
                 found.problems.append("- it has no visible features, but the article describes some")
             if not found.problems or attempt == N_RETRIES:
                 break
-            self.repairs["asked again"] += 1
+            self.repairs["retries"] += 1
             told = self._prompts.fill("repair", problems="\n".join(found.problems))
             # A faulty reply may be endless.
             said = ChatMessage(role="assistant", text=reply.text[:8000] or "(nothing)")

@@ -7,6 +7,7 @@ import unicodedata
 from pathlib import Path
 
 from data.errors import BadInput
+from data.files import read_lines
 from data.records import Article, Term
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
@@ -46,33 +47,26 @@ def read_terms(path: Path | str) -> list[tuple[str, str | None]]:
         BadInput: if the file is not UTF-8, has no terms, a title without a term, more than one tab in a line, or a term
             twice; with the number of the line.
     """
-    place = Path(path)
-    try:
-        text = place.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"Cannot read {place}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{place} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     terms: list[tuple[str, str | None]] = []
     seen: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(read_lines(Path(path)), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         name, *titles = (part.strip() for part in line.rstrip().split("\t"))
         if not name:
             raise BadInput(
-                f"{place} line {number}: expected `term` or `term<TAB>page title`, got a title without a term"
+                f"{path} line {number}: expected `term` or `term<TAB>page title`, got a title without a term"
             )
         if len(titles) > 1:
-            raise BadInput(f"{place} line {number}: expected at most one tab, got {len(titles)}")
+            raise BadInput(f"{path} line {number}: expected at most one tab, got {len(titles)}")
         key = term_id(name)
         if key in seen:
-            raise BadInput(f"{place} line {number}: {name!r} is in line {seen[key]} already")
+            raise BadInput(f"{path} line {number}: {name!r} is in line {seen[key]} already")
         seen[key] = number
         terms.append((name, titles[0] if titles and titles[0] else None))
     if not terms:
         raise BadInput(
-            f"{place} has no terms", hint="expected one term per line, optionally a tab and the title of its page"
+            f"{path} has no terms", hint="expected one term per line, optionally a tab and the title of its page"
         )
     return terms
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.errors import BadInput
+from data.files import read_lines
 
 TEXT_COLUMNS = ("query_text", "text", "query")
 ID_COLUMNS = ("query_id", "id")
@@ -29,16 +30,10 @@ def read_queries(path: Path) -> list[FileQuery]:
     Raises:
         BadInput: if it is not UTF-8, has no column of queries, or is empty; with the line.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"Cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    lines = read_lines(path)
     suffix = path.suffix.lower()
-    lines = text.split("\n")  # splitlines would also cut a line of JSON at a U+2028 inside a text
     if suffix == ".csv":
-        found = _from_csv(path, text)
+        found = _from_csv(path, lines)
     elif suffix in (".jsonl", ".ndjson"):
         found = _from_jobs(path, lines)
     else:
@@ -48,8 +43,8 @@ def read_queries(path: Path) -> list[FileQuery]:
     return found
 
 
-def _from_csv(path: Path, text: str) -> list[FileQuery]:
-    reader = csv.DictReader(io.StringIO(text))
+def _from_csv(path: Path, lines: Sequence[str]) -> list[FileQuery]:
+    reader = csv.DictReader(io.StringIO("\n".join(lines)))
     columns = reader.fieldnames or ()
     named = next((name for name in TEXT_COLUMNS if name in columns), None)
     if named is None:

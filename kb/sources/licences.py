@@ -51,7 +51,7 @@ def licence_freedom(name: str, url: str = "", *, is_marked_unfree: bool = False)
 
 
 def short_licence(name: str, url: str = "") -> str | None:
-    """Return the short name of a licence from its name and address; an unknown name as it is, or None.
+    """Return the short name of a licence from its name and address; an unknown name unchanged, or None.
 
     Example:
         >>> short_licence("Creative Commons Attribution-ShareAlike 4.0", "https://creativecommons.org/licenses/by-sa/4.0/")

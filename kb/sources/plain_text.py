@@ -1,15 +1,33 @@
-"""Parsing of plain and Markdown texts into prose with sections."""
+"""Text with sections: parsing of plain and Markdown texts, cleaning, joining."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from data.records import Section
-from kb.sources.mediawiki.html.parse import Passage, clean, join_passages
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _PLAIN_HEADING = re.compile(r"^([A-Z][\w ,&-]{2,50}):$")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+
+
+_INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0x00AD))  # zero-width blank, byte order mark, soft hyphen
+_SPACES = re.compile(r"\s+")
+_BEFORE_PUNCTUATION = re.compile(r" +([,.;:!?)\]])")
+_EMPTY_BRACKETS = re.compile(r"\s?[(\[][\s;,]*[)\]]")
+_FOOTNOTE = re.compile(r"\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]")
+
+
+@dataclass(slots=True)
+class Passage:
+    """A heading with the blocks of prose below it, up to the next heading."""
+
+    title: str
+    level: int
+    blocks: list[str] = field(default_factory=list)
 
 
 def parse_text(body: str) -> tuple[str, tuple[Section, ...]]:
@@ -42,3 +60,32 @@ def _add_block(passages: list[Passage], lines: list[str]) -> None:
     text = re.sub(r"(?<!\w)[*_]([^*_]+)[*_](?!\w)", r"\1", text)
     if text:
         passages[-1].blocks.append(text)
+
+
+def join_passages(passages: Iterable[Passage]) -> tuple[str, tuple[Section, ...]]:
+    """Return the text of an article, one paragraph per line and an empty line between sections, and its sections."""
+    parts: list[str] = []
+    sections: list[Section] = []
+    position = 0
+    for passage in passages:
+        prose = "\n".join(passage.blocks)
+        if prose and parts:
+            parts.append("\n\n")
+            position += 2
+        sections.append(Section(title=passage.title, level=passage.level, start=position, end=position + len(prose)))
+        if prose:
+            parts.append(prose)
+            position += len(prose)
+    return "".join(parts), tuple(sections)
+
+
+def clean(text: str) -> str:
+    """Return a text in one line: NFC, single spaces, without footnote marks and empty brackets.
+
+    Example:
+        >>> clean("The crown [1] is  red ( ) .")
+        'The crown is red.'
+    """
+    shown = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
+    line = _SPACES.sub(" ", _EMPTY_BRACKETS.sub("", _FOOTNOTE.sub("", shown)))
+    return _BEFORE_PUNCTUATION.sub(r"\1", line).replace("( ", "(").strip()

@@ -1,4 +1,4 @@
-"""The shipped knowledge as a source of articles: fetching reads a file, photos are drawings.
+"""The shipped knowledge as a source of articles, with vectors or drawings as anchors.
 
 Its texts are Fieldmark's own, so they have no revision and no address.
 """
@@ -23,7 +23,6 @@ from data.records import (
     Infobox,
     LeftOut,
     PageRef,
-    Section,
     Source,
     Taxon,
     Term,
@@ -41,6 +40,7 @@ from data.starter.knowledge import (
 from data.starter.vectors import FILE, ShippedVectors, read_vectors
 from kb.checklist.names import fold
 from kb.reasons import NO_PAGE
+from kb.sources.plain_text import Passage, join_passages
 
 AUTHOR = "Fieldmark"
 
@@ -64,8 +64,8 @@ class StarterSource(ArticleSource):
 
         Args:
             vectors: replaces the shipped file of anchor vectors.
-            with_vectors: False gives drawings as anchors.
-            spaces: encoder spaces; if the vectors lack one of them, anchors are drawings.
+            with_vectors: False for drawings as anchors.
+            spaces: encoder spaces; if the vectors lack any of them, anchors are drawings.
         """
         self._vectors_file = vectors
         self._with_vectors = with_vectors
@@ -73,7 +73,7 @@ class StarterSource(ArticleSource):
 
     @cached_property
     def name(self) -> str:
-        """`starter` and a digest of its facts, drawings and vectors; a change makes another source."""
+        """`starter` and a digest of facts, drawings and vectors."""
         files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), index_digest().encode()]
         if self._with_vectors:
             files.append(self._vectors_file.read_bytes() if self._vectors_file else read_bytes(FILE))
@@ -86,7 +86,7 @@ class StarterSource(ArticleSource):
 
     @cached_property
     def _terms(self) -> dict[str, Term]:
-        return {term.term_id: replace(term, source=own_source(term.name)) for term in read_terms()}
+        return {term.term_id: replace(term, source=_source(term.name)) for term in read_terms()}
 
     @cached_property
     def _vectors(self) -> ShippedVectors:
@@ -119,16 +119,15 @@ class StarterSource(ArticleSource):
         return list(self._terms.values())
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield the entry of each taxon, or that there is none."""
+        """Yield the entry of each taxon, or that it has none."""
         for taxon in taxa:
-            if taxon.taxon_id in self._species:
-                title = self._species[taxon.taxon_id].taxon.common_name
-                yield taxon, PageRef(subject_id=taxon.taxon_id, title=title)
+            if species := self._species.get(taxon.taxon_id):
+                yield taxon, PageRef(subject_id=taxon.taxon_id, title=species.taxon.common_name)
             else:
                 yield taxon, LeftOut(name=taxon.scientific_name, reason=NO_PAGE)
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield the entry of each term, by name, alias or title, or that there is none."""
+        """Yield the entry of each term by title, name or alias, or that it has none."""
         by_name = {fold(name): term for term in self._terms.values() for name in (term.name, *term.aliases)}
         for name, title in terms:
             term = by_name.get(fold(title or name))
@@ -151,29 +150,29 @@ class StarterSource(ArticleSource):
                     page=page,
                     body=dumps(entry),
                     media_type="application/json",
-                    source=own_source(page.title),
+                    source=_source(page.title),
                     properties={"kind": "species" if isinstance(entry, StarterSpecies) else "term"},
                 ),
             )
 
     def parse(self, fetched: FetchedPage) -> Article:
-        """Return a species as a lead and a section Description, a term as its definition and a section Look for.
+        """Return a species with a lead and a section Description, or a term with its definition and a section Look for.
 
-        A species without agreed facts has neither: there is nothing to distil.
+        A species without agreed facts has an empty article.
         """
         if fetched.properties.get("kind") == "term":
             term = loads(Term, fetched.body)
-            return article_of(fetched.source, [("", term.definition), ("Look for", term.look_for)])
+            return _article(fetched.source, ("", term.definition), ("Look for", term.look_for))
         species = loads(StarterSpecies, fetched.body)
         taxon = species.taxon
+        infobox = Infobox(name=taxon.common_name, binomial=taxon.scientific_name, classification=taxon.lineage)
         if not species.text:
-            return replace(article_of(fetched.source, []), infobox=_infobox(taxon))
+            return _article(fetched.source, infobox=infobox)
         lead = (
             f"{taxon.common_name} ({taxon.scientific_name}) is a bird of the family {taxon.lineage['family']} "
             f"in the order {taxon.lineage['order']}."
         )
-        article = article_of(fetched.source, [("", lead), ("Description", " ".join(species.text))])
-        return replace(article, infobox=_infobox(taxon))
+        return _article(fetched.source, ("", lead), ("Description", " ".join(species.text)), infobox=infobox)
 
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
@@ -203,22 +202,11 @@ class StarterSource(ArticleSource):
             yield AnchorImage(anchor=anchor, content=drawing.png())
 
 
-def _infobox(taxon: Taxon) -> Infobox:
-    return Infobox(name=taxon.common_name, binomial=taxon.scientific_name, classification=taxon.lineage)
-
-
-def own_source(title: str) -> Source:
-    """Return the source of one of our own texts: title and licence, without address and revision."""
+def _source(title: str) -> Source:
     return Source(title=title, licence=LICENCE)
 
 
-def article_of(source: Source, parts: Sequence[tuple[str, str]]) -> Article:
+def _article(source: Source, *parts: tuple[str, str], infobox: Infobox | None = None) -> Article:
     """Return the article of these `(heading, text)` parts; empty parts are left out."""
-    text, sections = "", []
-    for heading, body in parts:
-        if not body:
-            continue
-        start = len(text) + 2 if text else 0
-        text = f"{text}\n\n{body}" if text else body
-        sections.append(Section(title=heading, level=2 if heading else 1, start=start, end=len(text)))
-    return Article(source=source, text=text, sections=tuple(sections))
+    text, sections = join_passages(Passage(heading, 2 if heading else 1, [body]) for heading, body in parts if body)
+    return Article(source=source, text=text, sections=sections, infobox=infobox)

@@ -34,7 +34,7 @@ def test_lines_end_where_a_line_ends_and_nowhere_else(tmp_path: Path, content: b
 
 def test_a_file_of_another_encoding_has_no_lines(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes("a\n".encode("utf-16"))
-    with pytest.raises(BadInput, match="is no text file"):
+    with pytest.raises(BadInput, match="is not UTF-8 text"):
         read_lines(tmp_path / "x")
 
 

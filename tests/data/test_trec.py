@@ -40,7 +40,7 @@ def test_qrels_are_read_with_any_line_ends_and_binary_files_are_refused(tmp_path
     file.write_bytes(b"\xef\xbb\xbfq1 0 a 1\r\nq1 0 b 0\r\n")
     assert read_qrels(file) == {"q1": {"a": 1, "b": 0}}
     file.write_bytes("q1 0 a 1\n".encode("utf-16"))
-    with pytest.raises(BadInput, match="no text file"):
+    with pytest.raises(BadInput, match="is not UTF-8 text"):
         read_qrels(file)
 
 

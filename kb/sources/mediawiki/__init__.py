@@ -1,1 +1,1 @@
-"""A MediaWiki as a source: the client, which page stands for which taxon, and what a page says and shows."""
+"""MediaWiki as a source: HTTP client, matching of pages and taxa, parsing of pages, photos."""

@@ -35,7 +35,7 @@ class WikipediaSource(ArticleSource):
         api_url: address of its `api.php`; Wikipedia in `language` if None.
         contact: contact address for the User-Agent; required for Wikimedia's wikis.
         language: language code of the Wikipedia, and of articles on a wiki that states none.
-        thumbnail_px: width of photos in pixels; one of those that Wikimedia serves.
+        thumbnail_px: width of photos in pixels, as served by Wikimedia.
         allow_any_licence: also take photos that are not free.
         timeouts: limits for connections and answers.
         retry: number and spacing of tries.
@@ -159,7 +159,7 @@ class WikipediaSource(ArticleSource):
         """
         if not pages:
             return
-        self._pages.site  # noqa: B018  asked before the threads start: all of them need it
+        self._pages.site  # noqa: B018  requested before the threads start
         with wiki_workers("fetch") as pool:
             queue = iter(pages)
             running: dict[Future[FetchedPage | LeftOut], PageRef] = {}

@@ -157,7 +157,7 @@ def test_a_cell_that_says_nothing_is_refused(tmp_path: Path, score: str, relevan
         ("test.parquet", b"PAR1 cut off", "is not a Parquet file, or is damaged"),
         ("metadata.jsonl", b"[1, 2]\n", "expected a JSON object per line"),
         ("metadata.jsonl", b'{"query": \n', "expected a JSON object per line"),
-        ("metadata.jsonl", "{}".encode("utf-16"), "is no text file"),
+        ("metadata.jsonl", "{}".encode("utf-16"), "is not UTF-8 text"),
         ("metadata.csv", b"file_name,query,relevant,clip_score,inat24_image_id\n", "contains no query with images"),
         ("metadata.csv", b"file_name,relevant,clip_score,inat24_image_id,query\na.jpg,1,0.5,1\n", "text as query"),
     ],

@@ -78,7 +78,7 @@ def test_a_model_that_obeys_the_article_gets_nothing_into_the_summary() -> None:
     )
     made, distiller = distil(Scripted(obeys))
     assert text_of(made) == "It has a black crown."
-    assert distiller.repairs == {"asked again": 1, "markup": 1, "not visual": 1}
+    assert distiller.repairs == {"retries": 1, "markup": 1, "not visual": 1}
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_reply_with_faults_is_given_back_once_with_the_list_of_them(bad: str, 
     chat = Scripted(bad, GOOD)
     made, distiller = distil(chat)
     assert text_of(made) == "It has a black crown."
-    assert distiller.repairs == {"asked again": 1}
+    assert distiller.repairs == {"retries": 1}
     again = chat.asked[1].messages
     assert again[:2] == chat.asked[0].messages
     assert again[2] == ChatMessage(role="assistant", text=bad)

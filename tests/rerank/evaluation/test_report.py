@@ -228,7 +228,7 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: str) -> None:
 
 def test_a_file_of_bytes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.run").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadInput, match="no text file"):
+    with pytest.raises(BadInput, match="is not UTF-8 text"):
         read_run(tmp_path / "x.run")
 
 

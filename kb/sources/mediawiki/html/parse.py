@@ -6,16 +6,15 @@ Reads the HTML of `action=parse` and saved pages, of old and new MediaWikis and 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString, PageElement, PreformattedString
 
-from data.records import Article, Section, Source
+from data.records import Article, Source
 from kb.sources.mediawiki.html.figures import find_figures
 from kb.sources.mediawiki.html.taxobox import find_taxobox, read_taxobox
+from kb.sources.plain_text import Passage, clean, join_passages
 
 CONTENT_ROOTS = (
     "#mw-content-text .mw-parser-output",
@@ -40,11 +39,6 @@ BLOCKS = frozenset((
     "tr", "td", "th", "figcaption", "hr",
 ))  # fmt: skip
 HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
-_INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0x00AD))  # zero-width blank, byte order mark, soft hyphen
-_SPACES = re.compile(r"\s+")
-_BEFORE_PUNCTUATION = re.compile(r" +([,.;:!?)\]])")
-_EMPTY_BRACKETS = re.compile(r"\s?[(\[][\s;,]*[)\]]")
-_FOOTNOTE = re.compile(r"\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]")
 _DISAMBIGUATION_CATEGORY = re.compile(
     r"^(?:all )?(?:article |human name |place name )?(?:disambiguation pages|disambiguations?)$"
     r"|\bdisambiguation pages$|^set index articles on animal|^animal common name disambiguation"
@@ -55,15 +49,6 @@ _REFERS_TO = re.compile(
     r"\b(?:may|can|could|might) (?:also )?(?:refer|mean|be used)(?: to)?(?: any of)?(?: the following)?\s*:?\s*$", re.I
 )
 _MARKS = "#disambigbox, #disambig, .dmbox-disambig, .disambig, .dmbox, table.disambigbox"
-
-
-@dataclass(slots=True)
-class Passage:
-    """A heading with the blocks of prose below it, up to the next heading."""
-
-    title: str
-    level: int
-    blocks: list[str] = field(default_factory=list)
 
 
 def parse_article(
@@ -124,18 +109,6 @@ def page_title(html: str) -> str:
     return re.sub(r"^Editing (?=.)| [-–—] Wiki\w+.*$", "", title)
 
 
-def clean(text: str) -> str:
-    """Return a text in one line: NFC, single spaces, without footnote marks and empty brackets.
-
-    Example:
-        >>> clean("The crown [1] is  red ( ) .")
-        'The crown is red.'
-    """
-    shown = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
-    line = _SPACES.sub(" ", _EMPTY_BRACKETS.sub("", _FOOTNOTE.sub("", shown)))
-    return _BEFORE_PUNCTUATION.sub(r"\1", line).replace("( ", "(").strip()
-
-
 def _content_root(soup: BeautifulSoup) -> Tag:
     for selector in CONTENT_ROOTS:
         found = soup.select(selector)
@@ -183,20 +156,3 @@ def _passages(root: Tag) -> list[Passage]:
                 waiting.extend(reversed(child.contents))
     flush()
     return passages
-
-
-def join_passages(passages: list[Passage]) -> tuple[str, tuple[Section, ...]]:
-    """Return the text of an article, one paragraph per line and an empty line between sections, and its sections."""
-    parts: list[str] = []
-    sections: list[Section] = []
-    position = 0
-    for passage in passages:
-        prose = "\n".join(passage.blocks)
-        if prose and parts:
-            parts.append("\n\n")
-            position += 2
-        sections.append(Section(title=passage.title, level=passage.level, start=position, end=position + len(prose)))
-        if prose:
-            parts.append(prose)
-            position += len(prose)
-    return "".join(parts), tuple(sections)
