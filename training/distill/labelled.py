@@ -1,4 +1,4 @@
-"""Hand-labelled sentences, matched with the articles that they point at; every place is checked."""
+"""Hand-labelled sentences, matched with their articles and checked."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ ARTICLES_FILE = "articles.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledSentence:
-    """A place in an article's plain text, and what the sentence there speaks of."""
+    """Position of a sentence in an article's plain text, and its class."""
 
     start: int
     end: int
     digest: str
-    """The first digits of the sentence's sha256."""
+    """First digits of the sentence's sha256."""
     stratum: Stratum
-    """The kind of section that it stood in when it was drawn."""
+    """Kind of its section when the sample was drawn."""
     class_: SentenceClass
 
     @property
     def span(self) -> Span:
-        """Where it stands."""
+        """Position in the text."""
         return Span(start=self.start, end=self.end)
 
     @property
     def is_visual(self) -> bool:
-        """Whether it says what a photo can show, alone or beside other matters."""
+        """Whether it describes looks, alone or beside other subjects."""
         return self.class_ in VISUAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledArticle:
-    """The labels of one article."""
+    """Labels of one article."""
 
     title: str
     html_sha256: str
@@ -58,7 +58,7 @@ class LabelledArticle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """An article of the data that the labels point into."""
+    """A labelled article of the data."""
 
     article: Article
     taxon: Taxon
@@ -66,7 +66,7 @@ class Page:
 
 
 def read_labels() -> list[LabelledArticle]:
-    """Return the labels that ship with Fieldmark, by title."""
+    """Return the labels in `labels/`, by title."""
     lines = files("training.distill.labels").joinpath("sentences.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     for row in rows:
@@ -83,12 +83,12 @@ def read_pages(data: Path) -> dict[str, Page]:
     """
     path = data / ARTICLES_FILE
     if not path.is_file():
-        raise BadInput(f"there is no {path}", hint="--data names the folder with the articles that the labels point at")
+        raise BadInput(f"File not found: {path}.", hint="Give the folder of the labelled articles with --data.")
     pages = {}
     with path.open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             title = row["title"]
-            source = Source(title=title, url=f"https://wiki.example/{title}", revision=1)  # what makes it no bare facts
+            source = Source(title=title, url=f"https://wiki.example/{title}", revision=1)
             taxon = Taxon(
                 taxon_id="-",
                 scientific_name=row["scientific_name"],
@@ -102,30 +102,30 @@ def read_pages(data: Path) -> dict[str, Page]:
 
 
 def read_fitting(data: Path) -> tuple[list[LabelledArticle], dict[str, Page]]:
-    """Return the labels and the pages that they point into.
+    """Return the labels and their pages.
 
     Raises:
-        BadInput: if there are no articles, or others than those that were labelled.
+        BadInput: if the articles are missing or differ from the labelled ones.
     """
     labels, pages = read_labels(), read_pages(data)
     if problems := misplaced(labels, pages):
-        raise BadInput("the labels do not fit the articles:\n" + "\n".join(problems))
+        raise BadInput("The labels do not fit the articles:\n" + "\n".join(problems))
     return labels, pages
 
 
 def misplaced(labels: list[LabelledArticle], pages: Mapping[str, Page]) -> list[str]:
-    """Return what is wrong with the places of the labels, in words; nothing if all of them hold."""
+    """Return the labels that do not fit their articles, in words."""
     problems: list[str] = []
     for article in labels:
         page = pages.get(article.title)
         if page is None:
-            problems.append(f"{article.title}: no such article")
+            problems.append(f"{article.title}: article not found")
         elif page.html_sha256 != article.html_sha256:
-            problems.append(f"{article.title}: its html is another than the one labelled")
+            problems.append(f"{article.title}: its HTML differs from the labelled HTML")
         else:
             text = page.article.text
             problems += [
-                f"{article.title} {sentence.start}:{sentence.end}: another text stands there"
+                f"{article.title} {sentence.start}:{sentence.end}: its text differs from the labelled sentence"
                 for sentence in article.sentences
                 if sha256_hex(text[sentence.start : sentence.end])[:DIGEST_DIGITS] != sentence.digest
             ]

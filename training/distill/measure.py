@@ -1,15 +1,14 @@
 """Precision of the extractive distiller: `python -m training.distill.measure --data ../shared/birds`.
 
-Precision and recall over sentences labelled by hand, on the half that word lists and weights were tuned on and on the
-half held out. A labelled sentence is *kept* at three points of the way into a summary:
+Precision and recall over hand-labelled sentences, on the half for tuning word lists and weights and on the held-out
+half. A labelled sentence can be *kept* at three stages of a summary:
 
-- `classifier`: judged alone, with the kind of section it stands in, it counts as visual;
-- `offered`: it supports a sentence that a summary is chosen from, as if the length had no limit (so in a section
-  that is read, and not a sentence that only makes sense beside another);
-- `summary`: it supports a statement of the summary. What misses here beyond `offered` is owed to the length.
+- `classifier`: visual by itself, given the kind of its section;
+- `offered`: supports a candidate sentence of the summary, without a limit on length;
+- `summary`: supports a statement of the summary. Losses after `offered` are due to the limit on length.
 
-Sentences were drawn by strata, so each counts for the sentences of its stratum (and half) that it stands for.
-Intervals are 95 % bootstrap intervals over articles, since sentences of one article are alike.
+Sentences were sampled by strata and are weighted back to the sizes of the strata. Intervals are 95 % bootstrap
+intervals over articles, since sentences of one article are similar.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
 from kb.distill.trimming import NameHider
 from training.distill.labelled import Half, LabelledArticle, Page, Stratum, read_fitting
+from training.tables import markdown
 
 Point = Literal["classifier", "offered", "summary"]
 POINTS: tuple[Point, ...] = get_args(Point)
@@ -49,7 +49,7 @@ FloatTable = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A share with its 95 % interval; None where there is nothing to divide by."""
+    """A share with its 95 % interval; None if the denominator is 0."""
 
     value: float | None
     low: float | None = None
@@ -63,11 +63,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Precision and recall of visual sentences at one point, on one half."""
+    """Precision and recall of visual sentences at one stage, on one half."""
 
     half: Half
     point: Point
-    n_articles: int
     n_sentences: int
     n_visual: int
     n_kept: int
@@ -78,7 +77,7 @@ class Measured:
 def measure(
     labels: Sequence[LabelledArticle], pages: Mapping[str, Page], *, halves: Sequence[Half] = get_args(Half)
 ) -> list[Measured]:
-    """Return precision and recall for each half and point, weighted by the sizes of the strata."""
+    """Return precision and recall for each half and stage, weighted by the sizes of the strata."""
     found = []
     for half in halves:
         articles = [article for article in labels if article.half == half]
@@ -91,7 +90,7 @@ def measure(
 
 
 def _sizes(pages: Sequence[Page]) -> Counter[Stratum]:
-    """Return how many sentences of the articles stand in each stratum."""
+    """Return the number of sentences of the articles in each stratum."""
     sizes: Counter[Stratum] = Counter()
     for page in pages:
         for section, kind in zip(page.article.sections, section_kinds(page.article), strict=True):
@@ -100,7 +99,7 @@ def _sizes(pages: Sequence[Page]) -> Counter[Stratum]:
 
 
 def _kept(labelled: LabelledArticle, page: Page) -> dict[Point, list[bool]]:
-    """Return for each point whether each labelled sentence is kept there."""
+    """Return for each stage whether each labelled sentence is kept."""
     article, taxon = page.article, page.taxon
     distiller = ExtractiveDistiller()
     hider = NameHider(taxon, article.source.title)
@@ -130,7 +129,7 @@ def _measured(
     kept: Sequence[Sequence[bool]],
     weights: Mapping[Stratum, float],
 ) -> Measured:
-    # (n_articles, 3): the weight of sentences that are kept and visual, kept, visual
+    # (n_articles, 3): weight of sentences that are kept and visual, kept, visual
     sums = np.zeros((len(articles), 3))
     for row, article in enumerate(articles):
         for sentence, is_kept in zip(article.sentences, kept[row], strict=True):
@@ -142,7 +141,6 @@ def _measured(
     return Measured(
         half=half,
         point=point,
-        n_articles=len(articles),
         n_sentences=sum(len(article.sentences) for article in articles),
         n_visual=sum(sentence.is_visual for article in articles for sentence in article.sentences),
         n_kept=sum(sum(row) for row in kept),
@@ -161,17 +159,16 @@ def _share(total: FloatTable, samples: FloatTable, of: int) -> Share:
 
 def as_text(rows: Sequence[Measured]) -> str:
     """Return the figures as a Markdown table."""
-    lines = ["| half | kept at | sentences (visual) | kept | precision | recall |", "|---|---|---|---|---|---|"]
-    lines += [
-        f"| {row.half} | {row.point} | {row.n_sentences} ({row.n_visual}) | {row.n_kept} "
-        f"| {row.precision} | {row.recall} |"
+    header = ("half", "kept at", "sentences (visual)", "kept", "precision", "recall")
+    cells = [
+        (row.half, row.point, f"{row.n_sentences} ({row.n_visual})", row.n_kept, row.precision, row.recall)
         for row in rows
     ]
-    return "\n".join(lines)
+    return "\n".join(markdown(header, cells))
 
 
 def mistakes(labels: Sequence[LabelledArticle], pages: Mapping[str, Page], point: Point) -> list[str]:
-    """Return the mistakes on the tuning half, as lines of text; the other half is not for reading."""
+    """Return the mistakes on the tuning half, as lines of text; the held-out half stays unread."""
     lines = []
     for article in labels:
         if article.half != "tuning":
@@ -179,8 +176,8 @@ def mistakes(labels: Sequence[LabelledArticle], pages: Mapping[str, Page], point
         text = pages[article.title].article.text
         for sentence, is_kept in zip(article.sentences, _kept(article, pages[article.title])[point], strict=True):
             if is_kept != sentence.is_visual:
-                what = "kept" if is_kept else "missed"
-                lines.append(f"{what} ({sentence.class_}) {article.title}: {text[sentence.start : sentence.end]}")
+                mistake = "kept" if is_kept else "missed"
+                lines.append(f"{mistake} ({sentence.class_}) {article.title}: {text[sentence.start : sentence.end]}")
     return lines
 
 
@@ -188,10 +185,10 @@ def mistakes(labels: Sequence[LabelledArticle], pages: Mapping[str, Page], point
 @click.option(
     "--data", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of articles."
 )
-@click.option("--half", type=click.Choice(get_args(Half)), multiple=True, help="Only this half; again for both.")
-@click.option("--mistakes", "at", type=click.Choice(POINTS), help="List the mistakes on the tuning half at this point.")
+@click.option("--half", type=click.Choice(get_args(Half)), multiple=True, help="Half to measure; repeatable.")
+@click.option("--mistakes", "at", type=click.Choice(POINTS), help="List the mistakes on the tuning half at this stage.")
 def main(data: Path, half: tuple[Half, ...], at: Point | None) -> None:
-    """Check that the labels fit the articles, then report precision and recall of visual sentences as a table."""
+    """Check the labels against the articles, then print precision and recall of visual sentences."""
     try:
         labels, pages = read_fitting(data)
     except FieldmarkError as error:

@@ -30,7 +30,7 @@ from recognize.scoring.pairs import Scores
 from recognize.starter.encoders import load_starter
 from training.starter.cases import Case, Lesson, lesson
 from training.starter.study import Study, read_study
-from training.starter.tables import study_options
+from training.tables import study_options
 
 MODES: Final[Mapping[str, AnchorMode]] = {"three": "several", "wiki": "single"}
 """Anchors of the protocol -> anchor mode of a knowledge base with such anchors."""

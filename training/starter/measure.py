@@ -23,7 +23,7 @@ from recognize.scoring.fusion import WEIGHTS
 from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights
 from training.starter.calibrate import MODES
 from training.starter.study import ROWS, SETTINGS, Study, read_study
-from training.starter.tables import decimals, study_options, table, with_interval
+from training.tables import decimals, study_options, table, with_interval
 
 COLUMNS: Final = ("top-1", "top-5", "hit@30", "MRR@1", "MRR@5", "MRR@10")
 N_RESAMPLES: Final = 2000

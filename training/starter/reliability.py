@@ -25,7 +25,7 @@ from training.starter.cases import Case, ask, lesson
 from training.starter.charts import Line, Panel, draw
 from training.starter.fitting import calibration_error
 from training.starter.study import SETTINGS, Study, read_study
-from training.starter.tables import decimals, study_options, table, with_interval
+from training.tables import decimals, study_options, table, with_interval
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -49,22 +49,20 @@ def test_labels_that_point_elsewhere_are_named(page: Page) -> None:
     good = labelled(It_has_a_red="visual")
     pages = {"Red wren": page}
     assert misplaced([good], pages) == []
-    assert misplaced([good], {}) == ["Red wren: no such article"]
-    assert misplaced([replace(good, html_sha256="b2")], pages) == [
-        "Red wren: its html is another than the one labelled"
-    ]
+    assert misplaced([good], {}) == ["Red wren: article not found"]
+    assert misplaced([replace(good, html_sha256="b2")], pages) == ["Red wren: its HTML differs from the labelled HTML"]
     moved = replace(good, sentences=(replace(good.sentences[0], start=1),))
-    assert misplaced([moved], pages) == ["Red wren 1:19: another text stands there"]
+    assert misplaced([moved], pages) == ["Red wren 1:19: its text differs from the labelled sentence"]
 
 
 def test_other_articles_than_those_labelled_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"there is no .*articles\.jsonl"):
+    with pytest.raises(BadInput, match=r"File not found: .*articles\.jsonl"):
         read_fitting(tmp_path)
     row = {"title": "Alpine accentor", "scientific_name": "Prunella collaris", "html": "<p>Another text.</p>"}
     (tmp_path / "articles.jsonl").write_text(json.dumps(row))
     with pytest.raises(BadInput, match="do not fit") as raised:
         read_fitting(tmp_path)
-    assert "Alpine accentor: its html is another than the one labelled" in str(raised.value)
+    assert "Alpine accentor: its HTML differs from the labelled HTML" in str(raised.value)
 
 
 def test_precision_and_recall_are_those_worked_by_hand(page: Page) -> None:

@@ -1,8 +1,8 @@
-"""Markdown tables of the measures, and the command-line options that name their input."""
+"""Markdown tables of the measures, and their common command-line options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,13 @@ import click
 
 def table(title: str, header: Sequence[str], rows: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a Markdown table under its title, with the names of `rows` in the first column."""
-    body = [row_of(header), "|---" * len(header) + "|", *(row_of((name, *cells)) for name, cells in rows.items())]
-    return ["", f"## {title}", "", *body]
+    return ["", f"## {title}", "", *markdown(header, [(name, *cells) for name, cells in rows.items()])]
 
 
-def row_of(cells: Sequence[str]) -> str:
-    """Return a row of a Markdown table."""
-    return "".join(f"| {cell} " if cell else "| " for cell in cells) + "|"
+def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    head, *body = ("".join(f"| {cell} " if cell != "" else "| " for cell in row) + "|" for row in (header, *rows))
+    return [head, "|---" * len(header) + "|", *body]
 
 
 def decimals(value: float) -> str:
