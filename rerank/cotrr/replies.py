@@ -1,10 +1,10 @@
-"""Replies of CoTRR: JSON schemas, the worked example, and parsed records. Pure."""
+"""Replies of CoTRR: JSON schemas, the worked example, and parsers. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from data.errors import MalformedAnswer
@@ -14,40 +14,8 @@ PARTS: Final = ("subject", "activity", "details", "environment", "ambiance")
 JUDGEMENTS: Final = ("excellent match", "good match", "partial match", "poor match", "no match")
 MAX_REASON: Final = 300  # characters of a reason: the notes of all photos go into one prompt
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryParts:
-    """The parts of a query; parts that the query does not mention are empty."""
-
-    subject: str = ""
-    activity: str = ""
-    details: str = ""
-    environment: str = ""
-    ambiance: str = ""
-
-    def given(self) -> dict[str, str]:
-        """Return the parts that are not empty, in order."""
-        parts = {part.name: str(getattr(self, part.name)).strip() for part in fields(self)}
-        return {name: text for name, text in parts.items() if text}
-
-    def text(self) -> str:
-        """Return the parts for a prompt, one line each."""
-        return "\n".join(f"- {name}: {' '.join(text.split())}" for name, text in self.given().items())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """Judgements of a photo, by part or overall, with reasons."""
-
-    judgements: Mapping[str, tuple[str, str]]
-    """Part (or `overall`) -> judgement, reason."""
-
-    def text(self) -> str:
-        """Return the evaluation as one line, for the ranking prompt and the evidence."""
-        return "; ".join(
-            f"{name}: {judgement}" + (f" ({reason})" if reason else "")
-            for name, (judgement, reason) in self.judgements.items()
-        )
+QueryParts = Mapping[str, str]
+"""Part of the query -> its text; parts that the query does not mention are left out."""
 
 
 def parts_schema() -> dict[str, object]:
@@ -55,7 +23,7 @@ def parts_schema() -> dict[str, object]:
     return _object({name: {"type": "string"} for name in PARTS})
 
 
-def evaluation_schema(parts: Sequence[str]) -> dict[str, object]:
+def evaluation_schema(parts: Iterable[str]) -> dict[str, object]:
     """Return the JSON schema of an evaluation by these parts and overall."""
     judged = _object({"judgement": {"type": "string", "enum": list(JUDGEMENTS)}, "reason": {"type": "string"}})
     return _object({name: judged for name in (*parts, "overall")})
@@ -106,21 +74,12 @@ def example(*, deconstructs: bool, evaluates: bool) -> str:
 
 
 def parse_parts(text: str) -> QueryParts:
-    """Return the parts in a reply.
+    """Return the parts in a reply; null counts as empty, a list as its items.
 
     Raises:
-        MalformedAnswer: if the reply is not a JSON object with text parts, or every part is empty.
+        MalformedAnswer: if the reply is not a JSON object, a part is not text, or every part is empty.
     """
     payload, _ = json_in(text)
-    return parts_of(payload)
-
-
-def parts_of(payload: Mapping[str, object]) -> QueryParts:
-    """Return the parts in parsed JSON; missing ones and null are empty, a list is its items.
-
-    Raises:
-        MalformedAnswer: if a part is not text, or every part is empty.
-    """
     found = {}
     for name in PARTS:
         value = payload.get(name)
@@ -128,45 +87,44 @@ def parts_of(payload: Mapping[str, object]) -> QueryParts:
             value = ", ".join(str(item) for item in value)
         if not isinstance(value, str | None):
             raise MalformedAnswer(f"expected a text as {name}, got {value!r}")
-        found[name] = value or ""
-    parts = QueryParts(**found)
-    if not parts.given():
+        found[name] = (value or "").strip()
+    parts = {name: value for name, value in found.items() if value}
+    if not parts:
         raise MalformedAnswer(f"expected at least one of {', '.join(PARTS)}, got {str(dict(payload))[:80]}")
     return parts
 
 
-def parse_evaluation(text: str, parts: Sequence[str]) -> Evaluation:
-    """Return the evaluation in a reply: each of `parts`, and `overall`.
+def parse_evaluation(text: str, parts: Iterable[str]) -> str:
+    """Return the evaluation of a photo in a reply, as one line: the judgement and reason of each part and overall.
 
     Raises:
         MalformedAnswer: if a judgement is missing, or not one of `JUDGEMENTS`.
     """
     payload, _ = json_in(text)
-    found = {}
+    found = []
     for name in (*parts, "overall"):
         cell = payload.get(name)
         if not isinstance(cell, Mapping):
             raise MalformedAnswer(f"expected a judgement and a reason for {name}, got {cell!r}")
-        found[name] = (_judgement(cell.get("judgement"), name), _reason(cell.get("reason")))
-    return Evaluation(judgements=found)
+        found.append(_evaluation(cell, name))
+    return "; ".join(found)
 
 
-def evaluations_in(payload: Mapping[str, object], n: int) -> dict[int, Evaluation]:
+def evaluations_in(payload: Mapping[str, object], n: int) -> dict[int, str]:
     """Return photo (from 0) -> evaluation of a one-call reply; unreadable entries are skipped."""
     entries = payload.get("evaluations")
-    found: dict[int, Evaluation] = {}
+    found: dict[int, str] = {}
     for entry in entries if isinstance(entries, list) else ():
-        if not isinstance(entry, Mapping):
-            continue
-        number = entry.get("photo")
-        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= n or number - 1 in found:
-            continue
-        try:
-            judgement = _judgement(entry.get("judgement"), f"photo {number}")
-        except MalformedAnswer:
-            continue
-        found[number - 1] = Evaluation(judgements={"overall": (judgement, _reason(entry.get("reason")))})
+        number = entry.get("photo") if isinstance(entry, Mapping) else None
+        if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= n:
+            with suppress(MalformedAnswer):
+                found.setdefault(number - 1, _evaluation(entry, "overall"))
     return found
+
+
+def _evaluation(cell: Mapping[str, object], name: str) -> str:
+    judgement, reason = _judgement(cell.get("judgement"), name), _reason(cell.get("reason"))
+    return f"{name}: {judgement}" + (f" ({reason})" if reason else "")
 
 
 def _judgement(value: object, name: str) -> str:

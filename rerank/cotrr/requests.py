@@ -8,7 +8,7 @@ from typing import Final
 
 from data.records import ChatMessage, ChatReply, ChatRequest
 from rerank.cotrr import replies
-from rerank.cotrr.replies import Evaluation, QueryParts
+from rerank.cotrr.replies import QueryParts
 from rerank.cotrr.settings import CotrrSettings
 from rerank.prompting import Prompts
 
@@ -36,24 +36,23 @@ class CotrrRequests:
 
     def evaluation(self, query: str, parts: QueryParts | None, jpeg: bytes) -> ChatRequest:
         """Return the request to evaluate one photo, by the parts of the query and overall."""
-        asked = asked_parts(parts)
         prompt = self._prompts.fill(
             "cotrr_evaluate",
             query=query,
             parts=_as_block(parts),
-            part_wise=', part by part and overall ("overall")' if asked else ' overall ("overall")',
+            part_wise=', part by part and overall ("overall")' if parts else ' overall ("overall")',
             scale=f"The judgements, from best to worst: {', '.join(replies.JUDGEMENTS)}.",
         )
         return ChatRequest(
             messages=(ChatMessage(role="user", text=prompt, images=(jpeg,)),),
-            json_schema=replies.evaluation_schema(asked),
+            json_schema=replies.evaluation_schema(parts or ()),
             max_tokens=MAX_TOKENS,
         )
 
-    def ranking_of_notes(self, query: str, parts: QueryParts | None, notes: Sequence[Evaluation]) -> ChatRequest:
+    def ranking_of_notes(self, query: str, parts: QueryParts | None, notes: Sequence[str]) -> ChatRequest:
         """Return the request to rank photos by the notes on them, shown in the given order."""
         n = len(notes)
-        listed = "\n".join(f"[{i}] {note.text()}" for i, note in enumerate(notes, start=1))
+        listed = "\n".join(f"[{i}] {note}" for i, note in enumerate(notes, start=1))
         prompt = self._prompts.fill("cotrr_rank", **self._values(query, n), parts=_as_block(parts), notes=listed)
         return _text_alone(prompt, replies.ranking_schema(), max_tokens=MAX_TOKENS + TOKENS_PER_PLACE * n)
 
@@ -107,14 +106,12 @@ class CotrrRequests:
         return ChatRequest(messages=tuple(messages), json_schema=schema, max_tokens=max_tokens)
 
 
-def asked_parts(parts: QueryParts | None) -> tuple[str, ...]:
-    """Return the names of the parts that a photo is evaluated by; none without deconstruction."""
-    return tuple(parts.given()) if parts is not None else ()
-
-
 def _text_alone(prompt: str, schema: dict[str, object], *, max_tokens: int = MAX_TOKENS) -> ChatRequest:
     return ChatRequest(messages=(ChatMessage(role="user", text=prompt),), json_schema=schema, max_tokens=max_tokens)
 
 
 def _as_block(parts: QueryParts | None) -> str:
-    return f"\nThe query, taken apart:\n{parts.text()}\n" if parts is not None else ""
+    if parts is None:
+        return ""
+    listed = "\n".join(f"- {name}: {' '.join(text.split())}" for name, text in parts.items())
+    return f"\nThe query, taken apart:\n{listed}\n"

@@ -17,8 +17,8 @@ from data.records import ChatRequest, Job, RankedImage
 from rerank.cotrr import replies
 from rerank.cotrr.orders import fuse_ranks, input_orders, position_bias, ranks_of
 from rerank.cotrr.rankings import Ranking, json_in, parse_ranking
-from rerank.cotrr.replies import Evaluation, QueryParts
-from rerank.cotrr.requests import CotrrRequests, asked_parts
+from rerank.cotrr.replies import QueryParts
+from rerank.cotrr.requests import CotrrRequests
 from rerank.cotrr.settings import CotrrSettings
 from rerank.cotrr.tally import CotrrTally
 from rerank.cotrr.windows import rank_in_windows
@@ -47,7 +47,7 @@ class _Photo:
 
     index: int
     jpeg: bytes = b""
-    evaluation: Evaluation | None = None
+    evaluation: str | None = None
     bill: _Bill = field(default_factory=_Bill)
     error: str | None = None
 
@@ -116,7 +116,7 @@ class CotrrReranker:
             ScoredImage(
                 score=UNREADABLE_SCORE if photo.error is not None else scores[photo.index],
                 error=photo.error,
-                evaluation=None if photo.evaluation is None else photo.evaluation.text(),
+                evaluation=photo.evaluation,
                 cost_usd=total_cost((photo.bill.cost_usd, share)),
             )
             for photo in photos
@@ -180,7 +180,7 @@ class CotrrReranker:
             photo.jpeg = await asyncio.get_running_loop().run_in_executor(self._readers, read)
             if not self._settings.sees_photos:
                 request = self._requests.evaluation(job.text, parts, photo.jpeg)
-                parse = partial(replies.parse_evaluation, parts=asked_parts(parts))
+                parse = partial(replies.parse_evaluation, parts=parts or ())
                 photo.evaluation = await self._ask(self._vision, request, parse, photo.bill)
                 photo.jpeg = b""  # not needed any more
                 self.tally.n_evaluated += 1
@@ -234,7 +234,7 @@ class CotrrReranker:
     async def _all_in_one(self, job: Job, photos: Sequence[_Photo], wanted: int, bill: _Bill) -> Ranking:
         n = len(photos)
 
-        def parse(text: str) -> tuple[Ranking, dict[int, Evaluation]]:
+        def parse(text: str) -> tuple[Ranking, dict[int, str]]:
             ranking = parse_ranking(text, n, n_wanted=wanted)
             try:
                 payload, _ = json_in(text)

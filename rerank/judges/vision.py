@@ -29,12 +29,15 @@ from rerank.scheduling import all_of
 
 SAMPLING_TEMPERATURE: Final = 1.0  # samples at temperature 0 would all be the same
 REASONED_TOKENS: Final = 400  # room for reasons before the answer
+STATED_TOKENS: Final = 30  # room for a number in JSON
 _STATED: Final = {
     "type": "object",
     "properties": {"probability": {"type": "integer", "minimum": 0, "maximum": 100}},
     "required": ["probability"],
     "additionalProperties": False,
 }
+
+Kind = Literal["logprobs", "stated", "samples", "text"]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -88,10 +91,13 @@ class VisionJudge:
         """Return the answer to one question."""
         settings = self._settings
         abilities = await self.abilities()
-        kind = self._kind(abilities)
+        kind: Kind = "logprobs" if abilities.gives_logprobs else settings.without_logprobs
         prompt = self._prompt(question, query, context, earlier, kind)
         n = settings.fallback_samples if kind == "samples" else settings.samples
-        replies = await all_of([self._ask(image, prompt, kind, abilities, seed=i if n > 1 else None) for i in range(n)])
+        n_tokens = REASONED_TOKENS if settings.reasoning else STATED_TOKENS if kind == "stated" else ANSWER_TOKENS
+        replies = await all_of(
+            [self._reply(image, prompt, kind, n_tokens=n_tokens, seed=i if n > 1 else None) for i in range(n)]
+        )
         judged = [self._read(reply, kind) for reply in replies]
         return judged[0] if n == 1 else majority(judged, is_share=kind in ("samples", "text"))
 
@@ -109,44 +115,23 @@ class VisionJudge:
         prompt = self._prompts.fill(
             "questions_together", context=fenced_context(context), query=query, questions=listed
         )
-        n_tokens = REASONING_TOKENS if abilities.has_reasoning else 8 * len(questions) + 8
-        reply = await self._reply(image, prompt, n_tokens=n_tokens)
+        reply = await self._reply(image, prompt, "logprobs", n_tokens=8 * len(questions) + 8)
         if isinstance(reply, Refused):
             return [refused(reply) for _ in questions]
         text, tokens = answers.text_of(reply), reply.logprobs or ()
-        judged: list[Judgement | None] = []
-        for span in answers.numbered_spans(text, len(questions)):
+        found: list[Judgement] = []
+        earlier: list[QuestionAnswer] = []
+        for question, span in zip(questions, answers.numbered_spans(text, len(questions)), strict=True):
             token = answers.token_at(tokens, span[0]) if span else None
             probability = answers.probability_of_yes(token, self._settings.spelling)[0] if token else None
             if span is None or probability is None:
-                judged.append(None)
-                continue
-            said: YesNo = "yes" if text[slice(*span)].lower() == "yes" else "no"
-            judged.append(
-                Judgement(probability=probability, answer=said, obtained_by="logprobs; asked together", cost_usd=0.0)
-            )
-        found = await self._one_by_one(image, questions, judged, query, context)
-        found[0] = replace(found[0], cost_usd=total_cost((found[0].cost_usd, reply.cost_usd)))
-        return found
-
-    async def _one_by_one(
-        self,
-        image: SeenImage,
-        questions: Sequence[Question],
-        judged: Sequence[Judgement | None],
-        query: str,
-        context: str,
-    ) -> list[Judgement]:
-        found: list[Judgement] = []
-        earlier: list[QuestionAnswer] = []
-        for question, known in zip(questions, judged, strict=True):
-            one = known or await self.judge(image, question, query=query, context=context, earlier=earlier)
+                one = await self.judge(image, question, query=query, context=context, earlier=earlier)
+            else:
+                by = "logprobs; asked together"
+                one = Judgement(probability=probability, answer=_said(text, span), obtained_by=by, cost_usd=0.0)
             found.append(one)
             earlier.append(answer_of(question, one))
-        return found
-
-    def _kind(self, abilities: Abilities) -> Literal["logprobs", "stated", "samples", "text"]:
-        return "logprobs" if abilities.gives_logprobs else self._settings.without_logprobs
+        return [replace(found[0], cost_usd=total_cost((found[0].cost_usd, reply.cost_usd))), *found[1:]]
 
     def _prompt(
         self, question: Question, query: str, context: str, earlier: Sequence[QuestionAnswer], kind: str
@@ -156,7 +141,7 @@ class VisionJudge:
             name = "question_stated"
         elif self._settings.reasoning:
             name = "question_reasoned"
-        elif is_direct(question, query):
+        elif question.statement == query.strip():  # the query itself has its own prompt
             return self._prompts.fill("direct", context=background, question=question.question)
         else:
             name = "question"
@@ -164,35 +149,16 @@ class VisionJudge:
         told = f"\nWhat was found so far:\n{before}" if before else ""
         return self._prompts.fill(name, context=background, query=query, earlier=told, question=question.question)
 
-    async def _ask(
-        self, image: SeenImage, prompt: str, kind: str, abilities: Abilities, *, seed: int | None
-    ) -> ChatReply | Refused:
-        n_tokens = REASONED_TOKENS if self._settings.reasoning else ANSWER_TOKENS
-        if kind == "stated":
-            n_tokens = 30 if not self._settings.reasoning else REASONED_TOKENS
-        if abilities.has_reasoning:
-            n_tokens = REASONING_TOKENS
-        schema = _STATED if kind == "stated" else None
-        return await self._reply(
-            image, prompt, n_tokens=n_tokens, seed=seed, schema=schema, is_scored=kind == "logprobs"
-        )
-
     async def _reply(
-        self,
-        image: SeenImage,
-        prompt: str,
-        *,
-        n_tokens: int,
-        seed: int | None = None,
-        schema: dict[str, object] | None = None,
-        is_scored: bool = True,
+        self, image: SeenImage, prompt: str, kind: Kind, *, n_tokens: int, seed: int | None = None
     ) -> ChatReply | Refused:
+        has_reasoning = self._abilities is not None and self._abilities.has_reasoning
         request = ChatRequest(
             messages=(ChatMessage(role="user", text=prompt, images=(image.jpeg,)),),
-            json_schema=schema,
-            max_tokens=n_tokens,
+            json_schema=_STATED if kind == "stated" else None,
+            max_tokens=REASONING_TOKENS if has_reasoning else n_tokens,
             temperature=0.0 if seed is None else SAMPLING_TEMPERATURE,
-            top_logprobs=TOP_LOGPROBS if is_scored else None,
+            top_logprobs=TOP_LOGPROBS if kind == "logprobs" else None,
             seed=seed,
         )
         try:
@@ -200,45 +166,39 @@ class VisionJudge:
         except Refused as error:
             return error
 
-    def _read(self, reply: ChatReply | Refused, kind: str) -> Judgement:
+    def _read(self, reply: ChatReply | Refused, kind: Kind) -> Judgement:
         if isinstance(reply, Refused):
             return refused(reply)
         if kind == "stated":
             return stated(reply)
-        is_reasoned = self._settings.reasoning
+        is_reasoned, is_exact = self._settings.reasoning, self._settings.spelling == "exact"
         text = answers.text_of(reply)
         span = answers.answer_span(text, is_reasoned=is_reasoned)
-        said: YesNo | None = None
-        if span is not None:
-            said = "yes" if text[slice(*span)].lower() == "yes" else "no"
+        said = _said(text, span) if span is not None else None
         note = answers.reason_of(text) if is_reasoned else ""
         if kind == "logprobs" and reply.logprobs:
             # Without a readable answer the alternatives of the first token still count; the paper reads only those.
-            at = span[0] if span is not None else None
-            token = answers.token_at(reply.logprobs, at) if at is not None else None
+            token = answers.token_at(reply.logprobs, span[0]) if span is not None else None
             if token is None and not is_reasoned:
                 token = reply.logprobs[0]
-            if token is not None:
-                probability, mass = answers.probability_of_yes(token, self._settings.spelling)
-                is_enough = mass >= answers.LEAST_MASS or self._settings.spelling == "exact"
-                if probability is not None and is_enough:
-                    by = "logprobs" if said is not None else f"logprobs; yes and no have {mass:.0%} of the mass"
-                    return Judgement(
-                        probability=probability, answer=said or ("yes" if probability > 0.5 else "no"),
-                        obtained_by=by, note=note, cost_usd=reply.cost_usd,
-                    )  # fmt: skip
-            if self._settings.spelling == "exact":
+            probability, mass = answers.probability_of_yes(token, self._settings.spelling) if token else (None, 0.0)
+            if probability is not None and (mass >= answers.LEAST_MASS or is_exact):
+                by = "logprobs" if said is not None else f"logprobs; yes and no have {mass:.0%} of the mass"
+                answer = said or ("yes" if probability > 0.5 else "no")
+                return Judgement(
+                    probability=probability, answer=answer, obtained_by=by, note=note, cost_usd=reply.cost_usd
+                )
+            if is_exact:
                 return unclear(reply, "neither Yes nor No among the alternatives")
         if said is None:
             return unclear(
                 reply, "no yes or no in the reply" if reply.finish == "stop" else "reply cut off before an answer"
             )
-        word = "samples" if kind == "samples" else "text"
+        by = "samples" if kind == "samples" else "text"
         return Judgement(
-            probability=float(said == "yes"), answer=said, obtained_by=word, note=note, cost_usd=reply.cost_usd
+            probability=float(said == "yes"), answer=said, obtained_by=by, note=note, cost_usd=reply.cost_usd
         )
 
 
-def is_direct(question: Question, query: str) -> bool:
-    """Return whether a question is the query itself, which has its own prompt."""
-    return question.statement == query.strip()
+def _said(text: str, span: tuple[int, int]) -> YesNo:
+    return "yes" if text[slice(*span)].lower() == "yes" else "no"

@@ -146,7 +146,7 @@ def test_staged_the_query_is_taken_apart_each_photo_noted_once_and_the_notes_ran
     # Parts that the query says nothing of are not asked for.
     assert re.findall(r"(\w+): good match", rows[0].evaluation) == ["subject", "activity", "environment", "overall"]
     assert (reranker.tally.n_evaluated, reranker.tally.is_complete) == (6, True)
-    assert reranker.tally.parts["q1"].subject == "a frog"
+    assert reranker.tally.parts["q1"]["subject"] == "a frog"
     assert {call.payload["temperature"] for call in server.calls} == {0}
     assert "- activity: clasping" in server.calls[-1].text
 
