@@ -7,10 +7,10 @@ its id, or by the hash of its text.
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, cast
 
 from data.files import sha256_hex
 
@@ -22,14 +22,10 @@ class QueryLabel:
     """The labels of one query of INQUIRE."""
 
     query_id: str
-    split: Literal["test", "val"]
     supercategory: str
     """Appearance, Behavior, Context or Species."""
-    lingo: Literal["lingo", "non-lingo"]
-    words: tuple[str, ...]
-    """The technical terms that make it `lingo`."""
-    weighed: tuple[str, ...]
-    """Words that were considered and found plain."""
+    lingo: str
+    """`lingo` or `non-lingo`."""
 
     @property
     def strata(self) -> dict[str, str]:
@@ -49,7 +45,7 @@ def label_of(text: str) -> QueryLabel | None:
         >>> label_of("a purple robin") is None
         True
     """
-    return _by_text().get(text_key(text))
+    return _labels("text_sha256").get(text_key(text))
 
 
 def label_by_id(query_id: str) -> QueryLabel | None:
@@ -57,47 +53,17 @@ def label_by_id(query_id: str) -> QueryLabel | None:
 
     Example:
         >>> label = label_by_id("128")
-        >>> label.supercategory, label.lingo, label.weighed
-        ('Appearance', 'non-lingo', ('albino',))
+        >>> label.supercategory, label.lingo
+        ('Appearance', 'non-lingo')
     """
-    return _by_id().get(query_id)
+    return _labels("query_id").get(query_id)
 
 
 @cache
-def query_labels() -> tuple[QueryLabel, ...]:
-    """Return all 250 labels, sorted by id."""
-    return tuple(label for label, _ in _rows())
-
-
-@cache
-def _by_text() -> dict[str, QueryLabel]:
-    return {key: label for label, key in _rows()}
-
-
-@cache
-def _by_id() -> dict[str, QueryLabel]:
-    return {label.query_id: label for label in query_labels()}
-
-
-@cache
-def _rows() -> tuple[tuple[QueryLabel, str], ...]:
+def _labels(column: str) -> Mapping[str, QueryLabel]:
     text = files("data.benchmarks").joinpath("inquire_labels.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
-    return tuple(
-        (
-            QueryLabel(
-                query_id=row["query_id"],
-                split=cast(Literal["test", "val"], row["split"]),
-                supercategory=row["supercategory"],
-                lingo=cast(Literal["lingo", "non-lingo"], row["lingo"]),
-                words=_words(row["words"]),
-                weighed=_words(row["weighed"]),
-            ),
-            row["text_sha256"],
-        )
+    return {
+        row[column]: QueryLabel(query_id=row["query_id"], supercategory=row["supercategory"], lingo=row["lingo"])
         for row in rows
-    )
-
-
-def _words(cell: str) -> tuple[str, ...]:
-    return tuple(cell.split("; ")) if cell else ()
+    }

@@ -39,14 +39,7 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
         strata = {query_id: _label(query_id, "", request) for query_id in truth.relevant}
     labels = {query_id: label.strata for query_id, label in strata.items() if label and query_id in truth.relevant}
     truth = _without(replace(truth, strata=labels), request.without)
-    if not runs:
-        raise UsageError("No run is given.", hint="Name at least one; with --jobs the first stage is measured alone.")
-    names = [run.name for run in runs]
-    if len(set(names)) < len(names):
-        raise UsageError("Two runs have the same name.", hint="NAME=FILE gives a run another name.")
-    baseline = request.baseline or names[0]
-    if baseline not in names:
-        raise UsageError(f'There is no run "{baseline}" to compare with.', hint=did_you_mean(baseline, names))
+    baseline = request.baseline or (runs[0].name if len(runs) > 1 else None)
     _check_measures(request)
     return evaluate_runs(
         runs,
@@ -54,7 +47,7 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
         cutoffs=request.cutoffs,
         ties=request.ties,
         by=[[axis] for axis in AXES] + [list(AXES)],
-        baseline=baseline if len(runs) > 1 else None,
+        baseline=baseline,
         tested=request.shown[:1],
         n_resamples=request.n_resamples,
         seed=request.seed,

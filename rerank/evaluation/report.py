@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from data.errors import BadInput
+from data.errors import BadInput, UsageError, did_you_mean
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
 from data.metrics.ties import TieMass, tie_mass
@@ -164,15 +164,17 @@ def evaluate_runs(
 
     Raises:
         BadInput: if a run ranks an image twice or one that is not a candidate, or no query has relevant images.
-        ValueError: if names of runs repeat, or no run has the name of the baseline.
+        UsageError: if there is no run, names of runs repeat, or no run has the name of the baseline.
     """
     names = [run.name for run in runs]
-    if len(set(names)) < len(names) or not names:
-        raise ValueError(f"expected runs of different names, at least one, got {names}")
+    if not names:
+        raise UsageError("No run is given.", hint="Name at least one; with --jobs the first stage is measured alone.")
+    if len(set(names)) < len(names):
+        raise UsageError("Two runs have the same name.", hint="NAME=FILE gives a run another name.")
     if baseline is not None and baseline not in names:
-        raise ValueError(f"expected a baseline among {names}, got {baseline!r}")
+        raise UsageError(f'There is no run "{baseline}" to compare with.', hint=did_you_mean(baseline, names))
     if not truth.relevant:
-        raise BadInput("no query has relevant images", hint="Jobs need `relevant`; or use --qrels.")
+        raise BadInput("No query has relevant images.", hint="Jobs need `relevant`; or use --qrels.")
     groups = _strata(truth, by)
     figures = tuple(_figures(run, truth, cutoffs, ties, groups, n_resamples, seed) for run in runs)
     return Evaluation(

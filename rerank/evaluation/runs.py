@@ -14,7 +14,7 @@ from data.files import read_lines
 from data.records import Job, RankedImage
 from data.trec import parse_run, read_qrels
 from rerank.evaluation.figures import RankedList
-from rerank.ranked_images import first_stage, first_stage_ranks
+from rerank.ranked_images import first_stage, first_stage_ranks, total_cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,7 @@ class Run:
     @property
     def cost_usd(self) -> float | None:
         """Cost of all answers in US dollars; None if any cost is unknown."""
-        costs = [image.cost_usd for images in self.images.values() for image in images]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
+        return total_cost(image.cost_usd for images in self.images.values() for image in images)
 
     @property
     def n_out_of_order(self) -> int:
@@ -113,7 +111,7 @@ def first_stage_run(jobs: Iterable[Job], *, name: str = "first stage") -> Run:
     return Run(name=name, images={job.query_id: tuple(first_stage(job)) for job in jobs if job.candidates})
 
 
-def truth_of_jobs(jobs: Iterable[Job], *, strata: Mapping[str, Mapping[str, str]] | None = None) -> Truth:
+def truth_of_jobs(jobs: Iterable[Job]) -> Truth:
     """Return the relevance given by `relevant` of the jobs.
 
     Raises:
@@ -136,11 +134,10 @@ def truth_of_jobs(jobs: Iterable[Job], *, strata: Mapping[str, Mapping[str, str]
         n_without_relevant=n_without,
         candidates=candidates,
         known=frozenset(candidates),
-        strata=strata or {},
     )
 
 
-def truth_of_qrels(path: Path, *, strata: Mapping[str, Mapping[str, str]] | None = None) -> Truth:
+def truth_of_qrels(path: Path) -> Truth:
     """Return the relevance in a qrels file; above 0 counts as relevant."""
     judged = read_qrels(path)
     found = {query: frozenset(i for i, relevance in of.items() if relevance > 0) for query, of in judged.items()}
@@ -149,7 +146,6 @@ def truth_of_qrels(path: Path, *, strata: Mapping[str, Mapping[str, str]] | None
         relevant=relevant,
         n_without_relevant=len(found) - len(relevant),
         known=frozenset(found),
-        strata=strata or {},
     )
 
 
@@ -163,20 +159,19 @@ def ranked_list(images: Iterable[RankedImage], *, candidates: Mapping[str, int] 
     Raises:
         BadInput: if an image is listed twice, or is not a candidate.
     """
-    listed = list(images)
-    seen: set[str] = set()
-    for image in listed:
-        if image.image_id in seen:
-            raise BadInput(f"the run lists image {image.image_id!r} twice for query {image.query_id!r}")
+    listed: dict[str, RankedImage] = {}
+    for image in images:
+        if image.image_id in listed:
+            raise BadInput(f"The run lists image {image.image_id!r} twice for query {image.query_id!r}.")
         if candidates is not None and image.image_id not in candidates:
-            raise BadInput(f"the run ranks {image.image_id!r}, which is not a candidate of query {image.query_id!r}")
-        seen.add(image.image_id)
+            raise BadInput(f"The run ranks {image.image_id!r}, which is not a candidate of query {image.query_id!r}.")
+        listed[image.image_id] = image
 
     def place(image: RankedImage) -> tuple[float, bool, int]:
         rank = candidates[image.image_id] if candidates is not None else image.first_stage_rank
         return (-image.score, image.status == "error", rank)
 
-    listed.sort(key=place)
+    ranked = sorted(listed.values(), key=place)
     return RankedList(
-        image_ids=tuple(image.image_id for image in listed), scores=tuple(image.score for image in listed)
+        image_ids=tuple(image.image_id for image in ranked), scores=tuple(image.score for image in ranked)
     )

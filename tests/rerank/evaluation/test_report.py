@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from data.codec import dumps
-from data.errors import BadInput
+from data.errors import BadInput, UsageError
 from data.records import Job, JobImage, RankedImage
 from rerank import evaluate, first_stage
 from rerank.evaluation.report import evaluate_runs
@@ -68,7 +68,7 @@ def test_a_run_of_an_unknown_query_and_a_job_without_run_are_refused() -> None:
 
 def test_nothing_to_measure_is_an_error() -> None:
     one = job("q", "ab", None)
-    with pytest.raises(BadInput, match="no query has relevant images"):
+    with pytest.raises(BadInput, match="No query has relevant images"):
         evaluate([first_stage(one)], [one])
 
 
@@ -188,11 +188,11 @@ def test_an_image_of_nobodys_and_one_named_twice_are_refused() -> None:
 
 def test_runs_of_one_name_an_unknown_baseline_and_no_relevance_are_refused() -> None:
     run = run_of("a", {"q0": AB})
-    with pytest.raises(ValueError, match="different names"):
+    with pytest.raises(UsageError, match="the same name"):
         evaluate_runs([run, run], truth(1))
-    with pytest.raises(ValueError, match="baseline among"):
+    with pytest.raises(UsageError, match='There is no run "b"'):
         evaluate_runs([run], truth(1), baseline="b")
-    with pytest.raises(BadInput, match="no query has relevant images"):
+    with pytest.raises(BadInput, match="No query has relevant images"):
         evaluate_runs([run], Truth(relevant={}))
 
 
