@@ -74,17 +74,20 @@ def checked(text: str, sentences: Sequence[Numbered], article: str, rules: Rules
         hider: hides the names of the species.
     """
     result = Checked()
-    items = _items(text, result)
     by_number = {sentence.number: sentence for sentence in sentences}
     kept: list[Statement] = []
-    for place, (words, numbers) in enumerate(items, 1):
-        statement = _statement(place, words, numbers, by_number, article, rules, hider, result)
-        if statement is None:
+    for place, item in enumerate(_items(text, result), 1):
+        try:
+            statement = _statement(item, by_number, article, rules, hider, result.repairs)
+        except _Dropped as fault:
+            result.repairs[fault.kind] += 1
+            if fault.problem:
+                result.problems.append(f"- statement {place} {fault.problem}")
             continue
         if any(statement.text == other.text for other in kept):
             result.repairs["said twice"] += 1
-            continue
-        kept.append(statement)
+        else:
+            kept.append(statement)
     n_words = sum(len(statement.text.split()) for statement in kept)
     if n_words > rules.max_words:
         result.problems.append(f"- it has {n_words} words, expected at most {rules.max_words}")
@@ -95,23 +98,14 @@ def checked(text: str, sentences: Sequence[Numbered], article: str, rules: Rules
     return result
 
 
-def _items(text: str, result: Checked) -> list[tuple[str, list[int]]]:
+def _items(text: str, result: Checked) -> list[object]:
     payload = _json(text, result)
     statements = payload.get("statements") if isinstance(payload, dict) else None
-    if not isinstance(statements, list):
-        result.is_readable = False
-        result.problems.append('- it is not a JSON object such as {"statements": [{"text": ..., "sentences": [...]}]}')
-        return []
-    items: list[tuple[str, list[int]]] = []
-    for place, item in enumerate(statements, 1):
-        words = item.get("text") if isinstance(item, dict) else None
-        numbers = item.get("sentences") if isinstance(item, dict) else None
-        if not isinstance(words, str) or not isinstance(numbers, list):
-            result.problems.append(f"- statement {place} lacks its text or its list of sentences")
-            result.repairs["out of form"] += 1
-            continue
-        items.append((words, [number for number in numbers if isinstance(number, int) and number is not True]))
-    return items
+    if isinstance(statements, list):
+        return statements
+    result.is_readable = False
+    result.problems.append('- it is not a JSON object such as {"statements": [{"text": ..., "sentences": [...]}]}')
+    return []
 
 
 def _json(text: str, result: Checked) -> object:
@@ -129,57 +123,55 @@ def _json(text: str, result: Checked) -> object:
     return found
 
 
+class _Dropped(Exception):
+    """A statement is dropped; a problem that the model can correct is reported to it."""
+
+    def __init__(self, kind: str, problem: str = "") -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.problem = problem
+
+
 def _statement(
-    place: int,
-    words: str,
-    numbers: Sequence[int],
-    by_number: dict[int, Numbered],
-    article: str,
-    rules: Rules,
-    hider: NameHider,
-    result: Checked,
-) -> Statement | None:
+    item: object, by_number: dict[int, Numbered], article: str, rules: Rules, hider: NameHider, repairs: Counter[str]
+) -> Statement:
+    """Return a valid statement of a reply.
+
+    Raises:
+        _Dropped: if it is not usable.
+    """
+    words, cited = (item.get("text"), item.get("sentences")) if isinstance(item, dict) else (None, None)
+    if not isinstance(words, str) or not isinstance(cited, list):
+        raise _Dropped("out of form", "lacks its text or its list of sentences")
     text = one_line(words)
-    known = [by_number[number] for number in dict.fromkeys(numbers) if number in by_number]
     if len(text.split()) < MIN_WORDS:
-        result.repairs["empty"] += 1
-        return None
+        raise _Dropped("empty")
+    numbers = dict.fromkeys(number for number in cited if type(number) is int)
+    known = [by_number[number] for number in numbers if number in by_number]
+    if not known:
+        raise _Dropped("unsupported", "cites no known sentence")
+    if _MARKUP.search(text):
+        raise _Dropped("markup", "contains markup or an address; use plain words")
+    if len(text.split()) > MAX_WORDS_A_STATEMENT:
+        raise _Dropped("too long", f"has more than {MAX_WORDS_A_STATEMENT} words")
     spans = tuple(dict.fromkeys(span for sentence in known for span in sentence.spans))
+    evidence = [hider.hide(article[span.start : span.end]) for span in spans]
     # Names are not claims: a red wren need not be red.
     nameless = hider.hide(text) if hider.names_in(text) else text
-    fault = _fault(text, nameless, known, [hider.hide(article[span.start : span.end]) for span in spans])
-    if fault is None and rules.is_refined:
-        if not describes_looks(nameless):
-            result.repairs["not visual"] += 1
-            return None
-        if nameless != text:
-            text = nameless
-            result.repairs["own name"] += 1
-    if fault is not None:
-        kind, words = fault
-        result.repairs[kind] += 1
-        result.problems.append(f"- statement {place} {words}")
-        return None
-    if len(known) < len(set(numbers)):
-        result.repairs["unknown sentence numbers"] += 1
-    return Statement(text=_with_stop(text), evidence=spans)
-
-
-def _fault(text: str, nameless: str, known: Sequence[Numbered], evidence: Sequence[str]) -> tuple[str, str] | None:
-    """Return kind and description of the fault of a statement, or None."""
-    if not known:
-        return "unsupported", "cites no known sentence"
-    if _MARKUP.search(text):
-        return "markup", "contains markup or an address; use plain words"
-    if len(text.split()) > MAX_WORDS_A_STATEMENT:
-        return "too long", f"has more than {MAX_WORDS_A_STATEMENT} words"
     # Parts and shades may be paraphrased; colours and numbers may not.
     lacking = [word for word, kind in unsupported(nameless, evidence).items() if kind in ("colour", "number")]
     if lacking:
-        return "unsupported", f"has words that its sentences lack: {', '.join(lacking)}"
+        raise _Dropped("unsupported", f"has words that its sentences lack: {', '.join(lacking)}")
     for colour, (owner, real) in swapped(nameless, evidence).items():
-        return "sexes mixed up", f"says {colour} of {owner or 'all'}, its sentences of {real or 'all'}"
-    return None
+        raise _Dropped("sexes mixed up", f"says {colour} of {owner or 'all'}, its sentences of {real or 'all'}")
+    if rules.is_refined and not describes_looks(nameless):
+        raise _Dropped("not visual")
+    if rules.is_refined and nameless != text:
+        text = nameless
+        repairs["own name"] += 1
+    if len(known) < len(numbers):
+        repairs["unknown sentence numbers"] += 1
+    return Statement(text=_with_stop(text), evidence=spans)
 
 
 def _with_stop(text: str) -> str:

@@ -30,6 +30,15 @@ FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
 
+class _Skipped(Exception):
+    """A photo is skipped, with the reason."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+
 class PhotoFinder:
     """Finds the free photos of articles; with `allow_any_licence`, all photos.
 
@@ -120,13 +129,13 @@ class PhotoFinder:
                 break
             info = found.get(figure.file)
             versions[figure.file] = _version(info)
-            result = self._take_one(key, figure, info)
-            if isinstance(result, AnchorImage) and any(result.anchor.sha256 == held.anchor.sha256 for held in images):
-                result = LeftOut(name=figure.file, reason=reasons.DUPLICATE_PHOTO)
-            if isinstance(result, LeftOut):
-                skipped.append(result)
-            else:
-                images.append(result)
+            try:
+                image = self._take_one(key, figure, info)
+                if any(image.anchor.sha256 == other.anchor.sha256 for other in images):
+                    raise _Skipped(reasons.DUPLICATE_PHOTO)
+                images.append(image)
+            except _Skipped as skip:
+                skipped.append(LeftOut(name=figure.file, reason=skip.reason, detail=skip.detail))
         if not images and not self._has_seen_a_picture:
             # A captive portal, an error page or a ban answers every image request: nothing is known of these photos.
             for item in skipped:
@@ -134,16 +143,15 @@ class PhotoFinder:
                     raise MalformedAnswer(item.detail)
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped), versions=versions)
 
-    def _take_one(self, key: str, figure: Figure, info: Json | None) -> AnchorImage | LeftOut:
-        """Return the photo of a figure, reused or downloaded, or why it is skipped.
+    def _take_one(self, key: str, figure: Figure, info: Json | None) -> AnchorImage:
+        """Return the photo of a figure, reused or downloaded.
 
         Raises:
+            _Skipped: if it is not usable.
             SourceError: if another run may succeed.
         """
-        reason, detail = self._why_skipped(figure, info)
-        if reason or info is None:
-            return LeftOut(name=figure.file, reason=reason, detail=detail)
-        anchor = _credited(key, figure, info)
+        info = info or {}
+        anchor = self._credited(key, figure, info)
         if held := self._held.get(_version(info)):
             return AnchorImage(
                 anchor=replace(anchor, anchor_id=held.anchor_id, sha256=held.sha256, media_type=held.media_type)
@@ -153,40 +161,59 @@ class PhotoFinder:
         try:
             check_redirect(url, origin=self._pages.client.api_url)
         except MalformedAnswer as error:
-            return LeftOut(name=figure.file, reason=reasons.BLOCKED_HOST, detail=str(error))
+            raise _Skipped(reasons.BLOCKED_HOST, str(error)) from error
         try:
             content, picture = self._fetched_picture(url)
         except PageNotFound as error:
-            return LeftOut(name=figure.file, reason=reasons.NO_FILE, detail=str(error))
+            raise _Skipped(reasons.NO_FILE, str(error)) from error
         except MalformedAnswer as error:
-            return LeftOut(name=figure.file, reason=reasons.NOT_AN_IMAGE, detail=str(error))
+            raise _Skipped(reasons.NOT_AN_IMAGE, str(error)) from error
         except (TooLarge, BadImage) as error:
-            return LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error))
+            raise _Skipped(reasons.UNREADABLE, str(error)) from error
         self._has_seen_a_picture = True
         if min(picture.size) < SMALLEST_SIDE_PX:
-            return LeftOut(name=figure.file, reason=reasons.TOO_SMALL, detail=f"{picture.width} x {picture.height}")
+            raise _Skipped(reasons.TOO_SMALL, f"{picture.width} x {picture.height}")
         sha256, media_type = sha256_hex(content), media_type_of(content) or anchor.media_type
         return AnchorImage(
             anchor=replace(anchor, anchor_id=sha256, sha256=sha256, media_type=media_type), content=content
         )
 
-    def _why_skipped(self, figure: Figure, info: Json | None) -> tuple[str, str]:
-        """Return reason and detail why a photo is not downloaded, both empty for one that is."""
+    def _credited(self, key: str, figure: Figure, info: Json) -> Anchor:
+        """Return the anchor of a free photo with its credit, still without the hash of its image.
+
+        Raises:
+            _Skipped: if the file is not a free photo.
+        """
         if not is_photo(figure.file):
-            return reasons.NOT_A_PHOTO, ""
+            raise _Skipped(reasons.NOT_A_PHOTO)
         if is_map_or_icon(figure.file, figure.caption):
-            return reasons.MAP_OR_SIGN, ""
-        if info is None or not info.get("url"):
-            return reasons.NO_FILE, ""
-        if str(info.get("mime") or "") not in PHOTO_TYPES:
-            return reasons.NOT_A_PHOTO, str(info.get("mime") or "")
+            raise _Skipped(reasons.MAP_OR_SIGN)
+        if not info.get("url"):
+            raise _Skipped(reasons.NO_FILE)
+        media_type = str(info.get("mime") or "")
+        if media_type not in PHOTO_TYPES:
+            raise _Skipped(reasons.NOT_A_PHOTO, media_type)
         if min(int(info.get("width") or 0), int(info.get("height") or 0)) < SMALLEST_SIDE_PX:
-            return reasons.TOO_SMALL, f"{info.get('width')} x {info.get('height')}"
-        name, url, is_marked_unfree = _licence(_metadata(info))
+            raise _Skipped(reasons.TOO_SMALL, f"{info.get('width')} x {info.get('height')}")
+        said = _metadata(info)
+        name = said.get("LicenseShortName") or said.get("UsageTerms") or said.get("License") or ""
+        url = said.get("LicenseUrl", "")
+        is_marked_unfree = said.get("NonFree", "").lower() in ("true", "1", "yes")
         freedom = licence_freedom(name, url, is_marked_unfree=is_marked_unfree)
-        if freedom == "free" or self.allows_any_licence:
-            return "", ""
-        return (reasons.LICENCE_UNKNOWN if freedom == "unknown" else reasons.LICENCE_NOT_FREE), name
+        if freedom != "free" and not self.allows_any_licence:
+            raise _Skipped(reasons.LICENCE_UNKNOWN if freedom == "unknown" else reasons.LICENCE_NOT_FREE, name)
+        return Anchor(
+            anchor_id="",
+            subject_id=key,
+            file=figure.file,
+            page_url=info.get("descriptionurl") or None,
+            author=said.get("Attribution") or said.get("Artist") or None,
+            # The non-free mark becomes part of the licence name, so that credits show it.
+            licence=f"{name or 'licence unknown'} (non-free)" if is_marked_unfree else name or short_licence("", url),
+            licence_url=url or None,
+            caption=figure.caption,
+            media_type=media_type,
+        )
 
     def _fetched_picture(self, url: str) -> tuple[bytes, Image]:
         """Return a photo as bytes and decoded; a damaged one is downloaded again until two downloads are equal.
@@ -217,30 +244,6 @@ class PhotoFinder:
 def _version(info: Json | None) -> str:
     """Return a hash of the metadata of a file; empty without metadata."""
     return sha256_hex(json.dumps(info, sort_keys=True))[:16] if info else ""
-
-
-def _credited(key: str, figure: Figure, info: Json) -> Anchor:
-    """Return the anchor of a file with its credit, still without the hash of its image."""
-    said = _metadata(info)
-    name, url, is_marked_unfree = _licence(said)
-    return Anchor(
-        anchor_id="",
-        subject_id=key,
-        file=figure.file,
-        page_url=info.get("descriptionurl") or None,
-        author=said.get("Attribution") or said.get("Artist") or None,
-        # The non-free mark becomes part of the licence name, so that credits show it.
-        licence=f"{name or 'licence unknown'} (non-free)" if is_marked_unfree else name or short_licence("", url),
-        licence_url=url or None,
-        caption=figure.caption,
-        media_type=str(info["mime"]),
-    )
-
-
-def _licence(said: Mapping[str, str]) -> tuple[str, str, bool]:
-    """Return name and address of a licence, and whether the wiki marks the file as non-free."""
-    name = said.get("LicenseShortName") or said.get("UsageTerms") or said.get("License") or ""
-    return name, said.get("LicenseUrl", ""), said.get("NonFree", "").lower() in ("true", "1", "yes")
 
 
 def media_type_of(content: bytes) -> str | None:
