@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from data.lexicon.word_groups import groups
+from data.lexicon.word_groups import equations, groups
 
 # Robertson and Zaragoza 2009, the values most engines ship; not tuned here.
 K1 = 1.2
@@ -23,8 +23,7 @@ _STOP_WORDS = groups()["stop"]
 
 @cache
 def _synonyms() -> dict[str, str]:
-    pairs = (pair.split("=") for pair in groups()["synonym"])
-    return {stem(other): stem(word) for word, other in pairs}
+    return {stem(other): stem(word) for word, other in equations("synonym")}
 
 
 def tokens(text: str) -> list[str]:

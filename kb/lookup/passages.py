@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from data.lexicon.tables import column
+from data.lexicon.word_groups import words_of
 from data.records import Context, Source, SpeciesEntry, Statement, Term, TermNote
 from kb.lookup.findings import Findings
 from kb.lookup.index import LookupStore, is_question
@@ -15,16 +16,11 @@ MAX_DESCRIBED_MEMBERS = 2  # of a group; with more, each gets too few words
 MAX_SENTENCES = 4
 MAX_SENTENCE_WORDS = 70
 MAX_MEMBER_WORDS = 40
-# Sex and age; sentences on the one in the query come first.
-_SEX_AGE = {
-    "male": ("male", "males", "drake", "cock", "stag"),
-    "female": ("female", "females", "hen"),
-    "young": ("juvenile", "juveniles", "immature", "young", "chick", "chicks", "subadult"),
-}
+_SEX_AGE = {word: subject for word, subject in column("sexes", "subject").items() if subject != "adult"}
 
 
 def compose(store: LookupStore, query: str, found: Findings) -> Context:
-    """Return the context of a query: terms with what to look for, species with summaries, groups with members.
+    """Return the context of a query: terms with visible features, species with summaries, groups with members.
 
     Sentences on the sex or age in the query come first.
     """
@@ -62,7 +58,7 @@ def described_members(store: LookupStore, found: Findings) -> list[SpeciesEntry]
 
 
 def term_passage(term: Term) -> str:
-    """Return a term with its definition and what to look for."""
+    """Return a term with its definition and visible features."""
     name = term.name[:1].upper() + term.name[1:]
     look_for = f" What to look for: {_ended(term.look_for)}" if term.look_for else ""
     return f"{name}: {_ended(term.definition)}{look_for}"
@@ -92,13 +88,12 @@ def unique(sources: Iterable[Source | None]) -> list[Source]:
 
 def _fit(statement: Statement, query: str) -> int:
     """Return 1 for a sentence on the sex or age in the query, -1 for one only on others, else 0."""
-    asked, said = (
-        {who for who, words in _SEX_AGE.items() if set(words) & set(re.findall(r"[a-z]+", text.lower()))}
-        for text in (query, statement.text)
+    queried, stated = (
+        {_SEX_AGE[word] for word in words_of(text) if word in _SEX_AGE} for text in (query, statement.text)
     )
-    if not asked or not said:
+    if not queried or not stated:
         return 0
-    return 1 if asked & said else -1
+    return 1 if queried & stated else -1
 
 
 def _group_passage(group: Mention, members: Sequence[SpeciesEntry]) -> str:

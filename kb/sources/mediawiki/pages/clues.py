@@ -84,7 +84,7 @@ class Clues:
         return self.binomial or (None if self.has_taxobox else next(iter(self.lead_binomials), None))
 
     @property
-    def speaks_of_birds(self) -> bool:
+    def is_about_birds(self) -> bool:
         """Whether the page is about birds, or has a taxobox without a class."""
         if self.class_name:
             return self.class_name.lower() == "aves"

@@ -190,7 +190,7 @@ def _reason_for(page: WikiPage, checklist: TaxonSource) -> str:
     if (known is not None and known.rank != "species") or page.title.startswith(("List of ", "Lists of ")):
         return reasons.NOT_A_SPECIES
     binomial = page.clues.best_binomial
-    if binomial is None and not page.clues.speaks_of_birds:
+    if binomial is None and not page.clues.is_about_birds:
         return reasons.NOT_A_BIRD
     if page.clues.class_name and page.clues.class_name != "Aves":
         return reasons.NOT_A_BIRD

@@ -90,12 +90,12 @@ def test_a_parsed_article_gives_the_same_clues() -> None:
     article = Article(source=Source(title="X"), text="The merlin (Falco columbarius) is small.", infobox=box)
     clues = clues_from_article(article)
     assert match_page(clues, MERLIN, ("X",)) is Match.BINOMIAL
-    assert clues.speaks_of_birds
+    assert clues.is_about_birds
     bare = Article(source=Source(title="X"), text="The merlin (Falco columbarius) is small.")
     assert match_page(clues_from_article(bare), MERLIN, ("X",)) is Match.LEAD
 
 
 def test_a_class_other_than_birds_is_no_bird() -> None:
-    assert not Clues(has_taxobox=True, class_name="Amphibia").speaks_of_birds
+    assert not Clues(has_taxobox=True, class_name="Amphibia").is_about_birds
     toad = clues_from_wikitext("{{Taxobox|classis=[[Amphibia]]|binomial=''Bufo bufo''}}")
     assert (toad.class_name, toad.best_binomial) == ("Amphibia", "Bufo bufo")
