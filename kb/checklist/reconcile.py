@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
-from data.contracts import TaxonSource
 from data.records import Taxon
-from kb.checklist.avilist import load_checklist
+from kb.checklist.avilist import AviList, load_checklist
 from kb.checklist.names import epithet_stem, fold
 
 How = Literal["given", "scientific name", "English name", "synonym", "other English name", "eBird code", "subspecies"]
@@ -43,22 +42,6 @@ _WORDS_ABOUT_ONE_BIRD: Final = re.compile(
 
 _Fitting = dict[str, tuple[str, Taxon]]
 """Taxon id -> the name that fits, and its taxon."""
-
-
-class NameSource(TaxonSource, Protocol):
-    """A checklist with codes, subspecies and the usage of names on other lists, such as `AviList`."""
-
-    def with_code(self, code: str) -> Taxon | None:
-        """Return the species with that code."""
-
-    def others_called(self, name: str) -> list[Taxon]:
-        """Return the species with that name on another list, if the name means another species here, or none."""
-
-    def lacks(self, name: str) -> bool:
-        """Return whether the name is a species on another list but not on this one."""
-
-    def subspecies(self, name: str) -> tuple[str, Taxon] | None:
-        """Return the one subspecies with that name, as trinomial, with its species."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +104,7 @@ class Reconciler:
         [('Turdus sp.', 'several species')]
     """
 
-    def __init__(self, checklist: NameSource, *, within: Iterable[Taxon] | None = None) -> None:
+    def __init__(self, checklist: AviList, *, within: Iterable[Taxon] | None = None) -> None:
         """Index the names of the checklist.
 
         Args:
@@ -320,7 +303,7 @@ def load_reconciler() -> Reconciler:
     return Reconciler(load_checklist())
 
 
-def _all_species(checklist: TaxonSource) -> Iterator[Taxon]:
+def _all_species(checklist: AviList) -> Iterator[Taxon]:
     everything = checklist.find("Aves")
     return iter(checklist.species_of(everything) if everything else ())
 

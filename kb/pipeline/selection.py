@@ -25,15 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The arguments of `kb.build` that say what goes in."""
+    """Source, species and terms of a build."""
 
     source: ArticleSource
-    taxa: Sequence[Taxon] = ()
-    """Species to look up in the source."""
-    located: Iterable[Located] | None = None
-    """Pages that are known, instead of `taxa`."""
-    name: str = ""
-    """Identifies `located`, so that the same selection is not matched twice."""
+    located: Iterable[Located]
+    """Species and their pages, looked up on iteration."""
+    name: str
+    """Identifies `located`, so that a resumed build does not repeat the look-up."""
     terms: Sequence[Term | tuple[str, str | None]] = ()
 
 
@@ -58,7 +56,7 @@ def select_shipped(taxa: Sequence[str] = (), *, spaces: Sequence[str] = ()) -> S
     chosen = [taxon for taxon in source.taxa() if below is None or taxon.taxon_id in below]
     if not chosen:
         raise BadInput(f"The shipped knowledge has no species of {', '.join(taxa)}.")
-    return Selection(source=source, taxa=chosen, terms=source.terms())
+    return Selection(source=source, located=source.locate(chosen), name=_name(chosen), terms=source.terms())
 
 
 def select_from_folder(
@@ -73,7 +71,7 @@ def select_from_folder(
     checklist = load_checklist()
     chosen, unknown = _species(checklist, taxa or ("Aves",), names, below=taxa)
     source = FolderSource(folder)
-    # Every folder without a species is reported, but not every bird of the world without a folder.
+    # Folders without a species are reported, but not all birds without a folder.
     birds = checklist.find("Aves")
     known = [*chosen, *(checklist.species_of(birds) if birds is not None else ())]
     unclaimed = source.unclaimed(known)
@@ -94,10 +92,10 @@ def select_from_wiki(
     names: Path | None = None,
     terms: Path | None = None,
 ) -> Selection:
-    """Return the pages of a list page, a category or a file of names, narrowed by taxa; taxa alone choose all below.
+    """Return the pages of a list page, a category or a file of names, narrowed by taxa, or all species below the taxa.
 
     Args:
-        open_wiki: opens the wiki, once all names are known to be right.
+        open_wiki: opens the wiki, after all names are checked.
         taxa: names of taxa of any rank.
         list_page: title of a page that links to the species.
         category: title of a category.
@@ -111,7 +109,7 @@ def select_from_wiki(
     checklist = load_checklist()
     known_terms = read_terms(terms) if terms is not None else ()
     if list_page is None and category is None:
-        chosen, unknown = _species(checklist, taxa or ("Aves",), names, below=taxa)  # all where no stage resolves
+        chosen, unknown = _species(checklist, taxa or ("Aves",), names, below=taxa)  # all, if no stage resolves
         wiki = open_wiki()
         located = chain(_looked_up(wiki, chosen, checklist), _as_located(unknown))
         return Selection(source=wiki, located=located, name=_name(chosen, unknown), terms=known_terms)
@@ -129,10 +127,9 @@ def select_from_wiki(
 
 def preview(selection: Selection, *, limit: int | None = None) -> Preview:
     """Return the size of a selection, up to `limit` pages: pages are looked up, none is fetched, nothing is written."""
-    located = selection.located if selection.located is not None else selection.source.locate(selection.taxa)
     n_taxa, n_pages = 0, 0
     reasons: Counter[str] = Counter()
-    for subject, place in located:
+    for subject, place in selection.located:
         n_taxa += isinstance(subject, Taxon)
         if isinstance(place, LeftOut):
             reasons[place.reason] += 1
@@ -154,12 +151,11 @@ def require_species(status: Status, selection: Selection) -> None:
     source = selection.source.name
     if status.failures:
         first = status.failures[0]
-        raise SourceError(f"{source} gave nothing: {first.taxon}: {first.stage}: {first.reason}")
+        raise SourceError(f"No species from {source}. First failure: {first.taxon}: {first.stage}: {first.reason}")
     reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(status.left_out.items()))
-    message = f"None of the requested species were found in {source}."
-    hint = f"Left out: {reasons}" if reasons else None
-    raise (
-        BadInput(message, hint=hint) if isinstance(selection.source, FolderSource) else SourceError(message, hint=hint)
+    error = BadInput if isinstance(selection.source, FolderSource) else SourceError
+    raise error(
+        f"None of the requested species were found in {source}.", hint=f"Left out: {reasons}" if reasons else None
     )
 
 
@@ -181,12 +177,12 @@ def _below(taxa: Sequence[str], checklist: TaxonSource) -> frozenset[str] | None
     return frozenset(taxon.taxon_id for name in taxa for taxon in select(checklist, name))
 
 
-def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut]) -> str:
+def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut] = ()) -> str:
     return " ".join([*(taxon.taxon_id for taxon in taxa), *(item.name for item in unknown)])
 
 
 def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: TaxonSource) -> Iterator[Located]:
-    """Yield the page of each taxon, then the pages of a small wiki that belong to no species, each with the reason."""
+    """Yield the page of each taxon, then the pages of a small wiki without a species."""
     yield from wiki.locate(taxa)
     yield from _as_located(wiki.unclaimed(checklist))
 
@@ -198,7 +194,7 @@ def _as_located(left_out: Iterable[LeftOut]) -> Iterator[Located]:
 def _matched(
     wiki: WikipediaSource, titles: Sequence[str], checklist: TaxonSource, *, below: frozenset[str] | None
 ) -> Iterator[Located]:
-    """Yield the species of each title; those outside the taxa are skipped without a word."""
+    """Yield the species of each title, without those outside the taxa."""
     for title, match in wiki.match_titles(titles, checklist):
         if isinstance(match, LeftOut):
             yield title, match

@@ -90,7 +90,7 @@ def build(
         try:
             status = library.build(
                 path,
-                selection.taxa,
+                (),
                 selection.source,
                 encoders,
                 terms=selection.terms,

@@ -1,0 +1,179 @@
+"""Selections of a build: which species, pages and terms each source gives, and which names are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from data.errors import BadInput, SourceError, UnknownTaxon
+from data.records import LeftOut, PageRef, Taxon, Term
+from kb.checklist.avilist import load_checklist
+from kb.pipeline.selection import (
+    Selection,
+    preview,
+    require_species,
+    select_from_folder,
+    select_from_wiki,
+    select_shipped,
+)
+from kb.sources.mediawiki.source import WikipediaSource
+from tests.pages import PageSource, made_up_taxa
+from tests.servers.faulty_wiki import FaultyWiki
+
+ARTICLE = "The {0} is a bird. Its head is red."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("Northern Cardinal", "Snowy Owl", "Unknown thing"):
+        (tmp_path / "birds" / name).mkdir(parents=True)
+        (tmp_path / "birds" / name / "article.txt").write_text(ARTICLE.format(name), encoding="utf-8")
+    return tmp_path / "birds"
+
+
+@pytest.fixture
+def wiki() -> Iterator[FaultyWiki]:
+    with FaultyWiki().running() as wiki:
+        for name, binomial in (
+            ("Northern cardinal", "Cardinalis cardinalis"), ("Merlin", "Falco columbarius"),
+            ("Snowy owl", "Bubo scandiacus"),
+        ):  # fmt: skip
+            wiki.pages[name] = f"<p>The <b>{name}</b> ({binomial}) is a bird.</p>"
+            wiki.wikitext[name] = f"The '''{name}''' (''{binomial}'') is a bird. {{{{Speciesbox|taxon={binomial}}}}}"
+        wiki.pages["List of birds"] = "<ul>" + "".join(
+            f'<li><a href="/wiki/{name}" title="{name}">{name}</a></li>' for name in ("Merlin", "Snowy owl")
+        )
+        wiki.wikitext["List of birds"] = "A list."
+        wiki.categories["Category:Red birds"] = ["Northern cardinal", "Merlin"]
+        yield wiki
+
+
+def opened(wiki: FaultyWiki) -> WikipediaSource:
+    return WikipediaSource(wiki.api_url, contact=None)
+
+
+def species_of(selection: Selection) -> set[str]:
+    return {
+        subject.scientific_name
+        for subject, place in selection.located
+        if isinstance(subject, Taxon) and isinstance(place, PageRef)
+    }
+
+
+def left_out_of(selection: Selection) -> dict[str, str]:
+    return {place.name: place.reason for _, place in selection.located if isinstance(place, LeftOut)}
+
+
+def test_the_shipped_knowledge_is_narrowed_by_taxa() -> None:
+    whole, owls = select_shipped(), select_shipped(["Strigiformes"])
+    assert 0 < len(species_of(owls)) < len(species_of(whole))
+    assert len(whole.terms) > 50
+    assert all(isinstance(term, Term) for term in whole.terms)
+
+
+def test_a_taxon_without_shipped_species_and_an_unknown_one_are_refused() -> None:
+    shipped = {name.split()[0] for name in species_of(select_shipped())}
+    birds = load_checklist().find("Aves")
+    assert birds is not None
+    other = next(taxon for taxon in load_checklist().species_of(birds) if taxon.lineage["genus"] not in shipped)
+    with pytest.raises(BadInput, match=f"no species of {other.scientific_name}"):
+        select_shipped([other.scientific_name])
+    with pytest.raises(UnknownTaxon, match="Strigiforms"):
+        select_shipped(["Strigiforms"])
+
+
+def test_a_folder_gives_its_species_and_reports_folders_without_one(folder: Path) -> None:
+    assert species_of(select_from_folder(folder)) == {"Cardinalis cardinalis", "Bubo scandiacus"}
+    assert left_out_of(select_from_folder(folder))["Unknown thing"] == "not in the checklist"
+    assert species_of(select_from_folder(folder, ["Strigidae"])) == {"Bubo scandiacus"}
+
+
+def test_a_file_of_names_narrows_a_folder_and_its_unknown_names_are_reported(folder: Path, tmp_path: Path) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("common_name\nSnowy Owl\nMerlin\nJabberwock\n", encoding="utf-8")
+    assert species_of(select_from_folder(folder, names=names)) == {"Bubo scandiacus"}
+    left_out = left_out_of(select_from_folder(folder, names=names))
+    assert left_out["Jabberwock"] == "not in the checklist"
+    assert species_of(select_from_folder(folder, ["Falconidae"], names=names)) == set()
+
+
+def test_terms_come_from_a_file(folder: Path, wiki: FaultyWiki, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.txt"
+    terms.write_text("Mirror\nSpeculum\tSpeculum feathers\n", encoding="utf-8")
+    expected = [("Mirror", None), ("Speculum", "Speculum feathers")]
+    assert list(select_from_folder(folder, terms=terms).terms) == expected
+    assert list(select_from_wiki(lambda: opened(wiki), ["Merlin"], terms=terms).terms) == expected
+    assert list(select_from_wiki(lambda: opened(wiki), category="Red birds", terms=terms).terms) == expected
+
+
+@pytest.mark.parametrize(
+    ("pages", "taxa", "expected"),
+    [
+        ({}, ["Falconidae"], {"Falco columbarius"}),
+        ({"list_page": "List of birds"}, [], {"Falco columbarius", "Bubo scandiacus"}),
+        ({"list_page": "List of birds"}, ["Strigidae"], {"Bubo scandiacus"}),
+        ({"category": "Red birds"}, [], {"Cardinalis cardinalis", "Falco columbarius"}),
+        ({"category": "Red birds"}, ["Falconidae", "Strigidae"], {"Falco columbarius"}),
+    ],
+)
+def test_a_wiki_gives_the_pages_of_a_taxon_a_list_or_a_category(
+    wiki: FaultyWiki, pages: dict[str, str], taxa: list[str], expected: set[str]
+) -> None:
+    selection = select_from_wiki(lambda: opened(wiki), taxa, **pages)  # type: ignore[arg-type]  # titles
+    assert species_of(selection) == expected
+
+
+def test_pages_of_a_small_wiki_without_a_species_are_reported(wiki: FaultyWiki) -> None:
+    selection = select_from_wiki(lambda: opened(wiki), ["Aves"])
+    assert "List of birds" in left_out_of(selection)
+
+
+def test_a_wiki_is_not_opened_for_a_wrong_name(tmp_path: Path) -> None:
+    def never() -> WikipediaSource:
+        raise AssertionError("opened")
+
+    with pytest.raises(UnknownTaxon):
+        select_from_wiki(never, ["Strigiforms"])
+    with pytest.raises(UnknownTaxon):
+        select_from_wiki(never, ["Strigiforms"], category="Red birds")
+    with pytest.raises(BadInput, match="File not found"):
+        select_from_wiki(never, names=tmp_path / "none.csv")
+
+
+def test_a_selection_is_named_by_its_species_and_a_list_by_its_titles(wiki: FaultyWiki) -> None:
+    def named(taxon: str) -> str:
+        return select_from_wiki(lambda: opened(wiki), [taxon]).name
+
+    assert named("Merlin") == named("Falco columbarius") != named("Strigidae")
+    before = select_from_wiki(lambda: opened(wiki), category="Red birds").name
+    wiki.categories["Category:Red birds"].append("Snowy owl")
+    assert select_from_wiki(lambda: opened(wiki), category="Red birds").name != before
+
+
+def test_a_preview_counts_taxa_pages_and_reasons_up_to_the_limit(wiki: FaultyWiki) -> None:
+    found = preview(select_from_wiki(lambda: opened(wiki), ["Falco"]))
+    assert (found.n_taxa, found.n_pages) == (39, 1)
+    assert found.left_out["no page"] == 38
+    assert preview(select_from_wiki(lambda: opened(wiki), category="Red birds"), limit=1).n_pages == 1
+    assert not any(request.get("action") == "parse" for request in wiki.requests)
+
+
+def test_a_build_without_a_species_fails_with_the_reasons(folder: Path, tmp_path: Path) -> None:
+    encoders = recognize.load_encoders("starter")
+    taxa = made_up_taxa(2)
+    ids = [taxon.taxon_id for taxon in taxa]
+    wrong = {"missing": PageSource(missing=ids), "failing": PageSource(failing=ids), "good": PageSource()}
+    status = {name: kb.build(tmp_path / name, taxa, source, encoders) for name, source in wrong.items()}
+    selections = {name: Selection(source=source, located=(), name="") for name, source in wrong.items()}
+    require_species(status["good"], selections["good"])
+    with pytest.raises(SourceError, match="None of the requested species were found in pages") as caught:
+        require_species(status["missing"], selections["missing"])
+    assert caught.value.hint == "Left out: no page 2"
+    with pytest.raises(SourceError, match=r"First failure: .*: fetch: "):
+        require_species(status["failing"], selections["failing"])
+    with pytest.raises(BadInput, match="None of the requested species were found in folder"):
+        require_species(status["missing"], select_from_folder(folder))

@@ -1,0 +1,66 @@
+"""A source is opened again from its record, as it was opened for the build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import recognize
+from data.contracts import ArticleSource
+from kb.sources.folder import FolderSource
+from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.reopen import reopened
+from kb.sources.starter import StarterSource
+from tests.servers.faulty_wiki import FaultyWiki
+
+
+def test_each_kind_of_source_comes_back_with_its_name_and_record(tmp_path: Path) -> None:
+    (tmp_path / "Merlin").mkdir()
+    with FaultyWiki().running() as wiki:
+        sources: list[ArticleSource] = [
+            FolderSource(tmp_path),
+            StarterSource(),
+            WikipediaSource(wiki.api_url, contact=None, language="sv", allow_any_licence=True, thumbnail_px=500),
+        ]
+        for source in sources:
+            with reopened(source.origin) as again:
+                assert type(again) is type(source)
+                assert again.name == source.name
+                assert again.origin == source.origin
+
+
+def test_a_wiki_that_has_moved_is_asked_at_its_new_address_with_the_contact() -> None:
+    with FaultyWiki().running() as old, FaultyWiki().running() as new:
+        new.pages["Merlin"] = "<p>A falcon.</p>"
+        record = WikipediaSource(old.api_url, contact=None).origin
+        with reopened(record, api_url=new.api_url, contact="me@example.org") as source:
+            assert isinstance(source, WikipediaSource)
+            assert source.client.parse_page("Merlin")["title"] == "Merlin"
+        assert old.requests == []
+        assert "me@example.org" in new.headers[0]["User-Agent"]
+
+
+@pytest.mark.parametrize("has_error", [False, True])
+def test_a_wiki_is_closed_in_the_end(monkeypatch: pytest.MonkeyPatch, has_error: bool) -> None:
+    closed = []
+    monkeypatch.setattr(WikipediaSource, "close", lambda self: closed.append(self.name))
+    with FaultyWiki().running() as wiki:
+        record = WikipediaSource(wiki.api_url, contact=None).origin
+        try:
+            with reopened(record):
+                if has_error:
+                    raise RuntimeError
+        except RuntimeError:
+            pass
+    assert len(closed) == 1
+
+
+def test_the_shipped_knowledge_gives_vectors_in_the_spaces_that_are_asked_for() -> None:
+    encoders = recognize.load_encoders("starter")
+    [space] = [encoder.space for encoder in encoders.text_image]
+    for spaces, has_vectors in ((encoders.anchor_spaces, True), (("another",), False)):
+        with reopened(StarterSource().origin, spaces=spaces) as source:
+            assert isinstance(source, StarterSource)
+            vectors = [source.text_vector(taxon.taxon_id, space) for taxon in source.taxa()]
+            assert any(vector is not None for vector in vectors) == has_vectors
