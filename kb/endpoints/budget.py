@@ -118,14 +118,10 @@ class BudgetedChat:
                 hint="Set price_in and price_out (US dollars per million tokens; 0 for your own server).",
             )
         self._inner = inner
+        self.name = inner.name
         self._budget = budget
         self._prices = prices
         self._image_tokens = image_tokens
-
-    @property
-    def name(self) -> str:
-        """Name of the inner model."""
-        return self._inner.name
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Return the reply, sent only if its cost is sure to stay within the limit.

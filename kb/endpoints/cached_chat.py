@@ -38,17 +38,13 @@ class CachedChat:
         meter: Meter | None = None,
     ) -> None:
         self._inner = inner
+        self.name = inner.name
         self._cache = cache
         self._max_in_flight = max_in_flight
         self._offline = offline
         self._meter = meter or Meter()
         self._slots: asyncio.Semaphore | None = None
         self._in_flight: dict[str, _InFlight] = {}
-
-    @property
-    def name(self) -> str:
-        """Name of the inner model."""
-        return self._inner.name
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Return the cached reply, else the model's once it is stored.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from data.contracts import ChatModel
 from data.errors import UsageError
 from data.records import ChatReply, ChatRequest
@@ -43,6 +41,7 @@ class Connection:
         if offline and cache is None:
             raise UsageError("Offline use needs a reply cache, and none is given.")
         self.endpoint = endpoint
+        self.name = endpoint.name
         self.budget = budget or Budget()
         self._bare = OpenAIChat(endpoint, key)
         budgeted = BudgetedChat(self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens)
@@ -57,11 +56,6 @@ class Connection:
                 offline=offline,
                 meter=self.budget.meter,
             )
-
-    @property
-    def name(self) -> str:
-        """Model and provider."""
-        return self.endpoint.name
 
     @property
     def n_retries(self) -> int:
@@ -88,7 +82,5 @@ class Connection:
     def __enter__(self) -> Connection:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

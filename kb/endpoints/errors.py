@@ -18,7 +18,7 @@ from data.errors import (
 from kb.endpoints.payload import OPTIONAL, shortened
 from kb.retry_after import parse_retry_after
 
-_NOT_TAKEN = re.compile(
+_REJECTED = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected|extra (?:inputs|fields)",
     re.I,
 )
@@ -39,30 +39,30 @@ def status_error(
         key_name: the environment variable of the key.
     """
     code, message, parameter = _details(body, key)
-    said = f"{where}: {status}" + (f": {message}" if message else "")
+    text = f"{where}: {status}" + (f": {message}" if message else "")
     if code in _REFUSALS:
-        return Refused(said)
+        return Refused(text)
     if status in (401, 403):
         # Providers quote the key here, in part or whole, so their message is left out.
         given = f"API key in {key_name} rejected" if key_name else "API key required"
-        hint = "check the key" if key_name else "set api_key_env to the environment variable that holds the key"
+        hint = "Check the key." if key_name else "Set api_key_env to the environment variable with the key."
         return MissingRequirement(f"{where}: {status}: {given}", hint=hint)
     if status == 429:
         if code == "insufficient_quota":
-            return SourceError(said, hint="the account has no credit left; replies so far are cached")
-        return RateLimited(said, retry_after_s=_retry_after_s(headers))
+            return SourceError(text, hint="The account has no credit left; replies so far are cached.")
+        return RateLimited(text, retry_after_s=_retry_after_s(headers))
     if status in (408, 409) or status >= 500:
         # 503 may carry a Retry-After too.
         wish = _retry_after_s(headers)
-        return RateLimited(said, retry_after_s=wish) if wish is not None else SourceUnavailable(said)
+        return RateLimited(text, retry_after_s=wish) if wish is not None else SourceUnavailable(text)
     # "max_tokens is too large" names a parameter too, but without it there is no cost limit.
-    if status in (400, 422) and _NOT_TAKEN.search(f"{code} {message}"):
+    if status in (400, 422) and _REJECTED.search(f"{code} {message}"):
         for name in OPTIONAL:
             if parameter == name or (parameter is None and name in message):
-                return UnsupportedParameter(said, name)
+                return UnsupportedParameter(text, name)
     if 300 <= status < 400:
-        return SourceError(said, hint="redirects are not followed; set base_url to the final address")
-    return SourceError(said, hint="check base_url and model" if status == 404 else None)
+        return SourceError(text, hint="Redirects are not followed. Set base_url to the final address.")
+    return SourceError(text, hint="Check base_url and model." if status == 404 else None)
 
 
 def error_in_answer(where: str, answer: object, *, key: str) -> FieldmarkError | None:
@@ -70,12 +70,12 @@ def error_in_answer(where: str, answer: object, *, key: str) -> FieldmarkError |
     if not isinstance(answer, Mapping) or "error" not in answer or "choices" in answer:
         return None
     code, message, _ = _details(answer, key)
-    said = f"{where}: {message}"
+    text = f"{where}: {message}"
     if code in _REFUSALS:
-        return Refused(said)
+        return Refused(text)
     if code in ("429", "rate_limit_exceeded"):
-        return RateLimited(said)
-    return SourceUnavailable(said) if code.startswith("5") else MalformedAnswer(said)
+        return RateLimited(text)
+    return SourceUnavailable(text) if code.startswith("5") else MalformedAnswer(text)
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:

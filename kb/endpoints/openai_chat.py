@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from data.errors import (
@@ -45,15 +44,11 @@ class OpenAIChat:
 
     def __init__(self, endpoint: Endpoint, key: str = "") -> None:
         self.endpoint = endpoint
+        self.name = endpoint.name
         self._key = key
         self._client: AsyncOpenAI | None = None
         self._slots: asyncio.Semaphore | None = None
         self._unsupported: set[str] = set()
-
-    @property
-    def name(self) -> str:
-        """Model and provider."""
-        return self.endpoint.name
 
     @property
     def unsupported(self) -> frozenset[str]:
@@ -95,9 +90,7 @@ class OpenAIChat:
     def __enter__(self) -> OpenAIChat:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def _post(self, payload: Payload) -> object:
@@ -129,7 +122,7 @@ class OpenAIChat:
         except openai.APIConnectionError as error:
             cause = type(error.__cause__).__name__
             if _is_refused(error):
-                hint = "start the server, or correct base_url"
+                hint = "Start the server, or correct base_url."
                 failure = ConnectionRefused(f"{where}: connection refused", hint=hint)
             elif cause in _NOT_SENT:
                 failure = SourceUnavailable(f"{where}: not reachable ({cause})")

@@ -62,7 +62,7 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
     with OpenAIChat(endpoint, key) as bare:
         chat = RetryingChat(bare, _PATIENCE)
         for ability in ABILITIES[kind]:
-            is_there, seen = _tried(ability, chat, bare, endpoint)
+            is_there, seen = _check(ability, chat, bare, endpoint)
             found.append(
                 Probe(
                     endpoint=kind,
@@ -78,27 +78,32 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
     return found
 
 
-def _tried(ability: Ability, chat: ChatModel, bare: OpenAIChat, endpoint: Endpoint) -> tuple[bool, str]:
-    if ability == "price":
-        prices = endpoint.prices
-        if prices is None:
-            return False, "price_in and price_out are not set"
-        return True, f"${prices.per_million_in:g} in, ${prices.per_million_out:g} out per million tokens"
+def _check(ability: Ability, chat: ChatModel, bare: OpenAIChat, endpoint: Endpoint) -> tuple[bool, str]:
+    """Return whether a model has an ability, and what it replied."""
     try:
-        if ability == "answers":
-            reply = _ask(chat, "Reply with the single word: ready")
-            return True, f"replied {_quoted(reply)}"
-        if ability == "JSON schema":
-            return _json(chat, bare)
-        if ability == "logprobs":
-            return _logprobs(chat)
-        if ability == "vision":
-            return _vision(chat)
-        return _citations(chat)
-    except MissingRequirement as error:
-        return False, f"{error} ({error.hint})" if error.hint else str(error)
+        match ability:
+            case "answers":
+                return True, f"replied {_quoted(_ask(chat, 'Reply with the single word: ready'))}"
+            case "JSON schema":
+                return _json(chat, bare)
+            case "logprobs":
+                return _logprobs(chat)
+            case "vision":
+                return _vision(chat)
+            case "citations":
+                return _citations(chat)
+            case "price":
+                return _price(endpoint)
     except FieldmarkError as error:
-        return False, str(error)
+        needs_hint = isinstance(error, MissingRequirement) and error.hint
+        return False, f"{error} ({error.hint})" if needs_hint else str(error)
+
+
+def _price(endpoint: Endpoint) -> tuple[bool, str]:
+    prices = endpoint.prices
+    if prices is None:
+        return False, "price_in and price_out are not set"
+    return True, f"${prices.per_million_in:g} in, ${prices.per_million_out:g} out per million tokens"
 
 
 def _ask(
@@ -141,10 +146,7 @@ def _logprobs(chat: ChatModel) -> tuple[bool, str]:
         return False, "no alternatives to the token itself"
     said = {token.strip().lower() for token, _ in first.top}
     if not said & {"yes", "no"}:
-        return (
-            False,
-            f"neither yes nor no is among the top tokens: {', '.join(sorted(said))} (reasoning first?)",
-        )
+        return False, f"neither yes nor no is among the top tokens: {', '.join(sorted(said))} (reasoning first?)"
     return True, f"{len(first.top)} alternatives per token"
 
 

@@ -11,7 +11,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from data.codec import dumps, loads
@@ -138,7 +137,8 @@ class ReplyCache:
             return int(self._open(self._reader).execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
-        """Close the file."""
+        """Write replies of callers that were cancelled, and close the file."""
+        self._write_queue()
         for side in (self._writer, self._reader):
             with side.lock:
                 if side.db is not None:
@@ -148,9 +148,7 @@ class ReplyCache:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _open(self, side: _Side) -> sqlite3.Connection:

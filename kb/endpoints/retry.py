@@ -38,16 +38,12 @@ class RetryingChat:
 
     def __init__(self, inner: ChatModel, retry: RetryPolicy | None = None) -> None:
         self._inner = inner
+        self.name = inner.name
         self._retry = retry or RetryPolicy()
         self._not_before = 0.0
-        self._is_there = False
+        self._has_responded = False
         self.n_retries = 0
         """Number of retries so far."""
-
-    @property
-    def name(self) -> str:
-        """Name of the inner model."""
-        return self._inner.name
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Return the reply of the first try that succeeds.
@@ -64,7 +60,7 @@ class RetryingChat:
                 reply = await self._inner.reply(request)
             except SourceError as error:
                 n_failed += 1
-                self._is_there = self._is_there or not isinstance(error, ConnectionRefused)
+                self._has_responded = self._has_responded or not isinstance(error, ConnectionRefused)
                 wait_s = self._wait_s(error, n_failed)
                 if wait_s is None:
                     # One error may be raised to several callers that shared a request.
@@ -73,7 +69,7 @@ class RetryingChat:
                     raise
                 self.n_retries += 1
             else:
-                self._is_there = True
+                self._has_responded = True
                 return reply
             await asyncio.sleep(wait_s)
 
@@ -81,7 +77,7 @@ class RetryingChat:
         """Return the seconds before the next try, or None to give up."""
         retry = self._retry
         tries = retry.tries_if_malformed if isinstance(error, MalformedAnswer) else retry.tries
-        if isinstance(error, ConnectionRefused) and not self._is_there:
+        if isinstance(error, ConnectionRefused) and not self._has_responded:
             tries = min(tries, retry.tries_if_refused)
         if not (error.retryable or isinstance(error, MalformedAnswer)) or n_failed >= tries:
             return None
