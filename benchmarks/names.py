@@ -65,11 +65,11 @@ def row_of(listed: NamedList, found: Reconciled) -> list[str]:
     """Return the figures of a list, as strings."""
     counts: Counter[str] = Counter()
     for match in found.matched:
-        is_plain = match.how in ("scientific name", "English name", "eBird code") and match.variant in (None, "inside")
-        if match.how == "subspecies":
+        is_plain = match.kind in ("scientific name", "English name", "eBird code") and match.variant in (None, "inside")
+        if match.kind == "subspecies":
             counts["subspecies"] += 1
-        elif match.how in ("synonym", "other English name"):
-            counts["synonym" if match.how == "synonym" else "elsewhere"] += 1
+        elif match.kind in ("synonym", "other English name"):
+            counts["synonym" if match.kind == "synonym" else "elsewhere"] += 1
         elif is_plain or match.variant == "spelling":
             counts["exact" if is_plain else "spelling"] += 1
         else:
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for listed in lists(options.shared):
         found = load_reconciler().reconcile(listed.names, given=CUB_NAMES)
         out.append(" | ".join(row_of(listed, found)))
-        missed += [f"{listed.title}: {name.name} ({name.why})" for name in found.unmatched]
+        missed += [f"{listed.title}: {name.name} ({name.reason})" for name in found.unmatched]
         if listed.partners:
             agreed.append(agreement(listed))
     sys.stdout.write("\n".join(f"| {line} |" for line in out) + "\n\n" + "\n".join(agreed) + f"\n{genera()}\n")

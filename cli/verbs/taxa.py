@@ -138,11 +138,11 @@ def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:
         if matched and matched[0].name == name:
             match = matched.popleft()
             taxon = match.taxon
-            values = [taxon.scientific_name, taxon.common_name, taxon.taxon_id, match.rule, match.met]
+            values = [taxon.scientific_name, taxon.common_name, taxon.taxon_id, match.rule, match.matched_name]
             row = [name, *values, list(match.elsewhere), None, []]
         else:
             missed = unmatched.popleft()
-            row = [name, *(None,) * 5, [], missed.why, list(missed.suggestions)]
+            row = [name, *(None,) * 5, [], missed.reason, list(missed.suggestions)]
         listed.append(dict(zip(COLUMNS, row, strict=True)))
     return listed
 

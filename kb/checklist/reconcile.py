@@ -15,13 +15,15 @@ from data.records import Taxon
 from kb.checklist.avilist import AviList, load_checklist
 from kb.checklist.names import epithet_stem, fold
 
-How = Literal["given", "scientific name", "English name", "synonym", "other English name", "eBird code", "subspecies"]
+MatchKind = Literal[
+    "given", "scientific name", "English name", "synonym", "other English name", "eBird code", "subspecies"
+]
 """Kind of match: a table of the caller, a name or code of the species in the checklist, or a subspecies.
 Synonyms and other English names come from eBird and BirdLife."""
 Variant = Literal["spelling", "possessive", "ending", "genus", "inside"]
 """Difference from the checklist's name: hyphens, spaces, apostrophes, accents or `gray` for `grey`; a missing
 possessive; the ending of the epithet; another genus of the family; or further words around it."""
-Why = Literal["several species", "not a species", "unknown"]
+Reason = Literal["several species", "not a species", "unknown"]
 
 N_SUGGESTED: Final = 3
 LONGEST_NAME: Final = 500  # characters; longer texts are not names, and would take minutes
@@ -50,18 +52,18 @@ class MatchedName:
 
     name: str
     taxon: Taxon
-    how: How
+    kind: MatchKind
     variant: Variant | None = None
     """None if the spelling is that of the checklist, apart from capitals, numbers and underscores."""
-    met: str = ""
+    matched_name: str = ""
     """The matching name, code or trinomial of the checklist."""
     elsewhere: tuple[str, ...] = ()
     """Other species, by binomial, with that name on another list, or with another name of the same row."""
 
     @property
     def rule(self) -> str:
-        """`how` and `variant` in words: `synonym (inside)`."""
-        return self.how if self.variant is None else f"{self.how} ({self.variant})"
+        """`kind` and `variant` in words: `synonym (inside)`."""
+        return self.kind if self.variant is None else f"{self.kind} ({self.variant})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ class UnmatchedName:
     """A name without a single species, the reason, and similar names of the checklist."""
 
     name: str
-    why: Why
+    reason: Reason
     suggestions: tuple[str, ...] = ()
 
 
@@ -98,9 +100,9 @@ class Reconciler:
         ... )
         >>> [match.taxon.scientific_name for match in found.matched]
         ['Calypte anna', 'Tachyspiza badia', 'Ardea cinerea']
-        >>> [(match.rule, match.met) for match in found.matched[:2]]
+        >>> [(match.rule, match.matched_name) for match in found.matched[:2]]
         [('English name (possessive)', "Anna's Hummingbird"), ('synonym (inside)', 'Accipiter badius')]
-        >>> [(name.name, name.why) for name in found.unmatched]
+        >>> [(name.name, name.reason) for name in found.unmatched]
         [('Turdus sp.', 'several species')]
     """
 
@@ -130,9 +132,10 @@ class Reconciler:
         """Return the species of each name.
 
         The rules, in order: the table `given`; a name of the checklist, with any hyphens, apostrophes, accents and
-        `gray` for `grey`; a code of eBird; a subspecies, or a species elsewhere that is one here; a binomial inside the
-        name; the name without brackets and words of age, sex and plumage; without possessives (`Brewer Blackbird`),
-        with another ending of the epithet, or in another genus of the family, where only one species fits.
+        `gray` for `grey`; a code of eBird; a subspecies, or a species of another list that is a subspecies here; a
+        binomial inside the name; the name without brackets and words of age, sex and plumage; without possessives
+        (`Brewer Blackbird`), with another ending of the epithet, or in another genus of the family, if only one species
+        fits.
 
         Args:
             names: binomials, English names, or class labels of benchmarks with numbers and underscores.
@@ -158,29 +161,25 @@ class Reconciler:
         unmatched: list[UnmatchedName] = []
         n_unknown = 0
         for row in rows:
-            is_helped = most_suggested is None or n_unknown < most_suggested
-            result = self._row([name for name in row if name.strip()] or [""], given or {}, is_helped=is_helped)
+            result = self._row([name for name in row if name.strip()] or [""], given or {})
             if isinstance(result, MatchedName):
                 matched.append(result)
-            else:
-                unmatched.append(result)
-                n_unknown += result.why != "several species"
+                continue
+            if result.reason != "several species":
+                if most_suggested is None or n_unknown < most_suggested:
+                    result = replace(result, suggestions=self._suggestions(result))
+                n_unknown += 1
+            unmatched.append(result)
         return Reconciled(matched=tuple(matched), unmatched=tuple(unmatched))
 
-    def _row(self, names: Sequence[str], given: Mapping[str, str], *, is_helped: bool) -> MatchedName | UnmatchedName:
+    def _row(self, names: Sequence[str], given: Mapping[str, str]) -> MatchedName | UnmatchedName:
         results = [self._match(name, given) for name in names]
         for result in results:
-            if isinstance(result, UnmatchedName) and result.why == "several species" and not result.suggestions:
+            if isinstance(result, UnmatchedName) and result.reason == "several species" and not result.suggestions:
                 return replace(result, name=names[0])
         matches = [result for result in results if isinstance(result, MatchedName)]
         if not matches:
-            first = results[0]
-            assert isinstance(first, UnmatchedName)
-            return (
-                first
-                if first.suggestions or not is_helped
-                else replace(first, suggestions=self._suggestions(names, first))
-            )
+            return results[0]
         first_match, *others = matches
         species = first_match.taxon.scientific_name
         elsewhere = [*first_match.elsewhere, *(other.taxon.scientific_name for other in others)]
@@ -194,16 +193,16 @@ class Reconciler:
         if name in given:
             taxon = self._species(given[name])
             if taxon is not None:
-                return MatchedName(name=name, taxon=taxon, how="given", met=given[name])
-            return UnmatchedName(name=name, why="unknown")
+                return MatchedName(name=name, taxon=taxon, kind="given", matched_name=given[name])
+            return UnmatchedName(name=name, reason="unknown")
         if len(name) > LONGEST_NAME:
-            return UnmatchedName(name=name, why="unknown")
+            return UnmatchedName(name=name, reason="unknown")
         label = _plain(name)
         is_several = _HYBRID.search(label) or _SEVERAL_IN_BRACKETS.search(name)
         if is_several or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
             if one := self._named_twice(name, label):
                 return one
-            return UnmatchedName(name=name, why="several species")
+            return UnmatchedName(name=name, reason="several species")
         found = self._named(name, label) or self._coded(name) or self._lumped(name, label)
         return found or self._inside(name, label) or self._altered(name, label)
 
@@ -212,10 +211,10 @@ class Reconciler:
         taxon = self._species(label)
         if taxon is None:
             return None
-        how, met = _name_met(label, taxon)
-        variant: Variant | None = None if met.casefold() == label.casefold() else "spelling"
+        kind, matched = _matching_name(label, taxon)
+        variant: Variant | None = None if matched.casefold() == label.casefold() else "spelling"
         others = tuple(other.scientific_name for other in self._checklist.others_called(label))
-        return MatchedName(name=name, taxon=taxon, how=how, variant=variant, met=met, elsewhere=others)
+        return MatchedName(name=name, taxon=taxon, kind=kind, variant=variant, matched_name=matched, elsewhere=others)
 
     def _named_twice(self, name: str, label: str) -> MatchedName | None:
         """Match two names of one species with a slash between them: `Mallard / Anas platyrhynchos`."""
@@ -227,22 +226,19 @@ class Reconciler:
     def _lumped(self, name: str, label: str) -> MatchedName | None:
         """Match a subspecies of the checklist."""
         found = self._checklist.subspecies(label)
-        return MatchedName(name=name, taxon=found[1], how="subspecies", met=found[0]) if found else None
+        return MatchedName(name=name, taxon=found[1], kind="subspecies", matched_name=found[0]) if found else None
 
     def _coded(self, name: str) -> MatchedName | None:
         taxon = self._checklist.with_code(name.strip())
-        return MatchedName(name=name, taxon=taxon, how="eBird code", met=name.strip()) if taxon else None
+        return MatchedName(name=name, taxon=taxon, kind="eBird code", matched_name=name.strip()) if taxon else None
 
     def _inside(self, name: str, label: str) -> MatchedName | None:
         """Match a binomial among other words, or an English name beside words of age, sex and plumage."""
         for genus, epithet, third in _BINOMIAL.findall(label):
             for words in (f"{genus} {epithet} {third}".strip(), f"{genus} {epithet}"):
                 found = self._named(name, words) or self._lumped(name, words)
-                if found and found.how in (
-                    "scientific name",
-                    "synonym",
-                    "subspecies",
-                ):  # "Ruddy duck" is not a binomial
+                # "Ruddy duck" is not a binomial.
+                if found and found.kind in ("scientific name", "synonym", "subspecies"):
                     return replace(found, variant="inside")
         bare = " ".join(_IN_BRACKETS.sub("", label).split()).strip(' .,:!*"')
         if bare and bare != label and (found := self._named(name, bare) or self._lumped(name, bare)):
@@ -265,23 +261,25 @@ class Reconciler:
         for variant, fitting in tried:
             if len(fitting) == 1:
                 ((met, taxon),) = fitting.values()
-                return MatchedName(name=name, taxon=taxon, how=_name_met(met, taxon)[0], variant=variant, met=met)
+                return MatchedName(
+                    name=name, taxon=taxon, kind=_matching_name(met, taxon)[0], variant=variant, matched_name=met
+                )
         if near:
             names = tuple(taxon.scientific_name for _, taxon in near.values())
-            return UnmatchedName(name=name, why="several species", suggestions=names)
+            return UnmatchedName(name=name, reason="several species", suggestions=names)
         if self._checklist.find(label) is not None:
-            return UnmatchedName(name=name, why="not a species")
-        return UnmatchedName(name=name, why="unknown")
+            return UnmatchedName(name=name, reason="not a species")
+        return UnmatchedName(name=name, reason="unknown")
 
-    def _suggestions(self, names: Sequence[str], missed: UnmatchedName) -> tuple[str, ...]:
-        if len(names[0]) > LONGEST_NAME:
+    def _suggestions(self, missed: UnmatchedName) -> tuple[str, ...]:
+        if len(missed.name) > LONGEST_NAME:
             return ()
-        label = _plain(names[0])
-        if missed.why == "not a species":
-            taxon = self._checklist.find(label)
-            species = self._checklist.species_of(taxon) if taxon is not None else []
-            return tuple(found.scientific_name for found in species) if len(species) <= N_SUGGESTED else ()
-        return tuple(self._checklist.suggest(label, N_SUGGESTED))
+        label = _plain(missed.name)
+        if missed.reason == "unknown":
+            return tuple(self._checklist.suggest(label, N_SUGGESTED))
+        taxon = self._checklist.find(label)
+        species = self._checklist.species_of(taxon) if taxon is not None else []
+        return tuple(found.scientific_name for found in species) if len(species) <= N_SUGGESTED else ()
 
     def _family(self, genus: str) -> str:
         """Return the family of a genus, or the genus itself if it is not in the checklist."""
@@ -308,14 +306,14 @@ def _all_species(checklist: AviList) -> Iterator[Taxon]:
     return iter(checklist.species_of(everything) if everything else ())
 
 
-def _name_met(label: str, taxon: Taxon) -> tuple[How, str]:
+def _matching_name(label: str, taxon: Taxon) -> tuple[MatchKind, str]:
     """Return the kind and the checklist's spelling of the name that a label matches."""
-    named: list[tuple[How, str]] = [("scientific name", taxon.scientific_name)]
+    named: list[tuple[MatchKind, str]] = [("scientific name", taxon.scientific_name)]
     named += [("English name", name) for name in taxon.common_names[:1]]
     named += [("synonym", name) for name in taxon.synonyms]
     named += [("other English name", name) for name in taxon.common_names[1:]]
-    same = [(how, name) for how, name in named if fold(name) == fold(label)]
-    exact = [(how, name) for how, name in same if name.casefold() == label.casefold()]
+    same = [(kind, name) for kind, name in named if fold(name) == fold(label)]
+    exact = [(kind, name) for kind, name in same if name.casefold() == label.casefold()]
     return next(iter((*exact, *same)), ("other English name", label))
 
 

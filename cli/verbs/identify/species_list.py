@@ -36,7 +36,7 @@ def expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: 
 
     listed = read_list(file)
     matched = match_list(listed, store.taxa())
-    unknown = [name for name in matched.unmatched if name.why != "several species"]
+    unknown = [name for name in matched.unmatched if name.reason != "several species"]
     if unknown:
         output.warn(unknown_text(file, unknown))
     if not matched.taxon_ids:
@@ -49,7 +49,7 @@ def expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: 
 def summary(matched: MatchedList) -> str:
     """Return the number of species in a list, in the knowledge base, and of lines for several species."""
     n_here, n_outside = len(matched.taxon_ids), len(matched.absent)
-    several = sum(name.why == "several species" for name in matched.unmatched)
+    several = sum(name.reason == "several species" for name in matched.unmatched)
     text = f"{output.plural(n_here + n_outside, 'species', 'species')}, {n_here:,} of them in this knowledge base"
     text += f"; {output.plural(several, 'line')} for several species or hybrids" if several else ""
     if n_outside > MANY_OUTSIDE * (n_here + n_outside):
@@ -59,10 +59,10 @@ def summary(matched: MatchedList) -> str:
 
 def unknown_text(file: Path, names: list[UnmatchedName]) -> str:
     """Return the unmatched names with suggestions."""
-    shown = [
-        f"{name.name} ({name.why}{'; did you mean ' + ' or '.join(name.suggestions) + '?' if name.suggestions else ''})"
-        for name in names
-    ]
+    shown = []
+    for name in names:
+        hint = f"; did you mean {' or '.join(name.suggestions)}?" if name.suggestions else ""
+        shown.append(f"{name.name} ({name.reason}{hint})")
     verb = "matches" if len(names) == 1 else "match"
     return f"{output.plural(len(names), 'name')} of {file} {verb} no species: {output.first_few(shown)}"
 

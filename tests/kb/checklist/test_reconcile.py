@@ -73,7 +73,7 @@ def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(
 )
 def test_the_name_of_the_checklist_that_was_met_is_told(reconciler: Any, name: str, met: str) -> None:
     (match,) = reconciler.reconcile([name]).matched
-    assert match.met == met
+    assert match.matched_name == met
 
 
 def test_a_name_that_another_list_gives_to_another_species_says_so(reconciler: Any) -> None:
@@ -92,12 +92,12 @@ def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler: Any)
             ("", " "),
         ]
     )
-    assert [(m.name, m.taxon.scientific_name, m.how, m.elsewhere) for m in result.matched] == [
+    assert [(m.name, m.taxon.scientific_name, m.kind, m.elsewhere) for m in result.matched] == [
         ("Nonsense nonsense", "Anas platyrhynchos", "English name", ("Cardinalis cardinalis",)),
         ("mallar3", "Anas platyrhynchos", "eBird code", ()),
         ("Cardinalis cardinalis", "Cardinalis cardinalis", "scientific name", ()),
     ]
-    assert [(missed.name, missed.why) for missed in result.unmatched] == [
+    assert [(missed.name, missed.reason) for missed in result.unmatched] == [
         ("Aechmophorus occidentalis/clarkii", "several species"),
         ("", "unknown"),
     ]
@@ -127,7 +127,7 @@ def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler: Any)
 def test_what_is_no_one_species_is_reported_with_the_reason(reconciler: Any, name: str, why: str) -> None:
     result = reconciler.reconcile([name])
     assert result.matched == ()
-    assert [(missed.name, missed.why) for missed in result.unmatched] == [(name, why)]
+    assert [(missed.name, missed.reason) for missed in result.unmatched] == [(name, why)]
 
 
 def test_likeness_is_a_suggestion_and_never_a_match(reconciler: Any) -> None:
@@ -138,13 +138,13 @@ def test_likeness_is_a_suggestion_and_never_a_match(reconciler: Any) -> None:
 def test_an_english_name_inside_another_bird_s_name_is_no_match(reconciler: Any) -> None:
     """Only words of age, sex and plumage may stand beside it; "Northern cardinal" looks like a binomial and is none."""
     missed = reconciler.reconcile(["Imaginary Northern Cardinal", "False Northern cardinal"]).unmatched
-    assert [name.why for name in missed] == ["unknown", "unknown"]
+    assert [name.reason for name in missed] == ["unknown", "unknown"]
 
 
 def test_a_table_of_the_caller_s_goes_before_all_rules(reconciler: Any) -> None:
     given = {"Cardinal": "Cardinalis cardinalis", "Robin": "Turdus migratorius", "Odd": "Nonsense nonsense"}
     result = reconciler.reconcile(["Cardinal", "Robin", "Odd"], given=given)
-    assert [(match.taxon.scientific_name, match.how) for match in result.matched] == [
+    assert [(match.taxon.scientific_name, match.kind) for match in result.matched] == [
         ("Cardinalis cardinalis", "given"),
         ("Turdus migratorius", "given"),
     ]
@@ -162,7 +162,7 @@ def test_a_name_that_fits_two_species_without_its_possessive_is_left_open() -> N
 
     one, other = wren("Wrena una", "Zed's Wren"), wren("Wrena altera", "Zed Wren's")
     (missed,) = Reconciler(load_checklist(), within=[one, other]).reconcile(["Zed Wren"]).unmatched
-    assert (missed.why, missed.suggestions) == ("several species", ("Wrena una", "Wrena altera"))
+    assert (missed.reason, missed.suggestions) == ("several species", ("Wrena una", "Wrena altera"))
     (match,) = Reconciler(load_checklist(), within=[one]).reconcile(["Zed Wren"]).matched
     assert match.taxon == one
 
@@ -205,5 +205,5 @@ def test_names_of_photos_lead_where_their_binomials_lead(reconciler: Any, birds:
 def test_what_is_too_long_for_a_name_is_none_whatever_stands_in_it() -> None:
     label = f"Turdus merula {'x' * LONGEST_NAME}"
     (missed,) = load_reconciler().reconcile([label]).unmatched
-    assert (missed.why, missed.suggestions) == ("unknown", ())
+    assert (missed.reason, missed.suggestions) == ("unknown", ())
     assert load_reconciler().reconcile([label[:400]]).matched

@@ -83,7 +83,7 @@ def test_a_bar_chart_says_when_a_species_is_seen(tmp_path: Path) -> None:
     assert matched.quarters["hirundo-rustica"] == set(range(15, 37)), "with a quarter before and after"
     assert matched.quarters["cardellina-pusilla"] == {46, 47, 0}, "the year is a circle"
     assert matched.quarters["parus-major"] == set(range(48))
-    assert [(name.name, name.why) for name in matched.unmatched] == [("swallow sp.", "several species")]
+    assert [(name.name, name.reason) for name in matched.unmatched] == [("swallow sp.", "several species")]
 
 
 def test_rows_of_a_bar_chart_that_are_no_plain_species(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_rows_of_a_bar_chart_that_are_no_plain_species(tmp_path: Path) -> None:
     matched = match_list(read_list(written(tmp_path, text)), KB)
     assert matched.taxon_ids == {"parus-major"}
     assert matched.absent == ("Cyanistes caeruleus",)
-    assert [name.why for name in matched.unmatched] == ["several species"] * 3
+    assert [name.reason for name in matched.unmatched] == ["several species"] * 3
 
 
 def test_the_row_of_sample_sizes_is_no_species(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_what_the_knowledge_base_lacks_and_what_nobody_knows_are_told_apart(tmp_
     matched = match_list(read_list(written(tmp_path, text)), KB)
     assert matched.taxon_ids == {"turdus-merula"}
     assert matched.absent == ("Corvus corax",)
-    whys = {name.name: name.why for name in matched.unmatched}
+    whys = {name.name: name.reason for name in matched.unmatched}
     assert whys == {
         "Parus majro": "unknown", "Western/Clark's Grebe": "several species", "Turdus": "not a species"
     }  # fmt: skip

@@ -40,7 +40,7 @@ class Skipped:
         found = self.selected
         if self.unmatched:
             names = [
-                f"{name.name} ({name.why}{', like ' + ' or '.join(name.suggestions) if name.suggestions else ''})"
+                f"{name.name} ({name.reason}{', like ' + ' or '.join(name.suggestions) if name.suggestions else ''})"
                 for name in self.unmatched
             ]
             photos = output.plural(found.n_unmatched, "photo")

@@ -16,7 +16,7 @@ FILE = Path("list.txt")
 
 
 def unknown(n: int) -> list[UnmatchedName]:
-    return [UnmatchedName(name=f"Bird {number}", why="unknown") for number in range(n)]
+    return [UnmatchedName(name=f"Bird {number}", reason="unknown") for number in range(n)]
 
 
 def test_ten_names_are_told_and_how_many_more_there_are() -> None:
@@ -27,7 +27,7 @@ def test_ten_names_are_told_and_how_many_more_there_are() -> None:
 
 
 def test_one_name_is_told_with_what_it_may_mean() -> None:
-    name = UnmatchedName(name="Snowy Owll", why="unknown", suggestions=("Snowy Owl", "Sooty Owl"))
+    name = UnmatchedName(name="Snowy Owll", reason="unknown", suggestions=("Snowy Owl", "Sooty Owl"))
     assert species_lists.unknown_text(FILE, [name]) == (
         "1 name of list.txt matches no species: Snowy Owll (unknown; did you mean Snowy Owl or Sooty Owl?)"
     )
