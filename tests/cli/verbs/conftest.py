@@ -18,19 +18,24 @@ def write_bird(folder: Path, name: str, text: str) -> None:
     (folder / name / "article.txt").write_text(text)
 
 
-@pytest.fixture(scope="module")
-def built_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder `birds` of two birds, and `my.kb` built from it; tests copy it."""
+def build_folder(articles: Path, path: Path) -> None:
+    """Build a knowledge base of the species that have a folder in `articles`."""
     import kb
     import recognize
     from kb.checklist.avilist import load_checklist
     from kb.sources.folder import FolderSource
 
+    taxa = [taxon for folder in sorted(articles.iterdir()) if (taxon := load_checklist().find(folder.name)) is not None]
+    kb.build(path, taxa, FolderSource(articles), recognize.load_encoders("starter"))
+
+
+@pytest.fixture(scope="module")
+def built_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder `birds` of two birds, and `my.kb` built from it; tests copy it."""
     root = tmp_path_factory.mktemp("folder")
     write_bird(root / "birds", "Snowy Owl", "It has white plumage with dark bars and yellow eyes.")
     write_bird(root / "birds", "Blue Jay", "It has a blue crest and white underparts.")
-    taxa = [taxon for name in ("Snowy Owl", "Blue Jay") if (taxon := load_checklist().find(name)) is not None]
-    kb.build(root / "my.kb", taxa, FolderSource(root / "birds"), recognize.load_encoders("starter"))
+    build_folder(root / "birds", root / "my.kb")
     return root
 
 
@@ -48,14 +53,18 @@ It is 50 to 65 cm long.
 """
 
 
+@pytest.fixture(scope="module")
+def built_mallard(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("mallard")
+    write_bird(root / "notes", "Mallard", ARTICLE)
+    build_folder(root / "notes", root / "mallard.kb")
+    return root / "mallard.kb"
+
+
 @pytest.fixture
-def mallard(cli: Any, tmp_path: Path) -> Path:
-    """A knowledge base of one species, out of a folder of the user's own."""
-    folder = tmp_path / "notes" / "Mallard"
-    folder.mkdir(parents=True)
-    (folder / "article.txt").write_text(ARTICLE)
-    cli.call("build", "--source", f"folder:{tmp_path}/notes", "--kb", "mallard.kb", check=True)
-    return tmp_path / "mallard.kb"
+def mallard(cli: Any, built_mallard: Path, tmp_path: Path) -> Path:
+    """A knowledge base of one species, built from a folder of the user's own."""
+    return shutil.copytree(built_mallard, tmp_path / "mallard.kb")
 
 
 def put(kb: Path, old: str, new: str) -> Path:

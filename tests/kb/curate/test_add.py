@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -33,11 +34,17 @@ def encoders() -> Encoders:
     return recognize.load_encoders("starter")
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
+    path = tmp_path_factory.mktemp("built") / "a.kb"
+    kb.build(path, made_up_taxa(7), EditedPages(), encoders, terms=[("Amplexus", None)])
+    return path
+
+
 @pytest.fixture
-def path(tmp_path: Path, encoders: Encoders) -> Path:
+def path(built: Path, tmp_path: Path) -> Path:
     """A knowledge base of six birds of a wiki."""
-    kb.build(tmp_path / "a.kb", made_up_taxa(7), EditedPages(), encoders, terms=[("Amplexus", None)])
-    return tmp_path / "a.kb"
+    return shutil.copytree(built, tmp_path / "a.kb")
 
 
 def butterfly(path: Path, *, lean: int = 0) -> Path:

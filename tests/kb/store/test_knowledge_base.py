@@ -26,10 +26,16 @@ def encoders() -> Encoders:
     return recognize.load_encoders("starter")
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
+    path = tmp_path_factory.mktemp("built") / "a.kb"
+    kb.build(path, made_up_taxa(5), PageSource(), encoders)
+    return path
+
+
 @pytest.fixture
-def path(tmp_path: Path, encoders: Encoders) -> Path:
-    kb.build(tmp_path / "a.kb", made_up_taxa(5), PageSource(), encoders)
-    return tmp_path / "a.kb"
+def path(built: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(built, tmp_path / "a.kb")
 
 
 def test_a_store_refuses_other_spaces(path: Path, encoders: Encoders) -> None:
