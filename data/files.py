@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from data.errors import BadInput, KnowledgeBaseLocked, StoreError
+from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, StoreError
 
 
 def sha256_hex(content: bytes | str) -> str:
@@ -152,12 +152,19 @@ def writer_lock(path: Path, *, wait_s: float = 0.0) -> Iterator[None]:
 
     Raises:
         KnowledgeBaseLocked: if another process still holds it after `wait_s` seconds.
+        MissingRequirement: if the folder cannot be written.
     """
     import fcntl  # POSIX; imported here so that reading works elsewhere
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = path.open("a+")
+    except OSError as error:
+        raise MissingRequirement(
+            f"{path.parent} cannot be written: {error.strerror}", hint="Allow writing, or use a copy of the folder."
+        ) from error
     deadline = time.monotonic() + wait_s
-    with path.open("a+") as handle:
+    with handle:
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

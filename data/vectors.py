@@ -1,13 +1,14 @@
 """Memory-mapped matrices: rows of vectors with their ids and species.
 
-A folder of such matrices has one manifest, written last and atomically, which names the files of one generation of
-their source with their checksums. So a reader sees a whole generation, undamaged, or none, whoever writes beside it.
+The manifest of a folder is written last and atomically. It names the files of one generation of their source, with
+checksums. So readers get the matrices of a whole generation, undamaged, or none, while a writer is at work.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
@@ -22,48 +23,46 @@ MANIFEST = "manifest.json"
 
 
 def write_tables(folder: Path, generation: str, tables: Iterable[tuple[str, VectorTable]]) -> None:
-    """Write the tables as `generation`, and remove what earlier generations and killed writers left.
+    """Write the tables as `generation`, and remove the files of earlier generations and of killed writers.
 
-    One process at a time: what it removes may be what another one is writing. Of tables that are made one by one, one
-    is in memory at a time.
+    For one process at a time. With an iterator, one table is in memory at a time.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    notes: dict[str, dict[str, str]] = {}
+    files: dict[str, dict[str, str]] = {}
     for name, table in tables:
-        stem = f"{name}.{sha256_hex(generation)[:12]}"
-        # np.save into bytes would hold the matrix twice; a temporary name and a rename hold it once.
-        temporary = folder / f".part-{stem}.npy"
+        matrix = folder / f"{name}.{sha256_hex(generation)[:12]}.npy"
+        # np.save into bytes would hold the matrix twice.
+        temporary = folder / f".part-{matrix.name}"
         np.save(temporary, np.ascontiguousarray(table.vectors, dtype=np.float32))
-        temporary.replace(folder / f"{stem}.npy")
+        temporary.replace(matrix)
         index = {"ids": list(table.ids), "owners": [int(owner) for owner in table.owners]}
-        write_atomic(folder / f"{stem}.json", json.dumps(index, separators=(",", ":")).encode())
-        checksums = {suffix: file_checksum(folder / f"{stem}.{suffix}") for suffix in ("npy", "json")}
-        notes[name] = {"stem": stem, **checksums}
-    write_atomic(folder / MANIFEST, json.dumps({"generation": generation, "tables": notes}, sort_keys=True).encode())
-    keep = {MANIFEST} | {f"{note['stem']}.{suffix}" for note in notes.values() for suffix in ("npy", "json")}
+        content = json.dumps(index, separators=(",", ":")).encode()
+        rows = folder / f"rows-{sha256_hex(content)[:20]}.json"  # tables of the same rows share it
+        write_atomic(rows, content)
+        files[name] = {path.name: file_checksum(path) for path in (matrix, rows)}
+    write_atomic(folder / MANIFEST, json.dumps({"generation": generation, "tables": files}).encode())
+    keep = {MANIFEST}.union(*files.values())
     for path in folder.iterdir():
         if path.name not in keep:
             path.unlink(missing_ok=True)
 
 
 _HEADERS = Lock()
-"""NumPy reads a header as Python source, at which CPython 3.11 can fail where two threads do so at once."""
+"""For NumPy, which parses headers as Python source: on CPython 3.11 two threads doing so at once can fail."""
 
 
 def read_table(folder: Path, generation: str, name: str) -> VectorTable | None:
-    """Return a table with its matrix mapped read-only, or None if that generation of it is not there, or is damaged."""
-    note = tables_of(folder, generation).get(name)
-    if note is None:
+    """Return a table with its matrix mapped read-only, or None if it is missing, damaged or of another generation."""
+    files = tables_of(folder, generation).get(name)
+    if files is None:
         return None
     try:
-        stem = note["stem"]
-        if any(file_checksum(folder / f"{stem}.{suffix}") != note[suffix] for suffix in ("npy", "json")):
+        if any(file_checksum(folder / file) != checksum for file, checksum in files.items()):
             return None
-        index = json.loads((folder / f"{stem}.json").read_bytes())
+        matrix, rows = (folder / file for file in files)
         with _HEADERS:
-            vectors: FloatArray = np.load(folder / f"{stem}.npy", mmap_mode="r", allow_pickle=False)
-        ids = tuple(str(item) for item in index["ids"])
-        owners: IntArray = np.asarray(index["owners"], dtype=np.intp)
+            vectors: FloatArray = np.load(matrix, mmap_mode="r", allow_pickle=False)
+        ids, owners = _read_rows(rows, files[rows.name])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if vectors.ndim != 2 or vectors.dtype != np.float32 or not vectors.shape[0] == len(ids) == owners.shape[0]:
@@ -71,11 +70,18 @@ def read_table(folder: Path, generation: str, name: str) -> VectorTable | None:
     return VectorTable(ids=ids, owners=owners, vectors=vectors)
 
 
-def tables_of(folder: Path, generation: str) -> dict[str, dict[str, str]]:
-    """Return the tables that a folder holds of a generation, each with its files and their checksums."""
+@lru_cache(maxsize=4)
+def _read_rows(path: Path, checksum: str) -> tuple[tuple[str, ...], IntArray]:
+    index = json.loads(path.read_bytes())
+    owners: IntArray = np.asarray(index["owners"], dtype=np.intp)
+    owners.flags.writeable = False
+    return tuple(index["ids"]), owners
+
+
+def tables_of(folder: Path, generation: str) -> Mapping[str, Mapping[str, str]]:
+    """Return name -> file -> checksum of the tables that a folder holds of a generation."""
     try:
         content = json.loads((folder / MANIFEST).read_bytes())
-        tables = {str(name): dict(note) for name, note in content["tables"].items()}
-        return tables if content["generation"] == generation else {}
+        return {str(k): dict(v) for k, v in content["tables"].items()} if content["generation"] == generation else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -116,9 +116,9 @@ def _export(
     write_table(work / bundle.SPECIES, map(species_row, species), SPECIES)
     write_table(work / bundle.TERMS, map(term_row, terms), TERMS)
     write_table(work / bundle.ARTICLES, _articles(layout, ledger), ARTICLES)
-    write_table(work / bundle.SUBJECTS, ledger.rows("subjects", SUBJECTS), SUBJECTS)
-    write_table(work / bundle.LEFT_OUT, ledger.rows("left_out", LEFT_OUT), LEFT_OUT)
-    steps = ledger.rows("steps", STEPS)
+    write_table(work / bundle.SUBJECTS, ledger.rows("subjects"), SUBJECTS)
+    write_table(work / bundle.LEFT_OUT, ledger.rows("left_out"), LEFT_OUT)
+    steps = ledger.rows("steps")
     write_table(work / bundle.STEPS, (r for r in steps if with_vectors or r["stage"] not in MADE_ANEW), STEPS)
     if with_vectors:
         for name in collection_names(info):

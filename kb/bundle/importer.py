@@ -127,7 +127,7 @@ def _import(
             else:
                 run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders, progress=progress)
                 run_stages(run, MADE_ANEW)
-            held = len(ledger.entry_columns("taxon")), len(ledger.entry_columns("term"))
+            held = len(ledger.entries("taxon")), len(ledger.entries("term"))
             ledger.checkpoint()
         found = verify(layout.root)
     except (StoreError, ValueError) as error:  # what a record or a hash that is none is met with

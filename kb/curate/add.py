@@ -122,7 +122,7 @@ def add(
             else:
                 new = [_read_text(layout, subject, text, as_is=as_is) for text in texts]
                 addition = _merged(before, new, _written(layout, key, pictures), subject)
-            was_there = {entry.subject_id for entry in ledger.all_entries()}
+            was_there = {entry.subject_id for entry in ledger.entries()}
             _note(ledger, subject, key, addition)
             run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders)
             run_stages(run, ("encode", "index"))

@@ -128,5 +128,5 @@ def _is_empty(ledger: Ledger) -> bool:
     is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
     if is_resolved and not fetches and ledger.fact("building") is None:
         return False
-    has_entries = bool(ledger.entry_columns("taxon") or ledger.entry_columns("term"))
+    has_entries = bool(ledger.entries())
     return not (has_entries or additions(ledger) or removed(ledger))

@@ -1,8 +1,8 @@
-"""A finished knowledge base, as recognition and look-ups read it.
+"""Reader of a knowledge base, for recognition and look-ups.
 
-Look-ups query Chroma. Scoring a photo needs every vector at once, so collections of chunks and anchors are mirrored in
-`cache/` as mapped matrices, read from Chroma when the knowledge base has changed. With a warm cache nothing here loads
-chromadb. Where Chroma does not hold the state that was opened, the same answers come from the ledger's vectors.
+Look-ups query Chroma. Scoring a photo needs all vectors of chunks and anchors at once: they are memory-mapped from
+`cache/`, which is filled from Chroma after each change. With a warm cache, chromadb is not loaded. If Chroma does not
+hold the state that was opened, the same answers are computed from the ledger's vectors.
 """
 
 from __future__ import annotations
@@ -21,31 +21,28 @@ import numpy as np
 from data.arrays import FloatArray, rank_descending
 from data.codec import loads
 from data.contracts import VectorTable
-from data.errors import MissingRequirement, SpaceMismatch, StoreError
+from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
 from data.records import SpeciesEntry, Status, Taxon, Term
 from data.vectors import read_table
 from kb.store.chroma import Collections  # which imports chromadb when it is used
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
 from kb.store.ledger import Ledger
-from kb.store.project import check_info, counts, is_newest, is_sealed, ledger_table, warm_cache
+from kb.store.project import check_counts, check_info, is_newest, is_sealed, ledger_table, warm_cache
 
 log = logging.getLogger(__name__)
 AnswerT = TypeVar("AnswerT")
-
 DerivedT = TypeVar("DerivedT")
 
 
 class KnowledgeBase:
-    """A knowledge base on disk, read-only, in the state in which it was opened. Open one with `kb.open`.
-
-    It keeps to that state while a writer goes on; opened again, it has the new one.
+    """A knowledge base, read-only, in the state in which `kb.open` found it, also while a writer changes it.
 
     Args:
         path: the folder.
 
     Raises:
         MissingKnowledgeBase: if there is none at `path`.
-        StoreError: if its ledger cannot be read.
+        StoreError: if its ledger is missing or damaged.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -53,15 +50,13 @@ class KnowledgeBase:
         self.info: KnowledgeBaseInfo = self.layout.require()
         """Contents of `kb.toml`."""
         if not self.layout.ledger.is_file():
-            raise StoreError(f"{self.layout.ledger} is missing", hint="run the kb build that made it again")
+            raise StoreError(f"{self.layout.ledger} is missing", hint="repeat the kb build that created it")
         self.ledger = Ledger(self.layout.ledger, read_only=True)
-        # Positions in `taxon_ids` mean something only together with the matrices of the same generation, and entries
-        # only with both: all that is read until the ledger is closed is of one state.
         try:
-            self.ledger.hold()
+            self.ledger.hold()  # entries, matrices and positions in `taxon_ids` belong together
             check_info(self.layout, self.info, self.ledger)
             self._generation = self.ledger.generation()
-            self._columns = self.ledger.entry_columns("taxon")
+            self._texts = self.ledger.documents("taxon")
         except BaseException:
             self.ledger.close()
             raise
@@ -74,7 +69,7 @@ class KnowledgeBase:
 
     @property
     def generation(self) -> str:
-        """The name of the state that was opened: another one after every change of the species."""
+        """The name of the state that was opened, which every change of the species replaces."""
         return self._generation
 
     @property
@@ -88,7 +83,7 @@ class KnowledgeBase:
         return self.info.spaces
 
     def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
-        """Return `make(self)`, made on first use and held as long as this is open: the look-up index, for example."""
+        """Return `make(self)`, computed once and kept until this is closed: the look-up index, for example."""
         with self._derived_lock:
             if make not in self._derived:
                 self._derived[make] = make(self)
@@ -100,16 +95,16 @@ class KnowledgeBase:
         if set(spaces) - set(self.spaces):
             raise SpaceMismatch(expected=self.spaces, given=tuple(spaces))
 
-    # --- what it knows -------------------------------------------------------------------------------------------
+    # --- contents ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def taxon_ids(self) -> tuple[str, ...]:
         """All species, sorted by id; their positions are the species indices of every `VectorTable`."""
-        return tuple(row[0] for row in self._columns)
+        return tuple(self._texts)
 
     def summary_texts(self) -> list[str]:
         """Return the summaries of all species in the order of `taxon_ids`; empty where there is none."""
-        return [row[2] for row in self._columns]
+        return list(self._texts.values())
 
     def taxa(self) -> list[Taxon]:
         """Return the taxa of all species in the order of `taxon_ids`."""
@@ -126,7 +121,11 @@ class KnowledgeBase:
         Raises:
             KeyError: for an id that is not in the knowledge base.
         """
-        return [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon", taxon_ids)]
+        entries = [self.ledger.entry(taxon_id) for taxon_id in taxon_ids if taxon_id in self._texts]
+        if len(entries) < len(taxon_ids):
+            missing = next(taxon_id for taxon_id in taxon_ids if taxon_id not in self._texts)
+            raise KeyError(f"no species {missing!r} in {self.path}")
+        return [loads(SpeciesEntry, entry.record) for entry in entries if entry is not None]
 
     def terms(self) -> list[Term]:
         """Return all terms, sorted by name."""
@@ -180,7 +179,7 @@ class KnowledgeBase:
         return sorted(self.ledger.left_out(), key=lambda row: (row[1], row[0]))
 
     def status(self) -> Status:
-        """Return what it holds, what failed and what was left out by reason."""
+        """Return the contents in numbers, the failures, and what was left out by reason."""
         entries = [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon")]
         left_out = Counter(reason for _, reason, _ in self.ledger.left_out())
         return Status(
@@ -189,7 +188,7 @@ class KnowledgeBase:
             summaries=sum(entry.summary is not None for entry in entries),
             chunks=sum(len(entry.chunks) for entry in entries),
             anchors=sum(len(entry.anchors) for entry in entries),
-            terms=len(self.ledger.entry_columns("term")),
+            terms=len(self.ledger.documents("term")),
             profile=self.info.profile,
             spaces=self.info.spaces,
             failures=tuple(self.ledger.failures()),
@@ -233,41 +232,34 @@ class KnowledgeBase:
         return ledger_table(self.ledger, entries, name, kind)
 
     def _from_chroma(self, work: Callable[[Collections], AnswerT]) -> AnswerT | None:
-        """Return what `work` does with the collections, or None where Chroma does not hold this reader's state.
+        """Return `work(collections)`, or None, upon which the ledger answers, if Chroma does not hold this state.
 
-        That is so when a writer has gone on, when Chroma is missing, damaged or emptied, and in a folder that cannot
-        be written to, where Chroma does not open. The ledger answers then.
+        It does not after a writer's change, when it is missing or damaged, or in a read-only folder.
         """
         with self._lock:
-            if self._chroma is None and not self._is_apart:
-                self._open_chroma()
-            if self._chroma is None:
+            if self._is_apart:
                 return None
             try:
+                if self._chroma is None:
+                    self._chroma = self._open_chroma()
                 found = work(self._chroma)
             except (StoreError, MissingRequirement) as error:
                 self._leave_chroma(str(error))
                 return None
-        # Asked afterwards: a writer may have begun meanwhile.
-        return found if is_newest(self.layout, self._generation) else None
+        return found if is_newest(self.layout, self._generation) else None  # a writer may have started meanwhile
 
-    def _open_chroma(self) -> None:
+    def _open_chroma(self) -> Collections:
         if not is_newest(self.layout, self._generation):
-            self._is_apart = True
-            return
+            raise ChromaDiffers(f"{self.path} has changed")
         if not self.info.chroma and not is_sealed(self.layout, self.ledger):
-            self._leave_chroma(f"{self.layout.chroma} is missing, or not what was written there")
-            return
+            raise ChromaDiffers(f"{self.layout.chroma} is missing or damaged")
+        collections = Collections(self.layout, self.info)
         try:
-            self._chroma = Collections(self.layout, self.info)
-            expected = counts(self.ledger)
-            for name, (kind, _) in self._chroma.names.items():
-                if (n := self._chroma.count(name)) != expected.get(kind, 0):
-                    where = self.info.chroma or self.layout.chroma
-                    self._leave_chroma(f"{where} has {n:,} rows in {name}, expected {expected.get(kind, 0):,}")
-                    return
-        except (StoreError, MissingRequirement) as error:
-            self._leave_chroma(str(error))
+            check_counts(self.ledger, collections)
+        except BaseException:
+            collections.close()
+            raise
+        return collections
 
     def _leave_chroma(self, why: str) -> None:
         """Answer from the ledger until closed."""
@@ -275,17 +267,17 @@ class KnowledgeBase:
         if self._chroma is not None:
             self._chroma.close()
             self._chroma = None
-        if is_newest(self.layout, self._generation) and os.access(self.layout.root, os.W_OK):
-            log.warning("%s; answering from the ledger, slower. kb verify fills Chroma again", why)
+        if is_newest(self.layout, self._generation) and os.access(self.path, os.W_OK):
+            log.warning("%s; using the ledger instead, which is slower. kb verify repairs Chroma", why)
 
     # --- all vectors at once -------------------------------------------------------------------------------------
 
     def chunk_vectors(self, space: str) -> VectorTable:
-        """Return the text vectors of all chunks in a text-image space, by species and place in the summary."""
+        """Return the vectors of all chunks in a text-image space, by species and position in the summary."""
         return self._table("chunks", space, self.info.text_image)
 
     def anchor_vectors(self, space: str) -> VectorTable:
-        """Return the vectors of all anchors in a text-image or visual space, by species and the article's order."""
+        """Return the vectors of all anchors in a text-image or visual space, by species."""
         return self._table("anchors", space, self.info.anchor_spaces)
 
     def _table(self, kind: CollectionKind, space: str, spaces: Sequence[str]) -> VectorTable:
@@ -296,15 +288,11 @@ class KnowledgeBase:
             table = read_table(self.layout.cache, self._generation, name)
             if table is None and self._from_chroma(self._warm_cache):
                 table = read_table(self.layout.cache, self._generation, name)
-            # Without a cache that can be written, or beside a writer that has gone on.
             self._tables[name] = self._ledger_table(name, kind) if table is None else table
         return self._tables[name]
 
     def _warm_cache(self, collections: Collections) -> bool:
-        try:
-            warm_cache(self.layout, self.ledger, collections)
-        except OSError as error:
-            raise MissingRequirement(f"{self.layout.cache} cannot be written: {error}") from error
+        warm_cache(self.layout, self.ledger, collections)
         return True
 
     def __enter__(self) -> Self:
@@ -314,7 +302,7 @@ class KnowledgeBase:
         self.close()
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         self._tables.clear()
         self.ledger.close()
         if self._chroma is not None:

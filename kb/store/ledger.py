@@ -1,8 +1,8 @@
-"""The ledger: the result of every stage for every subject, and all vectors, in one SQLite file. It is the truth.
+"""The ledger: one SQLite file with the results of all stages and all vectors, from which the rest can be rebuilt.
 
-A stage's row names the input (fingerprint) that it holds for; a row of another fingerprint counts for nothing. Every
-row carries a checksum that is checked whenever it is read, and the number and checksums of the rows of each table are
-added up beside them: so damage is an error that names the remedy, and never an answer.
+A subject is a species or a term. The result of a stage is valid only for the input whose fingerprint it carries. Every
+row has a checksum, compared on each read, and each table a row count and a sum of checksums, compared by `kb verify`.
+Damage is therefore an error with a remedy, never a wrong answer.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from data.storage_errors import storage_errors
 
 StepStatus = Literal["done", "failed", "left-out"]
 
-LEDGER_VERSION = 2
+LEDGER_VERSION = 3
+PAGE_BYTES = 8192  # vectors of 768 numbers waste less of such a page than of the usual 4096 bytes
 GENERATION = "generation"
-"""The fact that names the state which readers see: a new one with every change of the entries."""
+"""Fact with the name of the current state; every change of the entries sets a new one."""
 TABLES: Mapping[str, tuple[str, str]] = {
     "facts": ("key, value", "key"),
     "subjects": ("subject_id, kind, name, record", "subject_id"),
@@ -39,7 +40,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "vectors": ("subject_id, collection, items, vectors", "collection, subject_id"),
     "entries": ("subject_id, kind, name, document, record, items", "subject_id"),
 }
-"""Table -> its columns and its key; each has a column `checksum` of all others as well."""
+"""Table -> columns and primary key; each table also has the column `checksum`, over all other columns."""
 
 
 def _schema() -> Iterator[str]:
@@ -62,9 +63,9 @@ def _schema() -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The row of one stage for one subject; `output` is the stage's result as JSON.
+    """The result of one stage for one subject; `output` is JSON.
 
-    `space` is the Chroma collection that the row is of in the stage `encode`, which fixes kind and space; else empty.
+    `space` is the name of a collection in the stage `encode`, and empty in all others.
     """
 
     subject_id: str
@@ -78,7 +79,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A finished subject, as readers get it. `items` are the ids of its vectors by kind of collection, in order."""
+    """A finished subject. `items`: kind of collection -> ids of its vectors, in order."""
 
     subject_id: str
     kind: SubjectKind
@@ -89,35 +90,34 @@ class Entry:
 
 
 class Pending(NamedTuple):
-    """A subject that Chroma does not hold as the ledger has it, with the items that Chroma may hold of it by kind."""
+    """A subject whose rows in Chroma are out of date, and the items by kind that Chroma may hold of it."""
 
     subject_id: str
     items: dict[str, list[str]]
 
 
 def fingerprint(*parts: object) -> str:
-    """Return one short hash of all parts (anything JSON can write), to tell whether an input has changed."""
+    """Return 32 hex digits that identify the parts, which may be anything that JSON can express."""
     return sha256_hex(json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":")))[:32]
 
 
 def checksum(values: Sequence[str | bytes | None]) -> int:
-    """Return the CRC-32 of a row's values, with their borders."""
-    found = 0
-    for value in values:
-        content = value if isinstance(value, bytes) else b"" if value is None else value.encode()
-        found = zlib.crc32(content, zlib.crc32(f"{value is None} {len(content)};".encode(), found))
-    return found
+    """Return the CRC-32 of the values and of their lengths."""
+    contents = [value.encode() if isinstance(value, str) else value for value in values]
+    lengths = repr([None if content is None else len(content) for content in contents])
+    return zlib.crc32(b"".join(content or b"" for content in contents), zlib.crc32(lengths.encode()))
 
 
 class Ledger:
     """The ledger of one knowledge base.
 
     Args:
-        path: the SQLite file; made with its tables unless `read_only`.
-        read_only: for readers beside a writer.
+        path: the SQLite file; created unless `read_only`.
+        read_only: whether to open it for reading only, beside a writer.
 
     Raises:
-        StoreError: if the file is not a ledger or is damaged.
+        StoreError: if the file is damaged or of another version.
+        KnowledgeBaseLocked: if another process is just creating it.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -133,14 +133,11 @@ class Ledger:
             raise
 
     def _check_version(self) -> None:
-        try:
-            [(version,)] = self._db.execute("PRAGMA user_version").fetchall()
-        except sqlite3.DatabaseError as error:
-            raise self.damaged(str(error)) from error
-        if version == 0:  # only a reader can see it so: a writer makes all tables in one transaction
+        [(version,)] = self._read("PRAGMA user_version")
+        if version == 0:  # only readers can see this: a writer creates all tables in one transaction
             raise KnowledgeBaseLocked(
-                f"a build of {self.path.parent} has just begun",
-                hint="try again in a moment; if no build runs, kb build",
+                f"a build of {self.path.parent} has just started",
+                hint="try again in a moment; if no build is running, start one with kb build",
             )
         if version != LEDGER_VERSION:
             raise StoreError(
@@ -149,22 +146,22 @@ class Ledger:
             )
 
     def damaged(self, why: str) -> StoreError:
-        """Return the error that says that the ledger is damaged, with the remedy."""
+        """Return the error for a damaged ledger, with the remedy."""
         return StoreError(
             f"{self.path} is damaged: {why}",
             hint=(
-                f"import the bundle that it was exported to (kb import), or remove {self.path}* and run the kb build "
-                "that made it again, which takes pages from the source and photos from anchors/; "
-                "what was added by hand must be added again"
+                f"import an exported bundle (kb import), or remove {self.path}* and repeat the kb build that created "
+                "it, which fetches the pages and reuses the photos in anchors/; repeat your kb add commands"
             ),
         )
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
         try:
+            db.execute(f"PRAGMA page_size={PAGE_BYTES}")
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")
-            db.execute("PRAGMA recursive_triggers=ON")  # a row that is replaced is taken off the totals
+            db.execute("PRAGMA recursive_triggers=ON")  # so that replaced rows are subtracted from the totals
             with storage_errors(self.path.parent):
                 db.execute("BEGIN IMMEDIATE")
                 if db.execute("PRAGMA user_version").fetchone() == (0,):
@@ -184,34 +181,39 @@ class Ledger:
         except sqlite3.DatabaseError as error:
             db.close()
             if not isinstance(error, sqlite3.OperationalError) or os.access(self.path.parent, os.W_OK):
-                raise  # beside a writer `immutable` would read what is half written
-            # A folder that we may not write to cannot hold the shared memory that WAL needs; but nobody writes there.
+                raise  # beside a writer, `immutable` would read half-written pages
+            # WAL needs a shared-memory file, which a read-only folder cannot hold; but nobody writes there either.
             db = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
         return db
 
-    def _read(self, query: str, values: Sequence[str] = ()) -> list[Any]:
-        """Return the rows of a query; damage that SQLite meets comes as our error."""
+    def _read(self, query: str, values: Sequence[str | None] = ()) -> list[Any]:
+        """Return the rows of a query; damage that SQLite finds is raised as our error."""
         try:
             return self._db.execute(query, values).fetchall()
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
-            # What is no UTF-8 has no code of its own.
+            # Invalid UTF-8 has no code.
             if code is None or code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise self.damaged(str(error)) from error
             with storage_errors(self.path.parent):
                 raise
 
-    def _rows(self, table: str, where: str = "", values: Sequence[str] = ()) -> list[Any]:
-        """Return whole rows of a table without their checksums, which are checked, in the order of its key."""
+    def _rows(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> list[Any]:
+        """Return the rows of a table sorted by key, after comparing their checksums."""
         columns, key = TABLES[table]
         rows = self._read(f"SELECT {columns}, checksum FROM {table} {where} ORDER BY {key}", values)
         for row in rows:
             if checksum(row[:-1]) != row[-1]:
-                raise self.damaged(f"a row of {table} is not what was written ({str(row[0])[:80]!r})")
+                raise self.damaged(f"a row of {table} has changed ({str(row[0])[:80]!r})")
         return [row[:-1] for row in rows]
 
+    def _check_totals(self, table: str) -> None:
+        [counted] = self._read(f"SELECT count(*), coalesce(sum(checksum), 0) FROM {table}")
+        if [counted] != self._read("SELECT n, checksums FROM totals WHERE name = ?", (table,)):
+            raise self.damaged(f"rows of {table} are missing")
+
     def _put(self, table: str, rows: Iterable[Sequence[str | bytes | None]]) -> None:
-        """Write whole rows, in place of those of the same key."""
+        """Insert rows, replacing those with the same key."""
         marks = ", ".join("?" * (TABLES[table][0].count(",") + 2))
         with storage_errors(self.path.parent):
             self._db.executemany(
@@ -223,21 +225,18 @@ class Ledger:
         self._db.close()
 
     def checkpoint(self) -> None:
-        """Move the write-ahead log into the file itself, so that a copy of the folder needs nothing else.
-
-        A reader that holds an earlier state needs the log: then it stays, and the next writer moves it.
-        """
+        """Move the write-ahead log into the file; while a reader needs the log, leave that to the next writer."""
         with storage_errors(self.path.parent):
-            self._db.execute("PRAGMA busy_timeout=500")  # a reader may hold its state for days
+            self._db.execute("PRAGMA busy_timeout=500")  # a reader may stay for days
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._db.execute("PRAGMA busy_timeout=30000")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all writes inside one: all of them or none survive a crash.
+        """Commit all writes of the block together, or none.
 
         Raises:
-            MissingRequirement: where the disk is full or cannot be written.
+            MissingRequirement: if the disk is full or read-only.
         """
         with storage_errors(self.path.parent):
             self._db.execute("BEGIN IMMEDIATE")
@@ -245,32 +244,20 @@ class Ledger:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:  # SQLite takes back by itself what a full disk cut short
+                if self._db.in_transaction:  # on a full disk SQLite rolls back by itself
                     self._db.execute("ROLLBACK")
                 raise
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Make all reads inside see one state, whatever a writer does meanwhile."""
-        if self._db.in_transaction:  # a state is held already
-            yield
-            return
-        self._db.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._db.execute("COMMIT")
-
     def hold(self) -> None:
-        """Make all reads until `close` see the state of now, whatever a writer does; for readers."""
+        """Make all reads until `close` see the present state, whatever writers do; for readers."""
         self._db.execute("BEGIN")
-        self._read("SELECT 1 FROM facts LIMIT 1")  # SQLite takes the state at the first read
+        self._read("SELECT 1 FROM facts LIMIT 1")  # SQLite fixes the state at the first read
 
     def check(self) -> None:
-        """Read everything.
+        """Compare all checksums, row counts and SQLite's own structures.
 
         Raises:
-            StoreError: if any row is damaged or missing, or SQLite finds fault with the file.
+            StoreError: if any row is damaged or missing.
         """
         if (found := self._read("PRAGMA integrity_check")) != [("ok",)]:
             raise self.damaged(str(found[0][0]))
@@ -281,32 +268,30 @@ class Ledger:
                         pass
             else:
                 self._rows(table)
-            [counted] = self._read(f"SELECT count(*), coalesce(sum(checksum), 0) FROM {table}")
-            if [counted] != self._read("SELECT n, checksums FROM totals WHERE name = ?", (table,)):
-                raise self.damaged(f"rows of {table} are missing")
+            self._check_totals(table)
 
-    # --- facts of the whole knowledge base -----------------------------------------------------------------------
+    # --- facts: single values of the whole knowledge base -------------------------------------------------------------
 
     def fact(self, key: str) -> str | None:
-        """Return the value kept under `key`, or None."""
+        """Return the value of a fact, or None."""
         rows = self._rows("facts", "WHERE key = ?", (key,))
         return rows[0][1] if rows else None
 
     def facts(self, prefix: str) -> list[tuple[str, str]]:
-        """Return `(key, value)` of everything kept under keys that begin with `prefix`, sorted by key."""
+        """Return `(key, value)` of all facts with this prefix, sorted by key."""
         return [row for row in self._rows("facts") if row[0].startswith(prefix)]
 
     def set_fact(self, key: str, value: str) -> None:
-        """Keep `value` under `key`."""
+        """Set a fact."""
         self._put("facts", [(key, value)])
 
     def drop_fact(self, key: str) -> None:
-        """Forget the value kept under `key`."""
+        """Delete a fact."""
         with storage_errors(self.path.parent):
             self._db.execute("DELETE FROM facts WHERE key = ?", (key,))
 
     def drop_facts(self, prefix: str) -> None:
-        """Forget everything kept under keys that begin with `prefix`."""
+        """Delete all facts with this prefix."""
         for key, _ in self.facts(prefix):
             self.drop_fact(key)
 
@@ -325,51 +310,51 @@ class Ledger:
         return {key: name for key, _, name, _ in self._rows("subjects", "WHERE kind = ?", (kind,))}
 
     def drop_subjects(self, subject_ids: Iterable[str]) -> None:
-        """Forget subjects with everything that was done for them: steps, vectors and entries."""
+        """Delete subjects with their steps, vectors and entries."""
         ids = list(subject_ids)
         self.publish([], gone=ids)
         for table in ("subjects", "steps", "vectors"):
             self._db.executemany(f"DELETE FROM {table} WHERE subject_id = ?", [(key,) for key in ids])
 
     def set_left_out(self, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Note `(name, reason, detail)` of pages and names that the build leaves out."""
+        """Add or replace `(name, reason, detail)` of left-out pages and names."""
         self._put("left_out", rows)
 
     def drop_left_out(self, names: Iterable[str]) -> None:
-        """Take names off that list: they are in after all."""
+        """Remove names from the left-out list."""
         self._db.executemany("DELETE FROM left_out WHERE name = ?", [(name,) for name in names])
 
     def left_out(self) -> list[tuple[str, str, str]]:
-        """Return `(name, reason, detail)` of everything that was left out, sorted by name."""
+        """Return `(name, reason, detail)` of left-out pages and names, sorted by name."""
         return self._rows("left_out")
 
     # --- steps ---------------------------------------------------------------------------------------------------
 
     def record(self, steps: Iterable[Step]) -> None:
-        """Write the rows of stages."""
+        """Add or replace results of stages."""
         self._put(
             "steps", ((s.subject_id, s.stage, s.space, s.fingerprint, s.status, s.error, s.output) for s in steps)
         )
 
     def steps(self, stage: str, space: str = "") -> dict[str, Step]:
-        """Return subject_id -> row of one stage in one space, sorted by subject."""
+        """Return subject_id -> result of a stage, sorted by subject."""
         rows = self._rows("steps", "WHERE stage = ? AND space = ?", (stage, space))
         return {row[0]: _step(row) for row in rows}
 
     def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
-        """Return the row of one subject, or None; `steps` reads all of them."""
+        """Return the result of a stage for one subject, or None."""
         rows = self._rows("steps", "WHERE stage = ? AND space = ? AND subject_id = ?", (stage, space, subject_id))
         return _step(rows[0]) if rows else None
 
     def drop_steps(self, subject_ids: Iterable[str], stages: Sequence[str], *, space: str | None = None) -> None:
-        """Forget these stages of these subjects, in all spaces or in one: the next build does them again."""
+        """Delete results, in all spaces or in one, so that the next build repeats these stages."""
         self._db.executemany(
             "DELETE FROM steps WHERE stage = ? AND space = coalesce(?, space) AND subject_id = ?",
             [(stage, space, subject_id) for subject_id in subject_ids for stage in stages],
         )
 
     def failures(self) -> list[Failure]:
-        """Return the failures that were not mended since, by subject and stage."""
+        """Return the current failures, by name and stage."""
         names = {**self.subject_names("taxon"), **self.subject_names("term")}
         failed = [_step(row) for row in self._rows("steps", "WHERE status = 'failed'")]
         return sorted(
@@ -383,7 +368,7 @@ class Ledger:
     # --- vectors -------------------------------------------------------------------------------------------------
 
     def put_vectors(self, collection: str, rows: Iterable[tuple[str, str, FloatArray]]) -> None:
-        """Keep `(subject_id, item_id, vector)` beside what each subject has there; a vector is `(dim,)` float32."""
+        """Add or replace `(subject_id, item_id, vector)`; a vector is `(dim,)` float32."""
         by_subject: dict[str, dict[str, FloatArray]] = {}
         for subject, item, vector in rows:
             by_subject.setdefault(subject, {})[item] = vector
@@ -400,8 +385,19 @@ class Ledger:
         rows = self._rows("vectors", "WHERE collection = ? AND subject_id = ?", (collection, subject_id))
         return _vectors(rows[0]) if rows else {}
 
+    def vectors_of(self, collection: str, subject_id: str, items: Sequence[str]) -> list[FloatArray]:
+        """Return the vectors of these items of one subject.
+
+        Raises:
+            StoreError: if one is missing.
+        """
+        held = self.vectors(collection, subject_id) if items else {}
+        if missing := [item for item in items if item not in held]:
+            raise self.damaged(f"the vector of {missing[0]} of {subject_id} in {collection} is missing")
+        return [held[item] for item in items]
+
     def keep_vectors(self, collection: str, subject_id: str, items: Sequence[str]) -> None:
-        """Forget the vectors of one subject, but for those of `items`."""
+        """Delete the vectors of one subject except those of `items`."""
         held = self.vectors(collection, subject_id)
         if set(held) <= set(items):
             return
@@ -421,86 +417,70 @@ class Ledger:
             for row in self._rows("vectors", where, (collection, first, last)):
                 yield row[0], _vectors(row)
 
-    def rows(self, table: Literal["subjects", "steps", "left_out"], columns: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table as column -> text, in the order of its key."""
+    def rows(self, table: Literal["subjects", "steps", "left_out"]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a table as column -> text, sorted by key."""
         names = TABLES[table][0].split(", ")
-        wanted = list(columns)
         for row in self._rows(table):
-            found = dict(zip(names, row, strict=True))
-            yield {name: found[name] for name in wanted}
+            yield dict(zip(names, row, strict=True))
 
     # --- entries -------------------------------------------------------------------------------------------------
 
     def publish(self, entries: Sequence[Entry], *, gone: Sequence[str] = ()) -> None:
-        """Show readers finished subjects, take `gone` away, and note all of them as pending for Chroma.
+        """Add or replace entries, delete those of `gone`, and mark all of them as pending.
 
-        The caller holds a transaction, and calls `kb.store.project` after it.
+        The caller holds a transaction and calls `kb.store.project` after it.
         """
         self.note_pending([*(entry.subject_id for entry in entries), *gone])
         self.set_fact(GENERATION, secrets.token_hex(8))
         self._db.executemany("DELETE FROM entries WHERE subject_id = ?", [(key,) for key in gone])
         self._put("entries", (_entry_row(entry) for entry in entries))
 
-    def entries(self, kind: SubjectKind, subject_ids: Sequence[str] | None = None) -> list[Entry]:
-        """Return all finished subjects of a kind sorted by id, or those asked for in the order asked."""
-        if subject_ids is None:
-            return [_entry(row) for row in self._rows("entries", "WHERE kind = ?", (kind,))]
-        found = []
-        for subject_id in subject_ids:
-            rows = self._rows("entries", "WHERE subject_id = ? AND kind = ?", (subject_id, kind))
-            if not rows:
-                raise KeyError(f"no {kind} {subject_id!r} in {self.path.parent}")
-            found.append(_entry(rows[0]))
-        return found
+    def entries(self, kind: SubjectKind | None = None) -> list[Entry]:
+        """Return the finished subjects, species before terms, each sorted by id."""
+        rows = self._rows("entries", "WHERE kind = coalesce(?, kind)", (kind,))
+        return sorted(map(_entry, rows), key=lambda entry: entry.kind)
 
-    def all_entries(self) -> list[Entry]:
-        """Return all finished species sorted by id, then all terms."""
-        return [*self.entries("taxon"), *self.entries("term")]
+    def documents(self, kind: SubjectKind) -> dict[str, str]:
+        """Return subject_id -> summary or definition of the finished subjects of a kind, sorted by id.
+
+        Raises:
+            StoreError: if an entry of any kind is damaged or missing.
+        """
+        self._check_totals("entries")
+        return {row[0]: row[3] for row in self._rows("entries") if row[1] == kind}
 
     def entry(self, subject_id: str) -> Entry | None:
         """Return a finished subject, or None."""
         rows = self._rows("entries", "WHERE subject_id = ?", (subject_id,))
         return _entry(rows[0]) if rows else None
 
-    def entry_columns(self, kind: SubjectKind) -> list[tuple[str, str, str]]:
-        """Return `(subject_id, name, document)` of all finished subjects of a kind, sorted by id."""
-        return [(row[0], row[2], row[3]) for row in self._rows("entries", "WHERE kind = ?", (kind,))]
-
     def generation(self) -> str:
-        """Return the name of the state that readers see; empty where nothing is finished yet."""
+        """Return the name of the current state; empty before the first entry."""
         return self.fact(GENERATION) or ""
 
-    def has_entries(self) -> bool:
-        """Return whether any subject is finished."""
-        return bool(self._read("SELECT 1 FROM entries LIMIT 1"))
-
-    # --- what Chroma has to be told ------------------------------------------------------------------------------
+    # --- pending: subjects whose rows in Chroma are out of date -----------------------------------------------------
 
     def note_pending(self, subject_ids: Iterable[str]) -> None:
-        """Note subjects whose rows in Chroma are to be written again, with the items that Chroma may hold of them."""
+        """Mark subjects as pending, with the items that Chroma may hold of them."""
         for key in subject_ids:
-            items = dict(self.pending_items(key))
+            noted = self._read("SELECT items FROM pending WHERE subject_id = ?", (key,))
+            items: dict[str, list[str]] = json.loads(noted[0][0]) if noted else {}
             held = self.entry(key)
             for kind, ids in (held.items if held is not None else {}).items():
                 items[kind] = list(dict.fromkeys((*items.get(kind, ()), *ids)))
             self._db.execute("INSERT OR REPLACE INTO pending VALUES (?, ?)", (key, json.dumps(items, sort_keys=True)))
 
-    def pending_items(self, subject_id: str) -> dict[str, list[str]]:
-        """Return the items by kind that Chroma may hold of a subject that is pending."""
-        rows = self._read("SELECT items FROM pending WHERE subject_id = ?", (subject_id,))
-        return json.loads(rows[0][0]) if rows else {}
-
     def pending(self) -> list[Pending]:
-        """Return the subjects that Chroma does not hold as the ledger has them, sorted by id."""
+        """Return the pending subjects, sorted by id."""
         rows = self._read("SELECT subject_id, items FROM pending ORDER BY subject_id")
         return [Pending(subject_id, json.loads(items)) for subject_id, items in rows]
 
     def is_pending(self) -> bool:
-        """Return whether Chroma lags behind the ledger."""
+        """Return whether any subject is pending."""
         return bool(self._read("SELECT 1 FROM pending LIMIT 1"))
 
     def drop_pending(self) -> None:
-        """Note that Chroma holds every subject as the ledger has it."""
+        """Clear the pending subjects."""
         self._db.execute("DELETE FROM pending")
 
 

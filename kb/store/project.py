@@ -1,18 +1,17 @@
-"""Projection: the one function that fills Chroma from the ledger, and the mapped matrices that are read from Chroma.
+"""Projection: the only function that fills Chroma from the ledger, and the memory-mapped matrices from Chroma.
 
-Every writer (build, add, remove, learning, import, move, verify) changes the ledger in a transaction, in which the
-ledger notes the changed subjects as pending, and then calls `project`. Nothing else writes to Chroma.
+Every writer (build, add, remove, learning, import, move, verify) first changes the ledger in one transaction, which
+also marks the changed subjects as pending, and then calls `project`. Nothing else writes to Chroma.
 
-Why a crash loses nothing: the ledger alone is the truth, and SQLite keeps its transactions whole.
+A crash loses nothing, because the ledger is the only source and SQLite commits each transaction whole or not at all.
 
-- Killed before `project`: the pending subjects stand in the ledger, Chroma is what it was, and the next
-  writer adds them.
-- Killed inside: the seal, a fact of the ledger with the checksums of Chroma's index files, is dropped before Chroma is
-  touched and set in the transaction that clears the pending subjects. An embedded Chroma without its seal, or with
-  files that do not fit it, is thrown away and filled again; its files are never opened, since Chroma maps them
-  unchecked and damage there can end the process. A Chroma server has no seal: there pending subjects are written again,
-  which is the same the second time, and a collection that has another number of rows than the ledger is filled again.
-- Readers take Chroma's word only for the state that they opened, with nothing pending and the seal in place; else they
+- Killed before `project`: the pending subjects are in the ledger, and the next writer projects them.
+- Killed inside: the seal, a fact of the ledger with the checksums of Chroma's index files, is deleted before Chroma is
+  written to, and set in the transaction that clears the pending subjects. An embedded Chroma without a matching seal is
+  deleted and filled again. Its files are never opened, because Chroma maps them unchecked and damage can crash the
+  process. A Chroma server has no seal: there, pending subjects are upserted again, and a collection whose row count
+  differs from the ledger's is filled again.
+- Readers use Chroma only for the state that they opened, when it is sealed and nothing is pending. Otherwise they
   compute the same answers from the ledger's vectors.
 """
 
@@ -20,7 +19,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +29,7 @@ import numpy as np
 from data.arrays import FloatArray
 from data.checksums import file_checksum
 from data.contracts import VectorTable
-from data.errors import ChromaDiffers, SourceUnavailable, StoreError
+from data.errors import ChromaDiffers, MissingRequirement, SourceUnavailable, StoreError
 from data.files import turn
 from data.vectors import read_table, write_tables
 from kb.store.chroma import PAGE, Collections, throw_away
@@ -39,40 +38,33 @@ from kb.store.ledger import Entry, Ledger
 from kb.store.rows import row_id, rows_of, subject_of
 
 INFO = "kb.toml"
-"""The fact of the ledger that holds the text of `kb.toml`."""
+"""Fact with the text of `kb.toml`."""
 SEAL = "chroma"
-"""The fact of the ledger that holds the checksums of Chroma's index files; absent while Chroma is written to."""
+"""Fact with the checksums of Chroma's index files; absent while Chroma is being written to."""
 GROUP = 1_000  # subjects written at a time
+Place = tuple[str, str]
+"""Subject id and item id of a row of a matrix."""
 
 
 def project(
-    layout: Layout,
-    info: KnowledgeBaseInfo,
-    ledger: Ledger,
-    subjects: Iterable[str] | None = None,
-    *,
-    report: Callable[[int], None] = lambda _: None,
+    layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *, report: Callable[[int], None] = lambda _: None
 ) -> list[str]:
-    """Make Chroma and the cache hold what the ledger holds, and return notes on what had to be filled again.
+    """Update Chroma and the cache from the ledger, and return notes on what had to be filled again.
 
-    Only for the holder of the writer's lock.
+    For the holder of the writer's lock.
 
     Args:
         layout: the knowledge base.
         info: contents of its `kb.toml`.
         ledger: open for writing, outside a transaction.
-        subjects: ids to write again beside the pending ones.
         report: called with the number of subjects written.
 
     Raises:
-        SourceUnavailable: if a Chroma server does not answer.
+        SourceUnavailable: if the Chroma server does not answer.
         MissingRequirement: if the disk is full.
         StoreError: if the ledger is damaged.
     """
     keep_info(ledger, info)
-    if subjects is not None:
-        with ledger.transaction():
-            ledger.note_pending(subjects)
     notes: list[str] = []
     try:
         _fill(layout, info, ledger, notes, report)
@@ -88,33 +80,40 @@ def _fill(
 ) -> None:
     with closing(_open(layout, info, ledger, notes)) as collections:
         _write(ledger, collections, report)
-        _check_counts(ledger, collections)
-        _seal(layout, info, ledger, collections)
+        check_counts(ledger, collections)
+        if ledger.is_pending() or not (info.chroma or ledger.fact(SEAL)):
+            for name in collections.names:
+                collections.settle(name)
+            with ledger.transaction():
+                ledger.drop_pending()
+                if not info.chroma:
+                    ledger.set_fact(SEAL, json.dumps(_index_files(layout)))
         warm_cache(layout, ledger, collections)
 
 
 def keep_info(ledger: Ledger, info: KnowledgeBaseInfo) -> None:
-    """Keep a copy of `kb.toml` in the ledger, from which `verify` can write it again."""
+    """Copy `kb.toml` into the ledger, from which `verify` can restore it."""
     if ledger.fact(INFO) != info_text(info):
         ledger.set_fact(INFO, info_text(info))
 
 
 def check_info(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
-    """Raise `StoreError` unless `kb.toml` is as it was written; `chroma` alone may have been changed by hand."""
+    """Raise `StoreError` if `kb.toml` differs from the ledger's copy in anything but `chroma`, which users may edit."""
     kept = ledger.fact(INFO)
     if kept is not None and replace(parse_info(kept, layout.toml), chroma=info.chroma) != info:
         raise StoreError(
-            f"{layout.toml} is damaged: it is not what was written", hint=f"kb verify --kb {layout.root} restores it"
+            f"{layout.toml} is damaged: it differs from the ledger's copy",
+            hint=f"kb verify --kb {layout.root} restores it",
         )
 
 
 def _open(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, notes: list[str]) -> Collections:
-    """Return the collections; an embedded Chroma that is not as it was left is emptied first, and that is noted."""
+    """Return the collections, after emptying an embedded Chroma that is not intact."""
     if info.chroma:
         return Collections(layout, info)
     if not is_sealed(layout, ledger) or not _is_database(layout.chroma / "chroma.sqlite3"):
         if ledger.fact(SEAL) is not None or layout.chroma.exists():
-            notes.append("Chroma was missing, damaged or half written; filled again from the ledger")
+            notes.append("Chroma was missing, damaged or incomplete; filled again from the ledger")
         empty(layout, info, ledger)
     try:
         collections = Collections(layout, info)
@@ -128,7 +127,7 @@ def _open(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, notes: list[s
 
 
 def _is_database(file: Path) -> bool:
-    """Return whether SQLite finds no fault with a file, or there is none."""
+    """Return whether SQLite finds the file intact; True if it does not exist."""
     if not file.exists():
         return True
     try:
@@ -139,23 +138,29 @@ def _is_database(file: Path) -> bool:
 
 
 def empty(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
-    """Throw away what Chroma holds, and note every subject as pending."""
+    """Delete all rows from Chroma, and mark every subject as pending."""
     with ledger.transaction():
         ledger.drop_fact(SEAL)
         ledger.drop_pending()
-        ledger.note_pending(entry.subject_id for entry in ledger.all_entries())
-    if not info.chroma:
+        ledger.note_pending(entry.subject_id for entry in ledger.entries())
+    if info.chroma:
+        _drop_collections(layout, info)
+    else:
         throw_away(layout.chroma)
-        return
+
+
+def _drop_collections(layout: Layout, info: KnowledgeBaseInfo) -> None:
     with closing(Collections(layout, info)) as collections:
         for name in collections.names:
             collections.drop(name)
 
 
 def _write(ledger: Ledger, collections: Collections, report: Callable[[int], None]) -> None:
+    """Upsert the rows of the pending subjects, and delete those that they no longer have."""
     pending = ledger.pending()
-    if pending:
-        ledger.drop_fact(SEAL)
+    if not pending:
+        return
+    ledger.drop_fact(SEAL)
     for group in (pending[start : start + GROUP] for start in range(0, len(pending), GROUP)):
         entries = (ledger.entry(subject_id) for subject_id, _ in group)
         subjects = [subject_of(entry) for entry in entries if entry is not None]
@@ -166,13 +171,14 @@ def _write(ledger: Ledger, collections: Collections, report: Callable[[int], Non
             collections.delete(name, [row for row in held if row not in wanted])
             collections.upsert(name, rows)
         report(len(group))
-    expected = counts(ledger) if pending else {}
+    n_rows = counts(ledger)
     for name, (kind, _) in collections.names.items():
-        if pending and not expected.get(kind):  # readers would write to the index files of one without any row
+        if not n_rows.get(kind):  # readers would write to the index files of an empty collection
             collections.drop(name)
 
 
-def _check_counts(ledger: Ledger, collections: Collections) -> None:
+def check_counts(ledger: Ledger, collections: Collections) -> None:
+    """Raise `ChromaDiffers` unless every collection has as many rows as the ledger has items for it."""
     expected = counts(ledger)
     for name, (kind, _) in collections.names.items():
         if (n := collections.count(name)) != expected.get(kind, 0):
@@ -180,144 +186,109 @@ def _check_counts(ledger: Ledger, collections: Collections) -> None:
 
 
 def counts(ledger: Ledger) -> dict[str, int]:
-    """Return kind of collection -> how many rows each collection of the kind has."""
+    """Return kind of collection -> number of rows of each collection of this kind."""
     found: dict[str, int] = {}
-    for entry in ledger.all_entries():
+    for entry in ledger.entries():
         for kind, items in entry.items.items():
             found[kind] = found.get(kind, 0) + len(items)
     return found
 
 
-def _seal(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, collections: Collections) -> None:
-    if not ledger.is_pending() and (info.chroma or ledger.fact(SEAL) is not None):
-        return
-    for name in collections.names:
-        collections.settle(name)
-    seal = {} if info.chroma else _index_files(layout)
-    with ledger.transaction():
-        ledger.drop_pending()
-        if not info.chroma:
-            ledger.set_fact(SEAL, json.dumps(seal, sort_keys=True))
-
-
 def _index_files(layout: Layout) -> dict[str, str]:
-    return {
-        str(file.relative_to(layout.chroma)): file_checksum(file)
-        for file in sorted(layout.chroma.glob("*/*"))
-        if file.is_file()
-    }
+    files = (file for file in sorted(layout.chroma.glob("*/*")) if file.is_file())
+    return {str(file.relative_to(layout.chroma)): file_checksum(file) for file in files}
 
 
 def is_sealed(layout: Layout, ledger: Ledger) -> bool:
-    """Return whether the index files of an embedded Chroma are those that the last writer left."""
+    """Return whether the index files of an embedded Chroma are as the last writer left them."""
     seal = ledger.fact(SEAL)
     return seal is not None and json.loads(seal) == _index_files(layout)
 
 
-# --- the matrices ------------------------------------------------------------------------------------------------
+def is_newest(layout: Layout, generation: str) -> bool:
+    """Return whether `generation` is still the newest state, and no writer is projecting another one."""
+    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
+        ledger.hold()
+        return ledger.generation() == generation and not ledger.is_pending()
 
 
-def matrix_names(collections: Collections) -> list[str]:
-    """Return the collections that are mirrored as matrices: those that photos are scored against."""
-    return [name for name, (kind, _) in collections.names.items() if kind in ("chunks", "anchors")]
+# --- matrices ----------------------------------------------------------------------------------------------------
 
 
 def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
-    """Write the matrices of the present generation unless they are there; of several processes one does it."""
-    with turn(layout.cache_lock):
-        generation = ledger.generation()
-        names = matrix_names(collections)
-        if any(read_table(layout.cache, generation, name) is None for name in names):
-            entries = ledger.entries("taxon")
-            tables = ((name, _table(entries, collections, name)) for name in names)
-            write_tables(layout.cache, generation, tables)
-
-
-def _table(entries: list[Entry], collections: Collections, name: str) -> VectorTable:
-    """Return a collection as Chroma has it: rows by species, then in the order of the species' items.
+    """Write the matrices of chunks and anchors, against which photos are scored, unless they are there.
 
     Raises:
-        ChromaDiffers: if Chroma lacks a row.
+        MissingRequirement: if the disk is full or read-only.
     """
-    kind, _ = collections.names[name]
-    places = [
-        (owner, entry.subject_id, item) for owner, entry in enumerate(entries) for item in entry.items.get(kind, ())
-    ]
-    vectors: FloatArray = np.zeros((0, 1), dtype=np.float32)
-    for start in range(0, len(places), PAGE):
-        ids = [row_id(key, kind, item) for _, key, item in places[start : start + PAGE]]
+    names = {name: kind for name, (kind, _) in collections.names.items() if kind in ("chunks", "anchors")}
+    try:
+        with turn(layout.cache_lock):
+            generation = ledger.generation()
+            if any(read_table(layout.cache, generation, name) is None for name in names):
+                entries = ledger.entries("taxon")
+                tables = ((name, _chroma_table(entries, collections, name, kind)) for name, kind in names.items())
+                write_tables(layout.cache, generation, tables)
+    except OSError as error:
+        raise MissingRequirement(
+            f"{layout.cache} cannot be written: {error}", hint="make room, or allow writing, and run the command again"
+        ) from error
+
+
+def _chroma_table(entries: list[Entry], collections: Collections, name: str, kind: CollectionKind) -> VectorTable:
+    def read(places: Sequence[Place]) -> list[FloatArray]:
+        ids = [row_id(key, kind, item) for key, item in places]
         found = collections.vectors(name, ids)
-        if len(found) < len(set(ids)):
+        if len(found) < len(ids):
             raise ChromaDiffers(f"Chroma lacked rows of {name}")
-        page = np.stack([found[row] for row in ids])
-        if start == 0:
-            vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)
-        vectors[start : start + len(ids)] = page
-    return VectorTable(
-        ids=tuple(item for _, _, item in places),
-        owners=np.asarray([owner for owner, _, _ in places], dtype=np.intp),
-        vectors=vectors,
-    )
+        return [found[row] for row in ids]
+
+    return _table(entries, kind, read)
 
 
 def ledger_table(ledger: Ledger, entries: list[Entry], collection: str, kind: CollectionKind) -> VectorTable:
-    """Return a collection as the ledger has it, in the same order; owners are places in `entries`."""
-    places: list[tuple[int, str]] = []
-    vectors: list[FloatArray] = []
-    for owner, entry in enumerate(entries):
-        items = entry.items.get(kind, [])
-        held = ledger.vectors(collection, entry.subject_id) if items else {}
-        places += [(owner, item) for item in items]
-        if lost := [item for item in items if item not in held]:
-            raise ledger.damaged(f"it has no vector of {lost[0]} of {entry.subject_id} in {collection}")
-        vectors += [held[item] for item in items]
-    return VectorTable(
-        ids=tuple(item for _, item in places),
-        owners=np.asarray([owner for owner, _ in places], dtype=np.intp),
-        vectors=np.stack(vectors) if vectors else np.zeros((0, 1), dtype=np.float32),
-    )
+    """Return a collection as the ledger has it, rows by species; owners are positions in `entries`."""
+    return _table(entries, kind, lambda places: [ledger.vectors_of(collection, key, [item])[0] for key, item in places])
 
 
-def is_newest(layout: Layout, generation: str) -> bool:
-    """Return whether Chroma holds the state `generation`: no later one is there, and no writer is changing it."""
-    with closing(Ledger(layout.ledger, read_only=True)) as ledger, ledger.snapshot():
-        return ledger.generation() == generation and not ledger.is_pending()
+def _table(
+    entries: list[Entry], kind: CollectionKind, read: Callable[[Sequence[Place]], list[FloatArray]]
+) -> VectorTable:
+    owners = [owner for owner, entry in enumerate(entries) for _ in entry.items.get(kind, ())]
+    places = [(entry.subject_id, item) for entry in entries for item in entry.items.get(kind, ())]
+    vectors: FloatArray = np.zeros((0, 1), dtype=np.float32)
+    for start in range(0, len(places), PAGE):
+        page = np.stack(read(places[start : start + PAGE]))
+        if start == 0:
+            vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)
+        vectors[start : start + len(page)] = page
+    return VectorTable(ids=tuple(item for _, item in places), owners=np.asarray(owners, dtype=np.intp), vectors=vectors)
 
 
 # --- moving ------------------------------------------------------------------------------------------------------
 
 
 def collections_at(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, to: str | None) -> KnowledgeBaseInfo:
-    """Return `kb.toml` with the collections at `to`, moved there if need be; None leaves them where they are.
+    """Return `kb.toml` with the collections at `to`, a server's address or empty for the folder; None: where they are.
+
+    They are filled from the ledger, and `kb.toml` is changed when all are there. Then the old ones are deleted, if
+    their server answers. For the holder of the writer's lock.
 
     Raises:
-        SourceUnavailable: if the server that has them, or shall, does not answer: before hours are spent on fetching.
+        ConfigError: if `to` is not an address.
+        SourceUnavailable: if the server does not answer; this is found before pages are fetched for hours.
     """
-    if to is not None and to != info.chroma:
-        return move_collections(layout, info, ledger, to=to)
-    if info.chroma:
-        Collections(layout, info).close()
-    return info
-
-
-def move_collections(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *, to: str) -> KnowledgeBaseInfo:
-    """Return `kb.toml` once the collections lie at `to`: the address of a Chroma server, or empty for the folder.
-
-    They are filled from the ledger, and `kb.toml` names the new place only when everything is there. Only then the old
-    one is emptied, if it can be reached. For the holder of the lock.
-
-    Raises:
-        ConfigError: if `to` is no address.
-        SourceUnavailable: if the server there does not answer.
-    """
+    if to is None or to == info.chroma:
+        if info.chroma:
+            Collections(layout, info).close()
+        return info
     moved = replace(info, chroma=to)
     empty(layout, moved, ledger)
     project(layout, moved, ledger)
     write_info(layout.toml, moved)
-    if not info.chroma:
+    if info.chroma:
+        with suppress(SourceUnavailable):  # which may be the reason for moving
+            _drop_collections(layout, info)
+    else:
         throw_away(layout.chroma)
-        return moved
-    with suppress(SourceUnavailable), closing(Collections(layout, info)) as source:  # that it is gone may be why
-        for name in source.names:
-            source.drop(name)
     return moved

@@ -1,4 +1,4 @@
-"""A finished species or term as its rows in Chroma and as its entry in the ledger."""
+"""Chroma rows and ledger entries of species and terms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kb.store.ledger import Entry, Ledger, fingerprint
 
 Subject = SpeciesEntry | Term
 Item = tuple[str, str | Anchor]
-"""Item id, and the text or the anchor whose vector a collection holds."""
+"""Item id, and the text or anchor that is encoded."""
 
 
 def subject_id(subject: Subject) -> str:
@@ -19,7 +19,7 @@ def subject_id(subject: Subject) -> str:
 
 
 def items_of(subject: Subject, kind: CollectionKind) -> list[Item]:
-    """Return what the collections of a kind hold of a subject, in their order there."""
+    """Return the items of a subject in collections of a kind, in order."""
     if isinstance(subject, Term):
         text = f"{subject.name}: {subject.definition} {subject.look_for}".strip()
         return [(subject.term_id, text)] if kind == "terms" else []
@@ -28,24 +28,24 @@ def items_of(subject: Subject, kind: CollectionKind) -> list[Item]:
     if kind == "anchors":
         return [(anchor.anchor_id, anchor) for anchor in subject.anchors]
     if kind == "species":
-        # A species without a summary is still found by its name.
+        # A species without a summary can be found by its name.
         return [(subject_id(subject), subject.summary.text if subject.summary else subject.taxon.common_name)]
     return []
 
 
 def encode_mark(subject: Subject, collection: str, kind: CollectionKind) -> str:
-    """Return the fingerprint of what a collection holds of a subject."""
+    """Return the fingerprint of the items of a subject in a collection."""
     items = [[item, content if isinstance(content, str) else None] for item, content in items_of(subject, kind)]
     return fingerprint(collection, items)
 
 
 def row_id(subject_id: str, kind: CollectionKind, item_id: str) -> str:
-    """Return the id of a row in Chroma; two species may share a photo, so an anchor's id names the species too."""
+    """Return the id of a row in Chroma; that of an anchor names the species, since two species may share a photo."""
     return f"{subject_id}/{item_id}" if kind == "anchors" else item_id
 
 
 def entry_of(subject: Subject) -> Entry:
-    """Return the subject as readers get it."""
+    """Return the ledger's entry of a subject."""
     if isinstance(subject, Term):
         name, document = subject.name, subject.definition
     else:
@@ -65,32 +65,35 @@ def subject_of(entry: Entry) -> Subject:
     return loads(Term, entry.record) if entry.kind == "term" else loads(SpeciesEntry, entry.record)
 
 
+def texts_of(subject: Subject, kind: CollectionKind) -> dict[str, tuple[str, Metadata]]:
+    """Return row id -> document and metadata of a subject in collections of a kind.
+
+    Only species and terms have documents: Chroma builds a full-text index of each document, and the chunks of a species
+    are parts of its summary, once per encoder.
+    """
+    metadata = _metadata(subject, kind)
+    return {
+        row_id(subject_id(subject), kind, item): (str(content) if kind in ("species", "terms") else "", metadata)
+        for item, content in items_of(subject, kind)
+    }
+
+
 def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionKind) -> list[Row]:
-    """Return every row that a collection holds of a subject.
+    """Return the rows of a subject in a collection.
 
     Raises:
         StoreError: if the ledger lacks a vector.
     """
-    key, items = subject_id(subject), items_of(subject, kind)
-    vectors = ledger.vectors(collection, key) if items else {}
-    if lost := [item for item, _ in items if item not in vectors]:
-        raise ledger.damaged(f"it has no vector of {lost[0]} of {key} in {collection}")
+    texts = texts_of(subject, kind)
+    vectors = ledger.vectors_of(collection, subject_id(subject), [item for item, _ in items_of(subject, kind)])
     return [
-        Row(
-            id=row_id(key, kind, item),
-            document="" if isinstance(content, Anchor) else content,
-            metadata=_metadata(subject, kind),
-            vector=vectors[item],
-        )
-        for item, content in items
+        Row(id=row, document=document, metadata=metadata, vector=vector)
+        for (row, (document, metadata)), vector in zip(texts.items(), vectors, strict=True)
     ]
 
 
 def _metadata(subject: Subject, kind: CollectionKind) -> Metadata:
-    """Return values that other programs filter by: few, since Chroma keeps and indexes a row for each of them.
-
-    The keys are the same for every row of a collection, so that a row which is written again keeps nothing old.
-    """
+    """Return few values, since Chroma indexes each; the same keys in every row, so that an upsert replaces them all."""
     if isinstance(subject, Term):
         return {"name": subject.name}
     taxon = subject.taxon

@@ -1,7 +1,7 @@
-"""Verification: ledger, Chroma, files and cache agree, or are made to, and one digest of it all.
+"""Verification and repair of ledger, Chroma, files and cache, and one digest of the contents.
 
-A damaged ledger is an error, with the remedy. Chroma and the cache are filled again from it. Lost files are fetched
-again by the next build, since the stages that made them are forgotten.
+A damaged ledger is an error with a remedy. Chroma and the cache are filled again from the ledger. For a lost file, the
+results of the stage that wrote it are deleted, so that the next build fetches it again.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from kb.store.chroma import Collections
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, parse_info, write_info
 from kb.store.ledger import Ledger
 from kb.store.project import INFO, empty, project
-from kb.store.rows import rows_of, subject_of
+from kb.store.rows import rows_of, subject_of, texts_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput
 
-_BUILD_AGAIN = "run the kb build that made it again; what was added by hand must be added again"
-GROUP = 1_000  # subjects read at a time
+_BUILD_AGAIN = "repeat the kb build that created it, and your kb add commands"
+GROUP = 1_000  # subjects compared at a time
 
 
 def verify(path: str | Path) -> Verification:
     """Verify a knowledge base, repair it where possible, and return the problems and its digest.
 
-    The digest covers ids, texts, vectors and metadata of all rows, and the hashes of the articles and pictures behind
-    them; not times, not runs, not the cache. Two builds from the same pages with the same encoders have the same one.
+    The digest covers ids, texts, vectors and metadata of all rows, and the hashes of articles and photos; it does not
+    cover times, runs and cache. Builds from the same pages with the same encoders have the same digest.
 
     Raises:
-        MissingKnowledgeBase: if there is none.
-        KnowledgeBaseLocked: if a build is running.
-        StoreError: if the ledger is damaged; the hint names the remedy.
+        MissingKnowledgeBase: if there is no knowledge base at `path`.
+        KnowledgeBaseLocked: if another process is writing to it.
+        StoreError: if the ledger is missing or damaged.
 
     Example:
         >>> import tempfile, kb, recognize
@@ -67,79 +67,79 @@ def verify(path: str | Path) -> Verification:
             return _verify(layout, ledger)
 
 
-def _restore_info(layout: Layout, ledger: Ledger) -> list[str]:
-    """Write `kb.toml` again from the ledger's copy where it is missing or damaged, never the other way round."""
-    kept = ledger.fact(INFO)
-    if kept is None:
-        return []
-    try:
-        found: KnowledgeBaseInfo | None = layout.require()
-    except (ConfigError, StoreError, MissingKnowledgeBase):
-        found = None
-    good = parse_info(kept, layout.toml)
-    if found is not None and replace(good, chroma=found.chroma) == found:
-        return []
-    write_info(layout.toml, good if found is None else replace(good, chroma=found.chroma))
-    return ["kb.toml was missing or damaged; restored from the ledger"]
-
-
 def _verify(layout: Layout, ledger: Ledger) -> Verification:
     mended = _restore_info(layout, ledger)
     info = layout.require()
     problems = [*_unfinished(ledger), *_lost_files(layout, ledger), *mend_calibrations(layout, ledger)]
-    damaged = _damaged_tables(layout, ledger)
+    generation = ledger.generation()
+    damaged = {
+        name for name in tables_of(layout.cache, generation) if read_table(layout.cache, generation, name) is None
+    }
     mended += project(layout, info, ledger)
     if differing := _differing(layout, info, ledger):
-        mended.append(f"{differing} differed from the ledger; Chroma was filled again")
+        mended.append(f"Chroma: {differing} differed from the ledger; filled again")
         empty(layout, info, ledger)
         project(layout, info, ledger)
     digest, wrong = _digest(layout, info, ledger)
     if wrong:
         shutil.rmtree(layout.cache, ignore_errors=True)
         project(layout, info, ledger)
-    mended += [f"cache: {name} was damaged; read from Chroma again" for name in sorted(damaged | wrong)]
+    mended += [f"cache: {name} was damaged; filled again from Chroma" for name in sorted(damaged | wrong)]
     return Verification(
         ok=not problems and not mended, digest=digest, problems=(*problems, *mended), mended=tuple(mended)
     )
 
 
-def _damaged_tables(layout: Layout, ledger: Ledger) -> set[str]:
-    """Return the matrices of the present state that the cache should hold and that cannot be read whole."""
-    generation = ledger.generation()
-    return {name for name in tables_of(layout.cache, generation) if read_table(layout.cache, generation, name) is None}
+def _restore_info(layout: Layout, ledger: Ledger) -> list[str]:
+    """Restore a missing or damaged `kb.toml` from the ledger, never the other way round."""
+    kept = ledger.fact(INFO)
+    if kept is None:
+        return []
+    good = parse_info(kept, layout.toml)
+    try:
+        found = layout.require()
+    except (ConfigError, StoreError, MissingKnowledgeBase):
+        pass
+    else:
+        good = replace(good, chroma=found.chroma)
+        if good == found:
+            return []
+    write_info(layout.toml, good)
+    return ["kb.toml was missing or damaged; restored from the ledger"]
 
 
 def _differing(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> str | None:
-    """Return the name of a collection that is not what the ledger says, or None.
+    """Return the name of a collection that differs from the ledger, or None.
 
-    The vectors of an embedded Chroma are proved by its seal; those on a server are read.
+    The vectors of an embedded Chroma are covered by its seal; those on a server are compared.
     """
+    entries = ledger.entries()
     with closing(Collections(layout, info)) as collections:
-        for name, (kind, _) in collections.names.items():
-            entries = ledger.entries("term" if kind == "terms" else "taxon")
-            for start in range(0, len(entries), GROUP):
-                group = (subject_of(entry) for entry in entries[start : start + GROUP])
-                rows = {row.id: row for subject in group for row in rows_of(subject, ledger, name, kind)}
-                texts = collections.texts(name, list(rows))
-                if texts != {key: (row.document, row.metadata) for key, row in rows.items()}:
+        for start in range(0, len(entries), GROUP):
+            subjects = [subject_of(entry) for entry in entries[start : start + GROUP]]
+            for name, (kind, _) in collections.names.items():
+                expected = {row: text for subject in subjects for row, text in texts_of(subject, kind).items()}
+                if collections.texts(name, list(expected)) != expected:
                     return name
-                vectors = collections.vectors(name, list(rows)) if info.chroma else {}
-                if any(not np.array_equal(vector, rows[key].vector) for key, vector in vectors.items()):
-                    return name
+                if info.chroma:
+                    rows = [row for subject in subjects for row in rows_of(subject, ledger, name, kind)]
+                    vectors = collections.vectors(name, list(expected))
+                    if any(not np.array_equal(vectors[row.id], row.vector) for row in rows):
+                        return name
     return None
 
 
 def _unfinished(ledger: Ledger) -> Iterator[str]:
     if state := ledger.fact("building"):
-        yield f"the last build did not end ({state}); run it again"
+        yield f"the last build did not finish ({state}); run it again"
     if ledger.fact("updating") is not None:
-        yield "the last update did not end; run it again"
+        yield "the last update did not finish; run it again"
     for failure in ledger.failures():
         yield f"{failure.taxon}: {failure.stage} failed: {failure.reason}"
 
 
 def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
-    """Check every article, text and picture against its hash, and forget the stages of those that are lost."""
+    """Compare every article, text and photo with its hash; delete the results of the stages of lost ones."""
     lost: dict[str, list[str]] = {"fetch": [], "distil": [], "anchor": []}
     for key, step in ledger.steps("fetch").items():
         if step.output is not None and not layout.articles.is_whole(loads(FetchOutput, step.output).sha256):
@@ -157,15 +157,15 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
     with ledger.transaction():
         for stage, keys in lost.items():
             ledger.drop_steps(keys, [stage])
-    yield from (f"{key}: what you added is missing or damaged ({file}); kb add it again" for key, file, _ in own)
-    names = {"fetch": "article", "distil": "text of the article", "anchor": "picture of an anchor"}
+    yield from (f"{key}: your {file} is missing or damaged; add it again with kb add" for key, file, _ in own)
+    names = {"fetch": "article", "distil": "text of the article", "anchor": "reference photo"}
     for stage, keys in lost.items():
         for key in keys:
-            yield f"{key}: the {names[stage]} is missing or damaged; run kb build again to get it"
+            yield f"{key}: the {names[stage]} is missing or damaged; kb build fetches it again"
 
 
 def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]]:
-    """Return subject, file and hash of what a user added and is lost: nobody else can give it again."""
+    """Return subject, file and hash of lost texts and photos that the user added."""
     return [
         (key, name, sha256)
         for key, addition in additions(ledger).items()
@@ -178,37 +178,32 @@ def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]
 
 
 def _digest(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[str, set[str]]:
-    """Return the digest of what the ledger holds, and the matrices of the cache that hold something else.
+    """Return the digest of the ledger, and the names of matrices in the cache that differ from it.
 
     Raises:
         StoreError: if the ledger lacks a vector.
     """
     digest = hashlib.sha256()
     wrong: set[str] = set()
+    entries = ledger.entries()
     for name, (kind, _) in collection_names(info).items():
-        entries = ledger.entries("term" if kind == "terms" else "taxon")
         table = read_table(layout.cache, ledger.generation(), name) if kind in ("chunks", "anchors") else None
-        held = ledger.all_vectors(name)
         row = 0
         for entry in entries:
-            items = entry.items.get(kind, [])
-            if not items:
+            if not (items := entry.items.get(kind, [])):
                 continue
-            vectors = next((found for key, found in held if key == entry.subject_id), {})
-            if lost := [item for item in items if item not in vectors]:
-                raise ledger.damaged(f"it has no vector of {lost[0]} of {entry.subject_id} in {name}")
+            matrix = np.stack(ledger.vectors_of(name, entry.subject_id, items))
             digest.update(json.dumps([name, entry.subject_id, items], ensure_ascii=False).encode())
-            matrix = np.stack([vectors[item] for item in items])
             digest.update(matrix.tobytes())
+            rows = slice(row, row + len(items))
             if table is not None and not (
-                table.ids[row : row + len(items)] == tuple(items)
-                and np.array_equal(table.vectors[row : row + len(items)], matrix)
+                table.ids[rows] == tuple(items) and np.array_equal(table.vectors[rows], matrix)
             ):
                 wrong.add(name)
             row += len(items)
     for key, step in sorted(ledger.steps("fetch").items()):
         if step.output is not None:
             digest.update(f"{key} {loads(FetchOutput, step.output).sha256}\n".encode())
-    for entry in ledger.all_entries():
+    for entry in entries:
         digest.update(f"{entry.subject_id} {entry.record}\n".encode())
     return digest.hexdigest(), wrong

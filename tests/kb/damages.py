@@ -90,7 +90,7 @@ def on_rows(kind: CollectionKind, change: Callable[[Collections, str, list[Row]]
         space = {"anchors": info.visual, "chunks": info.text_image[0]}.get(kind, info.sentence)
         name = collection_name(kind, space)
         with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-            rows = [row for entry in ledger.all_entries() for row in rows_of(subject_of(entry), ledger, name, kind)]
+            rows = [row for entry in ledger.entries() for row in rows_of(subject_of(entry), ledger, name, kind)]
         with Collections(layout, info) as collections:
             change(collections, name, rows)
 
@@ -259,7 +259,7 @@ def stale_cache(path: Path) -> None:
 
 
 def mixed_cache(path: Path) -> None:
-    index = files_of(path, "cache/anchors-*.json")[0]
+    index = files_of(path, "cache/rows-*.json")[0]
     content = json.loads(index.read_bytes())
     index.write_text(json.dumps({**content, "owners": content["owners"][::-1]}))
 

@@ -25,7 +25,7 @@ def index(run: BuildRun, subjects: Sequence[Subject]) -> None:
             if items_of(subject, kind)
         )
     }
-    old = {entry.subject_id: entry for entry in ledger.all_entries()}
+    old = {entry.subject_id: entry for entry in ledger.entries()}
     changed = [entry for key, entry in new.items() if old.get(key) != entry]
     # Failed subjects stay as they were; only articles that are gone from the source are withdrawn.
     left_out = {key for key, step in ledger.steps("fetch").items() if step.status == "left-out"}

@@ -309,7 +309,7 @@ def hash_that_leaves_the_folder(bundle: Path) -> None:
         (no_table, "is not a table that can be read"),
         (bad_record, "contradicts itself: not a SpeciesEntry"),
         (other_article, "an article is not what its sha256 says"),
-        (other_photo, "picture of an anchor is missing or damaged"),
+        (other_photo, "reference photo is missing or damaged"),
         (other_vector, "became a knowledge base of digest"),
         (nan_vector, "finite numbers"),
         (unknown_stage, "expected a step of a build"),

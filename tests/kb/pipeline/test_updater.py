@@ -199,7 +199,7 @@ def test_an_update_that_stopped_halfway_is_told_of_and_reported_whole_by_the_nex
 
     with pytest.raises(KeyboardInterrupt):
         kb.update(path, [second_state()], encoders, progress=stop)
-    assert "the last update did not end; run it again" in kb.verify(path).problems
+    assert "the last update did not finish; run it again" in kb.verify(path).problems
     found = kb.update(path, [second_state()], encoders)
     assert [change.name for change in found.changes] == ["Amplexus", *(f"Avis 00{i}" for i in range(3, 9))]
     assert kb.verify(path).digest == fresh_digest

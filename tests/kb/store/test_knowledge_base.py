@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -18,6 +19,7 @@ import recognize
 from data.contracts import Encoders
 from data.errors import ConfigError, SpaceMismatch, StoreError
 from kb.store.layout import Layout, read_info
+from tests.mounts import needs_mounts
 from tests.pages import PageSource, made_up_taxa
 
 
@@ -154,7 +156,7 @@ def test_a_damaged_ledger_is_named_with_the_way_out(path: Path, encoders: Encode
     ledger.write_bytes(b"no database")
     with pytest.raises(StoreError, match="is damaged") as error:
         kb.verify(path)
-    assert f"remove {ledger}* and run the kb build" in (error.value.hint or "")
+    assert f"remove {ledger}* and repeat the kb build" in (error.value.hint or "")
     for file in path.glob("ledger.sqlite*"):
         file.unlink()
     kb.build(path, made_up_taxa(5), PageSource(), encoders)
@@ -202,3 +204,49 @@ def test_a_search_passes_over_rows_that_chroma_has_before_the_ledger(path: Path,
     assert found
     assert {match.taxon_id for match in found} <= set(reader.taxon_ids)
     reader.close()
+
+
+READ = """
+import json, sys, kb, recognize
+encoders = recognize.load_encoders("starter")
+with kb.open(sys.argv[1]) as store:
+    found = [match.taxon_id for match in kb.search(store, "a red crown", encoders.sentence, n=5)]
+    vectors = [store.chunk_vectors(space).vectors.tobytes().hex() for space in store.info.text_image]
+    vectors += [store.anchor_vectors(space).vectors.tobytes().hex() for space in store.info.anchor_spaces]
+print(json.dumps([found, vectors]))
+"""
+WRITE = """
+import sys, kb
+from data.errors import FieldmarkError
+try:
+    kb.verify(sys.argv[1])
+except FieldmarkError as error:
+    print(error.exit_code, error, error.hint)
+"""
+
+
+def in_read_only_folder(path: Path, code: str) -> str:
+    """Return what a program prints for which the knowledge base is on a read-only disk."""
+    script = f'mount --bind {path} {path} && mount -o remount,bind,ro {path} && exec "$@"'
+    command = ["unshare", "-rm", "sh", "-c", script, "sh", sys.executable, "-c", code, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@needs_mounts
+@pytest.mark.parametrize("missing", [(), ("cache",), ("cache", "chroma")], ids=["whole", "no cache", "ledger alone"])
+def test_a_read_only_folder_is_read_without_a_warning(path: Path, missing: Sequence[str]) -> None:
+    expected = subprocess.run(
+        [sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True
+    ).stdout
+    for folder in missing:
+        shutil.rmtree(path / folder)
+    before = sorted(path.rglob("*"))
+    assert in_read_only_folder(path, READ) == expected
+    assert sorted(path.rglob("*")) == before
+
+
+@needs_mounts
+def test_a_writer_says_that_the_folder_is_read_only(path: Path) -> None:
+    assert "cannot be written" in in_read_only_folder(path, WRITE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -17,14 +18,17 @@ import kb
 import recognize
 from data.contracts import Encoders
 from data.errors import KnowledgeBaseLocked, MissingRequirement, StoreError
+from data.files import writer_lock
 from kb.store import chroma
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.project import is_sealed, project
 from tests.conftest import IN_CI
+from tests.mounts import needs_mounts
 from tests.pages import PageSource, made_up_taxa
 
-SCRIPT = Path(__file__).with_name("kill_in_project.py")
+STOPPING = Path(__file__).with_name("stop_in_project.py")
+BUILDING = Path(__file__).with_name("build_pages.py")
 TERMS = [("Amplexus", None)]
 N = 4
 KILLS = 40 if IN_CI else 8
@@ -49,24 +53,27 @@ def path(first: Path, tmp_path: Path) -> Path:
     return tmp_path / "a.kb"
 
 
-def run_killed(path: Path, last: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPT), str(path), str(last), str(N + 1)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def run_stopped(path: Path, last: int, by: str = "SIGKILL") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(STOPPING), str(path), str(last), str(N + 1), by]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_killed_before_any_step_the_next_build_ends_as_an_uninterrupted_one(path: Path, encoders: Encoders) -> None:
+@pytest.mark.parametrize(("by", "n_stops", "code"), [("SIGKILL", KILLS, -9), ("SIGINT", KILLS // 2, -2)])
+def test_stopped_before_any_step_the_next_build_gives_the_digest_of_an_uninterrupted_one(
+    path: Path, encoders: Encoders, by: str, n_stops: int, code: int
+) -> None:
     """New texts for all species, and one more. In between a reader answers, from one state or the other."""
     whole = path.with_name("whole.kb")
     shutil.copytree(path, whole)
-    done = run_killed(whole, 0)
+    done = run_stopped(whole, 0)
     assert done.returncode == 0, done.stderr
     n_steps = int(done.stdout)
     digest = kb.verify(whole).digest
     [vector] = encoders.sentence.encode_texts(["red crown"])
-    for last in range(1, n_steps + 1, max(1, n_steps // KILLS)):
+    for last in range(1, n_steps + 1, max(1, n_steps // n_stops)):
         copy = path.with_name(f"{last}.kb")
         shutil.copytree(path, copy)
-        assert run_killed(copy, last).returncode == -9
+        assert run_stopped(copy, last, by).returncode == code
         with kb.open(copy) as store:
             assert len(store.query_species(vector, 20)) == len(store.taxon_ids) in (N, N + 1)
             owners = store.anchor_vectors(encoders.visual.space).owners
@@ -75,6 +82,70 @@ def test_killed_before_any_step_the_next_build_ends_as_an_uninterrupted_one(path
         found = kb.verify(copy)
         assert (found.problems, found.digest) == ((), digest)
         shutil.rmtree(copy)
+
+
+def run_build(path: Path, n_species: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(BUILDING), str(path), str(n_species)], stdout=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "existing"])
+def test_of_builders_that_start_together_one_builds_and_the_others_are_refused(path: Path, is_new: bool) -> None:
+    place = path.with_name("new.kb") if is_new else path
+    answers = [json.loads(builder.communicate(timeout=120)[0]) for builder in [run_build(place, 40) for _ in range(3)]]
+    built = [answer for answer in answers if "digest" in answer]
+    refused = [answer for answer in answers if "digest" not in answer]
+    assert len(built) >= 1
+    assert all(answer["error"] == "KnowledgeBaseLocked" for answer in refused), refused
+    assert all("Another process is writing" in answer["message"] for answer in refused)
+    found = kb.verify(place)
+    assert found.ok
+    assert {answer["digest"] for answer in built} == {found.digest}
+
+
+def test_a_second_builder_is_refused_while_the_first_holds_the_lock(path: Path) -> None:
+    with writer_lock(Layout(path).lock):
+        answer = json.loads(run_build(path, N).communicate(timeout=120)[0])
+    assert answer["error"] == "KnowledgeBaseLocked"
+    assert "Wait for it to end" in answer["message"]
+
+
+@needs_mounts
+@pytest.mark.parametrize("free_kib", [100, 400, 1_000, 6_000])
+def test_a_full_disk_is_said_and_the_build_goes_on_when_there_is_room(
+    path: Path, encoders: Encoders, tmp_path: Path, free_kib: int
+) -> None:
+    """Full while pages are fetched, while the ledger grows, and before Chroma, which would wait for ever."""
+    n_kib = sum(-(-file.stat().st_size // 4096) * 4 + 4 for file in path.rglob("*"))
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = f"""
+        mount -t tmpfs -o size={n_kib + free_kib}k none {disk}
+        cp -r {path} {disk}/a.kb
+        timeout -s KILL 60 {sys.executable} {BUILDING} {disk}/a.kb 30 || exit 9
+        mount -o remount,size=300m {disk}
+        {sys.executable} {BUILDING} {disk}/a.kb 30
+    """
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["error"], first["code"]) == ("MissingRequirement", "3")
+    assert "no space left" in first["message"] or "MiB are free on this disk" in first["message"]
+    assert "run the same command again" in first["message"]
+    kb.build(path, made_up_taxa(30), PageSource(), encoders, terms=TERMS)
+    assert second == {"digest": kb.verify(path).digest}
+
+
+def test_a_cache_that_cannot_be_written_is_named(path: Path, encoders: Encoders) -> None:
+    shutil.rmtree(path / "cache")
+    (path / "cache").touch()
+    with pytest.raises(MissingRequirement, match="cache cannot be written") as caught:
+        kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
+    assert "run the command again" in (caught.value.hint or "")
+    (path / "cache").unlink()
+    kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
+    assert kb.verify(path).ok
 
 
 def test_a_chroma_without_its_seal_is_filled_again(path: Path) -> None:
@@ -86,15 +157,6 @@ def test_a_chroma_without_its_seal_is_filled_again(path: Path) -> None:
         [note] = project(layout, layout.require(), ledger)
         assert "filled again" in note
         assert is_sealed(layout, ledger)
-
-
-def test_subjects_that_are_named_are_written_again(path: Path) -> None:
-    layout = Layout(path)
-    with closing(Ledger(layout.ledger)) as ledger:
-        written: list[int] = []
-        project(layout, layout.require(), ledger, ["avis-001", "avis-002"], report=written.append)
-        assert sum(written) == 2
-        assert not ledger.is_pending()
 
 
 def test_readers_leave_the_files_of_chroma_as_they_are(path: Path, encoders: Encoders) -> None:
@@ -125,7 +187,7 @@ def test_a_build_that_has_just_begun_is_said_so_to_readers(tmp_path: Path, path:
     """The tables come in one transaction: before it the file is there, and nothing in it."""
     shutil.copy(path / "kb.toml", tmp_path / "kb.toml")
     (tmp_path / "ledger.sqlite").touch()
-    with pytest.raises(KnowledgeBaseLocked, match="has just begun") as caught:
+    with pytest.raises(KnowledgeBaseLocked, match="has just started") as caught:
         kb.open(tmp_path)
     assert "remove" not in (caught.value.hint or "")
 

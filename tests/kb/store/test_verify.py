@@ -183,7 +183,7 @@ def test_an_unfinished_build_is_a_finding(copy: tuple[Path, str]) -> None:
         ledger.set_fact("building", "fetch")
     found = kb.verify(copy[0])
     assert not found.ok
-    assert "did not end" in found.problems[0]
+    assert "did not finish" in found.problems[0]
 
 
 class StoppingEncoder:

@@ -1,6 +1,6 @@
-"""Builds a knowledge base and kills itself before the n-th step of the projection: `kill_in_project.py DIR N SPECIES`.
+"""Builds a knowledge base and stops itself before the n-th step of the projection: `DIR N SPECIES SIGNAL`.
 
-Prints the number of steps where it comes to its end.
+Prints the number of steps if it finishes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if __name__ == "__main__":
             global n
             n += 1
             if n == last:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), signal.Signals[sys.argv[4]])
             return work(*arguments, **named)
 
         return counted
