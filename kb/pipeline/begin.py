@@ -128,5 +128,4 @@ def _is_empty(ledger: Ledger) -> bool:
     is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
     if is_resolved and not fetches and ledger.fact("building") is None:
         return False
-    has_entries = bool(ledger.entries())
-    return not (has_entries or additions(ledger) or removed(ledger))
+    return not (ledger.entries() or additions(ledger) or removed(ledger))
