@@ -1,4 +1,4 @@
-"""The dataset card of a bundle: what it is, how to read it, and what its licences ask for."""
+"""Dataset card of a bundle: contents, how to read it, licences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kb.store.layout import KnowledgeBaseInfo
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
-# `other`, since texts and photos have licences of their own, row by row.
+# Licence `other`: each text and photo has its own.
 _CARD = Template("""\
 ---
 pretty_name: $title
@@ -40,19 +40,19 @@ configs:
 
 # $title
 
-A knowledge base of $n_species species$of and $n_terms terms, made by Fieldmark:
-a short summary of what each species looks like, photos that show it, and where each of them comes from.
+A knowledge base of $n_species species$of and $n_terms terms, built with Fieldmark:
+a short description of each species, reference photos, and their sources.
 
-| file | what it holds |
+| file | contents |
 |---|---|
-| `images/` and `images/metadata.parquet` | $n_images photos; a row each: species, author, licence, file page |
-| `species.parquet` | a row a species: names, lineage, summary, article; `record` is all of it as JSON |
-| `terms.parquet` | a row a term: what it means, what to look for, its source |
-| `articles.parquet` | the texts that the summaries were made from, by sha256 |
+| `images/`, `images/metadata.parquet` | $n_images photos, and a row for each: species, author, licence, file page |
+| `species.parquet` | a row per species: names, lineage, summary, article; `record` is the complete entry as JSON |
+| `terms.parquet` | a row per term: definition, what to look for, source |
+| `articles.parquet` | the texts behind the summaries, by sha256 |
 | `vectors/` | $vectors |
-| `ledger/`, `calibration/`, `manifest.json` | what Fieldmark needs beside, and size and sha256 of every file |
+| `ledger/`, `calibration/`, `manifest.json` | data for Fieldmark; size and sha256 of every file |
 
-## Reading it
+## How to read it
 
 ```python
 import pandas as pd
@@ -68,10 +68,10 @@ With Fieldmark: `kb import . --kb my.kb`.
 ## Licences
 
 Texts: $texts.
-A summary of an article under CC BY-SA is an adaptation of it, under the same licence; `species.parquet` names article,
+The summary of an article under CC BY-SA is an adaptation under the same licence; `species.parquet` names the article,
 revision and licence of each.
 
-Photos, each owed to the `author` in its row:
+Photos, each to be credited to the `author` in its row:
 
 | licence | photos |
 |---|---|
@@ -90,11 +90,11 @@ def card(
     """Return the dataset card as Markdown with a YAML header.
 
     Args:
-        info: what the knowledge base is.
-        species: all of them.
-        terms: all of them.
+        info: contents of `kb.toml`.
+        species: all species.
+        terms: all terms.
         licences: licence -> number of photos.
-        with_vectors: whether the vectors are in the bundle.
+        with_vectors: whether the bundle has vectors.
     """
     n_images = sum(licences.values())
     texts = Counter((entry.source.licence if entry.source else None) or "no licence stated" for entry in species)
@@ -111,7 +111,7 @@ def card(
         n_images=f"{n_images:,}",
         vectors=f"unit vectors of chunks, photos, species and terms in the spaces {spaces}"
         if with_vectors
-        else "left out; whoever imports the bundle encodes texts and photos again",
+        else "not included; an import encodes texts and photos again",
         texts=", ".join(f"{_plain(name)} ({n:,} species)" for name, n in texts.most_common()) or "none",
         licences="\n".join(f"| {_plain(name)} | {n:,} |" for name, n in sorted(licences.items())) or "| - | 0 |",
     )
@@ -122,5 +122,5 @@ def _highest(entry: SpeciesEntry) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text from elsewhere as one line that a table cell can hold."""
+    """Return foreign text as one line without table separators."""
     return " ".join(text.replace("|", "/").split())

@@ -1,4 +1,4 @@
-"""Export: a knowledge base as a bundle, which `kb.bundle.manifest` describes."""
+"""Export of a knowledge base as a bundle, in the format of `kb.bundle.manifest`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from data.codec import loads, to_json
-from data.errors import BadInput, KnowledgeBaseLocked, UsageError
+from data.errors import BadInput, KnowledgeBaseLocked
 from data.files import write_atomic, writer_lock
 from data.records import Exported, SpeciesEntry, Term
 from kb.bundle import manifest as bundle
@@ -40,27 +40,24 @@ from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput, FetchOutput, read_origins
 from kb.store.verify import verify
 
-MADE_ANEW = ("encode", "index")  # stages that say nothing without the vectors
-
 
 def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = True) -> Exported:
-    """Write a knowledge base as a bundle and return its contents.
+    """Export a knowledge base as a bundle and return its contents.
 
-    The bundle is a dataset that pandas, pyarrow and Hugging Face's `datasets` read without Fieldmark, every photo with
-    author and licence; `import_bundle` makes the same knowledge base of it again. It is made beside `out` and renamed
-    when it is whole.
+    pandas, pyarrow and Hugging Face's `datasets` can read the bundle, with author and licence of every photo;
+    `import_bundle` restores the knowledge base. The bundle is written to a hidden folder and renamed when complete.
 
     Args:
         path: the knowledge base.
-        out: a folder that does not exist yet, or an empty one.
-        with_vectors: without them whoever imports it must encode all texts and photos again.
+        out: a new or empty folder.
+        with_vectors: whether to include the vectors; otherwise an import encodes all texts and photos again.
 
     Raises:
-        MissingKnowledgeBase: if there is none.
-        UsageError: if something lies at `out` already.
-        StoreError: if articles or photos of it are lost.
-        BadInput: without vectors, if it has anchors that are vectors alone.
-        KnowledgeBaseLocked: if another process is writing to it.
+        MissingKnowledgeBase: if there is no knowledge base at `path`.
+        UsageError: if `out` is not empty.
+        StoreError: if an article or photo is missing.
+        BadInput: without vectors, if there are anchors without a photo.
+        KnowledgeBaseLocked: if another process is writing to the knowledge base.
 
     Example:
         >>> import tempfile, kb, recognize
@@ -76,15 +73,15 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
     """
     layout, target = Layout(Path(path)), Path(out)
     info = layout.require()
-    if target.is_file() or (target.is_dir() and any(target.iterdir())):
-        raise UsageError(f"{target} is there already", hint="name a folder that is new or empty")
-    generation = _generation(layout)
+    bundle.require_new(target)
+    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
+        generation = ledger.generation()
     digest = verify(path).digest
     work = target.parent / f".{target.name}.exporting"
     with writer_lock(layout.lock), closing(Ledger(layout.ledger, read_only=True)) as ledger:
         if ledger.generation() != generation:
-            raise KnowledgeBaseLocked(f"{layout.root} has changed meanwhile", hint="run the same command again")
-        shutil.rmtree(work, ignore_errors=True)  # of an export that was killed
+            raise KnowledgeBaseLocked(f"{layout.root} was changed meanwhile", hint="run the same command again")
+        shutil.rmtree(work, ignore_errors=True)  # left by an export that was killed
         try:
             exported = _export(layout, info, ledger, work, digest, with_vectors=with_vectors)
             if target.is_dir():
@@ -96,11 +93,6 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
     return exported
 
 
-def _generation(layout: Layout) -> str:
-    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        return ledger.generation()
-
-
 def _export(
     layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, work: Path, digest: str, *, with_vectors: bool
 ) -> Exported:
@@ -108,8 +100,8 @@ def _export(
     terms = [loads(Term, entry.record) for entry in ledger.entries("term")]
     if not with_vectors and any(anchor.sha256 is None for entry in species for anchor in entry.anchors):
         raise BadInput(
-            f"{layout.root} has anchors that are vectors without a picture: nobody could encode them again",
-            hint="export it with its vectors",
+            f"{layout.root} has reference photos stored as vectors only, which could not be encoded again",
+            hint="export it with vectors",
         )
     images = list(_copied_images(layout, work, species))
     write_table(work / bundle.IMAGES, images, IMAGES)
@@ -119,7 +111,9 @@ def _export(
     write_table(work / bundle.SUBJECTS, ledger.rows("subjects"), SUBJECTS)
     write_table(work / bundle.LEFT_OUT, ledger.rows("left_out"), LEFT_OUT)
     steps = ledger.rows("steps")
-    write_table(work / bundle.STEPS, (r for r in steps if with_vectors or r["stage"] not in MADE_ANEW), STEPS)
+    write_table(
+        work / bundle.STEPS, (r for r in steps if with_vectors or r["stage"] not in bundle.REPEATED_STAGES), STEPS
+    )
     if with_vectors:
         for name in collection_names(info):
             rows = (
@@ -133,7 +127,7 @@ def _export(
     licences = Counter(str(row["licence"] or "not stated") for row in images)
     write_atomic(work / bundle.CARD, card(info, species, terms, licences, with_vectors=with_vectors).encode())
     files = {str(file.relative_to(work)): note_of(file) for file in sorted(work.rglob("*")) if file.is_file()}
-    del files[bundle.CARD]  # whoever publishes it may edit the card
+    del files[bundle.CARD]  # which may be edited
     manifest = Manifest(
         format=bundle.FORMAT,
         fieldmark=metadata.version("fieldmark"),
@@ -147,7 +141,7 @@ def _export(
         has_vectors=with_vectors,
         species=len(species),
         terms=len(terms),
-        # The path of a folder on this machine is nobody else's business.
+        # Paths of this machine are private.
         sources={name: origin for name, origin in read_origins(ledger).items() if origin.get("kind") != "folder"},
         files=files,
     )
@@ -163,7 +157,7 @@ def _export(
 
 
 def _copied_images(layout: Layout, work: Path, species: Sequence[SpeciesEntry]) -> Iterator[Row]:
-    """Copy the pictures into folders by species, and yield the row of each that other programs can read."""
+    """Copy the photos into folders by species, and yield a row for each in a format that other programs read."""
     for entry in species:
         for anchor in entry.anchors:
             if anchor.sha256 is None:
@@ -175,7 +169,7 @@ def _copied_images(layout: Layout, work: Path, species: Sequence[SpeciesEntry]) 
 
 
 def _articles(layout: Layout, ledger: Ledger) -> Iterator[Row]:
-    """Yield every page body and plain text that the ledger names, each once."""
+    """Yield every page and plain text of the ledger once."""
     fetched = (loads(FetchOutput, step.output).sha256 for step in ledger.steps("fetch").values() if step.output)
     distilled = (
         loads(DistilOutput, step.output).text_sha256 for step in ledger.steps("distil").values() if step.output

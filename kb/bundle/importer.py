@@ -1,4 +1,4 @@
-"""Import: a bundle, which may come from anybody, as a knowledge base; whole, or not at all."""
+"""Import of a bundle, which may come from strangers, as a new knowledge base."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import numpy as np
 from data.arrays import FloatArray
 from data.codec import dumps, loads
 from data.contracts import Encoders
-from data.errors import BadInput, SpaceMismatch, StoreError, UsageError
+from data.errors import BadInput, SpaceMismatch, StoreError
 from data.files import writer_lock
-from data.records import Imported, LeftOut, PageRef, Progress, SpeciesEntry, Stage, SubjectKind, Taxon, Term
+from data.records import Imported, LeftOut, PageRef, Progress, SpeciesEntry, SubjectKind, Taxon, Term
 from kb import reasons
 from kb.bundle import manifest as bundle
-from kb.bundle.manifest import Manifest, read_manifest, read_rows
+from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest, read_rows
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
 from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun, grouped
@@ -36,11 +36,10 @@ from kb.store.rows import Subject, entry_of
 from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput
 from kb.store.verify import verify
 
-# What the output of a stage is; that of `encode` is a hash, `index` has none.
+# Stage -> type of its output; `encode` and `index` have none.
 OUTPUTS: Mapping[str, type[Any]] = {
     "resolve": PageRef, "fetch": FetchOutput, "distil": DistilOutput, "anchor": AnchorOutput, STAGE: Addition,
 }  # fmt: skip
-MADE_ANEW: tuple[Stage, ...] = ("encode", "index")
 _DOMAIN = re.compile(r"\.[a-z][a-z0-9-]+$")
 N_AT_A_TIME = 1_000
 IMAGE_FOLDERS = ("images/", "other-images/")
@@ -54,38 +53,38 @@ def import_bundle(
     re_encode: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Imported:
-    """Make a knowledge base from a bundle and return its contents.
+    """Import a bundle as a new knowledge base and return its contents.
 
-    Every file is held against the hash in the manifest first. With vectors of the same spaces the knowledge base has
-    the digest of the one that was exported, which is checked; without, texts and photos are encoded here. A bundle that
-    is refused leaves nothing behind, and a killed import nothing but a hidden folder, which the next one clears away.
+    The hashes of all files are compared with the manifest first. If the vectors are of the spaces of `encoders`, the
+    digest must be that of the exported knowledge base; otherwise texts and photos are encoded here. A refused bundle
+    leaves nothing behind; a killed import leaves a hidden folder, which the next one removes.
 
     Args:
         folder: the bundle.
-        path: where the knowledge base goes; a folder that is new or empty.
-        encoders: those to query it with.
-        re_encode: take a bundle of other encoder spaces too, and encode its texts and photos with these; anchors that
-            are vectors without a picture are skipped.
-        progress: called at every step where texts and photos are encoded.
+        path: a new or empty folder for the knowledge base.
+        encoders: the encoders to query it with.
+        re_encode: whether to accept a bundle of other encoder spaces, and encode its texts and photos with `encoders`;
+            anchors without a photo are then skipped.
+        progress: called while texts and photos are encoded.
 
     Raises:
-        BadInput: for a bundle that is damaged, contradicts itself, or names paths outside its folder.
+        BadInput: if the bundle is damaged or inconsistent, or names paths outside its folder.
         SpaceMismatch: if its vectors are of other spaces, without `re_encode`.
-        UsageError: if something lies at `path` already.
-        KnowledgeBaseLocked: if another process imports to the same place.
+        UsageError: if `path` is not empty.
+        KnowledgeBaseLocked: if another process is importing to `path`.
     """
     source, target = Path(folder), Path(path)
-    if target.is_file() or (target.is_dir() and any(target.iterdir())):
-        raise UsageError(f"{target} is there already", hint="name a folder that is new or empty")
+    bundle.require_new(target)
     manifest = read_manifest(source)
     is_same = encoders.spaces == manifest.spaces
     if not is_same and not re_encode:
-        hint = "--re-encode takes its texts and photos and encodes them with these; in Python re_encode=True"
+        hint = "--re-encode (in Python re_encode=True) encodes its texts and photos with your encoders"
         raise SpaceMismatch(expected=manifest.spaces, given=encoders.spaces, hint=hint)
     work = target.parent / f".{target.name}.importing"
     with writer_lock(work / ".import-lock"):
-        _clear(work)
         try:
+            for path_left in set(work.iterdir()) - {work / ".import-lock"}:  # by an import that was killed
+                shutil.rmtree(path_left) if path_left.is_dir() else path_left.unlink()
             imported = _import(source, manifest, Layout(work), encoders, is_same and manifest.has_vectors, progress)
             (work / ".import-lock").unlink()
             if target.is_dir():
@@ -95,15 +94,6 @@ def import_bundle(
             shutil.rmtree(work, ignore_errors=True)
             raise
     return imported
-
-
-def _clear(work: Path) -> None:
-    """Remove what an import that was killed has left; its lock is ours."""
-    for path in work.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != ".import-lock":
-            path.unlink()
 
 
 def _import(
@@ -126,12 +116,12 @@ def _import(
                 project(layout, info, ledger)
             else:
                 run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders, progress=progress)
-                run_stages(run, MADE_ANEW)
+                run_stages(run, REPEATED_STAGES)
             held = len(ledger.entries("taxon")), len(ledger.entries("term"))
             ledger.checkpoint()
         found = verify(layout.root)
-    except (StoreError, ValueError) as error:  # what a record or a hash that is none is met with
-        raise BadInput(f"{source} contradicts itself: {error}") from error
+    except (StoreError, ValueError) as error:  # raised for invalid records and hashes
+        raise BadInput(f"{source} is inconsistent: {error}") from error
     if held != (manifest.species, manifest.terms):
         raise BadInput(
             f"{source}: expected {manifest.species:,} species and {manifest.terms:,} terms, "
@@ -141,7 +131,7 @@ def _import(
     if lost := [problem for problem in found.problems if "missing or damaged" in problem]:
         raise BadInput(f"{source}: {lost[0].partition(';')[0]}")
     if takes_vectors and found.digest != manifest.digest:
-        raise BadInput(f"{source} became a knowledge base of digest {found.digest}, expected {manifest.digest}")
+        raise BadInput(f"{source}: the imported knowledge base has digest {found.digest}, expected {manifest.digest}")
     with closing(Ledger(layout.ledger, read_only=True)) as ledger:
         anchors = sum(len(loads(SpeciesEntry, entry.record).anchors) for entry in ledger.entries("taxon"))
     return Imported(digest=found.digest, species=held[0], terms=held[1], anchors=anchors, encoded=not takes_vectors)
@@ -164,14 +154,13 @@ def _copy_contents(source: Path, manifest: Manifest, layout: Layout) -> None:
     for row in read_rows(source, bundle.ARTICLES, ("sha256", "text")):
         content = str(row["text"]).encode()
         if layout.articles.write(content) != row["sha256"]:
-            raise BadInput(f"{source}: an article is not what its sha256 says: {row['sha256']}")
+            raise BadInput(f"{source}: an article does not match its sha256 {row['sha256']}")
     for name in manifest.files:
         if name.startswith(IMAGE_FOLDERS) and name != bundle.IMAGES:
             layout.anchors.write(bundle.safe_path(source, name).read_bytes())
 
 
 def _copy_calibrations(source: Path, manifest: Manifest, layout: Layout, ledger: Ledger) -> None:
-    """Take in what says how sure answers are; `recognize` uses it only if it fits what is asked."""
     for name in manifest.files:
         if name.startswith(bundle.CALIBRATION) and is_calibration(name.removeprefix(bundle.CALIBRATION)):
             content = bundle.safe_path(source, name).read_bytes()
@@ -188,11 +177,11 @@ def _copy_ledger(
             ledger.set_left_out((str(row["name"]), str(row["reason"]), str(row["detail"])) for row in rows)
         collections = collection_names(info)
         for rows in grouped(read_rows(source, bundle.STEPS, tuple(STEPS)), N_AT_A_TIME):
-            steps = [_step(row) for row in rows if takes_vectors or row["stage"] not in MADE_ANEW]
+            steps = [_step(row) for row in rows if takes_vectors or row["stage"] not in REPEATED_STAGES]
             if not takes_vectors:
-                steps = list(map(_with_pictures_alone, steps))
-            if strange := [step for step in steps if step.space and step.space not in collections]:
-                raise BadInput(f"{source}: a step of an unknown collection {strange[0].space!r}")
+                steps = list(map(_without_bare_anchors, steps))
+            if unknown := [step for step in steps if step.space and step.space not in collections]:
+                raise BadInput(f"{source}: unknown collection {unknown[0].space!r}")
             ledger.record(steps)
         for name, origin in manifest.sources.items():
             if _is_public(origin):
@@ -213,25 +202,25 @@ def _subject(row: Mapping[str, Any]) -> tuple[str, SubjectKind, str, str]:
     if kind not in get_args(SubjectKind):
         raise BadInput(f"expected a taxon or a term, got {kind!r}")
     if kind == "taxon" or record:
-        loads(Taxon if kind == "taxon" else Term, record)  # raises unless it is one
+        loads(Taxon if kind == "taxon" else Term, record)  # raises for an invalid record
     return str(row["subject_id"]), kind, str(row["name"]), record
 
 
 def _step(row: Mapping[str, Any]) -> Step:
     stage, output = str(row["stage"]), row["output"]
-    if row["status"] not in get_args(StepStatus) or stage not in (*OUTPUTS, *MADE_ANEW):
-        raise BadInput(f"expected a step of a build, got {stage!r} {row['status']!r}")
+    if row["status"] not in get_args(StepStatus) or stage not in (*OUTPUTS, *REPEATED_STAGES):
+        raise BadInput(f"expected the result of a stage, got stage {stage!r} and status {row['status']!r}")
     if output is not None:
         if stage in OUTPUTS:
-            loads(OUTPUTS[stage], str(output))  # raises unless it is one
+            loads(OUTPUTS[stage], str(output))  # raises for an invalid record
         else:
-            raise BadInput(f"a step of {stage} has no output, got {str(output)[:40]!r}")
+            raise BadInput(f"expected no output of the stage {stage}, got {str(output)[:40]!r}")
     values = {field.name: row[field.name] for field in fields(Step)}
     return Step(**values)
 
 
-def _with_pictures_alone(step: Step) -> Step:
-    """Return a step of the stage `anchor` without the anchors that nobody can encode again; any other as it is."""
+def _without_bare_anchors(step: Step) -> Step:
+    """Return the step without anchors that have no photo, which cannot be encoded again."""
     if step.stage != "anchor" or step.output is None:
         return step
     output = loads(AnchorOutput, step.output)
@@ -262,7 +251,7 @@ def _vector(values: object, dim: int) -> FloatArray:
 
 
 def _is_public(origin: Mapping[str, str]) -> bool:
-    """Return whether a source may be asked because a bundle says so: never this machine, its network or its files."""
+    """Return whether `kb update` may contact a source that a bundle names: never this machine, its network or files."""
     if origin.get("kind") == "starter":
         return True
     if origin.get("kind") != "wikipedia" or not {"language", "licences"} <= set(origin):
@@ -274,5 +263,5 @@ def _is_public(origin: Mapping[str, str]) -> bool:
     try:
         return ipaddress.ip_address(host).is_global
     except ValueError:
-        # A name with a domain: no bare name of a local network, no short form of an address such as 127.1 or 0x7f.1.
+        # A name with a domain: not that of a local machine, nor a short address such as 127.1 or 0x7f.1.
         return bool(_DOMAIN.search(host)) and not host.endswith((".localhost", ".local", ".internal", ".lan"))

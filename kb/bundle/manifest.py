@@ -1,17 +1,16 @@
-"""The form of a bundle: a knowledge base as a folder of Parquet tables and images that other programs read.
+"""Format of a bundle: a knowledge base as a folder of Parquet tables and images for other programs.
 
     OUT/
-      README.md                a dataset card; yours to edit
-      manifest.json            format, encoder spaces, digest, and size and sha256 of every file but the card
-      images/SPECIES/HASH.jpg  the anchors; images/metadata.parquet has names and credits (Hugging Face imagefolder)
-      species.parquet          a row a species: names, lineage, summary, source      terms.parquet   a row a term
-      articles.parquet         the texts that summaries were made from, by sha256
-      vectors/COLLECTION.parquet                 optional
-      calibration/PRESET.json                    how sure answers are, where that was measured
-      ledger/subjects.parquet steps.parquet left_out.parquet    what a knowledge base needs beside to go on
+      README.md                 dataset card, which you may edit
+      manifest.json             format, encoder spaces, digest, size and sha256 of every file except the card
+      images/SPECIES/HASH.jpg   reference photos; names and credits in images/metadata.parquet (an imagefolder)
+      species.parquet           a row per species: names, lineage, summary, source
+      terms.parquet             a row per term
+      articles.parquet          the texts behind the summaries, by sha256
+      vectors/COLLECTION.parquet, calibration/PRESET.json     optional
+      ledger/subjects.parquet, steps.parquet, left_out.parquet     for later builds and updates
 
-A bundle from elsewhere is not trusted: no path leaves the folder, nothing is a link, and every file is what the
-manifest says before a byte of it is used.
+Bundles are not trusted: no path leaves the folder, no file is a link, and each is compared with the manifest.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from data.codec import from_json
-from data.errors import BadInput, StoreError
+from data.errors import BadInput, StoreError, UsageError
+from data.records import Stage
 
 FORMAT = "fieldmark-bundle/2"
 MANIFEST = "manifest.json"
@@ -43,15 +43,16 @@ CALIBRATION = "calibration/"
 TABLES = (SPECIES, TERMS, ARTICLES, SUBJECTS, STEPS, LEFT_OUT, IMAGES)
 
 MAX_MANIFEST_BYTES = 200_000_000
-MAX_EXPANSION = 1_000  # times its file that a table may take up when it is read
+MAX_EXPANSION = 1_000  # size of an unpacked table, as a multiple of its file
 MAX_ROW_GROUP_BYTES = 2_000_000_000
+REPEATED_STAGES: tuple[Stage, ...] = ("encode", "index")
+"""Stages whose results are vectors, which an import without vectors repeats."""
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileNote:
-    """What the manifest says of a file."""
+    """Size and hash of a file."""
 
     bytes: int
     sha256: str
@@ -74,7 +75,7 @@ class Manifest:
     species: int
     terms: int
     sources: Mapping[str, Mapping[str, str]]
-    """Where the pages came from: name -> how it is opened again."""
+    """Name of the source of pages -> how to open it again."""
     files: Mapping[str, FileNote]
 
     @property
@@ -83,16 +84,21 @@ class Manifest:
         return tuple(dict.fromkeys((*self.text_image, self.visual, self.sentence)))
 
 
+def require_new(folder: Path) -> None:
+    """Raise `UsageError` unless a folder is empty or does not exist yet."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UsageError(f"{folder} already exists", hint="name a new or empty folder")
+
+
 def read_manifest(bundle: Path) -> Manifest:
-    """Return the manifest of a bundle of which every file is there and is what the manifest says.
+    """Return the manifest of a bundle, after comparing every file with it.
 
     Raises:
-        BadInput: if it is no bundle, of another format, lacks a table, names a path that leaves the folder or could be
-            read as another one, or a file is a link, of another size, or of another hash.
+        BadInput: if it is not a bundle of this format, or a file is missing, a link, outside the folder or changed.
     """
     if not bundle.is_dir():
-        hint = "unpack it first: archives are not read" if bundle.is_file() else None
-        raise BadInput(f"{bundle} is no folder", hint=hint)
+        hint = "unpack archives first" if bundle.is_file() else None
+        raise BadInput(f"{bundle} is not a folder", hint=hint)
     file = safe_path(bundle, MANIFEST)
     if file.stat().st_size > MAX_MANIFEST_BYTES:
         raise BadInput(f"{file} is larger than {MAX_MANIFEST_BYTES:,} bytes")
@@ -107,22 +113,21 @@ def read_manifest(bundle: Path) -> Manifest:
     if missing := sorted(set(TABLES) - set(manifest.files)):
         raise BadInput(f"{file} does not list {missing[0]}")
     if twins := len(manifest.files) - len({name.casefold() for name in manifest.files}):
-        raise BadInput(f"{file} names {twins} files that differ in case alone")
+        raise BadInput(f"{file} names {twins} files that differ only in case")
     for name, note in manifest.files.items():
         _check(safe_path(bundle, name), note)
     return manifest
 
 
 def safe_path(bundle: Path, name: str) -> Path:
-    """Return where a file of a bundle lies, once it is sure that it lies there.
+    """Return the path of a file of a bundle.
 
     Raises:
-        BadInput: for a name that is absolute, leaves the folder or is written in an odd way; for a link, a missing file
-            or anything but a plain file.
+        BadInput: if the name is not a plain relative path, or the file is missing or a link.
     """
     parts = name.split("/")
     if not all(_PART.fullmatch(part) for part in parts):
-        raise BadInput(f"{bundle}: a file is named {name!r}: expected plain names and no way out of the folder")
+        raise BadInput(f"{bundle}: {name!r} is not a plain path inside the folder")
     path = bundle
     for i, part in enumerate(parts):
         path = path / part
@@ -132,32 +137,28 @@ def safe_path(bundle: Path, name: str) -> Path:
             raise BadInput(f"{bundle}: {name} is missing") from error
         is_last = i == len(parts) - 1
         if not (stat.S_ISREG(mode) if is_last else stat.S_ISDIR(mode)):
-            raise BadInput(f"{bundle}: {name}: expected plain files and folders, got a link or something else")
+            raise BadInput(f"{bundle}: {name}: expected plain files and folders, got a link or a special file")
     return path
 
 
 def note_of(path: Path) -> FileNote:
     """Return size and hash of a file."""
-    digest, size = hashlib.sha256(), 0
     with path.open("rb") as content:
-        while block := content.read(_BLOCK):
-            digest.update(block)
-            size += len(block)
-    return FileNote(bytes=size, sha256=digest.hexdigest())
+        return FileNote(bytes=path.stat().st_size, sha256=hashlib.file_digest(content, "sha256").hexdigest())
 
 
 def _check(path: Path, note: FileNote) -> None:
-    if path.stat().st_size != note.bytes:  # before it is read: a file without end is never hashed
+    if path.stat().st_size != note.bytes:
         raise BadInput(f"{path}: expected {note.bytes:,} bytes, got {path.stat().st_size:,}")
     if note_of(path) != note:
-        raise BadInput(f"{path} is not what the manifest says: its sha256 is another")
+        raise BadInput(f"{path} has changed: its sha256 differs from the manifest's")
 
 
 def read_rows(bundle: Path, name: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table as column -> value, a batch in memory at a time.
+    """Yield the rows of a table as column -> value, with one batch in memory.
 
     Raises:
-        BadInput: if it is not Parquet, lacks a column, or would take up far more than it should.
+        BadInput: if it is not Parquet, lacks a column, or unpacks to too many bytes.
     """
     import pyarrow
     import pyarrow.parquet
@@ -167,10 +168,10 @@ def read_rows(bundle: Path, name: str, columns: Sequence[str]) -> Iterator[dict[
         with pyarrow.parquet.ParquetFile(path) as table:
             groups = [table.metadata.row_group(i).total_byte_size for i in range(table.metadata.num_row_groups)]
             if max(groups, default=0) > MAX_ROW_GROUP_BYTES or sum(groups) > MAX_EXPANSION * path.stat().st_size:
-                raise BadInput(f"{path} says that it unpacks to {sum(groups):,} bytes: not taken")
+                raise BadInput(f"{path} would unpack to {sum(groups):,} bytes, which is too large")
             if missing := sorted(set(columns) - set(table.schema_arrow.names)):
                 raise BadInput(f"{path} has no column {missing[0]}")
             for batch in table.iter_batches(batch_size=1_000, columns=list(columns)):
                 yield from batch.to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
-        raise BadInput(f"{path} is not a table that can be read: {error}") from error
+        raise BadInput(f"{path} is not a readable Parquet table: {error}") from error

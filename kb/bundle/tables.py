@@ -1,4 +1,4 @@
-"""The tables of a bundle: their columns, what a species, a term and a photo look like in them, and writing them."""
+"""Tables of a bundle: their columns, and the rows of species, terms and photos."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from data.codec import dumps
 from data.files import sha256_hex
 from data.records import Anchor, Source, SpeciesEntry, Term
 
-Row = dict[str, Any]  # a row of a table: text, numbers, lists of text, a vector
+Row = dict[str, Any]
 Columns = Mapping[str, str]
-"""Name of the column -> text, texts, number or vector."""
+"""Name of a column -> text, texts, number or vector."""
 
 ROWS_AT_A_TIME = 2_000
 RANKS = ("class", "order", "family", "genus")
@@ -60,7 +60,7 @@ VECTORS: Columns = {"subject_id": "text", "item_id": "text", "vector": "vector"}
 
 
 def species_row(entry: SpeciesEntry) -> Row:
-    """Return a species as a row; `record` holds all of it as JSON, with evidence and credits."""
+    """Return the row of a species; `record` is the complete entry as JSON, with evidence and credits."""
     summary = entry.summary
     return {
         **_names(entry),
@@ -75,7 +75,7 @@ def species_row(entry: SpeciesEntry) -> Row:
 
 
 def term_row(term: Term) -> Row:
-    """Return a term as a row."""
+    """Return the row of a term."""
     return {
         "term_id": term.term_id,
         "name": term.name,
@@ -88,7 +88,7 @@ def term_row(term: Term) -> Row:
 
 
 def image_name(taxon_id: str, anchor: Anchor) -> str:
-    """Return where a picture lies in a bundle: in `images/` if other programs read its kind, else in `other-images/`.
+    """Return the path of a photo in a bundle: in `images/` if other programs read its format, else `other-images/`.
 
     Example:
         >>> image_name("corvus-corax", Anchor(anchor_id="ab" * 32, subject_id="corvus-corax", sha256="ab" * 32))
@@ -101,13 +101,13 @@ def image_name(taxon_id: str, anchor: Anchor) -> str:
 
 
 def image_row(entry: SpeciesEntry, anchor: Anchor, file_name: str) -> Row:
-    """Return a picture as a row of `metadata.parquet`: whom it shows, and whom it is owed to."""
+    """Return the row of a photo in `metadata.parquet`: species and attribution."""
     credit = {column: getattr(anchor, column) for column in _CREDIT}
     return {"file_name": file_name, **_names(entry), **credit}
 
 
 def write_table(path: Path, rows: Iterable[Row], columns: Columns) -> None:
-    """Write rows as Parquet, some thousands in memory at a time."""
+    """Write rows as Parquet, in batches."""
     import pyarrow
     import pyarrow.parquet
 

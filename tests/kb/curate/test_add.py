@@ -189,9 +189,7 @@ def test_an_own_photo_that_is_lost_is_told_of_and_comes_back_when_given_again(
     with kb.open(path) as store:
         [entry] = store.species(["vanessa-atalanta"])
         store.anchor_path(entry.anchors[0].anchor_id).unlink()
-    assert (
-        "vanessa-atalanta: what you added is missing or damaged (mine.png); kb add it again" in kb.verify(path).problems
-    )
+    assert "vanessa-atalanta: your mine.png is missing or damaged; add it again with kb add" in kb.verify(path).problems
     kb.add(path, ADMIRAL, encoders, photos=[photo])
     assert kb.verify(path) == before
 

@@ -61,7 +61,7 @@ def test_it_goes_out_with_its_hash_and_comes_back(
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (CONTENT[:-1] + b"x", "its sha256 is another"),
+        (CONTENT[:-1] + b"x", "its sha256 differs"),
         (b"[1]", "expected a JSON object"),
         (b"[" * 100_000, "expected a JSON object"),
         (b" " * MAX_BYTES + b"{}", "expected a JSON object"),
