@@ -1,7 +1,7 @@
-"""A user's own texts and photos of a species or term, beside those of a source.
+"""Texts and photos that the user added to species and terms.
 
-They lie in a stage of their own, `add`, so that no build and no update touches them. In an entry a user's own texts and
-photos come first: the paper's preset reads three anchors a species, and these were chosen by hand.
+They are results of a separate stage, `add`, which no build or update changes. In an entry they precede those of the
+source: the paper's preset reads three anchors per species, and these were chosen by hand.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from data.codec import loads
-from data.records import Anchor, Source, Span, Summary, Taxon, Term
+from data.records import Anchor, Source, Span, Statement, Summary, Taxon, Term
 from kb.store.ledger import Ledger
 
 STAGE = "add"
@@ -19,7 +19,7 @@ BETWEEN_TEXTS = "\n\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedText:
-    """A text; it lies in `articles/` under `sha256` and has `length` characters."""
+    """A text of `length` characters, stored in `articles/` under `sha256`."""
 
     sha256: str
     length: int
@@ -29,7 +29,7 @@ class AddedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
-    """All that was added to one subject."""
+    """Everything added to one subject."""
 
     texts: tuple[AddedText, ...] = ()
     anchors: tuple[Anchor, ...] = ()
@@ -38,23 +38,20 @@ class Addition:
 
 
 def additions(ledger: Ledger) -> dict[str, Addition]:
-    """Return subject_id -> what was added by hand, of all subjects that something was added to."""
+    """Return subject_id -> addition."""
     return {key: loads(Addition, step.output) for key, step in ledger.steps(STAGE).items() if step.output is not None}
 
 
 def joined_summary(addition: Addition, summary: Summary | None) -> Summary | None:
-    """Return the summaries of the user's own texts and of the article as one; spans point into the joined texts."""
+    """Return one summary of the added texts and the article, whose spans point into `joined_text`."""
     start = 0
-    statements = []
+    statements: list[Statement] = []
     parts: list[Summary] = []
-    for text in addition.texts:
-        if text.summary is not None:
-            parts.append(text.summary)
-            statements += [replace(s, evidence=_moved(s.evidence, start)) for s in text.summary.statements]
-        start += text.length + len(BETWEEN_TEXTS)
-    if summary is not None:
-        parts.append(summary)
-        statements += [replace(s, evidence=_moved(s.evidence, start)) for s in summary.statements]
+    for part, length in [*((text.summary, text.length) for text in addition.texts), (summary, 0)]:
+        if part is not None:
+            parts.append(part)
+            statements += [replace(s, evidence=_moved(s.evidence, start)) for s in part.statements]
+        start += length + len(BETWEEN_TEXTS)
     if not parts:
         return None
     distillers = dict.fromkeys(part.distiller for part in parts)
@@ -62,18 +59,18 @@ def joined_summary(addition: Addition, summary: Summary | None) -> Summary | Non
 
 
 def joined_text(own: Sequence[str], article: str | None) -> str:
-    """Return the text that the spans of `joined_summary` point into."""
+    """Return added texts and article as one text."""
     return BETWEEN_TEXTS.join([*own, *([article] if article is not None else [])])
 
 
 def joined_anchors(addition: Addition, anchors: Sequence[Anchor]) -> tuple[Anchor, ...]:
-    """Return the user's own photos, then those of the source that are others."""
+    """Return the added photos, then the other photos of the source."""
     own = {anchor.anchor_id for anchor in addition.anchors}
     return (*addition.anchors, *(anchor for anchor in anchors if anchor.anchor_id not in own))
 
 
 def with_own_names(taxon: Taxon, addition: Addition | None) -> Taxon:
-    """Return the taxon with the English names that the user gave it behind those that it has."""
+    """Return the taxon with the added English names after its own."""
     names = dict.fromkeys((*taxon.common_names, *(addition.common_names if addition else ())))
     return replace(taxon, common_names=tuple(names))
 

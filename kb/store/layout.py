@@ -19,7 +19,7 @@ SCHEMA_VERSION = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeBaseInfo:
-    """Contents of `kb.toml`. `id` tells the collections from others on a shared Chroma server."""
+    """Contents of `kb.toml`. `id` distinguishes its collections on a shared Chroma server."""
 
     id: str
     schema: int
@@ -31,7 +31,7 @@ class KnowledgeBaseInfo:
     visual: str
     sentence: str
     chroma: str = ""
-    """Address of a Chroma server; empty for the one in the folder."""
+    """Address of a Chroma server; empty for an embedded Chroma in the folder."""
 
     @property
     def spaces(self) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def new_id() -> str:
 
 
 def space_slug(space: str) -> str:
-    """Return the name of a space in collections and files: lower-case slug and 12 hex digits of the whole.
+    """Return the name of a space in collections and files: a slug and 12 hex digits of its hash.
 
     Example:
         >>> space_slug("Starter/1")
@@ -65,12 +65,12 @@ KINDS: tuple[CollectionKind, ...] = get_args(CollectionKind)
 
 
 def collection_name(kind: CollectionKind, space: str) -> str:
-    """Return the name of the collection that holds the vectors of one kind of thing in one space."""
+    """Return the name of a collection."""
     return f"{kind}-{space_slug(space)}"
 
 
 def collection_names(info: KnowledgeBaseInfo) -> dict[str, tuple[CollectionKind, str]]:
-    """Return collection name -> (kind, space) of all collections that a knowledge base has, sorted by name."""
+    """Return name -> (kind, space) of all collections of a knowledge base."""
     pairs: set[tuple[CollectionKind, str]] = {("chunks", space) for space in info.text_image}
     pairs |= {("anchors", space) for space in info.anchor_spaces}
     pairs |= {("species", info.sentence), ("terms", info.sentence)}
@@ -78,7 +78,7 @@ def collection_names(info: KnowledgeBaseInfo) -> dict[str, tuple[CollectionKind,
 
 
 class Layout:
-    """The paths of a knowledge base."""
+    """Paths of a knowledge base."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -94,14 +94,14 @@ class Layout:
         self.anchors = ContentFolder(root / "anchors")
 
     def require(self) -> KnowledgeBaseInfo:
-        """Return what the knowledge base is.
+        """Return the contents of `kb.toml`.
 
         Raises:
-            MissingKnowledgeBase: if there is none.
+            MissingKnowledgeBase: if there is no knowledge base.
         """
         if not self.toml.is_file():
             if self.ledger.is_file():
-                hint = f"kb verify --kb {self.root} writes it again"
+                hint = f"kb verify --kb {self.root} restores it"
                 raise MissingKnowledgeBase(self.root, why="kb.toml is missing", hint=hint)
             why = "No knowledge base (kb.toml is missing)" if self.root.is_dir() else "No knowledge base"
             raise MissingKnowledgeBase(self.root, why=why)
@@ -109,24 +109,23 @@ class Layout:
 
     @property
     def profile(self) -> str | None:
-        """The profile of the knowledge base; None where there is none yet."""
+        """The profile of the knowledge base, or None if there is none yet."""
         return self.require().profile if self.toml.exists() else None
 
     def claim(self) -> None:
-        """Make the folder.
+        """Create the folder.
 
         Raises:
-            UsageError: if something that is no knowledge base lies there; we never write into foreign folders.
-            MissingKnowledgeBase: if it is one that has lost its `kb.toml`.
+            UsageError: if it holds files and no knowledge base.
+            MissingKnowledgeBase: if it is a knowledge base without `kb.toml`.
         """
         if self.root.exists() and not self.root.is_dir():
             raise UsageError(f"{self.root} is a file, expected a folder or nothing")
         if self.root.is_dir() and not self.toml.exists():
-            strangers = {path.name for path in self.root.iterdir()} - {".lock"}
-            # A build that was killed right after it began leaves a lock and perhaps a partial kb.toml.
-            if self.ledger.name in strangers:
+            others = {path.name for path in self.root.iterdir()} - {".lock"}
+            if self.ledger.name in others:
                 self.require()
-            if any(not name.startswith(".part-") for name in strangers):
+            if any(not name.startswith(".part-") for name in others):  # left by a build killed at its start
                 raise UsageError(
                     f"{self.root} holds other files and no knowledge base", hint="name an empty or new folder"
                 )
@@ -134,24 +133,22 @@ class Layout:
 
 
 def read_info(path: Path) -> KnowledgeBaseInfo:
-    """Return what `kb.toml` says.
-
-    Raises:
-        ConfigError: if it is not TOML, or a key is missing, unknown or of another type.
-        StoreError: if it was written by another schema version.
-    """
-    try:
-        return parse_info(path.read_text(encoding="utf-8"), path)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not TOML: {error}", hint="kb verify restores it from the ledger") from error
+    """Return the contents of a `kb.toml`; raises as `parse_info`."""
+    return parse_info(path.read_text(encoding="utf-8", errors="replace"), path)
 
 
 def parse_info(text: str, path: Path) -> KnowledgeBaseInfo:
-    """Return what the text of the `kb.toml` at `path` says; raises as `read_info`."""
+    """Return the contents of a `kb.toml`; errors name `path`.
+
+    Raises:
+        ConfigError: if it is not TOML, or a key is missing, unknown or of the wrong type.
+        StoreError: if it was written by another schema version.
+    """
+    hint = "kb verify restores it from the ledger"
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not TOML: {error}", hint="kb verify restores it from the ledger") from error
+        raise ConfigError(f"{path}: not TOML: {error}", hint=hint) from error
     if table.get("schema") != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema {table.get('schema')!r}, expected {SCHEMA_VERSION}",
@@ -159,14 +156,11 @@ def parse_info(text: str, path: Path) -> KnowledgeBaseInfo:
         )
     known = {field.name for field in fields(KnowledgeBaseInfo)}
     if unknown := sorted(table.keys() - known):
-        raise ConfigError(
-            f"{path}: unknown key {unknown[0]!r}, expected {', '.join(sorted(known))}",
-            hint="kb verify restores it from the ledger",
-        )
+        raise ConfigError(f"{path}: unknown key {unknown[0]!r}, expected {', '.join(sorted(known))}", hint=hint)
     try:
         return from_json(KnowledgeBaseInfo, table)
     except StoreError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {error}", hint=hint) from error
 
 
 def write_info(path: Path, info: KnowledgeBaseInfo) -> None:
@@ -176,9 +170,9 @@ def write_info(path: Path, info: KnowledgeBaseInfo) -> None:
 
 def info_text(info: KnowledgeBaseInfo) -> str:
     """Return the text of `kb.toml`."""
-    lines = ["# What this knowledge base is. Only `chroma` is meant to be changed by hand.", ""]
+    lines = ["# Description of this knowledge base. Only `chroma` may be edited.", ""]
     for field in fields(info):
         value = getattr(info, field.name)
-        # JSON strings, integers and lists of strings are TOML as well.
+        # JSON strings, integers and lists of strings are valid TOML.
         lines.append(f"{field.name} = {json.dumps(list(value) if isinstance(value, tuple) else value)}")
     return "\n".join(lines) + "\n"

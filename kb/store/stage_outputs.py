@@ -1,4 +1,4 @@
-"""Records that the stages of a build keep in the ledger, and where its pages came from."""
+"""Stage results as records in the ledger, and the sources of its pages."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step
 
 FACT = "distiller"
-"""The fact of the ledger that names the kind of distiller of the last build."""
+"""Fact with the kind of distiller of the last build."""
 
 
 ORIGIN = "source:"
-"""The facts of the ledger that say how each source is opened again; never a secret."""
+"""Prefix of the facts that say how to open each source again; they hold no secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchOutput:
-    """What the ledger keeps of a fetched page; the body itself lies in `articles/` under `sha256`."""
+    """A fetched page; its body is stored in `articles/` under `sha256`."""
 
     sha256: str
     media_type: Literal["text/html", "text/plain", "application/json"]
@@ -38,39 +38,39 @@ class FetchOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistilOutput:
-    """What the ledger keeps: the summary or the term, and the plain text (in `articles/`) that evidence points into."""
+    """A summary or term, and the hash of the plain text in `articles/` that its evidence points into."""
 
     summary: Summary | None = None
     term: Term | None = None
     source: Source | None = None
     text_sha256: str | None = None
     draft: Summary | None = None
-    """What the first of two passes made."""
+    """Summary of the first of two passes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorOutput:
-    """What the ledger keeps: the anchors, and which photos were not taken and why."""
+    """The anchors of a species, and the skipped photos with reasons."""
 
     anchors: tuple[Anchor, ...] = ()
     skipped: tuple[LeftOut, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
-    """File -> version of the photos that were looked at, where the source tells versions."""
+    """File -> version of the photos examined, for sources with versions."""
 
 
 def anchors_of(step: Step) -> AnchorOutput:
-    """Return what a species has: for want of its new photos the earlier ones, if there were any."""
+    """Return the anchors of a species; a failed step keeps the earlier ones."""
     return loads(AnchorOutput, step.output) if step.output is not None else AnchorOutput()
 
 
 def removed(ledger: Ledger) -> frozenset[str]:
-    """Return the scientific names of species and the names of terms that the user removed."""
+    """Return the names of the species and terms that the user removed."""
     marked = (reasons.REMOVED, f"term: {reasons.REMOVED}")
     return frozenset(name for name, reason, _ in ledger.left_out() if reason in marked)
 
 
 def draft_text(ledger: Ledger, taxon_id: str) -> str | None:
-    """Return the summary that the first of two passes made of a species, or None if there was one pass.
+    """Return the summary of the first of two passes, or None if there was only one.
 
     Source: VR-RAG, section 3 and table 5: the Wikipedia summary, which is then refined.
     """
@@ -80,7 +80,7 @@ def draft_text(ledger: Ledger, taxon_id: str) -> str | None:
 
 
 def last_distiller(path: Path) -> str | None:
-    """Return the kind of distiller that the knowledge base at `path` was last built with; None if there is none."""
+    """Return the kind of distiller of the last build of the knowledge base at `path`, or None."""
     file = Layout(path).ledger
     if not file.is_file():
         return None
@@ -89,11 +89,11 @@ def last_distiller(path: Path) -> str | None:
 
 
 def note_origin(ledger: Ledger, source: ArticleSource) -> None:
-    """Keep in the ledger how a source is opened again, under the name that all its pages are noted with."""
+    """Record in the ledger how to open a source again, under its name."""
     if source.origin:
         ledger.set_fact(ORIGIN + source.name, json.dumps(dict(source.origin), sort_keys=True))
 
 
 def read_origins(ledger: Ledger) -> dict[str, Mapping[str, str]]:
-    """Return name of the source -> how it is opened again, of all that built the knowledge base, sorted by name."""
+    """Return name of a source -> how to open it again, sorted by name."""
     return {key.removeprefix(ORIGIN): json.loads(value) for key, value in ledger.facts(ORIGIN)}

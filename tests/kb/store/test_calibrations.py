@@ -88,7 +88,7 @@ def test_one_that_changed_on_the_disk_is_taken_out_once(path: Path) -> None:
     (path / FILE).write_bytes(CONTENT.replace(b"75", b"95"))
     found = kb.verify(path)
     assert (found.ok, found.digest, found.mended) == (False, digest, ())
-    assert [problem.partition(":")[0] for problem in found.problems] == [f"{FILE} is damaged and was taken out"]
+    assert [problem.partition(":")[0] for problem in found.problems] == [f"{FILE} was damaged and has been deleted"]
     assert not (path / FILE).exists()
     assert kb.verify(path).ok
 
