@@ -19,7 +19,7 @@ EXIT_FINDINGS = 1
 COLUMNS = ("severity", "rule", "species", "sentence", "detail", "text")
 CSV_COLUMNS = ("severity", "rule", "taxon_id", "name", "statement", "detail", "text")
 
-# The words of `kb.curate.lint.RULES`, so that the help loads nothing; a test holds the two together.
+# Written out, so that the help loads nothing; a test compares it with `kb.curate.lint`.
 RULES_HELP = """\b
 Rules and their severity:
   no-evidence        error    a statement without evidence in the article

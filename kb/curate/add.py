@@ -1,7 +1,4 @@
-"""Adding texts and photos of one's own, to species of a checklist or of none, and terms: live, without training.
-
-A text goes through the extractive distiller, a photo becomes an anchor, and the next look-up knows both.
-"""
+"""Addition of the user's own texts and photos to species and terms, without training."""
 
 from __future__ import annotations
 
@@ -30,14 +27,14 @@ from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step, fingerprint
 from kb.store.rows import subject_of
 
-AS_IS = "as-is/1"  # the distiller's name in a summary that is the user's text, word for word
+AS_IS = "as-is/1"  # distiller of summaries that are the user's text, word for word
 MAX_TEXT_CHARACTERS = 1_000_000
 MAX_PHOTO_BYTES = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnText:
-    """A text to add; `title` names its origin."""
+    """A text to add, with its origin as `title`."""
 
     text: str
     title: str
@@ -46,7 +43,7 @@ class OwnText:
 
 
 def read_text_file(file: Path, *, licence: str | None = None, url: str | None = None) -> OwnText:
-    """Return the text of a UTF-8 file under the file's name.
+    """Return the text of a UTF-8 file, with the file name as title.
 
     Raises:
         BadInput: if it is not UTF-8.
@@ -79,19 +76,19 @@ def add(
 ) -> Added:
     """Add your own texts and photos to a knowledge base and return the result.
 
-    They come beside what is there from a wiki, and stay when that is updated. What was added before, and what is given
-    again, is there once. A name that had been removed is welcome again: the next build takes its page in as well.
+    They complement those of a source, and updates keep them. A text or photo that is added again replaces itself. A
+    removed species or term is no longer left out by builds.
 
     Args:
-        path: the knowledge base; made if need be.
-        subject: a species of any checklist or of none, or the name of a term.
-        encoders: those that it was built with.
-        texts: for a species, on its looks; for a term, exactly one, which says what it means.
-        photos: pictures that show the species.
-        as_is: take every sentence as it stands, instead of the visual part of it.
+        path: the knowledge base; created if it does not exist.
+        subject: a species, of any checklist or none, or the name of a term.
+        encoders: the encoders of the knowledge base.
+        texts: descriptions of a species, or exactly one definition of a term.
+        photos: photos of the species.
+        as_is: whether to keep every sentence, instead of the visual ones.
 
     Raises:
-        BadInput: if a text says nothing to keep, or a photo cannot be read; nothing is added then.
+        BadInput: if a text has no usable sentence, or a photo cannot be read; nothing is added then.
         SpaceMismatch: if the knowledge base was built with other encoders.
         KnowledgeBaseLocked: if another process is writing to it.
 
@@ -134,7 +131,7 @@ def _read_photo(photo: OwnPhoto) -> tuple[OwnPhoto, bytes]:
     """Return a photo with its bytes.
 
     Raises:
-        BadInput: if it is no picture, or too small to tell anything.
+        BadInput: if it is not an image, or too small.
     """
     try:
         picture = read_image(photo.path, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
@@ -170,7 +167,7 @@ def _article(text: OwnText) -> Article:
     if not text.text.strip() or "\0" in text.text or len(text.text) > MAX_TEXT_CHARACTERS:
         raise BadInput(f"{text.title}: expected a text of 1 to {MAX_TEXT_CHARACTERS:,} characters")
     plain, sections = parse_text(text.text)
-    # A number of its own, as a folder's texts have: to the distiller bare facts are what has no revision.
+    # The distiller takes a text without a revision for facts.
     revision = int(sha256_hex(plain)[:12], 16)
     source = Source(title=text.title, url=text.url, revision=revision, licence=text.licence)
     return Article(source=source, text=plain, sections=sections)
@@ -180,13 +177,13 @@ def _read_text(layout: Layout, taxon: Taxon, text: OwnText, *, as_is: bool) -> A
     article = _article(text)
     summary = _word_for_word(article) if as_is else ExtractiveDistiller().distil(article, taxon)
     if summary is None:
-        hint = "--as-is takes every sentence as it stands; nothing was added"
-        raise BadInput(f"{text.title}: no sentence of it tells what {taxon.common_name} looks like", hint=hint)
+        hint = "nothing was added; --as-is keeps every sentence"
+        raise BadInput(f"{text.title}: no sentence describes the appearance of {taxon.common_name}", hint=hint)
     return AddedText(
         sha256=layout.articles.write(article.text.encode()),
         length=len(article.text),
         source=replace(article.source, revision=None),
-        summary=replace(summary, scope="description"),  # somebody wrote it for this; it is not a whole article
+        summary=replace(summary, scope="description"),
     )
 
 
@@ -210,9 +207,9 @@ def _with_term(
     else:
         term = term_from_article(name, article)
     if term is None:
-        hint = "--as-is takes the text as it stands; nothing was added"
-        raise BadInput(f"{texts[0].title}: no sentence of it says what {name} is", hint=hint)
-    # The title of the page is another name of a term; that of a file is none.
+        hint = "nothing was added; --as-is keeps the whole text"
+        raise BadInput(f"{texts[0].title}: no sentence defines {name}", hint=hint)
+    # `term_from_article` takes the title for an alias, but here it is a file name.
     aliases = tuple(alias for alias in term.aliases if alias != article.source.title)
     source = replace(article.source, revision=None)
     text = AddedText(sha256=layout.articles.write(article.text.encode()), length=len(article.text), source=source)
@@ -220,7 +217,7 @@ def _with_term(
 
 
 def _merged(before: Addition, texts: Sequence[AddedText], anchors: Sequence[Anchor], taxon: Taxon) -> Addition:
-    """Return what was added so far with what is new; the same text or photo, given again, replaces itself."""
+    """Return earlier and new additions together, each text and photo once."""
     by_text = {text.sha256: text for text in (*before.texts, *texts)}
     by_photo = {anchor.anchor_id: anchor for anchor in (*before.anchors, *anchors)}
     return Addition(
@@ -249,7 +246,7 @@ def _added(ledger: Ledger, key: str, before: Addition, addition: Addition, *, is
     entry = ledger.entry(key)
     subject = subject_of(entry) if entry is not None else None
     if subject is None and (addition.texts or addition.anchors):
-        raise StoreError(f"{key} was not taken in", hint="kb status says what failed; kb add goes on from there")
+        raise StoreError(f"{key} was not added", hint="kb status lists what failed; then run kb add again")
     old = {text.sha256 for text in before.texts}, {anchor.anchor_id for anchor in before.anchors}
     return Added(
         subject_id=key,

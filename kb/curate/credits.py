@@ -1,8 +1,7 @@
 """Attribution of the articles and photos of a knowledge base.
 
-Articles and photos come with the licence they were found under; what is not free, or of unknown licence, is marked as
-not to be published. A summary of a text under a licence that asks for it (CC BY-SA, GFDL) is an adaptation under the
-same licence, and is said to be one.
+Articles and photos keep the licence of their source; what is not free, or of unknown licence, is marked as not to be
+published. A summary of a share-alike text (CC BY-SA, GFDL) is marked as an adaptation under the same licence.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""Checks of the summaries of a knowledge base, sentence by sentence.
+"""Checks of summaries against the passages they cite, sentence by sentence.
 
-A summary is held against the very words it points at, so it does not matter who wrote it; made for summaries written
-by models. The rules are words and places, not understanding: what they find is worth a look, and a summary without
-findings may still be wrong.
+The rules compare words, whoever wrote the summary. Findings deserve a look; a summary without findings may be wrong.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -26,28 +24,16 @@ if TYPE_CHECKING:
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-EvidenceRule = Literal["no-evidence", "unsupported", "sex-mixed-up"]
-TextRule = Literal["own-name", "not-visual", "partly-not-visual", "too-short", "too-long", "same-text"]
-Rule = EvidenceRule | TextRule
+Rule = Literal[
+    "no-evidence", "unsupported", "sex-mixed-up", "own-name", "not-visual", "partly-not-visual", "too-short",
+    "too-long", "same-text",
+]  # fmt: skip
 
-# The paper's refined summaries have 76 words on average, its first ones 127.
+# Averages of the paper: 76 words in refined summaries, 127 in first ones.
 MIN_WORDS = 12
 MAX_WORDS = 150
 MAX_FACT_WORDS = 400
 """Facts are dense; the extractive distiller's limit."""
-
-RULES: Mapping[Rule, str] = {
-    "no-evidence": "error: a statement points at no place of the article, or at one not there (bare facts have none)",
-    "unsupported": "error: a colour or number that no place it points at names; warning: a part, or a shade (dark)",
-    "sex-mixed-up": "error: male, female or young where the evidence says another; warning: all where it says one",
-    "own-name": "error: a refined summary says the species' own name",
-    "not-visual": "warning: a statement that tells nothing of looks",
-    "partly-not-visual": "note: a clause on sound, range, names, behaviour or breeding in a statement on looks",
-    "too-short": f"warning: fewer than {MIN_WORDS} words; note: for facts",
-    "too-long": f"warning: more than {MAX_WORDS} words ({MAX_FACT_WORDS} for facts)",
-    "same-text": "warning: another species has the same summary, word for word",
-}
-"""Rule -> severity and meaning, as the help prints them."""
 
 _MATTERS = {
     "sound": "song",
@@ -108,7 +94,7 @@ class LintReport:
 
 
 def lint(store: KnowledgeBase) -> LintReport:
-    """Return the problems of the summaries of a knowledge base.
+    """Return the findings in the summaries of a knowledge base.
 
     An article text that is missing or damaged is a finding, not an error.
 
@@ -145,7 +131,7 @@ def _article_text(store: KnowledgeBase, entry: SpeciesEntry) -> str | None:
 
 
 def lint_entry(entry: SpeciesEntry, article_text: str | None) -> list[Finding]:
-    """Return the problems of one summary, compared with the plain text of its article."""
+    """Return the findings in one summary, given the plain text of its article."""
     summary = entry.summary
     if summary is None:
         return []
@@ -155,7 +141,7 @@ def lint_entry(entry: SpeciesEntry, article_text: str | None) -> list[Finding]:
     for number, statement in enumerate(summary.statements, start=1):
         passages = _passages(statement, article_text)
         if statement.evidence and article_text is None:
-            report.add("error", "no-evidence", number, "the text of its article is missing or damaged")
+            report.add("error", "no-evidence", number, "the text of the article is missing or damaged")
         else:
             _check_evidence(report, number, statement, passages, is_fact=is_fact)
         if summary.stage == "refined" and (names := hider.names_in(statement.text)):
@@ -215,7 +201,7 @@ class _Report:
 
 
 def _passages(statement: Statement, article_text: str | None) -> list[str]:
-    """Return the existing passages of a statement's evidence."""
+    """Return the cited passages that exist."""
     text = article_text or ""
     spans = [span for span in statement.evidence if 0 <= span.start < span.end <= len(text)]
     return [text[span.start : span.end] for span in spans]
@@ -223,9 +209,9 @@ def _passages(statement: Statement, article_text: str | None) -> list[str]:
 
 def _check_evidence(report: _Report, number: int, statement: Statement, passages: list[str], *, is_fact: bool) -> None:
     if len(passages) < len(statement.evidence):
-        report.add("error", "no-evidence", number, "points at a place that the article does not have")
+        report.add("error", "no-evidence", number, "cites a passage that the article does not have")
     elif not passages and not is_fact:
-        report.add("error", "no-evidence", number, "points at nothing")
+        report.add("error", "no-evidence", number, "cites no passage")
     if not passages:
         return
     missing = unsupported(statement.text, passages)
@@ -248,7 +234,7 @@ def _check_sexes(report: _Report, number: int, text: str, passages: list[str], e
     # "It has ..." continues the statement on the male before it.
     goes_on = _GOES_ON.match(text) is not None and stated_subject(earlier) == subject
     if subject in ("male", "female", "juvenile") and not said and not goes_on:
-        report.add("warning", "sex-mixed-up", number, f"its evidence speaks of {subject}, the statement of all")
+        report.add("warning", "sex-mixed-up", number, f"its evidence is about the {subject}, the statement about all")
 
 
 def _check_looks(report: _Report, number: int, text: str) -> None:

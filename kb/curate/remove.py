@@ -1,4 +1,4 @@
-"""Taking species and terms out of a knowledge base for good: builds and updates pass them over until they are added."""
+"""Removal of species and terms, which builds and updates then leave out until they are added again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeVar
 
 from data.codec import loads
 from data.errors import BadInput, UnknownTaxon
@@ -16,19 +17,21 @@ from data.records import Removed, Taxon, Term
 from kb import reasons
 from kb.checklist.names import fold
 from kb.lookup.index import shipped_terms
-from kb.store.additions import additions
+from kb.store.additions import STAGE, Addition
 from kb.store.layout import Layout
-from kb.store.ledger import Ledger, Step
+from kb.store.ledger import Ledger
 from kb.store.project import project
-from kb.store.stage_outputs import DistilOutput, FetchOutput, anchors_of, removed
+from kb.store.stage_outputs import AnchorOutput, DistilOutput, FetchOutput, removed
+
+OutputT = TypeVar("OutputT")
 
 FILES = "removing"
-"""The fact of the ledger that lists the files of a removal until they are deleted."""
+"""Fact with the files of a removal, until they are deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Subject:
-    """A species or term of the ledger, with the name that it is noted by and all that it goes by."""
+    """A species or term of the ledger, with its main name and all its names."""
 
     key: str
     name: str
@@ -39,12 +42,12 @@ class _Subject:
 def remove(path: str | Path, names: Sequence[str]) -> Removed:
     """Remove species (by any name) and terms from a knowledge base and return their names.
 
-    They stay out: a later build or update passes them over, and counts them as removed by the user. `add` undoes that.
+    Later builds and updates leave them out, as removed by the user, until `add` adds them again.
 
     Raises:
-        MissingKnowledgeBase: if there is none.
-        UnknownTaxon: for a name that it does not know, with suggestions; nothing is removed then.
-        BadInput: for a name that several species have.
+        MissingKnowledgeBase: if there is no knowledge base at `path`.
+        UnknownTaxon: if a name is unknown; nothing is removed then.
+        BadInput: if several species share a name.
         KnowledgeBaseLocked: if another process is writing to it.
 
     Example:
@@ -64,32 +67,23 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
     with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
         found = _found(ledger, names)
         keys = {subject.key for subject in found}
-        files = _files(ledger, keys) | _left_behind(ledger)
+        unfinished: list[str] = json.loads(ledger.fact(FILES) or "[]")  # of a removal that was killed
+        files = _files(layout, ledger, keys) | {layout.root / name for name in unfinished}
         with ledger.transaction():
-            ledger.set_fact(FILES, json.dumps(sorted((file.is_photo, file.sha256) for file in files)))
+            ledger.set_fact(FILES, json.dumps(sorted(str(file.relative_to(layout.root)) for file in files)))
             ledger.set_left_out((subject.name, subject.reason, "") for subject in found)
             ledger.drop_subjects(keys)
         project(layout, info, ledger)
-        unused = files - _files(ledger)
+        unused = files - _files(layout, ledger)
         for file in unused:
-            file.unlink_from(layout)
+            file.unlink(missing_ok=True)
         ledger.drop_fact(FILES)
         ledger.checkpoint()
     return Removed(names=tuple(subject.name for subject in found), files=len(unused))
 
 
-def _left_behind(ledger: Ledger) -> set[_File]:
-    """Return the files that a removal which was killed has not deleted any more."""
-    return {_File(is_photo=is_photo, sha256=sha256) for is_photo, sha256 in json.loads(ledger.fact(FILES) or "[]")}
-
-
 def _found(ledger: Ledger, names: Sequence[str]) -> list[_Subject]:
-    """Return the subjects of the names, each once; what was removed already is passed over.
-
-    Raises:
-        UnknownTaxon: for a name that nothing goes by.
-        BadInput: for a name that several species go by.
-    """
+    """Return the subjects of the names, each once, without those already removed."""
     by_name: dict[str, dict[str, _Subject]] = {}
     subjects = list(_subjects(ledger))
     for subject in subjects:
@@ -104,7 +98,7 @@ def _found(ledger: Ledger, names: Sequence[str]) -> list[_Subject]:
         if not chosen and fold(name) in gone:
             continue
         if not chosen and (term := _shipped(name)) is not None:
-            chosen = [term]  # it is not held here, but look-ups would go on explaining it
+            chosen = [term]  # look-ups explain it even if no build has it
         if not chosen:
             known = [known for subject in subjects for known in subject.names]
             raise UnknownTaxon(name, suggestions=get_close_matches(name, known, n=3), where="the knowledge base")
@@ -134,33 +128,21 @@ def _shipped(name: str) -> _Subject | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    """A content of `articles/` or `anchors/`."""
+def _files(layout: Layout, ledger: Ledger, keys: Collection[str] | None = None) -> set[Path]:
+    """Return the files of some subjects, or of all."""
+    texts: set[str | None] = set()
+    photos: set[str | None] = set()
 
-    is_photo: bool
-    sha256: str
+    def outputs(stage: str, record: type[OutputT]) -> Iterator[OutputT]:
+        for key, step in ledger.steps(stage).items():
+            if step.output and (keys is None or key in keys):
+                yield loads(record, step.output)
 
-    def unlink_from(self, layout: Layout) -> None:
-        folder = layout.anchors if self.is_photo else layout.articles
-        folder.path_of(self.sha256).unlink(missing_ok=True)
-
-
-def _files(ledger: Ledger, keys: Collection[str] | None = None) -> set[_File]:
-    """Return the files that the ledger names, of all subjects or of some."""
-    texts: set[str] = set()
-    photos: set[str] = set()
-
-    def wanted(stage: str) -> Iterator[Step]:
-        return (step for key, step in ledger.steps(stage).items() if (keys is None or key in keys) and step.output)
-
-    texts |= {loads(FetchOutput, step.output or "").sha256 for step in wanted("fetch")}
-    texts |= {found for step in wanted("distil") if (found := loads(DistilOutput, step.output or "").text_sha256)}
-    photos |= {anchor.sha256 for step in wanted("anchor") for anchor in anchors_of(step).anchors if anchor.sha256}
-    for key, addition in additions(ledger).items():
-        if keys is None or key in keys:
-            texts |= {text.sha256 for text in addition.texts}
-            photos |= {anchor.sha256 for anchor in addition.anchors if anchor.sha256}
-    return {_File(is_photo=False, sha256=sha256) for sha256 in texts} | {
-        _File(is_photo=True, sha256=sha256) for sha256 in photos
+    texts.update(page.sha256 for page in outputs("fetch", FetchOutput))
+    texts.update(distilled.text_sha256 for distilled in outputs("distil", DistilOutput))
+    texts.update(text.sha256 for added in outputs(STAGE, Addition) for text in added.texts)
+    photos.update(anchor.sha256 for found in outputs("anchor", AnchorOutput) for anchor in found.anchors)
+    photos.update(anchor.sha256 for added in outputs(STAGE, Addition) for anchor in added.anchors)
+    return {layout.articles.path_of(sha256) for sha256 in texts if sha256} | {
+        layout.anchors.path_of(sha256) for sha256 in photos if sha256
     }

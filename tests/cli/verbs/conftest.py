@@ -70,7 +70,7 @@ def mallard(cli: Any, built_mallard: Path, tmp_path: Path) -> Path:
 def put(kb: Path, old: str, new: str) -> Path:
     """Change the words of the summaries, without any distiller."""
     with closing(Ledger(kb / "ledger.sqlite")) as ledger, ledger.transaction():
-        ledger.publish([replace(entry, record=entry.record.replace(old, new)) for entry in ledger.all_entries()])
+        ledger.publish([replace(entry, record=entry.record.replace(old, new)) for entry in ledger.entries()])
     return kb
 
 

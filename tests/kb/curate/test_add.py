@@ -143,7 +143,7 @@ def test_names_that_the_user_gave_outlive_a_build(path: Path, encoders: Encoders
 
 def test_as_is_takes_every_sentence_word_for_word(path: Path, encoders: Encoders) -> None:
     text = "Vanessa sings at dawn. It is 6 cm wide."
-    with pytest.raises(BadInput, match="no sentence of it tells what Red Admiral looks like"):
+    with pytest.raises(BadInput, match="no sentence describes the appearance of Red Admiral"):
         kb.add(path, ADMIRAL, encoders, texts=[OwnText(text="It is found in Europe.", title="a")])
     assert kb.add(path, ADMIRAL, encoders, texts=[OwnText(text=text, title="a")], as_is=True).text == text
 
