@@ -8,7 +8,7 @@ import keyword
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -160,46 +160,33 @@ def _keep(field: str) -> Callable[[click.Context, click.Parameter, object], None
 
 
 def _common_options() -> list[click.Option]:
-    return [
-        click.Option(
-            ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_keep("quiet"), help="No progress on stderr."
-        ),
-        click.Option(
-            ["--debug"],
-            is_flag=True,
-            expose_value=False,
-            callback=_keep("debug"),
-            help="Show tracebacks.",
-        ),
-    ]
+    quiet, debug = (
+        partial(click.Option, is_flag=True, expose_value=False, callback=_keep(name)) for name in ("quiet", "debug")
+    )
+    return [quiet(["-q", "--quiet"], help="No progress on stderr."), debug(["--debug"], help="Show tracebacks.")]
 
 
 def _settings_options() -> list[click.Option]:
-    file = click.Path(exists=True, dir_okay=False, path_type=Path)
     return [
         options.SetOption(
             ["--set"], multiple=True, expose_value=False, callback=options.read_set, metavar="KEY=VALUE",
             help="Change a setting for this run; may be repeated.",
         ),
         click.Option(
-            ["--settings"], type=file, expose_value=False, callback=_keep("settings"), metavar="FILE",
+            ["--settings"], type=options.FILE, expose_value=False, callback=_keep("settings"), metavar="FILE",
             help="Settings of this run, a TOML file; wins over fieldmark.toml and the environment.",
         ),
     ]  # fmt: skip
 
 
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("fieldmark")
-    except PackageNotFoundError:
-        return "(not installed)"
-
-
 def _show_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
-        click.echo(f"kb, fieldmark {_version()}")
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            click.echo(f"kb, fieldmark {version('fieldmark')}")
+        except PackageNotFoundError:
+            click.echo("kb, fieldmark (not installed)")
         ctx.exit()
 
 
@@ -216,7 +203,7 @@ commands = CommandGroup(
             is_eager=True,
             expose_value=False,
             callback=_show_version,
-            help="Show version.",
+            help="Show the version.",
         ),
         *_common_options(),
     ],

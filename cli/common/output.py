@@ -8,7 +8,7 @@ import logging
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
@@ -69,6 +69,13 @@ def logged(name: str, level: int = logging.WARNING) -> Iterator[None]:
 def as_json(payload: object) -> str:
     """Return plain JSON values, indented for people; records go through `data.codec.to_json` first."""
     return json.dumps(payload, indent=2, ensure_ascii=False)
+
+
+def write_record(form: str, record: object, text: Callable[[], str]) -> None:
+    """Write a record to stdout: as JSON with the form `json`, else its text."""
+    from data.codec import to_json
+
+    write(as_json(to_json(record)) if form == "json" else text())
 
 
 def as_table(

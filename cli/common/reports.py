@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cli.common.output import as_fields
-from data.records import Status, Taxon
+from data.records import Failure, Source, Status, Taxon
 
 RANKS = ("class", "order", "family", "genus")
 MAX_FAILURES = 10  # shown in a report; `--format json` has all of them
 
 
-def status_text(status: Status, path: Path) -> str:
-    """Return the contents of a knowledge base, names left out by reason, and failures."""
-    return "\n".join([as_fields({"knowledge base": str(path), **_counts(status)}), *_failures(status)])
-
-
-def _counts(status: Status) -> dict[str, object]:
-    return {
+def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None = None) -> str:
+    """Return the contents of a knowledge base, names left out by reason, the cost of a build, and failures."""
+    counts = {
+        "knowledge base": str(path),
         "species": status.species,
         "articles": status.articles,
         "summaries": status.summaries,
@@ -31,7 +28,9 @@ def _counts(status: Status) -> dict[str, object]:
         "failures": len(status.failures) or None,
         "profile": status.profile,
         "spaces": ", ".join(status.spaces),
+        **(cost or {}),
     }
+    return "\n".join([as_fields(counts), *failure_lines(status.failures)])
 
 
 def by_reason(counts: Mapping[str, int]) -> str:
@@ -39,19 +38,18 @@ def by_reason(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} {n:,}" for reason, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _failures(status: Status) -> list[str]:
-    lines = [f"failed  {failure.taxon}: {failure.stage}: {failure.reason}" for failure in status.failures]
+def failure_lines(failures: Sequence[Failure]) -> list[str]:
+    """Return the first failures, one a line, and the number of others."""
+    lines = [f"failed  {failure.taxon}: {failure.stage}: {failure.reason}" for failure in failures]
     if len(lines) > MAX_FAILURES:
         lines[MAX_FAILURES:] = [f"        and {len(lines) - MAX_FAILURES:,} more (kb status --format json)"]
     return lines
 
 
-def build_text(
-    status: Status, path: Path, *, seconds: float, n_requests: int | None, model: Mapping[str, object] | None = None
-) -> str:
-    """Return the report of a build: contents, failures, use of the model and cost."""
-    cost = {**(model or {}), "requests": n_requests, "seconds": f"{seconds:.1f}"}
-    return "\n".join([as_fields({"knowledge base": str(path), **_counts(status), **cost}), *_failures(status)])
+def source_text(source: Source) -> str:
+    """Return title, address, revision and licence of a source."""
+    revision = f"revision {source.revision}" if source.revision is not None else None
+    return ", ".join(part for part in (source.title, source.url, revision, source.licence) if part)
 
 
 def lineage_text(taxon: Taxon) -> str:

@@ -19,7 +19,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
-@options.kb_option("Knowledge base; made if there is none.", needed=True)
+@options.kb_option("Knowledge base; created if it does not exist.", needed=True)
 @click.option("--name", metavar="NAME", help="Species: any name of the checklist, or genus and epithet.")
 @click.option("--term", metavar="TERM", help="Term, instead of a species.")
 @click.option("--common-name", "common_names", multiple=True, metavar="NAME", help="English name; the best one first.")
@@ -31,7 +31,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--as-is", is_flag=True, help="Keep every sentence of the text, not only those on looks.")
 @click.option("--lineage", multiple=True, metavar="RANK=NAME",
               help="Class, order, family or genus of a species that is in no checklist; may be repeated.")  # fmt: skip
-@click.option("--profile", type=click.Choice(PROFILES), help="Profile of a new knowledge base.  [default: starter]")
+@click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")
 @options.format_option("text", "json")
 def add(
     kb: Path | None,
@@ -50,13 +50,12 @@ def add(
 ) -> None:
     """Add a species, a term, or your own photos; the next kb identify uses them.
 
-    They are kept beside what a wiki gave, and survive updates. The same file given again changes nothing. A name alone
-    undoes kb remove: the next build takes the species in again.
+    They are kept in addition to the content of the wiki, and survive updates. Adding the same file twice changes
+    nothing. A name alone undoes kb remove: the next build takes the species in again.
 
     Example: kb add --kb my.kb --name "Vanessa atalanta" --common-name "Red Admiral" --text admiral.txt --photo a.jpg
     """
     import kb as library
-    from data.codec import to_json
     from kb.checklist.avilist import load_checklist
     from kb.checklist.selection import species_named
     from kb.curate.add import read_text_file
@@ -76,7 +75,7 @@ def add(
         photos=[library.OwnPhoto(path=file, author=author, licence=licence, url=url) for file in photos],
         as_is=as_is,
     )
-    output.write(output.as_json(to_json(added)) if form == "json" else added_text(added))
+    output.write_record(form, added, lambda: added_text(added))
 
 
 def _lineage_of(pairs: tuple[str, ...]) -> dict[str, str]:

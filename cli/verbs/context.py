@@ -10,6 +10,7 @@ import click
 
 from cli.common import options, output, wiring
 from cli.common.models import cost_text
+from cli.common.reports import source_text
 from data.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,12 +58,12 @@ def context(
     store: bool,
     form: str | None,
 ) -> None:
-    """Explain the species and terms in QUERY, with sources; finding nothing is no error.
+    """Explain the species and terms in QUERY, with sources.
 
-    The knowledge base answers first, offline. Words that it lacks are looked up in a wiki, if one is set (--wiki,
-    --api-url, or api_url in the settings), then on the web, if [llm.search] is set. If [llm.text] is set, that model
-    writes the passage from these sources alone; if it fails, the passage is put together without it, and says so. The
-    cost is printed on stderr.
+    Finding nothing is no error. The knowledge base answers first, offline. Words that it lacks are looked up in a wiki,
+    if one is set (--wiki, --api-url, or api_url in the settings), then on the web, if [llm.search] is set. If
+    [llm.text] is set, that model writes the passage from these sources alone; if it fails, the passage is put together
+    without it, and says so. The cost is printed on stderr.
 
     Example: kb context "Two frogs in amplexus"
     """
@@ -110,10 +111,7 @@ def context_text(context: Context, *, has_model: bool = False) -> str:
         lines += [f"(written by {context.written_by} from the sources below)"]
     if context.sources:
         lines += ["", "Sources"]
-    for source in context.sources:
-        revision = f"revision {source.revision}" if source.revision is not None else None
-        lines.append("  " + ", ".join(part for part in (source.title, source.url, revision, source.licence) if part))
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"  {source_text(source)}" for source in context.sources)])
 
 
 def _spent(helpers: wiring.ContextHelpers) -> str:

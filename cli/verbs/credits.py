@@ -14,9 +14,10 @@ from cli.common.delimited import as_csv, disarmed
 @options.kb_option()
 @options.format_option("text", "csv", "html", "json")
 def credits(kb: Path | None, form: str) -> None:  # the verb's name
-    """Print the attribution of every article (revision, address, licence) and photo (author, licence, file page).
+    """Print the attribution of every article and photo.
 
-    Texts and photos without a free licence are marked: do not publish.
+    Articles have revision, address and licence; photos have author, licence and file page. Texts and photos without a
+    free licence are marked "do not publish".
 
     Example: kb credits --kb birds.kb --format html > credits.html
     """

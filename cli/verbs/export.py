@@ -15,20 +15,16 @@ from cli.common import options, output, wiring
 @click.option("--vectors/--no-vectors", default=True, show_default=True, help="Include the vectors.")
 @options.format_option("text", "json")
 def export(out: Path, kb: Path | None, vectors: bool, form: str) -> None:
-    """Write a knowledge base to the folder OUT as a dataset for other programs: Parquet tables and images.
+    """Write a knowledge base to the folder OUT as Parquet tables and images.
 
-    It has a dataset card, author and licence of every photo, and the sha256 of every file. kb import turns it into the
-    same knowledge base again.
+    Other programs can read it. It has a dataset card, author and licence of every photo, and the sha256 of every file.
+    kb import turns it into the same knowledge base again.
 
     Example: kb export --kb birds.kb birds-dataset
     """
     import kb as library
-    from data.codec import to_json
 
     exported = library.export_bundle(wiring.named(options.settings(kb=kb)), out, with_vectors=vectors)
-    if form == "json":
-        output.write(output.as_json(to_json(exported)))
-        return
     fields = {
         "bundle": str(out),
         "species": f"{exported.species:,}",
@@ -38,4 +34,4 @@ def export(out: Path, kb: Path | None, vectors: bool, form: str) -> None:
         "size": f"{exported.bytes / 1e6:,.1f} MB",
         "digest": exported.digest,
     }
-    output.write(output.as_fields(fields))
+    output.write_record(form, exported, lambda: output.as_fields(fields))

@@ -15,7 +15,7 @@ from recognize.settings import PROFILES
 @click.argument("bundle", type=click.Path(path_type=Path))
 @options.kb_option("New or empty folder for the knowledge base.", needed=True)
 @click.option("--re-encode", is_flag=True, help="Accept a bundle of another profile and encode it anew.")
-@click.option("--profile", type=click.Choice(PROFILES), help="Profile to query it with.  [default: the bundle's]")
+@click.option("--profile", type=click.Choice(PROFILES), help="Encoders of the knowledge base.  [default: the bundle's]")
 @options.format_option("text", "json")
 def import_(bundle: Path, kb: Path | None, re_encode: bool, profile: str | None, form: str) -> None:
     """Make a knowledge base from the folder BUNDLE, which kb export wrote.
@@ -26,7 +26,6 @@ def import_(bundle: Path, kb: Path | None, re_encode: bool, profile: str | None,
     Example: kb import birds-dataset --kb birds.kb
     """
     import kb as library
-    from data.codec import to_json
     from kb.bundle.manifest import read_manifest
 
     settings = options.settings(kb=kb, profile=profile)
@@ -35,9 +34,6 @@ def import_(bundle: Path, kb: Path | None, re_encode: bool, profile: str | None,
     encoders = wiring.load_encoders(profile or (own if own in PROFILES else settings.profile))
     with stage_progress(quiet=options.invocation().quiet) as progress:
         imported = library.import_bundle(bundle, path, encoders, re_encode=re_encode, progress=progress)
-    if form == "json":
-        output.write(output.as_json(to_json(imported)))
-        return
     fields = {
         "knowledge base": str(path),
         "species": f"{imported.species:,}",
@@ -46,4 +42,4 @@ def import_(bundle: Path, kb: Path | None, re_encode: bool, profile: str | None,
         "vectors": "encoded now" if imported.encoded else "from the bundle",
         "digest": imported.digest,
     }
-    output.write(output.as_fields(fields))
+    output.write_record(form, imported, lambda: output.as_fields(fields))

@@ -21,12 +21,8 @@ def remove(names: tuple[str, ...], kb: Path | None, form: str) -> None:
     Example: kb remove --kb birds.kb "Northern Cardinal" "Corvus corax"
     """
     import kb as library
-    from data.codec import to_json
 
     removed = library.remove(wiring.named(options.settings(kb=kb)), names)
-    if form == "json":
-        output.write(output.as_json(to_json(removed)))
-    elif removed.names:
-        output.write(output.as_fields({"removed": ", ".join(removed.names), "files deleted": removed.files}))
-    else:
-        output.write("Nothing to do: removed before.")
+    fields = {"removed": ", ".join(removed.names), "files deleted": removed.files}
+    text = output.as_fields(fields) if removed.names else "Nothing to do: removed before."
+    output.write_record(form, removed, lambda: text)

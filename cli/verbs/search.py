@@ -12,7 +12,9 @@ from cli.common import options, output, wiring
 @click.command()
 @options.words_argument("text")
 @options.kb_option()
-@click.option("--top", "n", type=click.IntRange(min=1), default=10, show_default=True, help="Number of species.")
+@click.option(
+    "--top", "n", type=click.IntRange(min=1), metavar="N", default=10, show_default=True, help="Number of species."
+)
 @options.format_option("table", "json")
 def search(text: str, kb: Path | None, n: int, form: str) -> None:
     """Find the species nearest to the description TEXT.

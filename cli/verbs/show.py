@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
-from cli.common.reports import lineage_text
+from cli.common.reports import lineage_text, source_text
 
 if TYPE_CHECKING:
-    from data.records import Source, Term
+    from data.records import Term
     from kb.lookup.entries import FoundSpecies
 
 
@@ -71,7 +71,7 @@ def species_text(found: FoundSpecies) -> str:
         "lineage": lineage_text(taxon),
         "identifiers": ", ".join(f"{checklist} {identifier}" for checklist, identifier in sorted(taxon.ids.items())),
         "notes": ", ".join(entry.marks),
-        "article": _source_text(entry.source) if entry.source is not None else "",
+        "article": source_text(entry.source) if entry.source is not None else "",
     }
     lines = [output.as_fields(head)]
     if entry.summary is not None:
@@ -108,11 +108,6 @@ def term_text(term: Term) -> str:
             "other names": ", ".join(term.aliases),
             "definition": term.definition,
             "look for": term.look_for,
-            "source": _source_text(term.source) if term.source else "",
+            "source": source_text(term.source) if term.source else "",
         }
     )
-
-
-def _source_text(source: Source) -> str:
-    revision = f"revision {source.revision}" if source.revision is not None else None
-    return ", ".join(part for part in (source.title, source.url, revision, source.licence) if part)

@@ -16,17 +16,15 @@ LEFT_OUT_COLUMNS = ("name", "reason", "detail")
 @click.option("--left-out", "lists_left_out", is_flag=True, help="List every name that was left out, with the reason.")
 @options.format_option("table", "json")
 def status(kb: Path | None, lists_left_out: bool, form: str) -> None:
-    """Count species, photos and terms of a knowledge base, failures, and names left out by reason."""
-    from data.codec import to_json
+    """Count species, photos and terms of a knowledge base, failures, and names left out by reason.
 
+    Example: kb status --kb birds.kb --left-out
+    """
     with wiring.opened(options.settings(kb=kb)) as store:
         if lists_left_out:
             rows = store.left_out()
-            output.write(
-                output.as_json([dict(zip(LEFT_OUT_COLUMNS, row, strict=True)) for row in rows])
-                if form == "json"
-                else output.as_table(LEFT_OUT_COLUMNS, rows)
-            )
-            return
-        found = store.status()
-        output.write(output.as_json(to_json(found)) if form == "json" else reports.status_text(found, store.path))
+            listed = [dict(zip(LEFT_OUT_COLUMNS, row, strict=True)) for row in rows]
+            output.write_record(form, listed, lambda: output.as_table(LEFT_OUT_COLUMNS, rows))
+        else:
+            found = store.status()
+            output.write_record(form, found, lambda: reports.status_text(found, store.path))

@@ -28,7 +28,7 @@ TABLES = (".csv", ".tsv", ".json")  # other files are names, one a line, whateve
 
 @click.command()
 @click.argument("name", nargs=-1)
-@options.kb_option("Knowledge base in which to count the species; none without it and FIELDMARK_KB.", needed=True)
+@options.kb_option("Also count the species of this knowledge base.", needed=True)
 @click.option(
     "--file",
     type=click.Path(path_type=Path, allow_dash=True),
@@ -41,7 +41,7 @@ def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, form: str) -
 
     Names are compared without case, accents and hyphens. An unknown name gives exit code 5 and the nearest names.
 
-    With --file, class labels of data sets (`009.Brewer_Blackbird`), names of other checklists, eBird codes, subspecies
+    With --file, class labels of datasets (`009.Brewer_Blackbird`), names of other checklists, eBird codes, subspecies
     and spellings without the possessive are matched to species too; the report gives the rule of each match.
 
     Example: kb taxa Strigiformes

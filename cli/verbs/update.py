@@ -15,6 +15,7 @@ import click
 from cli.common import options, output, wiring
 from cli.common.models import chosen_distiller, usage_fields
 from cli.common.progress import stage_progress
+from cli.common.reports import failure_lines
 from kb.pipeline.settings import BuildSettings
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ def update(
 
     The knowledge base records its wiki and distiller. Revisions are requested for 50 pages at a time; an unchanged page
     is neither fetched nor distilled. New species are left to kb build; your own additions and removals stay.
+
+    Example: kb update --kb birds.kb --contact you@example.org
     """
     import kb as library
-    from data.codec import to_json
     from kb.pipeline.updater import origins_to_update
     from kb.sources.reopen import reopened
 
@@ -78,10 +80,8 @@ def update(
         found = library.update(
             path, sources, encoders, distiller=distilling.distiller, settings=method, progress=progress
         )
-    if form == "json":
-        output.write(output.as_json(to_json(found)))
-    else:
-        output.write(update_text(found, usage_fields(distilling), seconds=time.monotonic() - began))
+    seconds = time.monotonic() - began
+    output.write_record(form, found, lambda: update_text(found, usage_fields(distilling), seconds=seconds))
     if found.failures:
         ctx.exit(EXIT_PARTLY)
 
@@ -104,5 +104,4 @@ def update_text(found: Update, model: Mapping[str, object], *, seconds: float) -
     if found.changes:
         rows = [(change.name, change.kind, change.detail) for change in found.changes]
         parts.append(output.as_table(["name", "change", "detail"], rows))
-    parts += [f"failed  {failure.taxon}: {failure.stage}: {failure.reason}" for failure in found.failures]
-    return "\n".join(parts)
+    return "\n".join([*parts, *failure_lines(found.failures)])

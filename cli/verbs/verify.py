@@ -16,21 +16,19 @@ EXIT_FINDINGS = 1
 @options.format_option("text", "json")
 @click.pass_context
 def verify(ctx: click.Context, kb: Path | None, form: str) -> None:
-    """Check that ledger, Chroma, files and cache agree, repair what can be repaired, and print a digest.
+    """Check a knowledge base, repair it where possible, and print its digest.
 
-    Knowledge bases with the same content have the same digest. Exit code 1 if anything was found, repaired or not; once
-    everything is repaired, the next run ends with 0.
+    The ledger is compared with Chroma, files and cache. Knowledge bases with the same content have the same digest.
+    Exit code 1 if anything was found, repaired or not; once everything is repaired, the next run ends with 0.
+
+    Example: kb verify --kb birds.kb
     """
     import kb as library
-    from data.codec import to_json
 
     found = library.verify(wiring.named(options.settings(kb=kb)))
-    if form == "json":
-        output.write(output.as_json(to_json(found)))
-    else:
-        lines = [f"problem   {problem}" for problem in found.problems if problem not in found.mended]
-        lines += [f"repaired  {problem}" for problem in found.mended]
-        lines += [f"ok        {'yes' if found.ok else 'no'}", f"digest    {found.digest}"]
-        output.write("\n".join(lines))
+    lines = [f"problem   {problem}" for problem in found.problems if problem not in found.mended]
+    lines += [f"repaired  {problem}" for problem in found.mended]
+    lines += [f"ok        {'yes' if found.ok else 'no'}", f"digest    {found.digest}"]
+    output.write_record(form, found, lambda: "\n".join(lines))
     if not found.ok:
         ctx.exit(EXIT_FINDINGS)

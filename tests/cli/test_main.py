@@ -144,6 +144,18 @@ def test_no_verb_shows_the_help_of_all(cli: Any) -> None:
     assert "Usage: kb" in bare.stderr
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_has_few_options_of_its_own(verb: str) -> None:
+    """Constants of methods are settings; `identify` lists its options in groups."""
+    context = click.Context(commands, info_name="kb")
+    command = commands.get_command(context, verb)
+    assert command is not None
+    leaves = command.commands.values() if isinstance(command, click.Group) else [command]
+    for leaf in leaves:
+        own = [option for option in leaf.params if isinstance(option, click.Option) and option.expose_value]
+        assert len(own) <= (18 if verb == "identify" else 16), leaf.name
+
+
 def test_the_version_is_that_of_the_distribution(cli: Any) -> None:
     outcome = cli.run("--version")
     assert (outcome.exit_code, outcome.stdout.split(" ")[0]) == (0, "kb,")

@@ -62,10 +62,11 @@ def build(
     dry_run: bool,
     **chosen: Any,  # noqa: ANN401  # checked by click
 ) -> None:
-    """Build a knowledge base: find articles, distil descriptions, download free photos, encode and index.
+    """Build a knowledge base from a wiki, a folder of articles or the shipped knowledge.
 
-    An interrupted build resumes when it is run again; a second run fetches only what is new. Photos with a free licence
-    are taken from the English Wikipedia; --set language=CODE and --set licences=any change that.
+    It finds the articles, distils descriptions, downloads free photos, encodes and indexes. An interrupted build
+    resumes when it is run again; a second run fetches only what is new. Photos with a free licence are taken from the
+    English Wikipedia; --set language=CODE and --set licences=any change that.
 
     Example: kb build --taxon Aves --kb birds.kb --contact you@example.org
     """
@@ -108,10 +109,9 @@ def build(
                 status = store.status()
     if given.only is None and stopped is None:
         require_species(status, selection)
-    n_requests = selection.source.n_requests or None
-    seconds = time.monotonic() - began
-    model = usage_fields(distilling)
-    output.write(reports.build_text(status, path, seconds=seconds, n_requests=n_requests, model=model))
+    seconds = f"{time.monotonic() - began:.1f}"
+    cost = {**usage_fields(distilling), "requests": selection.source.n_requests or None, "seconds": seconds}
+    output.write(reports.status_text(status, path, cost=cost))
     if stopped is not None:
         raise stopped
     if status.failures:

@@ -1,4 +1,4 @@
-"""`kb doctor`: what is installed and set, and what the models behind the endpoints really can."""
+"""`kb doctor`: installation, settings, and abilities of the models."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ EXIT_MISSING = 3
 @options.format_option("text", "json")
 @click.pass_context
 def doctor(ctx: click.Context, what: str, form: str) -> None:
-    """Check the installation: probe each model of the settings, and list its abilities and the substitutes used.
+    """Check the installation, and probe the models of the settings.
 
-    Each model gets a few tiny requests, for a fraction of a cent. Exit code 3 if one does not answer.
+    Each model gets a few tiny requests, for a fraction of a cent. The report lists its abilities, and what Fieldmark
+    does without the missing ones. Exit code 3 if a model does not answer.
 
     With `encoders`, list the packages and weights of each profile, their size, and whether they fit into memory;
     nothing is loaded or downloaded. Exit code 3 if the profile in use lacks some.
@@ -51,7 +52,7 @@ def doctor(ctx: click.Context, what: str, form: str) -> None:
 
 
 def _here(settings: Settings) -> dict[str, str]:
-    """Return what is installed and set, with no secret in it."""
+    """Return the installation and the general settings, without secrets."""
     from importlib.metadata import version
     from importlib.util import find_spec
 
@@ -79,15 +80,9 @@ def _probes(settings: Settings) -> list[Probe]:
             found += probe(kind, endpoint, key_of(endpoint, os.environ, kind=kind))
         except MissingRequirement as error:
             found.append(
-                Probe(
-                    endpoint=kind,
-                    model=endpoint.address,
-                    ability="answers",
-                    is_there=False,
-                    seen=str(error),
-                    without=WITHOUT["answers"],
-                )
-            )
+                Probe(endpoint=kind, model=endpoint.address, ability="answers", is_there=False, seen=str(error),
+                      without=WITHOUT["answers"])
+            )  # fmt: skip
     return found
 
 
@@ -98,9 +93,9 @@ def _text(settings: Settings, probes: list[Probe]) -> str:
             (found.endpoint, found.model, found.ability, "yes" if found.is_there else "no", found.seen, found.without)
             for found in probes
         ]
-        parts.append(output.as_table(["endpoint", "model", "ability", "", "seen", "without it"], rows))
+        parts.append(output.as_table(["endpoint", "model", "ability", "", "reply", "without it"], rows))
     else:
         parts.append("No model set: [llm.text], [llm.vision], [llm.search] in fieldmark.toml.")
     if "image" in settings.llm:
-        parts.append("[llm.image] is set but not probed, since a picture costs cents.")
+        parts.append("[llm.image] is not probed, since a picture costs cents.")
     return "\n\n".join(parts)

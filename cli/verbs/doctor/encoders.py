@@ -1,9 +1,9 @@
-"""`kb doctor encoders`: what the encoders of each profile need, and what of it is on this machine."""
+"""`kb doctor encoders`: packages, weights and memory of each profile's encoders."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 GB = 1e9
 COLUMNS = ("role", "encoder", "package", "weights", "size", "memory", "where")
+FITS = {
+    "yes": "available",
+    "when memory is freed": "available when other programs end",
+    "no": "more than this machine has",
+    "unknown": "not known to be available",
+}
 
 
 def report(settings: Settings) -> tuple[dict[str, object], str, bool]:
-    """Return the report as JSON values and as text, and whether the profile that is set can be used at once."""
+    """Return the report as JSON values and as text, and whether the profile in use is ready."""
     from recognize.encoders.pretrained.hub_cache import cache_folder
     from recognize.encoders.pretrained.machine import this_machine
     from recognize.encoders.pretrained.weights import needs_of
@@ -46,41 +52,39 @@ def _payload(needs: ProfileNeeds, *, is_set: bool) -> dict[str, object]:
 
 
 def _machine_text(machine: Machine, cache: Path) -> str:
-    device = "cpu; torch is not installed, which would say whether there is a GPU"
+    device = "cpu (a GPU needs torch, which is not installed)"
     if machine.device is not None:
         named = f" ({machine.device_name})" if machine.device_name else ""
         device = f"{machine.device}{named}, {machine.precision}, torch {machine.torch}"
     fields = {"device": device, "memory": _of(machine.ram_free_bytes, machine.ram_bytes)}
     if machine.gpu_bytes is not None:
         fields["GPU memory"] = _of(machine.gpu_free_bytes, machine.gpu_bytes)
-    return output.as_fields({**fields, "hub's cache": f"{cache}{'' if cache.is_dir() else ' (not there yet)'}"})
+    return output.as_fields({**fields, "model cache": f"{cache}{'' if cache.is_dir() else ' (does not exist yet)'}"})
 
 
 def _of(free: int | None, total: int | None) -> str:
     if total is None:
         return "unknown"
-    return _size(total) if free is None else f"{_size(total)}, {_size(free)} of it free"
+    return _size(total) + ("" if free is None else f", {_size(free)} free")
 
 
 def _profile_text(needs: ProfileNeeds, chosen: str, settings: Settings) -> str:
-    where = "set" if settings.profile == needs.profile else "the default"
-    name = f"profile {needs.profile}" + (f" ({where})" if needs.profile == chosen else "")
-    state = "ready" if needs.is_ready else "not ready"
-    memory = f"{_size(needs.ram_bytes)} of memory" if needs.ram_bytes is not None else "an unknown amount of memory"
+    where = " (set)" if settings.profile == needs.profile else " (default)"
+    name = f"profile {needs.profile}{where if needs.profile == chosen else ''}"
+    memory = "memory unknown" if needs.ram_bytes is None else f"about {_size(needs.ram_bytes)} of memory"
     if needs.gpu_bytes:
-        memory += f" while it is loaded, {_size(needs.gpu_bytes)} of the GPU's"
-    fits = {"yes": "which is free", "no": "more than there is", "unknown": "which may be there or not"}
-    head = f"{name}: {state}; takes about {memory}, {fits.get(needs.fits, 'which is there when other programs end')}"
+        memory += f" while loading, {_size(needs.gpu_bytes)} on the GPU"
+    head = f"{name}: {'ready' if needs.is_ready else 'not ready'}; {memory}, {FITS[needs.fits]}"
     table = output.as_table(COLUMNS, [_row(encoder) for encoder in needs.encoders], right=["size", "memory"])
     return "\n".join([head, table, *_advice(needs)])
 
 
 def _row(encoder: EncoderNeeds) -> Sequence[str]:
     package = "-" if encoder.package is None else encoder.package if encoder.is_installed else f"no {encoder.package}"
-    words = {"missing": "not here", "built in": "built in" if encoder.disk_bytes else "none"}
+    words = {"missing": "missing", "built in": "built in" if encoder.disk_bytes else "none"}
     weights = words.get(encoder.place, encoder.place)
     if encoder.begun_bytes:
-        weights += f", {_size(encoder.begun_bytes)} begun"
+        weights += f", {_size(encoder.begun_bytes)} downloaded"
     size = encoder.disk_bytes or encoder.download_bytes
     about = "~" if encoder.disk_bytes is None and size else ""
     where = encoder.path or ", ".join(encoder.missing)
@@ -88,19 +92,15 @@ def _row(encoder: EncoderNeeds) -> Sequence[str]:
     return encoder.role, encoder.name, package, weights, about + _size(size) if size else "", memory, where
 
 
-def _advice(needs: ProfileNeeds) -> list[str]:
-    lines = []
+def _advice(needs: ProfileNeeds) -> Iterator[str]:
     if needs.packages:
-        lines.append(f"missing: {', '.join(needs.packages)}; pip install '.[models]'")
+        yield f"Not installed: {', '.join(needs.packages)}. Install with: pip install '.[models]'"
     if any(encoder.place == "missing" for encoder in needs.encoders):
-        lines.append(
-            f"to be downloaded: about {_size(needs.download_bytes)}, when it is first used "
-            f"(kb build --profile {needs.profile}), unless HF_HUB_OFFLINE is set"
+        yield (
+            f"Download on first use (kb build --profile {needs.profile}): about {_size(needs.download_bytes)}, "
+            "unless HF_HUB_OFFLINE is set"
         )
-    return lines
 
 
-def _size(n_bytes: int | None) -> str:
-    if n_bytes is None:
-        return "?"
+def _size(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < GB else f"{n_bytes / GB:,.1f} GB"

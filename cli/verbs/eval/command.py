@@ -38,9 +38,10 @@ def eval() -> None:
               "inquire by number too.")  # fmt: skip
 @click.option("--without", multiple=True, metavar="LABEL",
               help="Leave out the queries with this label; the published tables leave out Species.")  # fmt: skip
-@click.option("--resamples", "n_resamples", type=click.IntRange(100), default=DEFAULTS.n_resamples, show_default=True,
+@click.option("--resamples", "n_resamples", type=click.IntRange(100), metavar="N",
+              default=DEFAULTS.n_resamples, show_default=True,
               help="Number of bootstrap and randomisation resamples.")  # fmt: skip
-@click.option("--seed", type=int, default=DEFAULTS.seed, show_default=True, help="Random seed.")
+@click.option("--seed", type=int, metavar="N", default=DEFAULTS.seed, show_default=True, help="Random seed.")
 @options.format_option("table", "csv", "json")
 def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
     """Measure ranked lists: TREC runs or the JSON lines of kb rerank.

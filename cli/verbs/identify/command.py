@@ -53,7 +53,9 @@ GROUPS = {
 @click.option(
     "--preset", type=click.Choice(PHOTO_PRESETS), default="default", show_default=True, help="Scoring of photos."
 )
-@click.option("--top", "n", type=click.IntRange(min=1), default=5, show_default=True, help="Candidates per photo.")
+@click.option(
+    "--top", "n", type=click.IntRange(min=1), metavar="N", default=5, show_default=True, help="Candidates per photo."
+)
 @click.option(
     "--min-confidence", type=click.FloatRange(0, 1), default=MIN_CONFIDENCE, show_default=True, metavar="PROBABILITY",
     help="Minimum confidence of an answer; below it the answer rolls up to genus, then family. Needs a calibration.",

@@ -34,7 +34,7 @@ EXIT_PARTLY = 7
 @click.option("--preset", type=click.Choice(PRESETS), default=PRESETS[0], show_default=True,
               help="Constants: ours, or those of the paper; for cotrr also those of its authors' code.")  # fmt: skip
 @click.option("--judge", type=click.Choice(get_args(JudgeName)),
-              help="decompose: who answers the questions.  [default: vision if [llm.vision] is set]")  # fmt: skip
+              help="decompose: judge of the questions.  [default: vision if [llm.vision] is set]")  # fmt: skip
 @options.kb_option("Knowledge base for context.  [default: FIELDMARK_KB, else the starter knowledge]")
 @click.option("--context/--no-context", default=None,
               help="decompose: explain the words of the query to the judge.  [default: on]")  # fmt: skip
@@ -126,7 +126,7 @@ def rerank(
             result = run_jobs(jobs, make_reranker(method, replace(opened.resources, settings=methods)), on_ranked=take)
         writer.close()
         if not quiet:
-            output.note(summary(result, opened.calls))
+            output.note(summary(result, opened))
     result.raise_if_all_failed()
     if failed := result.failed:
         output.warn(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cli.common import output
 
 if TYPE_CHECKING:
-    from cli.verbs.rerank.resources import ModelCalls
+    from cli.verbs.rerank.resources import Opened
     from data.records import Job, RankedImage
     from rerank.forecast import Forecast, PricedModel
     from rerank.run import RunResult
@@ -56,15 +56,15 @@ class RowWriter:
         return "".join(json.dumps(to_json(row), ensure_ascii=False) + "\n" for row in rows)
 
 
-def summary(result: RunResult, calls: ModelCalls | None) -> str:
+def summary(result: RunResult, opened: Opened) -> str:
     """Return one line on a run: counts, and the model calls with their cost."""
     n_queries = len(result.rows)
     parts = [f"{output.plural(n_queries, 'query', 'queries')}, {output.plural(result.n_images, 'photo')}"]
     parts += result.tally.lines()
-    if calls is not None:
-        meter = calls.budget.meter
+    if opened.budget is not None:
+        meter = opened.budget.meter
         made = output.plural(meter.calls, "model call")
-        parts.append(f"{made}, {meter.cached:,} from the cache, {output.plural(calls.n_retries, 'retry', 'retries')}")
+        parts.append(f"{made}, {meter.cached:,} from the cache, {output.plural(opened.n_retries, 'retry', 'retries')}")
         if meter.unpriced:
             parts.append("cost unknown: set price_in and price_out")
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.common import wiring
@@ -18,26 +18,19 @@ if TYPE_CHECKING:
     from rerank.run_plan import RunPlan
 
 
-@dataclass(slots=True, kw_only=True)
-class ModelCalls:
-    """Calls to the models of a run, counted on one bill."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The resources of a run, and its connections to models."""
 
-    budget: Budget
-    connections: Sequence[Connection] = field(default_factory=list)
+    resources: RerankResources
+    connections: Sequence[Connection] = ()
+    budget: Budget | None = None
+    """Cost of all models together; None if the run asks none."""
 
     @property
     def n_retries(self) -> int:
         """Repeated attempts."""
         return sum(connection.n_retries for connection in self.connections)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """The resources of a run, and the count of its model calls."""
-
-    resources: RerankResources
-    calls: ModelCalls | None
-    """None if the run asks no model."""
 
 
 @contextmanager
@@ -69,7 +62,7 @@ def open_resources(
     from rerank.scheduling import FairChat
 
     if plan.method == "similarity":
-        yield Opened(resources=RerankResources(encoders=wiring.load_encoders(settings.profile).text_image), calls=None)
+        yield Opened(resources=RerankResources(encoders=wiring.load_encoders(settings.profile).text_image))
         return
     with ExitStack() as stack:
         look_up, parts, budget = None, None, None
@@ -88,17 +81,17 @@ def open_resources(
             )
             look_up, parts = wiring.context_look_up(store, helpers), wiring.query_parts(store)
             profile, budget = store.info.profile, helpers.budget
-        calls = ModelCalls(budget=budget or Budget(max_cost))
-        calls.connections = [
-            stack.enter_context(connected(settings, name, budget=calls.budget, offline=offline)) for name in plan.models
+        budget = budget or Budget(max_cost)
+        connections = [
+            stack.enter_context(connected(settings, name, budget=budget, offline=offline)) for name in plan.models
         ]
         chats = {
             name: FairChat(
                 connection,
                 n_in_flight=settings.llm[name].max_concurrent,
-                finishes_first=calls.budget.limit_usd is not None,
+                finishes_first=budget.limit_usd is not None,
             )
-            for name, connection in zip(plan.models, calls.connections, strict=True)
+            for name, connection in zip(plan.models, connections, strict=True)
         }
         cache = JudgementCache(None if rejudge else settings.home / "rerank" / "judgements.sqlite")
         resources = RerankResources(
@@ -110,4 +103,5 @@ def open_resources(
             cache=stack.enter_context(cache),
             prompts=Prompts(settings.prompts),
         )
-        yield Opened(resources=resources, calls=calls if plan.models or plan.context_models else None)
+        has_models = bool(plan.models or plan.context_models)
+        yield Opened(resources=resources, connections=connections, budget=budget if has_models else None)

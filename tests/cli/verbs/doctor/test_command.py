@@ -118,6 +118,6 @@ def test_a_profile_that_is_set_and_cannot_be_used_ends_with_3(
     (tmp_path / "fieldmark.toml").write_text('profile = "paper"')
     outcome = cli.call("doctor", "encoders")
     assert outcome.exit_code == 3
-    assert "profile paper (set): not ready; takes about 10.7 GB" in outcome.stdout
+    assert "profile paper (set): not ready; about 10.7 GB of memory" in outcome.stdout
     assert "timm/ViT-L-16-SigLIP-256, timm/ViT-B-16-SigLIP" in outcome.stdout
-    assert "to be downloaded: about 7.3 GB" in outcome.stdout
+    assert "Download on first use (kb build --profile paper): about 7.3 GB" in outcome.stdout
