@@ -1,4 +1,4 @@
-"""The command `kb`: verbs, loaded when they are called, and exit codes of errors."""
+"""The command `kb`: verbs, which are loaded when they are called, and exit codes of errors."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ VERBS = (
 )
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE: what `kb ... | head` would give without our help
-EXIT_DEFECT = 70  # EX_SOFTWARE of sysexits.h: a bug of ours, none of the documented outcomes
+EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report `... | head`
+EXIT_DEFECT = 70  # EX_SOFTWARE of sysexits.h: a bug in Fieldmark
 
 
 class CommandGroup(click.Group):

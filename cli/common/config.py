@@ -106,7 +106,7 @@ def resolve(
     file: Path | None = None,
     sets: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Return the general settings in force; `flags` that are not None win over those of `read_values`."""
+    """Return the general settings in force; `flags` that are not None win over `read_values`."""
     values = read_values(environment=environment, folder=folder, file=file, sets=sets)
     values |= {key: value for key, value in (flags or {}).items() if value is not None}
     llm = {kind: endpoint for kind in ENDPOINTS if (endpoint := _endpoint(kind, values)) is not None}

@@ -1,4 +1,4 @@
-"""Rows as CSV, as all verbs write it: a header, Unix line ends, None as nothing."""
+"""Rows as CSV: a header, Unix line ends, None as an empty cell."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def disarmed(row: Iterable[object]) -> list[object]:
     """Return the cells with an apostrophe before each text that a spreadsheet would run as a formula.
 
-    For rows with words of strangers, such as the names of authors in a wiki; JSON has them as they are.
+    For text of other people, such as author names in a wiki; JSON keeps it unchanged.
 
     Example:
         >>> disarmed(["=1+2", "@ann", "Ann", -1, None])
@@ -36,7 +36,7 @@ def disarmed(row: Iterable[object]) -> list[object]:
 
 
 def armed(cell: str) -> str:
-    """Return the text that `disarmed` was given.
+    """Return the cell before `disarmed`.
 
     Example:
         >>> armed("'=1+2"), armed("'t Hooft")

@@ -1,4 +1,4 @@
-"""Results to stdout, warnings to stderr: plain text that survives a pipe, and JSON in the words of the records."""
+"""Results to stdout, warnings to stderr: text, tables and JSON."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Literal
 
 import click
 
-# Texts from a wiki or a model must not steer the terminal; line ends and tabs stay.
+# Control characters in texts of a wiki or a model must not reach the terminal; line ends and tabs stay.
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-UNLIMITED_WIDTH = 10_000  # columns; nothing is cut off when a program reads us
+UNLIMITED_WIDTH = 10_000  # columns; nothing is cut off when a program reads the output
 _LONGEST_WORD = 24  # "Troglodytes-troglodytes" is not broken in tables, paths and addresses are
 MOST_NAMES = 10  # in a message
 _BETWEEN = 3  # columns of space from one column of a table to the next
@@ -33,7 +33,7 @@ def write_rows(rows: str) -> None:
 
 
 def note(text: str) -> None:
-    """Write a line for the person at the keyboard to stderr."""
+    """Write a line to stderr."""
     click.echo(text, err=True)
 
 
@@ -43,13 +43,13 @@ def warn(text: str) -> None:
 
 
 def steady(text: str) -> str:
-    """Return the text without what would steer a terminal, such as escape codes in names of files."""
+    """Return the text without control characters, such as escape codes in names of files."""
     return _STEERING.sub("", text)
 
 
 @contextmanager
 def logged(name: str, level: int = logging.WARNING) -> Iterator[None]:
-    """Write what a logger of this name, or one below it, says at this level or above to stderr meanwhile."""
+    """Within the block, write log records of this logger and its children from this level on to stderr."""
 
     class Printer(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -87,9 +87,8 @@ def as_table(
 ) -> str:
     """Return the rows under their columns; numbers get three decimals, None is empty, `right` is set to the right.
 
-    Where the terminal is narrow, cells break between words, and then the columns of `spare` are left out, the last one
-    first, which is said below. Rather than words or numbers in pieces there are lines that run over; only what is
-    longer than a name is broken anywhere.
+    In a narrow terminal cells wrap between words; if that is not enough, the columns of `spare` are left out, the last
+    one first, and named below the table. Words and numbers stay whole, unless they are longer than a name.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -125,7 +124,7 @@ def as_fields(values: Mapping[str, object]) -> str:
 
 
 def wrapped(text: str, *, indent: str = "") -> str:
-    """Return the text in lines that fit the terminal, each behind `indent`; one line where no terminal reads it."""
+    """Return the text in lines that fit the terminal, each after `indent`; one line in a pipe or file."""
     import textwrap
 
     if line_width() == UNLIMITED_WIDTH:
@@ -134,7 +133,7 @@ def wrapped(text: str, *, indent: str = "") -> str:
 
 
 def line_width() -> int:
-    """Return the columns of the terminal that reads stdout, or a number without meaning when it is a pipe or file."""
+    """Return the columns of the terminal on stdout; `UNLIMITED_WIDTH` for a pipe or file."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED_WIDTH
 
 
@@ -160,7 +159,7 @@ def first_few(names: Sequence[str], *, rest: str = "") -> str:
 
 
 def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
-    """Return how wide each column is: as wide as its texts, the widest ones less where that is too much for a line."""
+    """Return the width of each column: of its longest text, less for the widest columns if the line is too long."""
     from rich.cells import cell_len
 
     widths = [max(map(cell_len, texts), default=0) or 1 for texts in columns]

@@ -1,4 +1,4 @@
-"""Readers made from the settings: model, names of the checklist, texts of a knowledge base."""
+"""Readers from the settings: vision model, prompts, and the texts of a knowledge base."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cli.common.config import Settings
+from cli.common.models import connected
 from data.records import Identification
 
 if TYPE_CHECKING:
@@ -27,40 +28,33 @@ class Reading:
 
 @contextmanager
 def reading(
-    settings: Settings,
-    store: KnowledgeBase,
-    *,
-    context: str,
-    n_samples: int,
-    max_cost: float | None,
-    offline: bool,
+    settings: Settings, store: KnowledgeBase, *, context: str, n_samples: int, max_cost: float | None, offline: bool
 ) -> Iterator[Reading]:
-    """Give what has the model of `[llm.vision]` choose among the candidates of each row.
+    """Open the reader that chooses among the candidates of each row.
 
     Args:
-        settings: they hold the endpoint.
-        store: the knowledge base that the rows come from.
-        context: what the model is told of a candidate, one of `candidate_context.CONTEXTS` but `chunks`.
-        n_samples: how often a photo is read.
+        settings: endpoint `[llm.vision]` and prompts.
+        store: the knowledge base of the rows.
+        context: description of a candidate, one of `candidate_context.CONTEXTS` but `chunks`.
+        n_samples: model calls per photo.
         max_cost: US dollars.
-        offline: whether kept replies alone may answer.
+        offline: use cached replies only.
 
     Raises:
         MissingRequirement: if there is no such endpoint, no key for it, or no such text in the knowledge base.
-        UsageError: if the cost is limited and the price is not known.
+        UsageError: if the cost is limited and the price is unknown.
     """
-    from cli.common.models import connected
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
     from recognize.reader.candidate_context import CandidateContext, context_of
     from recognize.reader.reader import PLACEHOLDERS, Reader
     from recognize.reader.stream import read_over
 
-    told = CandidateContext(store, context_of(context), source_texts(store))
+    texts = CandidateContext(store, context_of(context), source_texts(store)).texts
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
         reader = Reader(chat, n_samples=n_samples, prompts=Prompts("recognize", PLACEHOLDERS, settings.prompts))
         yield Reading(
-            read=lambda rows: read_over(rows, reader, partial(jpeg_of, max_side=chat.endpoint.image_px), told.texts),
+            read=lambda rows: read_over(rows, reader, partial(jpeg_of, max_side=chat.endpoint.image_px), texts),
             parameters={
                 "reader": chat.name,
                 "reader_samples": n_samples,
@@ -73,20 +67,9 @@ def reading(
 
 @contextmanager
 def asking(
-    settings: Settings,
-    store: KnowledgeBase,
-    *,
-    n_samples: int,
-    max_cost: float | None,
-    offline: bool,
+    settings: Settings, store: KnowledgeBase, *, n_samples: int, max_cost: float | None, offline: bool
 ) -> Iterator[ReaderResources]:
-    """Give what an evaluation of readers asks: the model of `[llm.vision]`; the arguments are those of `reading`.
-
-    Raises:
-        MissingRequirement: if there is no such endpoint, or no key for it.
-        UsageError: if the cost is limited and the price is not known.
-    """
-    from cli.common.models import connected
+    """Open the model of `[llm.vision]` for an evaluation of readers; arguments and errors as in `reading`."""
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
     from kb.checklist.reconcile import load_reconciler
@@ -100,23 +83,20 @@ def asking(
         matched = reconciler.reconcile([name]).matched
         return matched[0].taxon.taxon_id if matched else None
 
-    own = Prompts("recognize", PLACEHOLDERS, settings.prompts)
+    prompts = Prompts("recognize", PLACEHOLDERS, settings.prompts)
     with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
         yield ReaderResources(
             model=chat.name,
             n_samples=n_samples,
-            reader=lambda: Reader(chat, n_samples=n_samples, prompts=own),
-            namer=lambda: Namer(chat, find, prompts=own),
+            reader=lambda: Reader(chat, n_samples=n_samples, prompts=prompts),
+            namer=lambda: Namer(chat, find, prompts=prompts),
             picture_of=partial(jpeg_of, max_side=chat.endpoint.image_px),
             sources=source_texts(store),
         )
 
 
 def source_texts(store: KnowledgeBase) -> SourceTexts:
-    """Return what the summaries of a knowledge base were made from, where it has kept it.
-
-    Bare facts, as the starter knowledge has them, are no article.
-    """
+    """Return the articles and first drafts of a knowledge base; facts, as in the starter knowledge, are no article."""
     from kb.store.stage_outputs import draft_text
     from recognize.reader.candidate_context import SourceTexts
 

@@ -1,6 +1,6 @@
 """Wiring of the packages: profiles, sources and paths become calls of the library.
 
-Every function imports what it needs when it is called, so that `kb --help` loads none of it.
+Every function imports its packages when it is called, so that `kb --help` loads none of them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def load_encoders(profile: str | None) -> Encoders:
 
 
 def encoders_for(path: Path, settings: Settings) -> Encoders:
-    """Return the encoders of the knowledge base at `path`; for a new one, those of the profile in the settings."""
+    """Return the encoders of the knowledge base at `path`; for a new one, of the profile in the settings."""
     from kb.store.layout import Layout
 
     return load_encoders(Layout(path).profile or settings.profile)
@@ -94,7 +94,7 @@ def helpers_of_context(
     """Open the sources of context in the settings, unless a flag turns them off.
 
     Args:
-        settings: `api_url` names the wiki, `[llm.search]` what searches the web, `[llm.text]` the model that writes.
+        settings: `api_url` names the wiki, `[llm.search]` the web search, `[llm.text]` the model that writes.
         wiki: None uses a wiki in the settings, True Wikipedia too.
         web: None searches if `[llm.search]` is set, True requires it.
         model: None has a model write the passage if `[llm.text]` is set and answers, True requires it.
@@ -168,11 +168,11 @@ def recognizer(
     species_list: SpeciesList | None = None,
     n_chunks: int | None = None,
 ) -> Recognizer:
-    """Return what names the species in photos, with `n` candidates each and the store's calibration where it fits.
+    """Return the recognizer of a knowledge base, with `n` candidates per photo and the calibration where it fits.
 
     Raises:
-        SpaceMismatch: if the knowledge base was built with other encoders than its profile has now.
-        StoreError: if its calibration cannot be read.
+        SpaceMismatch: if the knowledge base was built with other encoders.
+        StoreError: if its calibration is unreadable.
     """
     import recognize
 
@@ -189,7 +189,7 @@ def recognizer(
         n_chunks=n_chunks,
     )
     if made.misfit:
-        note(f"answers have no confidence: the calibration of this knowledge base {made.misfit}")
+        note(f"Answers have no confidence: the calibration of this knowledge base {made.misfit}")
     return made
 
 
@@ -210,29 +210,22 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
     return parameters
 
 
-def write_card(store: KnowledgeBase, row: Identification, folder: Path) -> None:
-    """Write the HTML page of a photo."""
-    from recognize.explanation.cards import page
-
-    page.write_card(store, row, folder)
-
-
 def told_apart(store: KnowledgeBase, row: Identification) -> str:
-    """Return what told the first candidate of a photo from the second; nothing for a photo without candidates."""
+    """Return the difference between the first two candidates of a photo; empty without candidates."""
     import recognize
 
     return recognize.explain(store, row).text if row.candidates else ""
 
 
 def reconciled(names: Sequence[str]) -> Reconciled:
-    """Return which species of the checklist the names of a list or the labels of a data set stand for."""
+    """Return the species of the checklist for the names of a list or the labels of a dataset."""
     return reconciled_rows([(name,) for name in names])
 
 
 def reconciled_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
-    """Return the same for a list whose rows give a species several names: binomial, English name, code of eBird.
+    """Return the species for rows of several names each: binomial, English name, eBird code.
 
-    The first that is known decides, so the order is that; a row goes by its first name that is not empty.
+    The first known name of a row decides; a row is reported under its first name that is not empty.
     """
     from data.benchmarks.cub_names import CUB_NAMES
     from kb.checklist.reconcile import load_reconciler

@@ -28,7 +28,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--author", metavar="NAME", help="Photo author.")
 @click.option("--licence", metavar="NAME", help="Licence of text and photos, such as CC BY 4.0.")
 @click.option("--url", metavar="URL", help="Web address of text and photos.")
-@click.option("--as-is", is_flag=True, help="Keep every sentence of the text, not only those on looks.")
+@click.option("--as-is", is_flag=True, help="Keep every sentence of the text, not only descriptions of looks.")
 @click.option("--lineage", multiple=True, metavar="RANK=NAME",
               help="Class, order, family or genus of a species that is in no checklist; may be repeated.")  # fmt: skip
 @click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")

@@ -14,7 +14,7 @@ import pytest
 from cli.common.config import Settings
 from cli.common.method_settings import keys_of
 from cli.main import commands
-from cli.verbs.identify.rows import TABLE_STAGES
+from cli.verbs.identify.table import TABLE_STAGES
 from docs import generate
 
 ROOT = Path(__file__).resolve().parents[2]

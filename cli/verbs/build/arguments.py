@@ -1,4 +1,4 @@
-"""The arguments of `kb build` that choose what goes in, checked before anything is opened."""
+"""Source and selection of `kb build`, checked before anything is opened."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def build(
 
 
 def select(given: BuildArguments, settings: Settings, stack: ExitStack, *, spaces: tuple[str, ...] = ()) -> Selection:
-    """Open the source and return what a build takes from it."""
+    """Open the source and return the selected species and pages."""
     from kb.pipeline import selection
 
     if given.kind == "starter":
@@ -152,7 +152,7 @@ def plan_text(
     max_cost: float | None,
     offline: bool,
 ) -> str:
-    """Return the contents that a build would have; pages are looked up, no body is fetched, nothing is written."""
+    """Return the size and cost of a build; pages are looked up, but nothing is fetched or written."""
     from kb.distill.model import ModelDistiller
     from kb.pipeline.estimate import estimate_distilling
     from kb.pipeline.selection import preview

@@ -21,10 +21,10 @@ EXIT_MISSING = 3
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["models", "encoders"]), default="models", metavar="[models|encoders]")
+@click.argument("subject", type=click.Choice(["models", "encoders"]), default="models", metavar="[models|encoders]")
 @options.format_option("text", "json")
 @click.pass_context
-def doctor(ctx: click.Context, what: str, form: str) -> None:
+def doctor(ctx: click.Context, subject: str, form: str) -> None:
     """Check the installation, and probe the models of the settings.
 
     Each model gets a few tiny requests, for a fraction of a cent. The report lists its abilities, and what Fieldmark
@@ -36,7 +36,7 @@ def doctor(ctx: click.Context, what: str, form: str) -> None:
     Example: kb doctor encoders
     """
     settings = options.settings()
-    if what == "encoders":
+    if subject == "encoders":
         payload, text, is_ready = doctor_encoders.report(settings)
         output.write(output.as_json(payload) if form == "json" else text)
         if not is_ready:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from cli.common import options, output, readers, wiring
-from cli.common.option_groups import GroupedCommand
 from cli.common.progress import ProgressForm, counted
 from cli.verbs.identify import rows
 from cli.verbs.identify import species_list as species_lists
-from cli.verbs.identify.output import form_for, resumed_text, sink_for
+from cli.verbs.identify.files import find_photos, form_for, sink_for
+from cli.verbs.identify.notices import resumed_text, warn_of_calibration, warn_of_missing
+from cli.verbs.identify.table import evidence_text
 from data.errors import NothingReadable, UsageError
 from recognize.settings import (
     MAX_READER_CANDIDATES,
@@ -31,9 +31,6 @@ from recognize.settings import (
 
 if TYPE_CHECKING:
     from data.records import Identification
-    from kb.store.knowledge_base import KnowledgeBase
-    from recognize import Recognizer
-    from recognize.confidence.list_fit import ListFit
 
 EXIT_PARTLY = 7
 CALIBRATED = ("min_confidence", "unknown_prior")  # options that only change calibrated answers
@@ -47,7 +44,7 @@ GROUPS = {
 }
 
 
-@click.command(cls=GroupedCommand, groups=GROUPS)
+@click.command(cls=options.GroupedCommand, groups=GROUPS)
 @click.argument("photos", nargs=-1, required=True, metavar="PHOTO|FOLDER|GLOB|-...")
 @options.kb_option("Knowledge base.")
 @click.option(
@@ -140,7 +137,7 @@ def identify(
     with and without the list. A warning says where the list overrides confident answers or does not fit the photos.
 
     Higher scores are better; they are not probabilities. text: similarity to the description. visual: similarity to the
-    reference photos, at most 1. prototype: similarity to what the model learned of the species. text_part, visual_part,
+    reference photos, at most 1. prototype: similarity to the prototype that the model learned. text_part, visual_part,
     prototype_part: contributions to the score of the default preset. Blank: the stage does not apply.
     """
     limit_numpy_threads()
@@ -172,8 +169,8 @@ def identify(
             unknown_prior=unknown_prior,
             species_list=expected,
         )
-        _warn_of_calibration(options.given(ctx, CALIBRATED), recognizer, store, reader=reader)
-        fit = _list_fit(store, recognizer, share, quiet=quiet)
+        warn_of_calibration(options.given(ctx, CALIBRATED), recognizer, store, reader=reader)
+        fit = species_lists.list_fit(store, recognizer, share, quiet=quiet)
         reading, parameters = None, wiring.identify_parameters(store, recognizer)
         if reader:
             reading = stack.enter_context(
@@ -208,11 +205,13 @@ def identify(
         is_shown = progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
         made = recognizer.identify(todo) if reading is None else reading.read(recognizer.identify(todo))
         for row in counted(made, len(todo), "photos", quiet=quiet or not is_shown, form=progress, failed=_has_failed):
-            told = rows.evidence_text(row, wiring.told_apart(store, row)) if explain and row_form == "table" else ""
+            evidence = evidence_text(row, wiring.told_apart(store, row)) if explain and row_form == "table" else ""
             if cards is not None:
-                wiring.write_card(store, row, cards)
+                from recognize.explanation.cards.page import write_card
+
+                write_card(store, row, cards)
             lacking = row.reader.missing if row.reader is not None else ""
-            sink.add(row.image, rows.lines(row_form, row, why=told), ok=not _has_failed(row), missing=lacking)
+            sink.add(row.image, rows.lines(row_form, row, why=evidence), ok=not _has_failed(row), missing=lacking)
             n_failed += _has_failed(row)
             missing[lacking] += 1
             if fit is not None:
@@ -224,7 +223,7 @@ def identify(
             output.warn(warning)
     if n_failed == len(found):
         raise NothingReadable(f"None of {output.plural(n_failed, 'photo')} is readable.")
-    _warn_of_missing(n_failed, missing, len(found), can_retry=file is not None)
+    warn_of_missing(n_failed, missing, len(found), can_retry=file is not None)
     if n_failed or missing["reader"]:
         ctx.exit(EXIT_PARTLY)
 
@@ -242,73 +241,6 @@ def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file
     keys = [field.name for field in fields(IdentifySettings) if field.name in options.invocation().set]
     if keys and not reader:
         raise UsageError(f"The setting {keys[0]} needs --reader.")
-
-
-def find_photos(arguments: Sequence[str]) -> list[str]:
-    """Return the photos of the arguments, each once; `-` reads one path per line from stdin.
-
-    Raises:
-        NothingReadable: if there are none.
-        UsageError: for an empty argument, such as an unset shell variable; it would mean the current folder.
-    """
-    from data.images.find import find_images
-
-    if not all(argument.strip() for argument in arguments):
-        raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")
-    named = [path for argument in arguments for path in (_lines_of_stdin() if argument == "-" else [argument])]
-    found = [str(path) for path in find_images(named)]
-    if not found:
-        raise NothingReadable(f"No photo found in {', '.join(named) or 'the paths on stdin'}.")
-    return found
-
-
-def _lines_of_stdin() -> list[str]:
-    """Return the lines on stdin as file names, byte for byte whatever the locale, without a byte-order mark."""
-    text = sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf")
-    return [os.fsdecode(line.rstrip(b"\r")) for line in text.split(b"\n") if line.strip()]
-
-
-def _warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:
-    """Warn of options that change only calibrated answers, where there are none."""
-    if not given:
-        return
-    names = " and ".join(given)
-    if recognizer.calibration_id is not None:
-        if reader:
-            output.warn(f"Only rows where the reader fails use {names}: its choices have no confidence")
-        return
-    why = f"this knowledge base has no calibration for the preset {recognizer.preset}"
-    if recognizer.misfit:
-        why = f"the calibration of this knowledge base {recognizer.misfit}"
-    elif (store.layout.calibration / "default.json").is_file():
-        why += "; use --preset default"
-    output.warn(f"{names} {'has' if len(given) == 1 else 'have'} no effect: {why}")
-
-
-def _list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quiet: bool) -> ListFit | None:
-    """Report how much listed species are favoured; return the counts of the list's effect, None without a list."""
-    listed, prior = recognizer.species_list, recognizer.prior
-    if listed is None or prior is None:
-        return None
-    from recognize.confidence.list_fit import ListFit
-
-    if not quiet:
-        output.note(species_lists.boost_text(prior))
-    for warning in species_lists.few_warnings(prior):
-        output.warn(warning)
-    return ListFit({taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids}, share)
-
-
-def _warn_of_missing(n_failed: int, missing: Mapping[str, int], n_photos: int, *, can_retry: bool) -> None:
-    """Warn of unreadable photos and of missing answers of the reader; `missing` counts rows."""
-    retry = "; use --retry-failed to retry" if can_retry else ""
-    photos = output.plural(n_photos, "photo")
-    if n_failed:
-        output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
-    if n := missing.get("reader", 0):
-        output.warn(f"the reader failed for {n:,} of {photos}; their answers come from the ranking{retry}")
-    if n := missing.get("samples", 0):
-        output.warn(f"some samples of the reader failed for {n:,} of {photos}; the others decided{retry}")
 
 
 def _has_failed(row: Identification) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kb.checklist.reconcile import UnmatchedName
     from kb.checklist.species_lists import MatchedList
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize import SpeciesList
+    from recognize import Recognizer, SpeciesList
     from recognize.confidence.list_fit import ListFit
     from recognize.confidence.prior import ListPrior
 
@@ -86,6 +86,20 @@ def few_warnings(prior: ListPrior) -> Iterator[str]:
             f"The list has only {output.plural(n, 'species', 'species')} of this knowledge base, each favoured "
             f"{odds:,.0f} to 1. List every species to expect, or raise --off-list-share"
         )
+
+
+def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quiet: bool) -> ListFit | None:
+    """Report how much listed species are favoured; return the counts of the list's effect, None without a list."""
+    listed, prior = recognizer.species_list, recognizer.prior
+    if listed is None or prior is None:
+        return None
+    from recognize.confidence.list_fit import ListFit
+
+    if not quiet:
+        output.note(boost_text(prior))
+    for warning in few_warnings(prior):
+        output.warn(warning)
+    return ListFit({taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids}, share)
 
 
 def changed_text(fit: ListFit) -> str:

@@ -32,7 +32,7 @@ EXIT_PARTLY = 7
 @click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True,
               help="Re-ranking method.")  # fmt: skip
 @click.option("--preset", type=click.Choice(PRESETS), default=PRESETS[0], show_default=True,
-              help="Constants: ours, or those of the paper; for cotrr also those of its authors' code.")  # fmt: skip
+              help="Constants: ours, of the paper, or for cotrr of its authors' code.")  # fmt: skip
 @click.option("--judge", type=click.Choice(get_args(JudgeName)),
               help="decompose: judge of the questions.  [default: vision if [llm.vision] is set]")  # fmt: skip
 @options.kb_option("Knowledge base for context.  [default: FIELDMARK_KB, else the starter knowledge]")
@@ -103,7 +103,7 @@ def rerank(
     if form == "trec" or stem is not None:
         check_ids(jobs)
     if dry_run:
-        # Opened all the same: what is missing is said before the run.
+        # Opened all the same, to report missing resources before the run.
         with open_resources(settings, plan, max_cost=max_cost, offline=True):
             output.write(forecast_text(forecast(plan, jobs), plan, settings.llm))
         return

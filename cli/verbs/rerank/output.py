@@ -74,7 +74,7 @@ def summary(result: RunResult, opened: Opened) -> str:
 
 
 def forecast_text(forecast: Forecast, plan: RunPlan, models: Mapping[str, PricedModel]) -> str:
-    """Return what a run would do at most."""
+    """Return the upper bounds of a run: model calls and cost."""
     shown: dict[str, object] = {"queries": forecast.n_queries, "photos": forecast.n_photos, "judge": plan.judge}
     if forecast.n_calls:
         shown["model calls, without retries"] = forecast.n_calls

@@ -14,7 +14,7 @@ import pytest
 
 from cli.common.parquet import ParquetTable
 from cli.common.resumable import ResumableOutput
-from cli.verbs.identify.output import sink_for
+from cli.verbs.identify.files import sink_for
 from data.errors import BadInput, KnowledgeBaseLocked, UsageError
 
 PARAMETERS = {"preset": "default", "n": 5}

@@ -32,8 +32,8 @@ READER_OPTIONS = ("reader_samples", "max_cost", "offline")
     help="Instead of presets: single text-image encoders, pairs and all, each with and without the visual re-ranker.",
 )  # fmt: skip
 @click.option("--anchors", type=click.Choice(ANCHOR_SETS), multiple=True,
-    help="Reference photos; repeat to compare: those of the knowledge base, up to three training photos per species of "
-    "the dataset, or the lead image of its article (collections only).  [default: kb]",
+    help="Reference photos; repeat to compare: of the knowledge base (kb), up to three training photos per species of "
+    "the dataset (train), or the lead image of its article (wiki; collections only).  [default: kb]",
 )  # fmt: skip
 @click.option("--train", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|LIST.json",
     help="Photos of --anchors train.  [default: the split train of the dataset]",
@@ -82,7 +82,7 @@ def species(
     val.json or train.json of iNaturalist 2021 (birds only). Labels are scientific or English names. Skipped and
     reported: unmatched labels, reference photos of the knowledge base, and training photos of the encoders, with their
     near-duplicates. A folder with photos.csv and descriptions.jsonl follows the protocol of docs/results.md: test
-    photos are those that the starter models were not trained on.
+    photos were not used to train the starter models.
 
     Example: kb eval species CUB_200_2011 --preset text-only --preset vr-rag-v1
     """

@@ -1,9 +1,10 @@
-"""Destination of the rows of `kb identify`: stdout, or a file that a later run resumes."""
+"""Files of `kb identify`: photos in, rows out to stdout or to a file that a later run resumes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,33 @@ from cli.common import output
 from cli.common.parquet import ParquetTable
 from cli.common.resumable import ResumableOutput
 from cli.verbs.identify import rows
-from data.errors import UsageError
+from data.errors import NothingReadable, UsageError
 
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def find_photos(arguments: Sequence[str]) -> list[str]:
+    """Return the photos of the arguments, each once; `-` reads one path per line from stdin.
+
+    Raises:
+        NothingReadable: if there are none.
+        UsageError: for an empty argument, such as an unset shell variable; it would mean the current folder.
+    """
+    from data.images.find import find_images
+
+    if not all(argument.strip() for argument in arguments):
+        raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")
+    named = [path for argument in arguments for path in (_lines_of_stdin() if argument == "-" else [argument])]
+    found = [str(path) for path in find_images(named)]
+    if not found:
+        raise NothingReadable(f"No photo found in {', '.join(named) or 'the paths on stdin'}.")
+    return found
+
+
+def _lines_of_stdin() -> list[str]:
+    """Return the lines on stdin as file names, byte for byte whatever the locale, without a byte-order mark."""
+    text = sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf")
+    return [os.fsdecode(line.rstrip(b"\r")) for line in text.split(b"\n") if line.strip()]
 
 
 class Printed(nullcontext[None]):
@@ -79,15 +104,3 @@ def sink_for(
         start_over=start_over,
         table=ParquetTable(file, rows.COLUMNS) if is_parquet else None,
     )
-
-
-def resumed_text(n_photos: int, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:
-    """Return how many photos an earlier run did, and what `--retry-failed` would retry."""
-    counts = {
-        "unreadable": n_failed,
-        "without the reader's answer": missing.get("reader", 0),
-        "without some of the reader's samples": missing.get("samples", 0),
-    }
-    parts = [f"{n:,} {how}" for how, n in counts.items() if n]
-    retry = f"; {', '.join(parts)} (use --retry-failed to retry)" if parts else ""
-    return f"Resuming: {n_done:,} of {output.plural(n_photos, 'photo')} done before{retry}"

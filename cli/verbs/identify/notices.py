@@ -1,0 +1,53 @@
+"""Notes and warnings of `kb identify` on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cli.common import output
+
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+    from recognize import Recognizer
+
+
+def resumed_text(n_photos: int, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:
+    """Return the number of photos done by an earlier run, and of those that `--retry-failed` would retry."""
+    counts = {
+        "unreadable": n_failed,
+        "without the reader's answer": missing.get("reader", 0),
+        "without some of the reader's samples": missing.get("samples", 0),
+    }
+    parts = [f"{n:,} {how}" for how, n in counts.items() if n]
+    retry = f"; {', '.join(parts)} (use --retry-failed to retry)" if parts else ""
+    return f"Resuming: {n_done:,} of {output.plural(n_photos, 'photo')} done before{retry}"
+
+
+def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:
+    """Warn of options that change only calibrated answers, where there are none."""
+    if not given:
+        return
+    names = " and ".join(given)
+    if recognizer.calibration_id is not None:
+        if reader:
+            output.warn(f"Only rows where the reader fails use {names}: its choices have no confidence")
+        return
+    why = f"this knowledge base has no calibration for the preset {recognizer.preset}"
+    if recognizer.misfit:
+        why = f"the calibration of this knowledge base {recognizer.misfit}"
+    elif (store.layout.calibration / "default.json").is_file():
+        why += "; use --preset default"
+    output.warn(f"{names} {'has' if len(given) == 1 else 'have'} no effect: {why}")
+
+
+def warn_of_missing(n_failed: int, missing: Mapping[str, int], n_photos: int, *, can_retry: bool) -> None:
+    """Warn of unreadable photos and of missing answers of the reader; `missing` counts rows."""
+    retry = "; use --retry-failed to retry" if can_retry else ""
+    photos = output.plural(n_photos, "photo")
+    if n_failed:
+        output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
+    if n := missing.get("reader", 0):
+        output.warn(f"the reader failed for {n:,} of {photos}; their answers come from the ranking{retry}")
+    if n := missing.get("samples", 0):
+        output.warn(f"some samples of the reader failed for {n:,} of {photos}; the others decided{retry}")
