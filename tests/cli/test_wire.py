@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from cli.verbs.identify import rows
+from cli.verbs.identify.table import evidence_text
 from cli.verbs.show import species_payload, term_payload
 from data import records as r
 from data.codec import from_json, to_json
@@ -246,4 +247,4 @@ def test_a_species_without_an_english_name_is_named_once() -> None:
         reader=None,
     )
     assert "\n  Avis avis. Confidence not available for this knowledge base\n" in rows.lines("table", row)
-    assert rows.evidence_text(row, "") == "  Cardinalis cardinalis"
+    assert evidence_text(row, "") == "  Cardinalis cardinalis"
