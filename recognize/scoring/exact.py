@@ -1,11 +1,8 @@
-"""Rankings that do not depend on the make-up of a batch: a fast pass, and exact sums wherever it leaves a doubt.
+"""Rankings that do not depend on the batch: a fast pass, then exact sums for close scores.
 
-A matrix product rounds a score differently in a batch of one and of a thousand, sometimes even for equal rows. That
-must not decide between two species, least of all between two with the same text. So scores that float32 cannot tell
-apart are summed again in float64, and so are the scores that are shown. Equal scores, to twelve digits, keep the order
-of their rows.
-
-Many photos are ranked at once, as flat arrays of pairs: a call of NumPy costs more than what it does for one photo.
+A matrix product rounds a score differently in a batch of one and of a thousand, sometimes even for equal rows. Scores
+that float32 cannot separate, and the scores of results, are therefore computed again in float64. Scores that are equal
+to twelve digits keep the order of their rows.
 """
 
 from __future__ import annotations
@@ -19,44 +16,41 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray, IntArray
 from recognize.scoring.pairs import Pairs, Scores
 
-# Two scores near 1 that are closer than this may be in the wrong order, two of a quarter or less if a quarter as close:
-# sums round relative to what is added up. Measured, not proven: products in float32 of what encoders give were off by
-# 1e-6 at most, of unit rows of few distinct values, where all sums round the same way, by 6.5e-6 (OpenBLAS; by ONNX
-# Runtime a third of that). Only where such sums cancel, to a quarter or less, were they off by more than is allowed
-# for: by 3.5e-6. No encoder gives such rows, and what is proven, dim * 6e-8, would have most of a pool summed again.
+# Closer scores near 1 may be in the wrong order; for scores up to a quarter, a quarter of this. Measured, not proven:
+# the largest float32 error was 1e-6 for vectors of encoders, and 6.5e-6 for unit rows with few distinct values (OpenBLAS;
+# a third of that with ONNX Runtime). Only such rows whose sums cancel exceeded the bound, by 3.5e-6; no encoder gives
+# them. The proven bound, dim * 6e-8, would sum most of a pool again.
 DOUBT: Final = 1.6e-5
-_DIGITS: Final = 12  # of exact scores; what differs beyond is rounding of float64, and a tie
+_DIGITS: Final = 12  # of exact scores; smaller differences are rounding, and a tie
 
 Rescore = Callable[[Pairs], Scores]
 """Photos and rows -> exact scores."""
 
 
 def rounded(scores: Scores) -> Scores:
-    """Return exact scores to the digits that count."""
+    """Return exact scores rounded to `_DIGITS`."""
     return np.round(scores, _DIGITS)
 
 
 def doubts_of(best: NDArray[np.floating]) -> Scores:
-    """Return how close is too close among the best scores of photos, `(n_photos,)`, given the best of each."""
-    # `np.clip` is several functions deep, which a single photo feels.
+    """Return the difference below which scores are in doubt, `(n_photos,)`, from the best score of each photo."""
+    # `np.clip` is slow for a single photo.
     doubts: Scores = DOUBT * np.minimum(np.maximum(np.abs(best).astype(np.float64), 0.25), 1.0)
     return doubts
 
 
 def or_zero(scores: Scores) -> Scores:
-    """Return the scores with 0 for what a stage says nothing of."""
-    return np.where(np.isnan(scores), 0.0, scores)  # `nan_to_num` looks for infinities too, and takes ten times as long
+    """Return the scores with 0 in place of NaN."""
+    return np.where(np.isnan(scores), 0.0, scores)  # ten times as fast as `nan_to_num`
 
 
 def find_pools(scores: FloatArray, m: int, rescore: Rescore) -> Pairs:
-    """Return for each photo the rows of the `m` highest scores by exact score, in ascending order.
-
-    Where equal scores compete for the last places the first rows win.
+    """Return for each photo the rows of the `m` highest exact scores, in ascending order; the first rows win ties.
 
     Args:
-        scores: `(n_photos, n_rows)`, finite, good to `DOUBT` / 2.
-        m: how many, of each photo; all rows where there are no more.
-        rescore: gives the exact scores of some rows; asked only for those that compete for the last places.
+        scores: `(n_photos, n_rows)`, finite, accurate to `DOUBT` / 2.
+        m: rows per photo, at most all.
+        rescore: exact scores of pairs, for rows that compete for the last places.
     """
     n_photos, n_rows = scores.shape
     if m >= n_rows or m <= 0:
@@ -70,7 +64,7 @@ def find_pools(scores: FloatArray, m: int, rescore: Rescore) -> Pairs:
     least = _padded(photos, -found, np.bincount(photos, minlength=n_photos))
     least.partition(m - 1, axis=1)
     cuts, doubts = -least[:, m - 1], doubts_of(np.minimum.reduce(least[:, :m], axis=1)).astype(np.float32)
-    # Whatever is so much worse than the m-th is not among the first m by exact score, whatever so much better is.
+    # Rows far below the m-th are out, rows far above are in; the others are decided by exact score.
     kept = found >= (cuts - doubts)[photos]
     if np.count_nonzero(kept) > n_photos * m:
         n_kept = np.bincount(photos[kept], minlength=n_photos)
@@ -87,10 +81,9 @@ def find_pools(scores: FloatArray, m: int, rescore: Rescore) -> Pairs:
 
 
 def _lower_bounds_of_top(scores: FloatArray, m: int) -> FloatArray:
-    """Return for each photo a value not above its `m`-th highest score, and seldom much below it.
+    """Return for each photo a close lower bound of its `m`-th highest score.
 
-    Sorting is what costs, so the scores are folded to maxima first: of the `m` best of these, each is a score of its
-    own.
+    It is the `m`-th highest of maxima over groups of scores, because sorting all scores is slow.
     """
     n_photos, n_rows = scores.shape
     fold = max(1, min(32, n_rows // (4 * m)))
@@ -102,22 +95,22 @@ def _lower_bounds_of_top(scores: FloatArray, m: int) -> FloatArray:
 
 
 Stages = dict[str, Scores]
-"""What is shown beside a score: the exact scores of each stage."""
+"""Stage -> exact scores."""
 
 
 class Settled(NamedTuple):
-    """Pairs in the order in which they rank."""
+    """Ranked pairs."""
 
     order: IntArray
-    """Where the pairs stand that rank first, second, ..., photo by photo."""
+    """Positions of the pairs by rank, photo by photo."""
     scores: Scores
-    """Their scores: exact for those shown, and for those that others come too close to."""
+    """Scores in that order, exact for shown and close pairs."""
     heads: IntArray
-    """Places in that order: of all pairs, or of those that stand for others."""
+    """Ranks of the heads: all pairs, or the best pair of each species."""
     shown: IntArray
     """The first heads of each photo."""
     stages: Stages
-    """Of those shown."""
+    """Scores of the shown heads."""
 
 
 def settle(
@@ -132,13 +125,12 @@ def settle(
     """Return the pairs ranked by exact score, equal ones in input order.
 
     Args:
-        pairs: their photos ascend; their items do not matter.
-        scores: one for each, good to half of what is in doubt.
-        explain: gives the exact scores of the pairs at some positions, and those of the stages; asked only for those
-            that are shown and those that others come too close to.
-        n_shown: how many heads a photo are shown.
-        doubts: for each photo how close that is, if not `doubts_of` its best score.
-        heads_of: order -> places, ascending, of the pairs that stand for others, if not each for itself.
+        pairs: pairs with ascending photos.
+        scores: a score for each, accurate to half of `doubts`.
+        explain: positions -> exact scores and scores of the stages; called for shown and close pairs.
+        n_shown: shown heads per photo.
+        doubts: for each photo, the difference below which scores are in doubt; default: `doubts_of` its best score.
+        heads_of: order -> ascending ranks of the heads; default: all.
     """
     photos = pairs.photos
     if not len(photos):
@@ -150,17 +142,17 @@ def settle(
     if len(order) != len(photos):
         order = order[(np.arange(within.shape[1]) < counts[:, None]).ravel()]
     ranked = scores[order].astype(np.float64)
-    near = np.zeros(len(order) + 1, dtype=bool)  # to the one before
+    near = np.zeros(len(order) + 1, dtype=bool)  # to the previous pair
     doubts = doubts_of(ranked[np.minimum(starts, len(order) - 1)]) if doubts is None else doubts
     np.logical_and(ranked[:-1] - ranked[1:] <= doubts[photos[1:]], photos[1:] == photos[:-1], out=near[1:-1])
     asked = near[:-1] | near[1:]
     heads = np.arange(len(order)) if heads_of is None else heads_of(order)
     shown = _first_of_each(photos, heads, n_shown)
-    asked[shown] = True  # doubtful ones change places only with each other: those shown in the end are among all these
+    asked[shown] = True  # close pairs swap only among themselves, so this includes all pairs shown in the end
     at = order[asked]
     exact, stages = explain(at)
     exact = rounded(exact)
-    group = (~near[:-1]).cumsum()[asked]  # of scores that cannot be told apart; each has its places to itself
+    group = (~near[:-1]).cumsum()[asked]  # of close scores
     again = np.lexsort((at, -exact, group))
     order[asked], ranked[asked] = at[again], exact[again]
     if heads_of is not None:
@@ -174,7 +166,7 @@ _NO_PLACES: Final = np.empty(0, dtype=np.intp)
 
 
 def _first_of_each(photos: IntArray, places: IntArray, n: int) -> IntArray:
-    """Return the first `n` places of each photo; `photos` is of all places, and both ascend."""
+    """Return the first `n` of the places for each photo; places and photos ascend."""
     of_places = photos[places]
     counts = np.bincount(of_places)
     starts = counts.cumsum() - counts
@@ -182,7 +174,7 @@ def _first_of_each(photos: IntArray, places: IntArray, n: int) -> IntArray:
 
 
 def _padded(photos: IntArray, scores: NDArray[np.floating], counts: IntArray) -> NDArray[np.floating]:
-    """Return each photo's numbers as a row, `(n_photos, n)`, filled up with infinity."""
+    """Return the numbers of each photo as a row, `(n_photos, n)`, padded with infinity."""
     width = int(np.maximum.reduce(counts))
     if len(scores) == len(counts) * width:
         return scores.reshape(len(counts), width)

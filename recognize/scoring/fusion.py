@@ -1,4 +1,4 @@
-"""The default preset: text and anchors each propose species, and their scores are made comparable, then added."""
+"""The default preset: text, anchors and prototypes propose species; their standardised scores are added."""
 
 from __future__ import annotations
 
@@ -21,34 +21,32 @@ from recognize.scoring.stages import (
     Ranking,
     TextStage,
     anchor_product,
-    check_choice,
     mean_of,
     named_encoders,
     rank_photos,
     rankings,
     rows_of,
     text_product,
-    text_stage,
 )
 
 AnchorMode = Literal["single", "several"]
 
 _ALIKE: Final = 1e-6  # a smaller deviation is rounding
-_SCALED: Final = 512  # photos at once: memory does not grow with their number
+_SCALED: Final = 512  # photos at once, which bounds memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusionWeights:
-    """How much each stage counts, in standard deviations; only the ratios matter for a ranking.
+    """Weights of the stages, per standard deviation; only ratios matter for a ranking.
 
-    `text` and `visual` are for species that the visual encoder was not trained on: for most encoders, all. A species of
-    its training has a third stage, `prototype`, beside which the others count as `trained_text` and `trained_visual`.
+    `text` and `visual` apply to species that the visual encoder was not trained on; `trained_text`, `trained_visual`
+    and `prototype` to the others.
     """
 
     text: float
     visual: float
     new_species: float = 0.0
-    """What a species gets that is not of the training: it lacks a stage in which those can win."""
+    """Bonus of species that the visual encoder was not trained on, which lack the prototype stage."""
     prototype: float = 0.0
     trained_text: float = 0.0
     trained_visual: float = 0.0
@@ -57,9 +55,8 @@ class FusionWeights:
 # `starter`: fitted on the held-out species of five folds and on tuning photos of trained ones, half and half, without
 # the hidden half of the protocol (`training.starter.study`, `shipped_weights`); `single` on one anchor a species,
 # `several` on up to three.
-# `plain`: not fitted. On 600 photos of 1,407 species with about two anchors, .25 found the species most often among the
-# first 30 (.417; .410 without text, .387 with .5). One anchor says less, so text counts more.
-# `paper`, `best`: nobody has fitted them yet; those of `plain`.
+# `plain`: not fitted. On 600 photos of 1,407 species, about two anchors each, .25 had the best hit@30 (.417; .410 without
+# text, .387 with .5). With one anchor, text counts more. `paper`, `best`: not fitted; as `plain`.
 _NOT_FITTED: Final[Mapping[AnchorMode, FusionWeights]] = {
     "single": FusionWeights(text=0.35, visual=1.0),
     "several": FusionWeights(text=0.25, visual=1.0),
@@ -81,7 +78,7 @@ WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
 
 
 def anchor_mode(knowledge: Knowledge) -> AnchorMode:
-    """Return `several` if the species that have anchors have two or more on average."""
+    """Return `several` if species with anchors have two or more on average."""
     counts = knowledge.anchor_counts
     return "several" if counts.sum() >= 2 * max(1, (counts > 0).sum()) else "single"
 
@@ -95,18 +92,15 @@ def default(
     anchor_pooling: AnchorPooling = "centroid",
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
-    """Return for each photo the species of the `m` best chunks and of the `m` best anchors, by both stages together.
+    """Return for each photo the species of the `m` best chunks, anchors and prototypes, ranked by all stages together.
 
-    A species' text score is its best chunk's, its visual score the cosine to the centre of its anchors (or its best, or
-    mean, anchor's). Where the visual encoder
-    knows species from its training, its `m` best prototypes propose species too, and are a third score. All are
-    measured in standard deviations from what the photo scores over the knowledge base, so that a stage in which
-    everything looks alike cannot drown the other; the final score is their weighted sum. (Over the knowledge base
-    means: over all chunks, anchors and prototypes, or 256 of each, evenly spread.) A species without text or without
-    anchors gets 0 for what it lacks: as a chunk or an anchor picked blindly would. Equal scores keep the order of rows.
-    The stages `text_part`, `visual_part` and `prototype_part` are the contributions of the three to the final score.
+    The text score of a species is that of its best chunk, the visual score the cosine to the centroid of its anchors
+    (or their maximum or mean). Species that the visual encoder was trained on have a prototype score too. Scores are
+    standardised per photo over (256 evenly spaced) chunks, anchors and prototypes of the knowledge base, so that no
+    stage dominates by its scale; the final score is their weighted sum. A missing stage counts as 0, the average.
+    Equal scores keep the order of rows. The stages `text_part`, `visual_part` and `prototype_part` are the
+    contributions to the final score.
     """
-    check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centroid"))
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     chunk_owners, anchor_owners = knowledge.chunk_owners, knowledge.anchors.owners
 
@@ -117,7 +111,7 @@ def default(
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
         chunk_scores, anchor_scores, *prototype_scores = scores
         asked = queries[photos]
-        text = text_stage(knowledge, asked)
+        text = TextStage.of(knowledge, asked)
         anchors = AnchorStage(knowledge, asked.visual, anchor_pooling)
         prototypes = _Prototypes(
             knowledge, asked.visual, weights, prototype_scales[photos] if prototype_scales else None
@@ -158,7 +152,7 @@ def default(
         said[has_text] = chunk_scores[species.photos[has_text], best_chunk[has_text]]
         looks = anchors.of_product(species, anchor_scores)
         rough = fuse(np.arange(len(species)), said, looks, prototypes.roughly(species, prototype_scores))
-        # A score is off by as much more as its stage is stretched.
+        # The error of a score grows with the scaling of its stage.
         doubts = DOUBT * (
             max(abs(weights.text), abs(weights.trained_text)) * text_scale.stretch
             + max(abs(weights.visual), abs(weights.trained_visual)) * visual_scale.stretch * anchors.stretch
@@ -191,7 +185,7 @@ def _each_once(proposed: Sequence[Pairs], n_species: int) -> Pairs:
 
 
 class _Prototypes:
-    """What the visual encoder knows from its training: prototypes of species, for some photos."""
+    """Prototype scores of species that the visual encoder was trained on."""
 
     def __init__(self, knowledge: Knowledge, queries: FloatArray, weights: FusionWeights, scale: _Scale | None) -> None:
         self._matrix, self._queries, self._weights, self._scale = knowledge.prototypes, queries, weights, scale
@@ -199,7 +193,7 @@ class _Prototypes:
 
     @property
     def stretch(self) -> Scores:
-        """How much the stage stretches differences, for each photo."""
+        """Scaling of the stage for each photo."""
         return np.zeros(len(self._queries)) if self._scale is None else self._scale.stretch
 
     def pool(self, scores: FloatArray, m: int) -> Pairs:
@@ -208,28 +202,28 @@ class _Prototypes:
         return Pairs(rows.photos, self._trained[rows.items])
 
     def weights_of(self, species: IntArray) -> tuple[Scores, Scores]:
-        """Return what text and anchors of each species count."""
+        """Return the weights of text and anchors for each species."""
         is_trained, weights = self._row_of[species] >= 0, self._weights
         return np.where(is_trained, weights.trained_text, weights.text), np.where(
             is_trained, weights.trained_visual, weights.visual
         )
 
     def roughly(self, species: Pairs, scores: list[FloatArray]) -> Scores:
-        """Return the prototypes' scores from the product, NaN for a species without."""
+        """Return the prototype scores from the product, NaN without a prototype."""
         found, at = np.full(len(species), np.nan), self._row_of[species.items]
         if scores:
             found[at >= 0] = scores[0][species.photos[at >= 0], at[at >= 0]]
         return found
 
     def exactly(self, species: Pairs) -> Scores:
-        """Return the same in float64."""
+        """Return the prototype scores in float64, NaN without a prototype."""
         found, at = np.full(len(species), np.nan), self._row_of[species.items]
         if (at >= 0).any():
             found[at >= 0] = dot_pairs(self._matrix, self._queries, Pairs(species.photos, at)[at >= 0])
         return found
 
     def part(self, species: Pairs, scores: Scores) -> Scores:
-        """Return what the third stage gives to the final score: a bonus for a species that is not of the training."""
+        """Return the contribution to the final score, a bonus for species without a prototype."""
         if self._scale is None:
             return np.zeros(len(species))
         scaled = self._weights.prototype * self._scale.apply(species.photos, scores)
@@ -238,24 +232,24 @@ class _Prototypes:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Mean and spread of what photos score over the chunks or the anchors, `(n_photos,)` each."""
+    """Mean and scaling of the scores of photos over a knowledge base, `(n_photos,)` each."""
 
     means: Scores
     stretch: Scores
-    """What differences are multiplied by: one by the deviation, 0 where all are alike."""
+    """1 / standard deviation, 0 if all scores are equal."""
 
     def __getitem__(self, photos: slice) -> _Scale:
         return _Scale(self.means[photos], self.stretch[photos])
 
     def apply(self, photos: IntArray, scores: Scores) -> Scores:
-        """Return the scores in deviations from the photo's mean; 0 where there is none, or where all are alike."""
+        """Return standardised scores; 0 for NaN, or if all scores are equal."""
         return or_zero((scores - self.means[photos]) * self.stretch[photos])
 
 
 def _scale(queries: tuple[FloatArray, ...], sample: Scores) -> _Scale:
-    """Return the scale of each photo, from sampled rows, in which the encoders' vectors lie side by side.
+    """Return the scale of each photo over sampled rows with the columns of all encoders.
 
-    In float64, so that a photo has the same scale in every batch, to more digits than anyone is shown.
+    In float64, so that the scale of a photo does not depend on its batch.
     """
     n_photos = len(queries[0])
     scales = _Scale(np.zeros(n_photos), np.zeros(n_photos))
@@ -272,7 +266,7 @@ def _scale(queries: tuple[FloatArray, ...], sample: Scores) -> _Scale:
 
 
 def _text_of(text: TextStage, rows: Pairs) -> Scores:
-    """Return the cosines of chunks, `(n_encoders, n)`; NaN for row -1, which stands for no chunk."""
+    """Return the cosines of chunks, `(n_encoders, n)`; NaN for row -1, no chunk."""
     cosines = np.full((len(text.matrices), len(rows)), np.nan)
     has = rows.items >= 0
     cosines[:, has] = text.by_encoder(rows[has])
@@ -280,7 +274,7 @@ def _text_of(text: TextStage, rows: Pairs) -> Scores:
 
 
 def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: Pairs, rescore: Rescore) -> IntArray:
-    """Return the row of each species' best chunk, the first of equal ones; -1 for a species without text."""
+    """Return the row of each species' best chunk, the first in a tie; -1 without text."""
     counts = knowledge.chunk_counts[species.items]
     best = np.full(len(species), -1, dtype=np.intp)
     has = counts > 0
@@ -297,7 +291,7 @@ def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: Pairs, resco
     rivals = np.flatnonzero(close & np.repeat(n_close > 1, counts))
     exact = np.where(close, 0.0, -np.inf)
     exact[rivals] = rounded(rescore(rows[rivals]))
-    # The first of those that reach their species' best score.
+    # The first row with the best score of its species.
     winners = np.flatnonzero(exact == np.repeat(np.maximum.reduceat(exact, firsts), counts))
     of_species = np.searchsorted(firsts, winners, side="right") - 1
     best[has] = rows.items[winners[np.searchsorted(of_species, np.arange(len(firsts)))]]

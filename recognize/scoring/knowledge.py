@@ -1,4 +1,4 @@
-"""The arrays of a knowledge base that scoring reads, checked once."""
+"""Arrays of a knowledge base for scoring, checked once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from data.contracts import Encoders, KnowledgeStore, TrainedOnSpecies, VectorTab
 from data.errors import StoreError
 from data.records import taxon_id
 
-_SAMPLE: Final = 256  # rows: a deviation good to 5 %, which changes no more than the weight of a stage by as much
+_SAMPLE: Final = 256  # rows; the standard deviation is accurate to 5 %
 
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    """Text and anchor vectors of all species; nothing is copied from the tables.
+    """Text and anchor vectors of all species, not copied from the tables.
 
     Example:
         >>> table = VectorTable(ids=("c0",), owners=np.array([0]), vectors=np.ones((1, 1), dtype=np.float32))
@@ -31,17 +31,17 @@ class Knowledge:
 
     n_species: int
     names: tuple[str, ...]
-    """The names of the text-image encoders."""
+    """Names of the text-image encoders."""
     chunks: tuple[VectorTable, ...]
-    """The text vectors, a table for each text-image encoder; row i is the same chunk in all of them."""
+    """Text vectors for each text-image encoder; row i is the same chunk in all tables."""
     anchors: VectorTable
-    """The anchors in the visual space."""
+    """Anchors in the visual space."""
     images: tuple[VectorTable, ...] = ()
-    """The anchors in each text-image space; only vr-rag-v2 reads them."""
+    """Anchors in each text-image space, for vr-rag-v2."""
     trained: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    """The species that the visual encoder was trained on, ascending."""
+    """Species that the visual encoder was trained on, ascending."""
     prototypes: FloatArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
-    """The learned class vector of each species in `trained`, unit rows of the visual space; read by `default` only."""
+    """Learned class vectors of the species in `trained`, unit rows in the visual space, for `default`."""
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.chunks):
@@ -58,11 +58,11 @@ class Knowledge:
         if len(self.trained) != len(self.prototypes) or np.any(np.diff(self.trained) <= 0):
             raise StoreError(f"{len(self.prototypes)} prototypes do not fit {len(self.trained)} species in order")
         if any(table.ids != self.chunks[0].ids for table in self.chunks[1:]):
-            raise StoreError("the encoders' text vectors are not of the same chunks")
+            raise StoreError("the text vectors of the encoders belong to different chunks")
 
     @property
     def chunk_owners(self) -> IntArray:
-        """The species of each chunk, ascending."""
+        """Species of each chunk, ascending."""
         return self.chunks[0].owners if self.chunks else np.empty(0, dtype=np.intp)
 
     @cached_property
@@ -77,39 +77,39 @@ class Knowledge:
 
     @cached_property
     def chunk_counts(self) -> IntArray:
-        """How many chunks each species has."""
+        """Number of chunks of each species."""
         return np.diff(self.chunk_starts)
 
     @cached_property
     def anchor_counts(self) -> IntArray:
-        """How many anchors each species has."""
+        """Number of anchors of each species."""
         return np.diff(self.anchor_starts)
 
     @cached_property
     def chunk_sample(self) -> NDArray[np.float64]:
-        """Vectors of evenly spread chunks, the encoders' side by side: what a photo's scores are measured against."""
-        return np.concatenate([_sample(table) for table in self.chunks], axis=1)
+        """Vectors of evenly spaced chunks, with the columns of all encoders."""
+        return np.concatenate([_sample(table.vectors) for table in self.chunks], axis=1)
 
     @cached_property
     def anchor_sample(self) -> NDArray[np.float64]:
-        """Evenly spread anchors, for the same."""
-        return _sample(self.anchors)
+        """Vectors of evenly spaced anchors."""
+        return _sample(self.anchors.vectors)
 
     @cached_property
     def prototype_sample(self) -> NDArray[np.float64]:
-        """Evenly spread prototypes, for the same."""
-        return _sample_rows(self.prototypes)
+        """Evenly spaced prototypes."""
+        return _sample(self.prototypes)
 
     @cached_property
     def prototype_rows(self) -> IntArray:
-        """The row of `prototypes` of each species, -1 where there is none."""
+        """Row of each species in `prototypes`, -1 for none."""
         rows = np.full(self.n_species, -1, dtype=np.intp)
         rows[self.trained] = np.arange(len(self.trained))
         return rows
 
     @cached_property
     def blends(self) -> FloatArray:
-        """Of `blended` species: (text + image) / 2, each a species' mean, else zero, the encoders' side by side."""
+        """(text + image) / 2 of the `blended` species, from means per species, with the columns of all encoders."""
         joined = np.empty((len(self.blended), sum(table.vectors.shape[1] for table in self.chunks)), dtype=np.float32)
         for columns, text, image in zip(self.blend_columns, self.chunks, self.images, strict=True):
             means = _species_means(text, self.n_species) + _species_means(image, self.n_species)
@@ -118,27 +118,27 @@ class Knowledge:
 
     @cached_property
     def blend_columns(self) -> tuple[slice, ...]:
-        """Which columns of `blends` are each encoder's."""
+        """Columns of each encoder in `blends`."""
         ends = np.cumsum([0, *(table.vectors.shape[1] for table in self.chunks)]).tolist()
         return tuple(slice(*pair) for pair in pairwise(ends))
 
     @cached_property
     def blended(self) -> IntArray:
-        """The species that have text or anchors, ascending."""
+        """Species with text or anchors, ascending."""
         return np.flatnonzero((self.chunk_counts > 0) | (self.anchor_counts > 0))
 
     def mean_anchors(self, limit: int | None = None) -> FloatArray:
-        """Return one visual vector a species: the mean of its first `limit` anchors, `(n_species, dim)`, else zero."""
+        """Return the mean of each species' first `limit` anchors, `(n_species, dim)`, zero without anchors."""
         if limit is None or self._most_anchors <= limit:
             limit = None
         means = self._means.get(limit)
-        if means is None:  # several threads may come here at once: each then makes the same
+        if means is None:  # threads may compute it at once, with the same result
             means = self._means[limit] = _species_means(self.anchors, self.n_species, limit)
         return means
 
     @cached_property
     def anchor_lengths(self) -> NDArray[np.float64]:
-        """The length of each species' mean anchor, `(n_species,)`: the nearer to 1, the more alike its anchors are."""
+        """Length of each species' mean anchor, `(n_species,)`; 1 for equal anchors."""
         lengths: NDArray[np.float64] = np.linalg.norm(self.mean_anchors().astype(np.float64), axis=1)
         return lengths
 
@@ -152,11 +152,11 @@ class Knowledge:
 
 
 def read_knowledge(store: KnowledgeStore, encoders: Encoders) -> Knowledge:
-    """Return the arrays of a store in the spaces of these encoders.
+    """Return the arrays of a store in the spaces of its encoders.
 
     Raises:
-        SpaceMismatch: if the store was not built with them.
-        StoreError: if its tables do not fit each other.
+        SpaceMismatch: if the store was built with other encoders.
+        StoreError: if its tables contradict each other.
     """
     store.check_space(encoders.spaces)
     trained, prototypes = _read_prototypes(store, encoders)
@@ -172,7 +172,7 @@ def read_knowledge(store: KnowledgeStore, encoders: Encoders) -> Knowledge:
 
 
 def _read_prototypes(store: KnowledgeStore, encoders: Encoders) -> tuple[IntArray, FloatArray]:
-    """Return which species of the store the visual encoder was trained on, ascending, and their prototypes."""
+    """Return the species of the store that the visual encoder was trained on, ascending, and their prototypes."""
     if not isinstance(encoders.visual, TrainedOnSpecies):
         return np.empty(0, dtype=np.intp), np.empty((0, 0), dtype=np.float32)
     names, vectors = encoders.visual.prototypes()
@@ -182,11 +182,7 @@ def _read_prototypes(store: KnowledgeStore, encoders: Encoders) -> tuple[IntArra
     return np.array(trained, dtype=np.intp), np.ascontiguousarray(vectors[np.array(rows, dtype=np.intp)])
 
 
-def _sample(table: VectorTable) -> NDArray[np.float64]:
-    return _sample_rows(table.vectors)
-
-
-def _sample_rows(vectors: FloatArray) -> NDArray[np.float64]:
+def _sample(vectors: FloatArray) -> NDArray[np.float64]:
     n = len(vectors)
     rows = np.arange(n) if n <= _SAMPLE else np.arange(_SAMPLE) * n // _SAMPLE
     return vectors[rows].astype(np.float64)
@@ -208,9 +204,9 @@ def _species_means(table: VectorTable, n_species: int, limit: int | None = None)
 
 
 def check_queries(queries: Sequence[FloatArray], tables: Sequence[VectorTable]) -> None:
-    """Raise `ValueError` unless there is one `(n, dim)` query matrix for each table, all of the same n."""
+    """Raise `ValueError` unless each table has a query matrix `(n, dim)`, all with the same n."""
     expected = [table.vectors.shape[1] for table in tables]
     given = [query.shape for query in queries]
     n = given[0][0] if given else 0
-    if [shape for shape in given] != [(n, dim) for dim in expected]:
+    if given != [(n, dim) for dim in expected]:
         raise ValueError(f"expected query vectors of dims {expected} for the same photos, got shapes {given}")

@@ -1,6 +1,6 @@
-"""Products of photos with the rows that each is paired with, in float64 or to float32 precision; flat arrays of pairs.
+"""Products of pairs of photos and rows, in float64 or to float32 precision.
 
-Many photos go together: a call of NumPy costs more than what it does for one photo.
+Pairs of many photos are flat arrays, because a call of NumPy costs more than its work for one photo.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from data.arrays import FloatArray, IntArray
 
 Scores = NDArray[np.float64]
 
-_AT_ONCE: Final = 128  # rows in float64: 0.8 MB of 768 numbers, which the cache of a core can hold
+_AT_ONCE: Final = 128  # rows in float64: 0.8 MB for 768 dimensions, which fits the cache of a core
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Photos paired with rows of a table or with species, `(n,)` each; the photos ascend."""
+    """Pairs of photos and rows of a table or species, `(n,)` each; the photos ascend."""
 
     photos: IntArray
     items: IntArray
@@ -34,24 +34,24 @@ class Pairs:
         return Pairs(self.photos[at], self.items[at])
 
     def starts(self, n_photos: int) -> IntArray:
-        """Return where each photo's pairs start, and where the last one's end: `(n_photos + 1,)`."""
+        """Return the first pair of each photo, then the number of pairs: `(n_photos + 1,)`."""
         return self.photos.searchsorted(np.arange(n_photos + 1))
 
     def is_new(self) -> NDArray[np.bool_]:
-        """Return which pairs differ from the one before: where items ascend within a photo, the first of each."""
+        """Return whether each pair differs from the previous one."""
         new = np.ones(len(self), dtype=bool)
         new[1:] = (self.items[1:] != self.items[:-1]) | (self.photos[1:] != self.photos[:-1])
         return new
 
 
 def dot_rows(rows: FloatArray, query: FloatArray) -> Scores:
-    """Return the products of each row with the query in float64: to fifteen digits the same wherever the row stands."""
+    """Return the products of rows with a query in float64."""
     products: Scores = rows.astype(np.float64) @ query.astype(np.float64)
     return products
 
 
 def dot_pairs(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Scores:
-    """Return the product of each photo's query with the row that it is paired with, in float64, `(n,)`."""
+    """Return the product of photo and row of each pair in float64, `(n,)`."""
     products: Scores = dot_spaces((matrix,), (queries,), pairs)[0]
     return products
 
@@ -59,15 +59,15 @@ def dot_pairs(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Scores:
 def dot_spaces(
     matrices: Sequence[FloatArray], queries: Sequence[FloatArray], pairs: Pairs, columns: Sequence[slice] = ()
 ) -> Scores:
-    """Return the same in several spaces, `(n_spaces, n)`.
+    """Return `dot_pairs` in several spaces, `(n_spaces, n)`.
 
-    Not by BLAS, which may add up a row in another order where it stands elsewhere.
+    Without BLAS, whose order of summation depends on the position of a row.
 
     Args:
-        matrices: of each space, `(n_rows, dim)`, or one in which they lie side by side.
-        queries: of each space, `(n_photos, dim)`.
+        matrices: `(n_rows, dim)` for each space, or one matrix with the columns of all spaces.
+        queries: `(n_photos, dim)` for each space.
         pairs: photos and rows.
-        columns: of the one matrix, which are each space's.
+        columns: columns of each space in one matrix for all.
     """
     products = np.empty((len(queries), len(pairs)))
     spaces = list(
@@ -92,34 +92,34 @@ def dot_spaces(
 
 
 def rough_products(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> FloatArray:
-    """Return the products to float32 precision."""
+    """Return `dot_pairs` to float32 precision."""
     products = np.empty(len(pairs), dtype=np.float32)
     for gathered, runs in _gathered(matrix, pairs, _blocks(pairs, len(queries))):
         for run in runs:
-            # One row at a time: BLAS would share even this work between threads, which wait for each other longer.
+            # One row at a time: BLAS would share this small work between threads.
             asked = queries[run.photos, None, :, None]
             np.matmul(run.rows(gathered)[:, :, None], asked, out=run.pairs(products)[..., None, None])
     return products
 
 
 class _Run(NamedTuple):
-    """Photos that have as many pairs each, all of them gathered or, of a single photo, some."""
+    """Consecutive photos with the same number of pairs, or a part of the pairs of one photo."""
 
     photos: slice
     first: int
-    """Their first pair."""
+    """First pair."""
     n: int
-    """How many pairs a photo."""
+    """Pairs per photo."""
     offset: int
-    """Where their rows stand among those gathered."""
+    """First row among the gathered rows."""
 
     def pairs(self, of_all: NDArray[Any]) -> NDArray[Any]:
-        """Return what an array has for their pairs, `(n_photos, n)`."""
+        """Return the view of an array of all pairs, `(n_photos, n)`."""
         n_photos = self.photos.stop - self.photos.start
         return of_all[self.first : self.first + n_photos * self.n].reshape(n_photos, self.n)
 
     def rows(self, gathered: NDArray[Any]) -> NDArray[Any]:
-        """Return their rows, `(n_photos, n, dim)`."""
+        """Return the view of the gathered rows, `(n_photos, n, dim)`."""
         n_photos = self.photos.stop - self.photos.start
         return gathered[self.offset : self.offset + n_photos * self.n].reshape(n_photos, self.n, -1)
 
@@ -127,10 +127,7 @@ class _Run(NamedTuple):
 def _gathered(
     matrix: FloatArray, pairs: Pairs, blocks: Sequence[Sequence[_Run]]
 ) -> Iterator[tuple[FloatArray, Sequence[_Run]]]:
-    """Yield rows of the matrix that are asked for, `(n, dim)`, for a moment, and whose they are.
-
-    All use one piece of memory: to ask the system for new memory takes longer than to fill it.
-    """
+    """Yield the rows of the pairs, `(n, dim)`, with their runs; the next rows overwrite them."""
     buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]), dtype=np.float32)
     for runs in blocks:
         last = runs[-1]
@@ -141,7 +138,7 @@ def _gathered(
 
 
 def _blocks(pairs: Pairs, n_photos: int) -> list[list[_Run]]:
-    """Return runs of photos that together hold `_AT_ONCE` pairs at most, block by block."""
+    """Return blocks of runs with at most `_AT_ONCE` pairs."""
     blocks: list[list[_Run]] = []
     runs: list[_Run] = []
     used = 0

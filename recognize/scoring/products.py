@@ -1,7 +1,6 @@
-"""All scores of a block of photos: the products of their vectors with every row of a knowledge base.
+"""Matrix products of photos with all rows of a knowledge base, by NumPy or ONNX Runtime, whichever is faster.
 
-By NumPy, or by ONNX Runtime where it is the quicker one: which vector instructions of a processor a BLAS knows differs.
-The ranking does not depend on it, because what float32 may leave in doubt is summed exactly (`exact`).
+Rankings do not depend on the choice, because close scores are computed again in float64 (`exact`).
 """
 
 from __future__ import annotations
@@ -24,28 +23,27 @@ _log = logging.getLogger(__name__)
 Multiply = Callable[[FloatArray, FloatArray, FloatArray], None]
 """`(n_photos, dim)`, `(n_rows, dim)` and where to write their product, `(n_photos, n_rows)`."""
 
-_BLOCK: Final = 512  # photos in one product: in fewer, BLAS reads the matrices too often; 50 MB of scores
-_TERM: Final = 2_000_000  # scores of one encoder that wait to be added to those of the others
-_LARGE: Final = 2**34  # multiplications: a sixth of a second on two cores; for less a trial, twice as long, is no gain
+_BLOCK: Final = 512  # photos in one product: 50 MB of scores
+_TERM: Final = 2_000_000  # scores of one encoder in a buffer
+_LARGE: Final = 2**34  # multiplications, a sixth of a second on two cores; below, a trial does not pay
 _TRIAL: Final = (128, 1024, 768)  # photos, rows, dim
 _TRIAL_S: Final = 0.05
-_SPIN_S: Final = 0.1  # for so long, threads of OpenBLAS that have nothing to do may keep a core busy
+_SPIN_S: Final = 0.1  # idle threads of OpenBLAS may keep a core busy for so long
 
 
 class Product(NamedTuple):
-    """What is multiplied with what."""
+    """Queries and the matrices to multiply them with."""
 
     queries: tuple[FloatArray, ...]
     """`(n_photos, dim)` for each encoder."""
     matrices: tuple[FloatArray, ...]
-    """`(n_rows, dim)` for each encoder, or one in which the encoders' columns lie side by side."""
+    """`(n_rows, dim)` for each encoder, or one matrix with the columns of all encoders."""
 
 
 def score_blocks(n_photos: int, products: Sequence[Product]) -> Iterator[tuple[slice, list[FloatArray]]]:
-    """Yield photos and, for each product, their scores `(n, n_rows)`, float32, which the next block overwrites.
+    """Yield blocks of photos and their float32 scores `(n, n_rows)` for each product; the next block overwrites them.
 
-    A score is the mean over encoders of the products with the photo's vectors. Photos go through in blocks, so that
-    memory does not grow with their number.
+    A score is the mean product over encoders.
     """
     work = n_photos * sum(matrix.size for product in products for matrix in product.matrices)
     multiply = multiply_by_onnx if work >= _LARGE and onnx_is_quicker() else multiply_by_numpy
@@ -56,7 +54,7 @@ def score_blocks(n_photos: int, products: Sequence[Product]) -> Iterator[tuple[s
 
 
 class _MeanProduct:
-    """The mean over encoders of the products of some photos; its memory is used again for the next block."""
+    """Mean product over encoders, in memory that is reused for each block of photos."""
 
     def __init__(self, product: Product, multiply: Multiply) -> None:
         self._queries, self._matrices = product
@@ -67,7 +65,7 @@ class _MeanProduct:
         self._term = np.empty(min(_TERM, self._scores.size) if len(self._matrices) > 1 else 0, dtype=np.float32)
 
     def of(self, photos: slice) -> FloatArray:
-        """Return their scores `(n, n_rows)`."""
+        """Return the scores of a block, `(n, n_rows)`."""
         n = photos.stop - photos.start
         scores = self._scores[:n]
         share = np.float32(1 / max(1, len(self._queries)))
@@ -88,12 +86,12 @@ class _MeanProduct:
 
 
 def multiply_by_numpy(queries: FloatArray, matrix: FloatArray, out: FloatArray) -> None:
-    """Write the product to `out`."""
+    """Write the product to `out` by NumPy."""
     np.matmul(queries, matrix.T, out=out)
 
 
 def multiply_by_onnx(queries: FloatArray, matrix: FloatArray, out: FloatArray) -> None:
-    """Do the same by ONNX Runtime, which takes addresses: of float32 in C order, other vectors are copied."""
+    """Write the product to `out` by ONNX Runtime, which needs float32 in C order."""
     session = _session()
     binding = session.io_binding()
     given = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in (("q", queries), ("m", matrix))}
@@ -106,11 +104,11 @@ def multiply_by_onnx(queries: FloatArray, matrix: FloatArray, out: FloatArray) -
 
 
 def onnx_is_quicker() -> bool:
-    """Return which of the two is, by a trial of a quarter to a third of a second on the first call.
+    """Return whether ONNX Runtime is faster, by a trial of about 0.3 s on the first call.
 
-    NumPy can do everything that ONNX Runtime can: where that cannot be loaded, the answer is no.
+    False if ONNX Runtime cannot be loaded.
     """
-    with _ONE_TRIAL:  # of several threads' trials each would be in the way of the others
+    with _ONE_TRIAL:  # trials on several threads would disturb each other
         return _trial()
 
 
@@ -132,7 +130,7 @@ def _trial() -> bool:
 
 
 def _seconds(run: Callable[[], object], for_s: float) -> float:
-    """Return the best of the runs of a short while, after one to warm up."""
+    """Return the shortest run within a time, after one to warm up."""
     run()
     best, end = float("inf"), time.perf_counter() + for_s
     while (start := time.perf_counter()) < end:
@@ -147,16 +145,16 @@ def _session() -> Any:  # noqa: ANN401  # onnxruntime has no types
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads()
-    options.enable_cpu_mem_arena = False  # all memory is ours
+    options.enable_cpu_mem_arena = False  # memory is bound by the caller
     options.log_severity_level = 3
-    # Threads that wait for work without sleeping would take the time of those that decode photos.
+    # Spinning threads would take time from those that decode photos.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     model = Path(__file__).with_name("product.onnx")
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 
 def n_threads() -> int:
-    """Return how many threads to use: a core each, or fewer where the environment tells OpenBLAS so."""
+    """Return the number of cores, or the smaller limit of OpenBLAS in the environment."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_DEFAULT_NUM_THREADS"):
         first = os.environ.get(name, "").split(",")[0].strip()

@@ -1,4 +1,4 @@
-"""The two stages that all presets are made of: the text score of chunks and the anchor score of species."""
+"""Text scores of chunks and anchor scores of species, the stages of all presets."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from recognize.scoring.pairs import Pairs, Scores, dot_pairs, dot_spaces, rough_
 from recognize.scoring.products import Product, n_threads, score_blocks
 
 AnchorPooling = Literal["mean", "max", "centroid"]
-"""A species' score: the mean or the best of its anchors' cosines, or the cosine to its anchors' mean direction."""
-N_SHOWN: Final = 10  # species of a photo whose score is given for every stage
+"""Mean or maximum cosine of a species' anchors, or the cosine to their mean direction."""
+N_SHOWN: Final = 10  # species per photo with scores of every stage
 
-_RANKED: Final = 128  # photos ranked at once: with fewer, threads wait for each other's Python
-_SHORTEST: Final = 1e-9  # a mean anchor shorter than this is rounding: opposite anchors
+_RANKED: Final = 128  # photos ranked at once; with fewer, threads wait for each other's Python
+_SHORTEST: Final = 1e-9  # length of a mean anchor that is zero but for rounding: opposite anchors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
-    """The vectors of n photos: for each text-image encoder `(n, dim)`, and `(n, dim)` in the visual space."""
+    """Vectors of n photos: `(n, dim)` for each text-image encoder and for the visual encoder."""
 
     text_image: tuple[FloatArray, ...]
     visual: FloatArray
@@ -43,54 +43,59 @@ class Queries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The species found for a photo, best first, each once; species that took no part are absent."""
+    """The ranked species of a photo, best first, each once."""
 
     species: IntArray
     """Positions in `KnowledgeStore.taxon_ids`."""
     scores: Scores
-    """The final score of each, descending; exact for those shown, to float32 precision for the others."""
+    """Final scores, descending; exact for the first `n_shown`, to float32 precision for the others."""
     stages: dict[str, Scores] = field(default_factory=dict)
-    """Stage -> exact scores of the first `n_shown` species; NaN where the stage has nothing to go by. The stages are
-    `text`, `visual`, each encoder by name, and what else the preset's docstring names."""
+    """Stage -> exact scores of the first `n_shown` species, NaN if the stage does not apply: `text`, `visual`, each
+    encoder by name, and further stages of the preset."""
     chunks: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    """vr-rag-v1 and text-only rank chunks: their rows, best first."""
+    """Rows of the ranked chunks, best first, for presets that rank chunks."""
     n_without_anchors: int = 0
-    """How many species of the pool have no anchors."""
+    """Number of species in the pool without anchors."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextStage:
-    """The text score of chunks for some photos: the mean over encoders of the raw cosine, exactly."""
+    """Exact text scores of chunks: the mean over encoders of the raw cosine."""
 
     matrices: tuple[FloatArray, ...]
-    """`(n_rows, dim)` for each encoder, or one in which the encoders' columns lie side by side."""
+    """`(n_rows, dim)` for each encoder, or one matrix with the columns of all encoders."""
     queries: tuple[FloatArray, ...]
     """`(n_photos, dim)` for each encoder."""
     columns: tuple[slice, ...] = ()
-    """Of one matrix for all, which are each encoder's."""
+    """Columns of each encoder in one matrix for all."""
+
+    @classmethod
+    def of(cls, knowledge: Knowledge, queries: Queries) -> TextStage:
+        """Return the text stage of some photos."""
+        return cls(tuple(table.vectors for table in knowledge.chunks), queries.text_image)
 
     def by_encoder(self, rows: Pairs) -> Scores:
-        """Return the cosines of some rows, `(n_encoders, n)`."""
+        """Return the cosines of rows, `(n_encoders, n)`."""
         return dot_spaces(self.matrices, self.queries, rows, self.columns)
 
     def mean(self, rows: Pairs) -> Scores:
-        """Return the mean over encoders for some rows."""
+        """Return the mean cosine of rows over encoders."""
         return mean_of(self.by_encoder(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class AnchorStage:
-    """The anchor score of species for some photos, pooled over a photo's cosines to a species' anchors."""
+    """Anchor scores of species: the cosines of a photo to a species' anchors, pooled."""
 
     knowledge: Knowledge
     queries: FloatArray
     """`(n_photos, dim)`."""
     pooling: AnchorPooling
     limit: int | None = None
-    """Only the first so many anchors of a species count."""
+    """Maximum number of anchors per species."""
 
     def counts(self, species: IntArray) -> IntArray:
-        """Return how many anchors of each species count."""
+        """Return the number of anchors of each species, at most `limit`."""
         counts = self.knowledge.anchor_counts[species]
         return counts if self.limit is None else np.minimum(counts, self.limit)
 
@@ -98,14 +103,14 @@ class AnchorStage:
         """Return the score of each species to float32 precision, NaN without anchors."""
         if self.pooling == "max":
             return self.pooled(species, lambda rows: rough_products(self.knowledge.anchors.vectors, self.queries, rows))
-        # The mean of the cosines is the cosine to the mean, which is a third of the reading.
+        # The mean of the cosines is the product with the mean: fewer rows to read.
         means = self.knowledge.mean_anchors(self.limit)
         scores = rough_products(means, self.queries, species).astype(np.float64)
         scores[self.counts(species.items) == 0] = np.nan
         return scores if self.pooling == "mean" else scores / self._lengths(species.items)
 
     def of_product(self, species: Pairs, product: FloatArray) -> Scores:
-        """Return the score of each species from the product of the photos with all anchors, NaN without anchors."""
+        """Return the score of each species from the products with all anchors, NaN without anchors."""
         scores = self.pooled(species, lambda rows: product[rows.photos, rows.items])
         if self.pooling == "centroid":
             stretched = np.flatnonzero(self._lengths(species.items) * self.stretch < 1)
@@ -115,7 +120,7 @@ class AnchorStage:
 
     @property
     def stretch(self) -> float:
-        """How much larger than that of a cosine the error of a score from a product can be."""
+        """Largest error of a score from a product, as a multiple of a cosine's error."""
         return 2.0 if self.pooling == "centroid" else 1.0
 
     def exactly(self, species: Pairs) -> Scores:
@@ -123,7 +128,7 @@ class AnchorStage:
         return self.pooled(species, self.cosines)
 
     def cosines(self, rows: Pairs) -> Scores:
-        """Return the exact cosines of some anchors."""
+        """Return the exact cosines of anchors."""
         return dot_pairs(self.knowledge.anchors.vectors, self.queries, rows)
 
     def pooled(self, species: Pairs, cosines_of: Callable[[Pairs], NDArray[np.floating]]) -> Scores:
@@ -139,7 +144,7 @@ class AnchorStage:
         return self._pooled(species, counts, cosines_of)
 
     def _pooled(self, species: Pairs, counts: IntArray, cosines_of: Callable[[Pairs], NDArray[np.floating]]) -> Scores:
-        """Return the same for species that all have anchors."""
+        """Return `pooled` for species with anchors."""
         rows, firsts = rows_of(self.knowledge.anchor_starts, species, counts)
         cosines = cosines_of(rows)
         if self.pooling == "max":
@@ -148,18 +153,18 @@ class AnchorStage:
         return pooled / self._lengths(species.items) if self.pooling == "centroid" else pooled
 
     def _lengths(self, species: IntArray) -> Scores:
-        """Return the lengths of the mean anchors, 1 for species without."""
+        """Return the lengths of the mean anchors, 1 for zero vectors."""
         lengths = self.knowledge.anchor_lengths[species]
         return np.where(lengths > _SHORTEST, lengths, 1.0)
 
 
 def rows_of(starts: IntArray, species: Pairs, counts: IntArray) -> tuple[Pairs, IntArray]:
-    """Return the first `counts` rows of each species of a table, one after the other, and where each species begins.
+    """Return the first `counts` rows of each species in a table, and the position of each species' first row.
 
     Args:
-        starts: where the rows of each species start in the table.
+        starts: first row of each species in the table.
         species: each with at least one row.
-        counts: one for each.
+        counts: number of rows of each.
     """
     firsts = counts.cumsum() - counts
     rows = (starts[species.items] - firsts).repeat(counts)
@@ -173,18 +178,12 @@ def mean_of(by_encoder: Scores) -> Scores:
     return mean
 
 
-def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
-    """Raise `ValueError` unless `given` is one of `choices`."""
-    if given not in choices:
-        raise ValueError(f"expected {name} to be one of {', '.join(choices)}, got {given!r}")
-
-
 def rank_photos(
     n_photos: int, products: list[Product], rank: Callable[[slice, list[FloatArray]], list[Ranking]]
 ) -> list[Ranking]:
-    """Return `rank(some photos, scores)` for all photos; `scores` holds an array with a row a photo for each product.
+    """Return `rank(photos, scores)` for all photos, with the scores of `score_blocks` for each product.
 
-    The scores are those of `score_blocks`, good to `DOUBT` / 2. Where there are many photos several threads rank.
+    The scores are accurate to `DOUBT` / 2. Many photos are ranked on several threads.
     """
     rankings: list[Ranking] = []
     if n_photos <= _RANKED:
@@ -206,23 +205,17 @@ def rank_photos(
 
 
 def text_product(knowledge: Knowledge, queries: Queries) -> Product:
-    """Return what scores all chunks."""
+    """Return the product that scores all chunks."""
     return Product(queries.text_image, tuple(table.vectors for table in knowledge.chunks))
 
 
 def anchor_product(knowledge: Knowledge, queries: Queries) -> Product:
-    """Return what scores all anchors."""
+    """Return the product that scores all anchors."""
     return Product((queries.visual,), (knowledge.anchors.vectors,))
 
 
-def text_stage(knowledge: Knowledge, queries: Queries) -> TextStage:
-    """Return the text stage of some photos."""
-    matrices = tuple(table.vectors for table in knowledge.chunks)
-    return TextStage(matrices, queries.text_image)
-
-
 def named_encoders(knowledge: Knowledge, by_encoder: Scores) -> dict[str, Scores]:
-    """Return the scores of each encoder under its name."""
+    """Return name of the encoder -> scores."""
     return dict(zip(knowledge.names, by_encoder, strict=True))
 
 
@@ -238,12 +231,12 @@ def rankings(
     """Return the ranking of each photo.
 
     Args:
-        settled: the order, whose heads are the species.
+        settled: the order; its heads are the species.
         species: photo by photo, best first.
-        n_photos: how many.
-        n_shown: how many species of each have their stages given.
-        chunks: the ranked chunks, where chunks are what is ranked.
-        n_without: for each photo, how many species of its pool have no anchors.
+        n_photos: number of photos.
+        n_shown: species per photo with scores of every stage.
+        chunks: the ranked chunks, for presets that rank chunks.
+        n_without: for each photo, the number of species in its pool without anchors.
     """
     scores = settled.scores[settled.heads]
     rows = Pairs(_NONE, _NONE) if chunks is None else chunks

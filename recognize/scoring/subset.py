@@ -1,4 +1,4 @@
-"""The same knowledge base with less or other things in it: fewer species or encoders, names, other anchors."""
+"""Variants of a knowledge base: fewer species or encoders, names as texts, other anchors."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
 
 NAME_PROMPT = "a photo of {name}"
-"""Source: VR-RAG, section 1, which quotes the prompt with an article; the article does not fit all names."""
+"""Source: VR-RAG, section 1. Differs: without an article, which does not fit all names."""
 
 
 def with_species(knowledge: Knowledge, species: IntArray) -> Knowledge:
-    """Return the knowledge of these species alone; positions stay what they are, the others take no part."""
+    """Return the knowledge of some species; positions of species do not change."""
     is_kept = np.zeros(knowledge.n_species, dtype=np.bool_)
     is_kept[species] = True
 
@@ -49,17 +49,12 @@ def with_encoders(knowledge: Knowledge, kept: Sequence[int]) -> Knowledge:
 
 
 def queries_of_encoders(queries: Queries, kept: Sequence[int]) -> Queries:
-    """Return the photos in the spaces of some of the text-image encoders."""
+    """Return the vectors of photos in the spaces of some of the text-image encoders."""
     return Queries(text_image=tuple(queries.text_image[i] for i in kept), visual=queries.visual)
 
 
 def with_names(knowledge: Knowledge, names: Sequence[str], encoders: Encoders) -> Knowledge:
-    """Return the knowledge with one text a species, `a photo of NAME`, in place of what is said of its looks.
-
-    Args:
-        knowledge: its anchors stay.
-        names: of all species, in order.
-        encoders: those of the knowledge base.
+    """Return the knowledge with the text `a photo of NAME` for each species in place of descriptions.
 
     Source: VR-RAG, section C of the supplement.
     """
@@ -75,13 +70,13 @@ def with_names(knowledge: Knowledge, names: Sequence[str], encoders: Encoders) -
 
 
 def with_anchors(knowledge: Knowledge, replaced: IntArray, owners: IntArray, photos: Queries) -> Knowledge:
-    """Return the knowledge with photos as the anchors of some species, whatever anchors these had.
+    """Return the knowledge with photos as the anchors of some species.
 
     Args:
-        knowledge: the anchors of all other species stay.
-        replaced: the species whose anchors go, whether a photo takes their place or not.
-        owners: the species of each photo, in any order.
-        photos: their vectors in the spaces of the knowledge.
+        knowledge: the knowledge base.
+        replaced: species that lose their anchors, with or without a photo in their place.
+        owners: species of each photo, in any order.
+        photos: vectors of the photos.
     """
     is_replaced = np.zeros(knowledge.n_species, dtype=np.bool_)
     is_replaced[replaced] = True

@@ -1,7 +1,8 @@
-"""VR-RAG as pure functions on arrays: the paper's pipeline, its authors' later one, and each stage alone."""
+"""VR-RAG on arrays: the pipeline of the paper, the later one of its authors, and single stages."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,13 +21,11 @@ from recognize.scoring.stages import (
     Ranking,
     TextStage,
     anchor_product,
-    check_choice,
     mean_of,
     named_encoders,
     rank_photos,
     rankings,
     text_product,
-    text_stage,
 )
 from recognize.scoring.subset import queries_of_encoders, with_encoders
 
@@ -43,33 +42,65 @@ def vr_rag_v1(
     """Return for each photo the species of the re-ranked summary chunks.
 
     The score of a chunk, s_c, is the mean over encoders of the raw cosine; the `m` best chunks are the pool. s_i is the
-    mean (or the maximum) of the cosines of the photo to the first `max_anchors` anchors of the chunk's species, 0 for a
-    species without. Chunks are ranked by s = s_c + s_i; a species stands where its best chunk stands, with that chunk's
-    scores. Equal scores keep the order of rows.
+    mean (or the maximum) cosine of the photo to the first `max_anchors` anchors of the chunk's species, 0 without
+    anchors. Chunks are ranked by s = s_c + s_i; a species takes rank and scores of its best chunk. Equal scores keep
+    the order of rows.
 
-    Source: VR-RAG, sections 5.1 (eq. 1), 5.2 (eq. 2), 5.3; m from section 6.1. The paper does not say how a species'
-        anchors are joined: `anchor_pooling` chooses. Nor what becomes of a species without anchors: s_i = 0 here, and
-        it is counted. The anchors are the first ones of the store, not a random sample.
+    Source: VR-RAG, sections 5.1 (eq. 1), 5.2 (eq. 2), 5.3; m from section 6.1. The paper specifies neither the pooling
+        of anchors (`anchor_pooling`) nor species without anchors (here s_i = 0). The anchors are the first ones of the
+        store, not a random sample.
     """
-    check_choice("anchor_pooling", anchor_pooling, ("mean", "max"))
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
+    anchors = AnchorStage(knowledge, queries.visual, anchor_pooling, max_anchors)
+    return _rank_chunks(knowledge, queries, anchors, m=m, n_shown=n_shown)
+
+
+def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: int = N_SHOWN) -> list[Ranking]:
+    """Return for each photo the species of the `m` best chunks by text alone: the first stage of vr-rag-v1.
+
+    Source: VR-RAG, section 5.1 (eq. 1); the rows without re-ranker of its table 4.
+    """
+    check_queries(queries.text_image, knowledge.chunks)
+    return _rank_chunks(knowledge, queries, None, m=m, n_shown=n_shown)
+
+
+def direct_rag(knowledge: Knowledge, queries: Queries, *, m: int = 30, n_shown: int = N_SHOWN) -> list[Ranking]:
+    """Return for each photo the species of the `m` best chunks by the first text-image encoder alone.
+
+    Source: VR-RAG, table 3, direct RAG, with CLIP as the encoder.
+    """
+    return text_only(with_encoders(knowledge, (0,)), queries_of_encoders(queries, (0,)), m=m, n_shown=n_shown)
+
+
+def _rank_chunks(
+    knowledge: Knowledge, queries: Queries, anchors: AnchorStage | None, *, m: int, n_shown: int
+) -> list[Ranking]:
+    """Return the species of the `m` best chunks, re-ranked with an anchor stage if one is given."""
     owners = knowledge.chunk_owners
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
         asked = queries[photos]
-        text = text_stage(knowledge, asked)
-        anchors = AnchorStage(knowledge, asked.visual, anchor_pooling, max_anchors)
+        text = TextStage.of(knowledge, asked)
+        visual = anchors and replace(anchors, queries=asked.visual)
         pool = find_pools(scores[0], m, text.mean)
         of_pool = Pairs(pool.photos, owners[pool.items])
         is_new = of_pool.is_new()
-        species = of_pool[is_new]
 
         def explain(at: IntArray) -> tuple[Scores, Stages]:
-            by_encoder, s_i = text.by_encoder(pool[at]), anchors.exactly(of_pool[at])
+            by_encoder = text.by_encoder(pool[at])
             s_c = mean_of(by_encoder)
-            return s_c + or_zero(s_i), {"text": s_c, "visual": s_i, **named_encoders(knowledge, by_encoder)}
+            named = named_encoders(knowledge, by_encoder)
+            if visual is None:
+                return s_c, {"text": s_c, **named}
+            s_i = visual.exactly(of_pool[at])
+            return s_c + or_zero(s_i), {"text": s_c, "visual": s_i, **named}
 
-        rough = scores[0][pool.photos, pool.items] + or_zero(anchors.roughly(species))[is_new.cumsum() - 1]
+        rough: NDArray[np.floating] = scores[0][pool.photos, pool.items]
+        n_without = None
+        if visual is not None:
+            species = of_pool[is_new]
+            rough = rough + or_zero(visual.roughly(species))[is_new.cumsum() - 1]
+            n_without = np.bincount(species.photos[visual.counts(species.items) == 0], minlength=len(asked))
         settled = settle(pool, rough, explain, n_shown=n_shown, heads_of=partial(_best_of_each, is_new))
         return rankings(
             settled,
@@ -77,7 +108,7 @@ def vr_rag_v1(
             n_photos=len(asked),
             n_shown=n_shown,
             chunks=pool[settled.order],
-            n_without=_count(species.photos[anchors.counts(species.items) == 0], len(asked)),
+            n_without=n_without,
         )
 
     return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
@@ -92,14 +123,14 @@ def vr_rag_v2(
     visual_weight: float = 0.3,
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
-    """Return for each photo the species ranked by one blended vector a species and encoder, and one visual vector.
+    """Return for each photo the species ranked by one blended vector per encoder and one visual vector.
 
-    s_c is the mean over encoders of the product with (text + image) / 2, which is not made a unit vector again; the `m`
-    best species are the pool, ranked by 0.7 s_c + 0.3 s_i. A species' text is the mean of its chunks, its image and its
-    visual vector the mean of its anchors; what is missing is a zero vector. A species with neither takes no part.
+    s_c is the mean over encoders of the product with (text + image) / 2, not normalised; the `m` best species are the
+    pool, ranked by 0.7 s_c + 0.3 s_i. The text of a species is the mean of its chunks, its image and its visual vector
+    the mean of its anchors, zero if missing. Species without text and anchors are skipped.
 
-    Source: the code that the authors of VR-RAG published later (its constants: m = 100, weights 0.7 and 0.3, k = 5). It
-        reads prepared vectors, one a species; how several chunks or anchors become one is our choice.
+    Source: the later code of the authors of VR-RAG (m = 100, weights 0.7 and 0.3, k = 5). It reads one prepared vector
+        per species; the means over chunks and anchors are our choice.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     kept, blends, looks = knowledge.blended, knowledge.blends, knowledge.mean_anchors()
@@ -127,45 +158,10 @@ def vr_rag_v2(
             species[settled.order],
             n_photos=len(asked),
             n_shown=n_shown,
-            n_without=_count(species.photos[n_anchors[species.items] == 0], len(asked)),
+            n_without=np.bincount(species.photos[n_anchors[species.items] == 0], minlength=len(asked)),
         )
 
     return rank_photos(len(queries), [Product(queries.text_image, (blends,))], rank)
-
-
-def text_only(knowledge: Knowledge, queries: Queries, *, m: int = 100, n_shown: int = N_SHOWN) -> list[Ranking]:
-    """Return for each photo the species of the `m` best chunks, by text alone: the first stage of vr-rag-v1.
-
-    Source: VR-RAG, section 5.1 (eq. 1); the rows without re-ranker of its table 4.
-    """
-    check_queries(queries.text_image, knowledge.chunks)
-    owners = knowledge.chunk_owners
-
-    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
-        asked = queries[photos]
-        text = text_stage(knowledge, asked)
-        pool = find_pools(scores[0], m, text.mean)
-        of_pool = Pairs(pool.photos, owners[pool.items])
-
-        def explain(at: IntArray) -> tuple[Scores, Stages]:
-            by_encoder = text.by_encoder(pool[at])
-            s_c = mean_of(by_encoder)
-            return s_c, {"text": s_c, **named_encoders(knowledge, by_encoder)}
-
-        heads_of = partial(_best_of_each, of_pool.is_new())
-        settled = settle(pool, scores[0][pool.photos, pool.items], explain, n_shown=n_shown, heads_of=heads_of)
-        species = of_pool[settled.order[settled.heads]]
-        return rankings(settled, species, n_photos=len(asked), n_shown=n_shown, chunks=pool[settled.order])
-
-    return rank_photos(len(queries), [text_product(knowledge, queries)], rank)
-
-
-def direct_rag(knowledge: Knowledge, queries: Queries, *, m: int = 30, n_shown: int = N_SHOWN) -> list[Ranking]:
-    """Return for each photo the species of the `m` best chunks by the first text-image encoder alone.
-
-    Source: VR-RAG, table 3, direct RAG, with CLIP as the encoder.
-    """
-    return text_only(with_encoders(knowledge, (0,)), queries_of_encoders(queries, (0,)), m=m, n_shown=n_shown)
 
 
 def anchors_only(
@@ -177,7 +173,6 @@ def anchors_only(
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species of the `m` best anchors, by their anchors alone."""
-    check_choice("anchor_pooling", anchor_pooling, ("mean", "max", "centroid"))
     check_queries((queries.visual,), (knowledge.anchors,))
     owners = knowledge.anchors.owners
 
@@ -200,11 +195,11 @@ def anchors_only(
 
 
 def _best_of_each(is_new: NDArray[np.bool_], order: IntArray) -> IntArray:
-    """Return the places of each species' best chunk, photo by photo, ascending.
+    """Return the ranks of each species' best chunk, photo by photo, ascending.
 
     Args:
-        is_new: which chunks are the first of their species, before they were ranked.
-        order: where the chunks stand that rank first, second, ...
+        is_new: chunks that are the first of their species, in input order.
+        order: positions of the chunks by rank.
     """
     if not len(order):
         return np.empty(0, dtype=np.intp)
@@ -213,8 +208,3 @@ def _best_of_each(is_new: NDArray[np.bool_], order: IntArray) -> IntArray:
     heads = np.minimum.reduceat(places, is_new.nonzero()[0])
     heads.sort()
     return heads
-
-
-def _count(photos: IntArray, n_photos: int) -> IntArray:
-    """Return how often each photo occurs."""
-    return np.bincount(photos, minlength=n_photos)

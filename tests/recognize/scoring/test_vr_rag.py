@@ -279,12 +279,6 @@ def test_vectors_of_another_length_are_refused() -> None:
         vr_rag_v1(knowledge, wrong)
 
 
-def test_an_unknown_pooling_is_refused() -> None:
-    knowledge, queries, _ = make("gaps", "random")
-    with pytest.raises(ValueError, match="mean, max"):
-        vr_rag_v1(knowledge, queries, anchor_pooling="median")
-
-
 def test_tables_of_different_chunks_are_refused() -> None:
     knowledge, _, _ = make("one chunk, three anchors", "random")
     other = VectorTable(ids=("x",), owners=np.array([0]), vectors=np.ones((1, 8), dtype=np.float32))
