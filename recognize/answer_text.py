@@ -1,4 +1,4 @@
-"""Wording of an answer: the name, how sure it is, and the reader's part in it."""
+"""Wording of answers: name, confidence, reader."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Final
 
 from data.records import Answer, Identification, Reading
 
-_WORTH_SAYING: Final = 0.25  # a smaller probability that the species is unknown goes unmentioned
+_WORTH_SAYING: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
 
 
 def answer_text(row: Identification) -> str:
-    """Return the answer for a photo in words: the name, then how sure it is.
+    """Return the answer for a photo in words: name, then confidence.
 
     Example:
         >>> answer = Answer(rank="none", name="", confidence=0.52, unknown=0.52)
@@ -40,7 +40,7 @@ def answer_text(row: Identification) -> str:
 
 
 def answer_name(answer: Answer) -> str:
-    """Return the names of an answer; a genus or family says so.
+    """Return the names of an answer; a genus or family is marked as such.
 
     Example:
         >>> answer_name(Answer(rank="genus", name="Larus")), answer_name(Answer(rank="family", name="Laridae"))
@@ -58,7 +58,7 @@ def is_reader_choice(row: Identification) -> bool:
 
 
 def both_names(common_name: str | None, scientific_name: str) -> str:
-    """Return `Common name (Scientific name)`, or the scientific name alone where there is no other."""
+    """Return `Common name (Scientific name)`, or the scientific name alone."""
     if not common_name or common_name == scientific_name:
         return scientific_name
     return f"{common_name} ({scientific_name})"
@@ -77,7 +77,7 @@ def percent(probability: float) -> str:
 
 
 def unanswered_text(reading: Reading) -> str:
-    """Return how many samples were answered, and why the others were not; empty where all were.
+    """Return the number of answered samples and the reasons of the others; empty if all were answered.
 
     Example:
         >>> why = "m@127.0.0.1: 503"

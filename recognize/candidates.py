@@ -16,13 +16,13 @@ from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.pairs import dot_rows
 from recognize.scoring.stages import Ranking
 
-_CACHED: Final = 4_000  # species in memory, some 10 MB
-_DIGITS: Final = 6  # of scores in results; float32 has no more
+_CACHED: Final = 4_000  # species in memory, about 10 MB
+_DIGITS: Final = 6  # of scores in results, the precision of float32
 
 
 @dataclass(frozen=True, slots=True)
 class _Species:
-    """The parts of a candidate that do not depend on the photo."""
+    """Parts of a candidate that do not depend on the photo."""
 
     taxon: Taxon
     summary: str | None
@@ -32,17 +32,12 @@ class _Species:
 
 
 class CandidateMaker:
-    """Makes candidates; species that were read are cached.
-
-    Args:
-        store: the knowledge base.
-        knowledge: its vectors.
-    """
+    """Makes candidates from a knowledge base and its vectors; species are cached."""
 
     def __init__(self, store: KnowledgeStore, knowledge: Knowledge) -> None:
         self._store = store
         self._knowledge = knowledge
-        self._vectors = np.asarray(knowledge.anchors.vectors)  # a slice of a memory map takes several times as long
+        self._vectors = np.asarray(knowledge.anchors.vectors)  # faster slices than of a memory map
         self._cache: dict[int, _Species] = {}
         self._lineages: dict[int, Lineage] = {}
 
@@ -59,7 +54,7 @@ class CandidateMaker:
         return self._cache[species].taxon
 
     def lineages(self, species: IntArray) -> list[Lineage]:
-        """Return the lineages of species; each is read once."""
+        """Return the lineages of species."""
         wanted: list[int] = species.tolist()
         new = [i for i in wanted if i not in self._lineages]
         if new:
@@ -68,12 +63,9 @@ class CandidateMaker:
         return [self._lineages[i] for i in wanted]
 
     def candidates(self, ranking: Ranking, query: FloatArray, *, n: int) -> tuple[Candidate, ...]:
-        """Return the first `n` species of a ranking; `read` them first.
+        """Return the first `n` species of a photo's ranking; `read` them first.
 
-        Args:
-            ranking: the ranking of one photo.
-            query: the photo's vector in the visual space, `(dim,)`.
-            n: maximum number.
+        `query` is the vector of the photo in the visual space, `(dim,)`.
         """
         species: list[int] = ranking.species[:n].tolist()
         scores: list[float] = ranking.scores[:n].tolist()

@@ -10,8 +10,8 @@ MIN_CONFIDENCE: Final = 0.5
 UNKNOWN_PRIOR: Final = 0.2
 """Prior probability that a photo shows a species outside the knowledge base: a guess; set your own."""
 OFF_LIST_SHARE: Final = 0.1
-"""Expected share of photos with species that are not on the species list: a guess; set your own. Compared with .01 it
-costs little where the list is right and saves much where it is not (docs/results.md)."""
+"""Expected share of photos with species off the species list: a guess; set your own. Compared with .01 it costs little
+if the list is right and saves much if it is wrong (docs/results.md)."""
 
 Profile = Literal["starter", "plain", "paper", "best"]
 PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
@@ -23,9 +23,9 @@ CHUNK_PRESETS: Final = frozenset({"direct-rag", "text-only", "vr-rag-v1"})
 """Presets that rank chunks of texts."""
 
 MAX_READER_CANDIDATES: Final = 26
-"""Candidates that a reader can be shown: one for each label from A to Z."""
+"""Maximum number of candidates for a reader, labelled A to Z."""
 READER_CHUNKS: Final = 10
-"""Chunks whose species the reader is shown; VR-RAG, section 6.1: k."""
+"""Chunks that give the reader its candidates; VR-RAG, section 6.1: k."""
 
 ReaderContext = Literal["refined", "summary", "chunks", "article", "names"]
 """Description of a candidate for a reader; VR-RAG, table 5, and the name alone."""
@@ -46,7 +46,7 @@ class IdentifySettings:
         _check_candidates(self.reader_candidates)
 
     def reader_chunks(self, preset: str) -> int | None:
-        """Return how many chunks give the reader its candidates; None for presets that rank species."""
+        """Return the number of chunks that give the reader its candidates; None for presets that rank species."""
         return (self.reader_candidates or READER_CHUNKS) if preset in CHUNK_PRESETS else None
 
 

@@ -1,9 +1,8 @@
 """Prior from a list of expected species: a boost for each listed species, never a filter.
 
-`off_list_share` is the expected share of photos with species that are not on the list. Species within the list are
-equally likely, and so are species outside it, so a listed species is `odds` times as likely as another one. By Bayes'
-rule its score grows by the logarithm of the odds times the `temperature` at which the softmax of the scores gives
-probabilities, fitted for each preset. The score without the list is kept beside it.
+`off_list_share` is the expected share of photos with species off the list. All listed species are equally likely, and
+so are all others, which gives the odds of a listed species against another one. By Bayes' rule its score grows by the
+logarithm of the odds times the `temperature` at which the softmax of the scores gives probabilities.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ TEMPERATURES: Final[Mapping[str, Mapping[str, Mapping[AnchorMode, float]]]] = {
         "anchors-only": {"several": 0.043, "single": 0.062},
     },
 }
-"""Profile -> preset -> anchor mode -> temperature of maximum likelihood, where half of the photos show species that the
-model was not trained on (`benchmarks.species_lists`). A calibration has its own."""
+"""Profile -> preset -> anchor mode -> temperature of maximum likelihood; half of the photos show species that the model
+was not trained on (`benchmarks.species_lists`). A calibration has its own."""
 
 _DIGITS: Final = 4  # of chances, as without a list
 
@@ -49,9 +48,9 @@ class SpeciesList:
 
     taxon_ids: frozenset[str]
     quarters: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """Taxon id -> quarters of months in which it is expected, 0 to 47; without an entry, all year."""
+    """Taxon id -> quarters of months of its season, 0 to 47; without an entry, all year."""
     off_list_share: float = OFF_LIST_SHARE
-    """Expected share of photos with species that are not on the list; above 0, below 1."""
+    """Expected share of photos with species off the list; above 0, below 1."""
 
     def __post_init__(self) -> None:
         if not 0 < self.off_list_share < 1:
@@ -76,8 +75,8 @@ class ListPrior:
 
         Args:
             listed: the list.
-            taxon_ids: the species of the knowledge base.
-            temperature: divisor of the scores before a softmax gives probabilities.
+            taxon_ids: species of the knowledge base.
+            temperature: divisor of the scores before the softmax.
             is_fitted: whether the temperature was fitted for these encoders.
 
         Raises:
@@ -92,7 +91,7 @@ class ListPrior:
         self._masks: dict[int | None, NDArray[np.bool_]] = {}
 
     def listed(self, date: str | None) -> NDArray[np.bool_]:
-        """Return for each species of the knowledge base whether it is expected on a date; None is any date."""
+        """Return for each species of the knowledge base whether it is expected on a date, or on any."""
         quarter = quarter_of(date) if self._list.quarters else None
         if quarter not in self._masks:
             self._masks[quarter] = self._mask(quarter)
@@ -107,10 +106,10 @@ class ListPrior:
         return max(0.0, float(np.log((1 - share) / n) - np.log(share / (len(listed) - n))))
 
     def apply(self, ranking: Ranking, date: str | None) -> Ranking:
-        """Return the ranking with the boost in its scores and in the stage `list`; chunks are unchanged.
+        """Return the ranking with the boost in its scores and in the stage `list`.
 
         Args:
-            ranking: a ranking with exact scores for all its species.
+            ranking: a ranking with exact scores of all species.
             date: date of the photo, ISO 8601.
         """
         boost = np.where(self.listed(date)[ranking.species], self.temperature * self.log_odds(date), 0.0)
@@ -124,12 +123,11 @@ class ListPrior:
     def chances(
         self, before: Ranking, after: Ranking, chances: Chances, lineages: list[Lineage], date: str | None
     ) -> Chances:
-        """Return the chances of the first species of `after`, by Bayes' rule from those of the first of `before`.
+        """Return the chances of the first species of `after`, by Bayes' rule from the chances of `before`.
 
-        The calibrated chances of the first species, its genus and its family without the list are distributed over the
-        species of each group by the softmax of their scores; then each listed species is weighted by `odds`. The result
-        is as good as the calibration, the list and its share. Probability that falls on no candidate counts as not
-        listed. The chance that the species is unknown is unchanged: a list holds no evidence about it.
+        The chances without the list, of the first species, its genus and its family, are distributed over the species
+        of each group by the softmax of their scores; then the odds weight each listed species. Probability outside the
+        candidates counts as not listed. The list does not change the chance that the species is unknown.
 
         Args:
             before: the ranking without the list.
@@ -142,8 +140,8 @@ class ListPrior:
         at = {int(each): i for i, each in enumerate(before.species)}
         scores = before.scores[[at[int(each)] for each in species]] / self.temperature
         first, new = (int(np.flatnonzero(species == ranking.species[0])[0]) for ranking in (before, after))
-        # Three placeholders follow the candidates: another species of the first one's genus, of its family, of any
-        # other. They take the chances of groups without a candidate.
+        # Three placeholders take the chances of groups without a candidate: another species of the same genus, of the
+        # same family, of any other.
         others = [lineages[first], {rank: name for rank, name in lineages[first].items() if rank != "genus"}, {}]
         everybody = [*lineages, *others]
         softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
@@ -173,7 +171,7 @@ def judged(before: Ranking, after: Ranking) -> NDArray[np.intp]:
 
 
 def quarter_of(date: str | None) -> int | None:
-    """Return the quarter of a month of a date, 0 to 47; None for an invalid date.
+    """Return the quarter of the month of a date, 0 to 47; None for an invalid date.
 
     Example:
         >>> quarter_of("2026-01-01T06:30:00"), quarter_of("2026-12-31"), quarter_of(None)
@@ -189,18 +187,18 @@ def quarter_of(date: str | None) -> int | None:
 
 
 def temperature_of(profile: str, preset: str, mode: AnchorMode) -> tuple[float, bool]:
-    """Return the temperature of a preset's scores, and whether it was fitted for the profile's encoders."""
+    """Return the temperature of a preset's scores, and whether it was fitted for the profile."""
     by_mode = TEMPERATURES.get(profile, {}).get(preset)
     return (by_mode or TEMPERATURES["starter"][preset])[mode], by_mode is not None
 
 
 def _distributed(softmax: Scores, first: int, lineages: list[Lineage], chances: Chances) -> Scores:
-    """Return the probability of each species from the chances of the first one, its genus and its family; sum 1.
+    """Return the probability of each species from the chances of the first one, its genus and its family.
 
     Args:
-        softmax: unnormalised softmax of the candidates' scores, then 0 for the three placeholders.
+        softmax: unnormalised softmax of the candidates, then 0 for the three placeholders.
         first: position of the first species.
-        lineages: lineages of all.
+        lineages: lineages of candidates and placeholders.
         chances: chances of the first species.
     """
     likely, given = np.zeros(len(softmax)), 0.0
@@ -217,7 +215,7 @@ def _distributed(softmax: Scores, first: int, lineages: list[Lineage], chances: 
 
 
 def _same(lineages: list[Lineage], at: int, rank: JudgedRank) -> NDArray[np.bool_]:
-    """Return which species share the species, genus or family of the one at position `at`."""
+    """Return whether each species shares the species, genus or family of the one at `at`."""
     same = np.zeros(len(lineages), dtype=np.bool_)
     name = lineages[at].get(rank)
     if rank != "species" and name:

@@ -1,4 +1,4 @@
-"""Labelled photos of a dataset: the split to measure, and photos that can replace a knowledge base's anchors."""
+"""Labelled datasets: photos of a split, and anchor photos."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANCHOR_SETS = ("kb", "train", "wiki")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """The photos of a split, and photos that can replace a knowledge base's anchors."""
+    """The photos of a split, and photos to use as anchors."""
 
     kind: str
     photos: tuple[LabelledPhoto, ...]

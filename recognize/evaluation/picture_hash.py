@@ -1,4 +1,4 @@
-"""Perceptual hashes of photos: near-duplicates by what a picture looks like, not by its bytes."""
+"""Perceptual hashes of photos and near-duplicates."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Flags = NDArray[np.bool_]
 
 
 def picture_hash(image: Image.Image) -> int:
-    """Return 64 bits that survive scaling and compression: which low cosine coefficients are above the median.
+    """Return the 64-bit perceptual hash: whether each low cosine coefficient is above the median.
 
-    They do not survive mirroring, nor cropping by more than a percent or two.
+    It survives scaling and compression, but not mirroring, or cropping by more than two percent.
     """
     grey = np.asarray(image.convert("L").resize((32, 32), Image.Resampling.BICUBIC), dtype=np.float64)
     cosines = np.cos(np.pi / 32 * (np.arange(32)[None, :] + 0.5) * np.arange(8)[:, None])
@@ -51,5 +51,5 @@ def hash_pictures(paths: Iterable[Path]) -> Hashes:
 def _hash_or_none(path: Path) -> int | None:
     try:
         return picture_hash(read_image(path, min_side=_SHORTER_SIDE))
-    except BadImage:  # its vector is compared all the same
+    except BadImage:  # its vector is compared anyway
         return None

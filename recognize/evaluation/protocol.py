@@ -1,7 +1,7 @@
-"""The measuring protocol: which photos are anchors, which are queries, and what training may see.
+"""Protocol of measurements: anchor photos, query photos, training photos.
 
-It is fixed, so that figures compare: vocabulary, anchor modes, five folds over species (*unseen*), one split of the
-query photos (*seen*), and the guard against near-duplicates. Pure: no model is involved.
+Fixed, so that figures are comparable: vocabulary, anchor modes, five folds over species (*unseen*), one split of the
+query photos (*seen*), and the guard against near-duplicates.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ N_FOLDS = 5
 MAX_ANCHORS = 3
 N_TUNING = 200
 ANCHOR_SOURCES = ("wikipedia_lead_na", "danish_birds", "euro30_cc")
-"""In this order photos become anchors; all other sources follow, by path."""
+"""Order of sources for anchors; all others follow, by path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Photo:
-    """One photo of the collection; `path` is relative to its folder."""
+    """A photo; `path` is relative to the folder of the collection."""
 
     path: str
     species: str
@@ -39,7 +39,7 @@ class Photo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """Sentences on the looks of one species, from one source."""
+    """Sentences on the appearance of a species from one source."""
 
     species: str
     source: str
@@ -48,7 +48,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Collection:
-    """Photos and descriptions, and the protocol's view of them. Species are positions in `vocabulary`."""
+    """Photos and descriptions under the protocol. Species are positions in `vocabulary`."""
 
     folder: Path
     photos: tuple[Photo, ...]
@@ -56,23 +56,23 @@ class Collection:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """All species with a description, sorted: the open vocabulary."""
+        """The open vocabulary: all species with a description, sorted."""
         return tuple(sorted({description.species for description in self.descriptions}))
 
     @cached_property
     def labels(self) -> IntArray:
-        """For each photo its species, or -1 where that is not in the vocabulary."""
+        """Species of each photo, -1 outside the vocabulary."""
         position = {name: i for i, name in enumerate(self.vocabulary)}
         return np.array([position.get(photo.species, -1) for photo in self.photos], dtype=np.intp)
 
     @cached_property
     def folds(self) -> IntArray:
-        """For each species of the vocabulary its fold."""
+        """Fold of each species of the vocabulary."""
         return np.array([fold_of(name) for name in self.vocabulary], dtype=np.intp)
 
     @cached_property
     def photo_folds(self) -> IntArray:
-        """For each photo the fold of its species, in the vocabulary or not."""
+        """Fold of the species of each photo, in the vocabulary or not."""
         return np.array([fold_of(photo.species) for photo in self.photos], dtype=np.intp)
 
     def anchors(self, mode: str) -> IntArray:
@@ -93,25 +93,25 @@ class Collection:
 
     @cached_property
     def left_over(self) -> IntArray:
-        """The photos of the vocabulary that `three` leaves over, sorted by path."""
+        """Photos of the vocabulary outside the anchors `three`, sorted by path."""
         rest = np.setdiff1d(np.flatnonzero(self.labels >= 0), self.anchors("three"))
         return np.array(sorted(rest, key=lambda i: self.photos[i].path), dtype=np.intp)
 
     @cached_property
     def queries(self) -> IntArray:
-        """`left_over` without near-duplicates of anchors: what is asked, with either kind of anchors."""
+        """Query photos for both anchor modes: `left_over` without near-duplicates of anchors."""
         anchors = self.anchors("three")
         return self.left_over[~near_duplicates(self.hashes[self.left_over], self.hashes[anchors])]
 
     @cached_property
     def hidden(self) -> IntArray:
-        """The half of `left_over` that the *seen* model never sees, sorted."""
+        """The half of `left_over` that is hidden from the *seen* model, sorted."""
         order = np.random.default_rng(0).permutation(len(self.left_over))
         return np.sort(self.left_over[order[: len(order) // 2]])
 
     @cached_property
     def tuning(self) -> IntArray:
-        """Photos of the other half that the models of folds leave out, sorted; the shipped model is trained on them."""
+        """Photos of the other half, sorted, for tuning: training photos of the shipped model but not of the folds."""
         order = np.random.default_rng(0).permutation(len(self.left_over))
         n_hidden = len(order) // 2
         return np.sort(self.left_over[order[n_hidden : n_hidden + N_TUNING]])
@@ -122,12 +122,12 @@ class Collection:
         return np.array([perceptual_hash(self.folder / photo.path) for photo in self.photos], dtype=np.uint64)
 
     def unseen_training(self, fold: int) -> IntArray:
-        """Return the photos that a model for queries of `fold` may be trained on: all species of the other folds."""
+        """Return the training photos of a model for queries of `fold`: all species of the other folds."""
         return np.flatnonzero(self.photo_folds != fold)
 
     @cached_property
     def seen_training(self) -> IntArray:
-        """The photos that the shipped model is trained on: all but the hidden half and its near-duplicates."""
+        """Training photos of the shipped model: all but the hidden half and its near-duplicates."""
         rest = np.setdiff1d(np.arange(len(self.photos)), self.hidden)
         return rest[~near_duplicates(self.hashes[rest], self.hashes[self.hidden])]
 
@@ -153,6 +153,6 @@ def fold_of(species: str) -> int:
 
 
 def perceptual_hash(path: Path) -> int:
-    """Return the `picture_hash` of a file, as it lies on disk."""
+    """Return the `picture_hash` of a file."""
     with Image.open(path) as image:
         return picture_hash(image)

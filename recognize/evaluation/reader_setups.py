@@ -1,4 +1,4 @@
-"""Setups of a reader: retrieval of candidates, their descriptions, and how many the reader is shown."""
+"""Setups of a reader: retrieval, descriptions and number of candidates."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class ReaderSetup:
     """One setup of a reader."""
 
     retrieval: Setup | None
-    """How candidates are found; None for no retrieval: the model names the species alone."""
+    """Retrieval of candidates; None: the model names the species alone."""
     context: ReaderContext = "refined"
     k: int = K_PAPER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A photo with the candidates and descriptions that the reader is shown."""
+    """A photo with candidates and descriptions for the reader."""
 
     path: Path
     candidates: tuple[Candidate, ...] = ()
@@ -90,10 +90,9 @@ def questions_of(
 
 
 def shown_species(knowledge: Knowledge, ranking: Ranking, k: int) -> tuple[list[int], list[list[int]]]:
-    """Return the species that a reader is shown, best first, and the rows of each one's chunks among the k best.
+    """Return the candidates for a reader, best first, and the rows of their chunks among the k best.
 
-    Where a preset ranks chunks, these are the species of the k best chunks, each once; else the k best species, and no
-    chunks.
+    For presets that rank chunks: the species of the k best chunks, each once; else the k best species, without chunks.
 
     Source: VR-RAG, section 5.3.
     """

@@ -43,10 +43,10 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorSet:
-    """Photos that replace a knowledge base's anchors: training photos of a dataset, or those of its wiki."""
+    """Photos that replace the anchors of a knowledge base."""
 
     covered: tuple[str, ...]
-    """Taxon ids of the species whose anchors are replaced, with or without a photo in their place."""
+    """Taxon ids of species that lose their anchors, with or without a photo in their place."""
     photos: EncodedPhotos
     labels: tuple[str, ...]
     """The taxon id of each readable photo."""

@@ -1,4 +1,4 @@
-"""Differences between two descriptions: the marks that tell one species from the other."""
+"""Differences between two descriptions: the distinguishing marks of two species."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _Aspect = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartContrast:
-    """A part of the body of which both descriptions name looks of a kind, as colours, with none in common.
+    """A part of the body with looks of one kind, such as colours, that two descriptions do not share.
 
-    Looks are those of all of it, not of a patch on it.
+    Looks of the whole part, not of a marking on it.
     """
 
     part: str
     sex_age: str = ""
-    """As in a mark; females of one species are compared with females of the other."""
+    """As in a mark; females are compared with females."""
     kind: str = "colour"
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
@@ -36,15 +36,15 @@ class PartContrast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """Differences between two descriptions; features that neither mentions are unknown."""
+    """Differences between two descriptions."""
 
     differing: tuple[PartContrast, ...] = ()
     only_ours: tuple[Mark, ...] = ()
-    """All marks that the other does not name, in the order of the text; those of differing parts too."""
+    """Marks that the other description lacks, in the order of the text, differing parts included."""
     only_theirs: tuple[Mark, ...] = ()
 
     def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
-        """Return those of the marks that no differing part tells."""
+        """Return the marks outside the differing parts."""
         told = {(each.part, each.sex_age, each.kind) for each in self.differing}
         return [mark for mark in marks if mark.marking or _aspect(mark) not in told]
 
@@ -80,7 +80,7 @@ def contrast(ours: str, theirs: str) -> Contrast:
 
 
 def _is_named(mark: Mark, marks: Collection[Mark]) -> bool:
-    """Return whether marks have one, in whatever words; a look of no part is named with any part that has it."""
+    """Return whether a mark is among marks; a look without a part equals that look of any part."""
     if mark in marks:
         return True
     if mark.marking or mark.part not in _WHOLE:
@@ -94,7 +94,7 @@ def _aspect(mark: Mark) -> _Aspect:
 
 
 def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, set[str]]:
-    """Return (part, sex or age, kind) -> the looks of the whole part."""
+    """Return (part, sex or age, kind) -> looks of the whole part."""
     looks: dict[_Aspect, set[str]] = {}
     for mark in marks:
         if mark.part and mark.look and not mark.marking:

@@ -9,8 +9,13 @@ from data.lexicon.palette import COLOUR_WORDS, COLOURS
 from data.lexicon.tables import column
 from data.lexicon.word_groups import groups
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _PART: Final = column("parts", "field_mark")
-# Parts of two words, by the second: "ear coverts" are no wings, an eye ring is no eye.
+# Parts of two words: "ear coverts" are not on the wing, an eye ring is no eye.
 _PAIRS: Final[dict[str, dict[str, str]]] = {
     "wing": {"bar": "wing bars", "bars": "wing bars"},
     "eye": {"ring": "eye-ring", "stripe": "eyestripe", "stripes": "eyestripe", "line": "eyestripe"},
@@ -20,55 +25,34 @@ _PAIRS: Final[dict[str, dict[str, str]]] = {
     "tail": {"coverts": "rump"},
 }
 _LOOK: Final = column("looks", "field_mark")
-# Looks of one kind rule each other out: a tail can be forked and short, but not long and short.
+# Looks of one kind exclude each other: a tail can be forked and short, but not long and short.
 _KINDS: Final = {
     "pattern": "streaked barred scaly spotted plain", "length": "long short", "thickness": "slender stout",
     "shape": "hooked curved conical forked rounded pointed",
 }  # fmt: skip
 _KIND: Final = {look: kind for kind, looks in _KINDS.items() for look in looks.split()}
 _MARKING: Final = column("markings", "field_mark")
-# Behind them a colour is the marking's without a "with": "tipped white".
-_COLOURED: Final = frozenset(("tipped", "edged", "fringed", "bordered", "washed", "tinged"))
-# With it these say so too: "barred with white".
+# Words before the colour of a marking: "tipped white".
+_COLOURED: Final = _words("tipped edged fringed bordered washed tinged")
+# The same with "with": "barred with white".
 _MARKED_WITH: Final[dict[str, str]] = {
     "barred": "bars", "streaked": "streaks", "striped": "stripes", "spotted": "spots", "speckled": "spots",
     "mottled": "markings", "marked": "markings", "banded": "bands", "patched": "patches",
 }  # fmt: skip
 _MARKED_AS: Final = _COLOURED | _MARKED_WITH.keys()
-_BETWEEN: Final = frozenset(
-    (
-        "and",
-        "or",
-        "very",
-        "mostly",
-        "mainly",
-        "dark",
-        "pale",
-        "bright",
-        "dull",
-        "deep",
-        "light",
-        "rather",
-        "also",
-        "all",
-    )
-)
-_SIZES: Final = frozenset(
-    ("large", "small", "broad", "narrow", "fine", "faint", "bold", "distinct", "double", "single")
-)
-_ARTICLES: Final = frozenset(("the", "its", "each", "a", "an", "their", "both"))
-_MOST_BETWEEN: Final = 12  # looks and adverbs in a row; a text without end must not take a time without end
-_COPULAS: Final = frozenset(("is", "are", "was", "were"))
-_PLACING: Final = frozenset(
-    ("over", "above", "behind", "below", "under", "beneath", "through", "around", "across", "between", "near", "beside")
-)
+_BETWEEN: Final = _words("and or very mostly mainly dark pale bright dull deep light rather also all")
+_SIZES: Final = _words("large small broad narrow fine faint bold distinct double single")
+_ARTICLES: Final = _words("the its each a an their both")
+_MOST_BETWEEN: Final = 12  # looks and adverbs in a row, which bounds the time for any text
+_COPULAS: Final = _words("is are was were")
+_PLACING: Final = _words("over above behind below under beneath through around across between near beside")
 _BIRDS: Final = groups()["bird-noun"] | groups()["bird-noun-of-marks"]
 _SIDES: Final = {"above": "back", "below": "underparts", "underneath": "underparts"}
-_ON: Final = frozenset(("on", "to", "of", "at", "in", "along", "down"))
+_ON: Final = _words("on to of at in along down")
 
 
 def look_of(words: Sequence[str], place: int) -> str | None:
-    """Return the look that a word names, None for most; nothing for a part that not all birds have: "wing bars"."""
+    """Return the look of a word, None for most; empty for a part that is a mark in itself: "wing bars"."""
     word = words[place]
     if place and word in _PAIRS.get(_singular(words[place - 1]), {}):
         return "" if word in _LOOK else None
@@ -76,22 +60,22 @@ def look_of(words: Sequence[str], place: int) -> str | None:
 
 
 def kind_of(look: str) -> str:
-    """Return the kind of a look, colours being one; looks of other kinds say nothing against each other."""
+    """Return the kind of a look; looks of different kinds do not exclude each other."""
     return _KIND.get(look, look if look in _LOOK else "colour")
 
 
 def part_at(words: Sequence[str], place: int) -> str | None:
-    """Return the part of the body that a word names, alone or with its neighbour."""
-    if words[place] in ("side", "sides") and words[place + 1 : place + 2] == ["of"]:  # those of the neck are no flanks
+    """Return the part of the body of a word, alone or with its neighbour."""
+    if words[place] in ("side", "sides") and words[place + 1 : place + 2] == ["of"]:  # sides of the neck: no flanks
         parts = (_named_part(words, at) for at in range(place + 2, min(place + 4, len(words))))
         return next((part for part in parts if part is not None), None)
     return _named_part(words, place)
 
 
 def marking_of(words: Sequence[str], place: int) -> str:
-    """Return the marking that a colour is of, as in "white-tipped" or "barred with white"; nothing where it is of all.
+    """Return the marking of a colour ("white-tipped", "barred with white"); empty for a colour of the whole part.
 
-    Only colours are of markings: a long tail with a band has no long band.
+    Only colours belong to markings: a long tail with a band has no long band.
     """
     if _colour(words[place]) is None:
         return ""
@@ -100,10 +84,9 @@ def marking_of(words: Sequence[str], place: int) -> str:
 
 
 def part_of_marking(words: Sequence[str], place: int) -> str | None:
-    """Return the part that has the marking of a colour: "white spots on the wings", "the wings are edged white".
+    """Return the part with the marking of a colour: "white spots on the wings", "the wings are edged white".
 
-    Empty where the marking lies over, between or beside parts ("a black stripe through the eye"); None where the words
-    do not say.
+    Empty if the marking is over, between or beside parts ("a black stripe through the eye"); None if unknown.
     """
     if not marking_of(words, place):
         return None
@@ -118,14 +101,14 @@ def part_of_marking(words: Sequence[str], place: int) -> str | None:
 
 
 def side_of(words: Sequence[str], place: int) -> str | None:
-    """Return the side of the bird that a look is of in "blue above" and "white below"; not in "white below the eye"."""
+    """Return the side of the bird in "blue above" and "white below"; not in "white below the eye"."""
     side = _SIDES.get(words[place + 1]) if place + 1 < len(words) else None
     is_of_part = place + 2 < len(words) and (words[place + 2] in _ARTICLES or part_at(words, place + 2) is not None)
     return None if is_of_part else side
 
 
 def is_of_all(words: Sequence[str], place: int) -> bool:
-    """Return whether a colour is that of the whole bird: "a white owl", "red all over", "brown overall"."""
+    """Return whether a colour belongs to the whole bird: "a white owl", "red all over", "brown overall"."""
     if _colour(words[place]) is None:
         return False
     at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
@@ -138,18 +121,18 @@ def is_of_all(words: Sequence[str], place: int) -> bool:
 
 
 def is_placing(words: Sequence[str], place: int) -> bool:
-    """Return whether a part only says where a mark is: "over the eye"."""
+    """Return whether a part only places a mark: "over the eye"."""
     return bool(_PLACING.intersection(without_articles(words[max(0, place - 2) : place])[-1:]))
 
 
 def copula_before(words: Sequence[str], place: int) -> int | None:
-    """Return the position of the "is" that the look belongs to: only looks and adverbs stand between them."""
+    """Return the position of the "is" before a look, with only looks and adverbs between them."""
     at = _before_looks(words, place)
     return at if at >= 0 and words[at] in _COPULAS else None
 
 
 def without_articles(words: Sequence[str]) -> list[str]:
-    """Return the words but for articles and the like."""
+    """Return the words without articles and determiners."""
     return [word for word in words if word not in _ARTICLES]
 
 
@@ -162,14 +145,14 @@ def _named_part(words: Sequence[str], place: int) -> str | None:
 
 
 def _part_before(words: Sequence[str], place: int) -> str | None:
-    """Return the part that is "tipped white" or "barred with white"; None where the words are others."""
+    """Return the part before "tipped white" or "barred with white"."""
     if not _MARKED_AS.intersection(words[max(0, place - 4) : place]):
         return None
     return next((part for at in range(place - 1, max(-1, place - 8), -1) if (part := part_at(words, at))), None)
 
 
 def _marking_ahead(words: Sequence[str], place: int) -> int | None:
-    """Return the position of the marking that a colour stands before: "white bars", "white wing patch"."""
+    """Return the position of the marking after a colour: "white bars", "white wing patch"."""
     at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
     while at < end and words[at] not in _MARKING and _may_follow(words[at]):
         at += 1
@@ -178,7 +161,7 @@ def _marking_ahead(words: Sequence[str], place: int) -> int | None:
 
 
 def _marking_behind(words: Sequence[str], place: int) -> str:
-    """Return the marking that a colour stands behind: "tipped white", "patch of white", "the wing patch is white"."""
+    """Return the marking before a colour: "tipped white", "patch of white", "the wing patch is white"."""
     at = _before_looks(words, place)
     before = words[at - 1] if at >= 1 else ""
     if at < 0:
@@ -193,7 +176,7 @@ def _marking_behind(words: Sequence[str], place: int) -> str:
 
 
 def _before_looks(words: Sequence[str], place: int) -> int:
-    """Return the position of the word before all looks and adverbs that stand before a look; -1 for none."""
+    """Return the position of the word before a series of looks and adverbs; -1 for none."""
     at = place - 1
     while at >= max(0, place - _MOST_BETWEEN) and _may_stand_between(words[at]):
         at -= 1
@@ -201,7 +184,7 @@ def _before_looks(words: Sequence[str], place: int) -> int:
 
 
 def _marking_before(words: Sequence[str], copula: int) -> str:
-    """Return the marking that is the subject: "the wing patch is", "the tips of the wings are"."""
+    """Return the marking that is the subject of "is": "the wing patch is", "the tips of the wings are"."""
     if not copula:
         return ""
     if words[copula - 1] in _MARKING and not part_at(words, copula - 1):

@@ -19,24 +19,20 @@ TextOf = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTexts:
-    """Texts that the summaries of a knowledge base were distilled from, where it holds them."""
+    """Sources of the summaries of a knowledge base, if it holds them."""
 
     article: TextOf
     """Plain text of the article."""
     draft: TextOf
-    """The summary of the first of two passes of the distiller."""
+    """First-pass summary of a two-pass distiller."""
 
 
 def context_of(name: str) -> ReaderContext:
-    """Return the context of that name.
-
-    Raises:
-        UsageError: if there is none.
-    """
+    """Return the context of that name; raise `UsageError` if it is unknown."""
     for context in CONTEXTS:
         if name == context:
             return context
-    raise UsageError(f"unknown reader context {name!r}", hint=f"one of: {', '.join(CONTEXTS)}")
+    raise UsageError(f"Unknown reader context {name!r}. Expected one of: {', '.join(CONTEXTS)}.")
 
 
 def _nothing(_taxon_id: str) -> str | None:
@@ -47,24 +43,15 @@ NO_SOURCE_TEXTS: Final = SourceTexts(article=_nothing, draft=_nothing)
 
 
 class CandidateContext:
-    """Looks up the descriptions that a reader sees; each species is read once.
+    """Look-up of candidate descriptions for a reader; each species is read once.
 
     Source: VR-RAG, table 5: raw article, chunks, summary, refined summary. Differs: `names` is an addition. The paper's
-        chunks are of articles, as ours are in a knowledge base of the distiller `chunks`; else they are parts of the
-        summary. Either way a candidate comes with those of its chunks that are among the k best, not with all.
+        chunks are parts of articles, ours only with the distiller `chunks`, else of summaries. A candidate has its
+        chunks among the k best, not all.
     """
 
     def __init__(self, store: KnowledgeStore, context: ReaderContext, sources: SourceTexts = NO_SOURCE_TEXTS) -> None:
-        """Set up the look-up.
-
-        Args:
-            store: the knowledge base, with summaries and chunks.
-            context: the kind of description.
-            sources: articles and first summaries.
-
-        Raises:
-            MissingRequirement: if the store has no text of that kind for any species.
-        """
+        """Set up; raise `MissingRequirement` if the store has no text of that kind."""
         self.context: Final = context
         self._store, self._sources = store, sources
         self._cache: dict[str, str] = {}
@@ -72,11 +59,9 @@ class CandidateContext:
             self._refuse()
 
     def texts(self, taxon_ids: Sequence[str], chunk_ids: Sequence[Sequence[str]] = ()) -> list[str | None]:
-        """Return the text of each species, empty where there is none; None in the context `names`.
+        """Return the text of each species, empty if missing; None in the context `names`.
 
-        Args:
-            taxon_ids: the species.
-            chunk_ids: chunks of each species; only read in the context `chunks`.
+        `chunk_ids`, chunks of each species, are only read in the context `chunks`.
         """
         if self.context == "names":
             return [None] * len(taxon_ids)
@@ -110,7 +95,7 @@ class CandidateContext:
 
 
 def _first_pass(summary: Summary | None) -> str:
-    """Return the text of an unrefined summary; empty for raw texts in the place of a summary."""
+    """Return the text of an unrefined summary; empty for raw texts."""
     if summary is None or summary.stage != "summary" or summary.distiller.startswith(("article/", "chunks/")):
         return ""
     return summary.text

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from data.contracts import ChatModel
-from data.errors import UsageError
 from data.prompts import Prompts
 from data.records import ChatMessage, ChatReply, ChatRequest, Reading
-from recognize.reader.reader import PLACEHOLDERS
+from recognize.reader.reader import MAX_TOKENS, PLACEHOLDERS
 from recognize.reader.replies import NONE, ReadCounts, json_object
 
 HowNamed = Literal["json", "text", "none", "no species", "unread"]
-"""The rule that read a reply: the requested JSON, plain text, words for none; a name of no species; or unreadable."""
+"""Rule that read a reply: JSON, plain text, words for none, a name of no species, or unreadable."""
 
 _SCHEMA: Final[dict[str, object]] = {
     "type": "object",
@@ -32,11 +31,10 @@ _LEAD_IN = re.compile(
 
 
 class Namer:
-    """Names the species in a photo with a vision model that sees neither candidates nor descriptions.
+    """Names the species in a photo with a vision model, without candidates or descriptions.
 
-    Source: VR-RAG, section 6.1, baselines, and the rows of tables 3 and 6 without retrieval: the model is asked for the
-        species' name. Differs: the paper specifies neither its prompt nor how it matches names in replies to species;
-        here any name of the checklist counts.
+    Source: VR-RAG, section 6.1, baselines, and the rows of tables 3 and 6 without retrieval. Differs: the paper
+        specifies neither its prompt nor the matching of names; here any name of the checklist counts.
     """
 
     def __init__(
@@ -44,36 +42,28 @@ class Namer:
         chat: ChatModel,
         find: Callable[[str], str | None],
         *,
-        max_tokens: int = 300,
         prompts: Prompts | None = None,
     ) -> None:
         """Set up the namer.
 
         Args:
             chat: a vision model.
-            find: a name, possibly with words around it -> the taxon id of its species.
-            max_tokens: limit of a reply.
+            find: a name -> the taxon id of its species.
             prompts: replacement of the prompt `name_photo`.
         """
-        if max_tokens < 1:
-            raise UsageError(f"expected max_tokens >= 1, got {max_tokens}")
-        self._chat, self._find, self._max_tokens = chat, find, max_tokens
+        self._chat, self._find = chat, find
         self._prompts = prompts or Prompts("recognize", PLACEHOLDERS)
         self.counts = ReadCounts()
 
     async def read(self, picture: bytes) -> Reading:
-        """Return the species that the model named, None where it named none; agreement is 0 for unreadable replies.
+        """Return the species that the model named, or None; agreement is 0 for unreadable replies.
 
-        Args:
-            picture: a JPEG or PNG file.
-
-        Raises:
-            FieldmarkError: any error of the model.
+        `picture` is a JPEG or PNG file. Errors of the model are raised.
         """
         request = ChatRequest(
             messages=(ChatMessage(role="user", text=self._prompts.fill("name_photo", none=NONE), images=(picture,)),),
             json_schema=_SCHEMA,
-            max_tokens=self._max_tokens,
+            max_tokens=MAX_TOKENS,
         )
         reply = await self._chat.reply(request)
         found, how, reason = read_name(reply, self._find)
@@ -85,8 +75,8 @@ class Namer:
 def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str | None, HowNamed, str]:
     """Return the species that a reply names, the rule that read it, and the reason given.
 
-    The rules: the key `species` of a JSON object; else the last or first line as a name, with at most a few words
-    before it; words for not knowing. A name that matches no single species is `no species`.
+    The rules: the key `species` of a JSON object; else the last or first line as a name, with a few words before it;
+    else words for none. A name that matches no single species is `no species`.
     """
     parsed = json_object(reply.text)
     if parsed is not None and "species" in parsed:
@@ -97,7 +87,7 @@ def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str 
         if found is None and _NO_NAME.search(name):
             return None, "none", reason
         if found is None:
-            return None, "no species", f"it named {name!r}, which is not a known species. {reason}".strip()
+            return None, "no species", f"Unknown species {name!r}. {reason}".strip()
         return found, "json", reason
     text = reply.text.strip()
     lines = [line.strip(" *_.\"'") for line in text.splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""Choice among the candidates of a photo by a vision model that sees the photo and their descriptions."""
+"""Choice among the candidates of a photo by a vision model with their descriptions."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from recognize.reader.replies import NONE, ReadCounts, Sample, read_sample
 from recognize.settings import MAX_READER_CANDIDATES
 
 FAILED: Final = "the reader failed"
+MAX_TOKENS: Final = 300  # of a reply
+_TOP_LOGPROBS: Final = 5  # alternatives per token, for the margin
 _FENCE: Final = re.compile(r"</?\s*candidates\s*>", re.IGNORECASE)
 PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
     "name_photo": ("none",),
@@ -31,13 +33,12 @@ PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
 class Reader:
     """Chooses among the candidates of a photo with a vision model.
 
-    The first sample lists the candidates in ranked order, every further one in another order, which exposes a model
-    that prefers the first label: `agreement` is the share of samples with the final choice. Samples without a reply,
-    or with an unreadable one, do not decide; both are counted in `counts`.
+    The first sample lists the candidates in ranked order, each further one in another order, which exposes a model
+    that prefers the first label. Samples without a readable reply do not decide; `counts` includes them.
 
-    Source: VR-RAG, section 5.3: the photo and the complete refined summaries of the species of the k best chunks.
-        Differs: the answer is the label of a candidate by JSON schema, or none of these; the paper specifies neither
-        its prompt nor how it treats an answer that names no candidate. One sample in ranked order is the paper's way.
+    Source: VR-RAG, section 5.3: the photo and the complete refined summaries of the species of the k best chunks; one
+        sample in ranked order. Differs: the answer is the label of a candidate by JSON schema, or none of these; the
+        paper specifies neither its prompt nor the treatment of other answers.
     """
 
     def __init__(
@@ -45,9 +46,6 @@ class Reader:
         chat: ChatModel,
         *,
         n_samples: int = 1,
-        seed: int = 0,
-        max_tokens: int = 300,
-        top_logprobs: int | None = 5,
         prompts: Prompts | None = None,
     ) -> None:
         """Set up the reader.
@@ -55,16 +53,11 @@ class Reader:
         Args:
             chat: a vision model.
             n_samples: model calls per photo, each with the candidates in another order.
-            seed: random seed of the orders.
-            max_tokens: limit of a reply.
-            top_logprobs: alternatives requested per token, for the margin; None requests none.
             prompts: replacement of the prompt `read_photo`.
         """
-        if n_samples < 1 or max_tokens < 1:
-            raise UsageError(f"expected n_samples and max_tokens >= 1, got {n_samples} and {max_tokens}")
-        self._chat = chat
-        self._n_samples, self._seed = n_samples, seed
-        self._max_tokens, self._top_logprobs = max_tokens, top_logprobs
+        if n_samples < 1:
+            raise UsageError(f"expected n_samples of at least 1, got {n_samples}")
+        self._chat, self._n_samples = chat, n_samples
         self._prompts = prompts or Prompts("recognize", PLACEHOLDERS)
         self.counts = ReadCounts()
 
@@ -76,12 +69,10 @@ class Reader:
     async def read(
         self, picture: bytes, candidates: Sequence[Candidate], texts: Sequence[str | None] | None = None
     ) -> Reading:
-        """Return the model's choice: a taxon id, or None for none of these and where no sample was answered.
+        """Return the model's choice: a taxon id, or None for none of these, and if no sample was answered.
 
-        `agreement` is the share of all samples with that choice; a sample that failed or is unreadable counts against
-        it, so one readable sample of three is never unanimous. It is 0 only where no sample was answered. The share
-        among answered samples is `agreement * samples / answered`. `margin` is the mean difference in natural
-        log-probability between the chosen label and the next one, None where the server returns no log-probabilities.
+        `agreement` is the share of all samples with that choice, 0 only if no sample was answered. `margin` is the mean
+        difference in natural log-probability between the chosen label and the next one; None without log-probabilities.
 
         Args:
             picture: a JPEG or PNG file.
@@ -90,8 +81,8 @@ class Reader:
 
         Raises:
             UsageError: for no candidates, or more than there are labels.
-            CostStop, MissingRequirement: at once, as the model raises them; the other samples are cancelled. A
-                `SourceError` of the model fails one sample and is listed in `failures`.
+            CostStop, MissingRequirement: as raised by the model; the other samples are cancelled. A `SourceError` fails
+                one sample and is listed in `failures`.
         """
         if not 1 <= len(candidates) <= MAX_READER_CANDIDATES:
             raise UsageError(f"expected 1 to {MAX_READER_CANDIDATES} candidates for the reader, got {len(candidates)}")
@@ -99,7 +90,7 @@ class Reader:
         if len(descriptions) != len(candidates):
             raise UsageError(f"expected a text for each of {len(candidates)} candidates, got {len(descriptions)}")
         lines = [_described(each, text) for each, text in zip(candidates, descriptions, strict=True)]
-        orders = _orders(len(candidates), self._n_samples, self._seed, picture)
+        orders = _orders(len(candidates), self._n_samples, picture)
         calls = [asyncio.ensure_future(self._sample(order, picture, candidates, lines)) for order in orders]
         try:
             samples = await asyncio.gather(*calls)
@@ -135,19 +126,18 @@ class Reader:
         return ChatRequest(
             messages=(ChatMessage(role="user", text=text, images=(picture,)),),
             json_schema=_schema(labels),
-            max_tokens=self._max_tokens,
-            top_logprobs=self._top_logprobs,
+            max_tokens=MAX_TOKENS,
+            top_logprobs=_TOP_LOGPROBS,
         )
 
 
-def _orders(n: int, n_samples: int, seed: int, picture: bytes) -> list[list[int]]:
-    """Return the order of the candidates in each sample: as ranked, then shuffled by a seed of the photo.
+def _orders(n: int, n_samples: int, picture: bytes) -> list[list[int]]:
+    """Return the order of the candidates in each sample: ranked, then shuffled with a seed from the photo.
 
-    One order for all photos would show the first-ranked under few labels only. No order repeats before all were used:
-    a repeated question gets the cached reply and would agree with itself.
+    No order repeats before all were used, because a repeated question gets the cached reply.
     """
     of_photo = int.from_bytes(hashlib.sha256(picture).digest()[:8], "big")
-    rng = np.random.default_rng([seed, of_photo])
+    rng = np.random.default_rng([0, of_photo])
     orders = [list(range(n))]
     seen = {tuple(orders[0])}
     while len(orders) < n_samples:
@@ -188,7 +178,7 @@ def _majority(samples: Sequence[Sample], candidates: Sequence[Candidate]) -> Rea
 
 
 def _described(candidate: Candidate, text: str | None) -> str:
-    """Return a candidate as one line; fetched text cannot close the block around it."""
+    """Return a candidate as one line, which cannot close the block around it."""
     same = candidate.common_name in ("", candidate.scientific_name)
     name = candidate.scientific_name if same else f"{candidate.common_name} ({candidate.scientific_name})"
     if text is None:

@@ -1,4 +1,4 @@
-"""Parsing of a reader's replies: a label, a name, none of these, or unreadable; every rule is counted."""
+"""Parsing of a reader's replies: a label, a name, none of these, or unreadable."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ from data.records import Candidate, ChatReply
 NONE: Final = "none"
 
 HowRead = Literal["json", "label", "name", "none", "unread", "failed"]
-"""The rule that read a reply: the requested JSON, a label, one candidate's name, words for none; or none fitted; or no
-reply came."""
+"""Rule that read a reply: JSON, a label, the name of one candidate, words for none, unreadable, or no reply."""
 
 _NONE_WORDS = re.compile(r"\bnone\b|\bno candidate\b|\bnot (?:any|one) of\b", re.IGNORECASE)
 _NOT = r"(?:\bnot|n't|\bnor|\bneither|\bnever)\s+(?:(?:an?|the|candidate|label|option)\s+)?"
 _NEGATED = re.compile(_NOT + "$", re.IGNORECASE)
-# A key "answer" in JSON that has a fault elsewhere, as an unescaped quote in the reason.
+# The key "answer" in invalid JSON, for example with an unescaped quote in the reason.
 _ANSWER_KEY = re.compile(r'"answer"\s*:\s*"([^"]*)"', re.IGNORECASE)
 # Labels are capitals, since "a" is an article; "A or B" is no answer.
 _EITHER = r"(?!\s*(?:,|/|or\b|and\b)\s*(?:candidate\s+)?[A-Z]\b)"
 _SAID_TO_BE = re.compile(rf"(?i:\b(?:answer|label|choice|option)\b\W*(?:is\b\W*)?)\b([A-Z])\b{_EITHER}")
 _LABEL_FIRST = re.compile(r"^\W*([A-Z])(?:[.):*]|$)")
-# Neither the article that begins a sentence nor the pronoun.
+# Neither the article "A" nor the pronoun "I".
 _LABEL = re.compile(r"\b(?![AI]['’])(?![AI]\s+(?!(?:and|but|nor|not|or|over|rather|than)\b)[a-z])([A-Z])\b")
 _SENTENCE_END = re.compile(r"[.!?:;]\s+|\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One model call: the position of the chosen candidate in the list given, or None for none of these."""
+    """The choice of one model call: a position in the list of candidates, or None for none of these."""
 
     choice: int | None
     how: HowRead
@@ -45,7 +44,7 @@ class Sample:
 
 @dataclass(slots=True)
 class ReadCounts:
-    """Rules, tokens and cost of a reader's replies, summed over all photos."""
+    """Counts of a reader's replies over all photos: rules, tokens, cost."""
 
     by_rule: Counter[str] = field(default_factory=Counter)
     failed: int = 0
@@ -74,11 +73,11 @@ class ReadCounts:
 
 
 def read_sample(reply: ChatReply, shown: Sequence[Candidate]) -> Sample:
-    """Return the choice in a reply, by the first rule that fits.
+    """Return the choice in a reply, a position in `shown`, by the first rule that applies.
 
     The rules: the key `answer` of a JSON object; a single label at the start, at the end or after the word answer; the
-    only candidate that is named and not negated; words for none of these. Where a reply has a key `answer`, the rest
-    of it is ignored. `choice` is a position in `shown`.
+    only candidate that is named and not negated; words for none of these. The rest of a reply with a key `answer` is
+    ignored.
     """
     labels = ascii_uppercase[: len(shown)]
     answer, reason, is_json = _answer_and_reason(reply.text)
@@ -103,7 +102,7 @@ def read_sample(reply: ChatReply, shown: Sequence[Candidate]) -> Sample:
 def _answer_and_reason(text: str) -> tuple[str | None, str, bool]:
     """Return the answer and the reason in a reply, and whether it is JSON; plain text is both answer and reason.
 
-    JSON without an answer, or cut off before it, does not answer: its reason may name candidates that it rules out.
+    JSON without the key is no answer: its reason may name candidates that it rules out.
     """
     parsed = {key.lower(): value for key, value in (json_object(text) or {}).items()}
     if "answer" in parsed:
@@ -121,7 +120,7 @@ def _plain(answer: str) -> str:
 
 
 def _label_in(text: str, labels: str) -> str | None:
-    """Return the only label that a text answers with."""
+    """Return the single label that a text gives as its answer."""
     last = next((part for part in reversed(_SENTENCE_END.split(text)) if part.strip()), "")
     found = set(_SAID_TO_BE.findall(text)) or set(_LABEL_FIRST.findall(text))
     if not found:
@@ -153,7 +152,7 @@ def _folded(text: str) -> str:
 
 
 def json_object(text: str) -> Mapping[str, object] | None:
-    """Return the JSON object in a reply, with or without words around it; None if there is none."""
+    """Return the JSON object in a reply, possibly with words around it."""
     first, last = text.find("{"), text.rfind("}")
     if not 0 <= first < last:
         return None
@@ -169,7 +168,7 @@ def _names(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _margin(reply: ChatReply, chosen: str, labels: str) -> float | None:
-    """Return the log-probability of the chosen label less that of the next, or a lower bound if none is listed."""
+    """Return the log-probability of the chosen label minus that of the next one, or a lower bound if none is listed."""
     others = {label.lower() for label in (*labels, NONE)} - {chosen.lower()}
     for token in reversed(reply.logprobs or ()):
         if _bare(token.token) != chosen.lower():

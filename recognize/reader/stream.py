@@ -1,4 +1,4 @@
-"""Readings of a stream of photos: the reader's choice becomes the answer."""
+"""Reading of a stream of photos; the choice of the reader becomes the answer."""
 
 from __future__ import annotations
 
@@ -28,19 +28,18 @@ def read_over(
 ) -> Iterator[Identification]:
     """Yield the rows in order with the reader's choice as the answer, and the reading in `reader`.
 
-    Choosing none of the candidates gives the answer `none`. Confidence is null, because a calibration is of scores.
-    Failed samples are listed in `failures` and the others decide. If no sample is answered, the answer of the ranking
-    stays and the agreement is 0.
+    The answer of none of the candidates is `none`. Confidence is null, because a calibration applies to scores. If no
+    sample is answered, the answer of the ranking stays and the agreement is 0.
 
     Args:
         rows: rows with errors or without candidates are passed on unread.
         reader: the model.
         picture_of: path of a photo -> JPEG or PNG bytes for the model.
-        texts_of: taxon ids -> a description of each; default: the candidates' summaries.
+        texts_of: taxon ids -> a description of each; default: the summaries of the candidates.
 
     Raises:
-        CostStop: before the cost limit is passed; earlier rows were yielded.
-        MissingRequirement: if the model cannot be called at all (no key; offline and not cached).
+        CostStop: before the cost limit is exceeded.
+        MissingRequirement: if the model cannot be called (no key; offline and not cached).
     """
 
     def ask(row: Identification) -> Coroutine[object, object, Reading] | None:
@@ -61,12 +60,9 @@ def read_over(
 def read_ahead(
     items: Iterable[ItemT], ask: Callable[[ItemT], Coroutine[object, object, Reading] | None]
 ) -> Iterator[tuple[ItemT, Reading | None]]:
-    """Yield each item with its reading in order, while later items are being read; None where `ask` returns None.
+    """Yield each item in order with its reading, or None if `ask` returns None; later items are read meanwhile.
 
-    A failure of one item is a reading without a choice and with agreement 0; `failures` holds the reason.
-
-    Raises:
-        CostStop, MissingRequirement: as the model raises them; earlier items were yielded.
+    The reading of a failed item has no choice, agreement 0 and the reason in `failures`.
     """
     waiting: deque[tuple[ItemT, Future[Reading] | None]] = deque()
     try:

@@ -17,7 +17,7 @@ from data.arrays import FloatArray, IntArray
 from recognize.scoring.pairs import Pairs, Scores
 
 # Closer scores near 1 may be in the wrong order; for scores up to a quarter, a quarter of this. Measured, not proven:
-# the largest float32 error was 1e-6 for vectors of encoders, and 6.5e-6 for unit rows with few distinct values (OpenBLAS;
+# the largest float32 error was 1e-6 for vectors of encoders, 6.5e-6 for unit rows with few distinct values (OpenBLAS;
 # a third of that with ONNX Runtime). Only such rows whose sums cancel exceeded the bound, by 3.5e-6; no encoder gives
 # them. The proven bound, dim * 6e-8, would sum most of a pool again.
 DOUBT: Final = 1.6e-5

@@ -55,7 +55,7 @@ class FusionWeights:
 # `starter`: fitted on the held-out species of five folds and on tuning photos of trained ones, half and half, without
 # the hidden half of the protocol (`training.starter.study`, `shipped_weights`); `single` on one anchor a species,
 # `several` on up to three.
-# `plain`: not fitted. On 600 photos of 1,407 species, about two anchors each, .25 had the best hit@30 (.417; .410 without
+# `plain`: not fitted. On 600 photos of 1,407 species with two anchors each, .25 had the best hit@30 (.417; .410 without
 # text, .387 with .5). With one anchor, text counts more. `paper`, `best`: not fitted; as `plain`.
 _NOT_FITTED: Final[Mapping[AnchorMode, FusionWeights]] = {
     "single": FusionWeights(text=0.35, visual=1.0),

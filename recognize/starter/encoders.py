@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 TOWER_FILE: Final = "tower.onnx"
 HEADS_FILE: Final = "heads.npz"
 PHOTOS_FILE: Final = "photos.npy"
-"""The perceptual hashes of the photos that heads and prototypes were trained on, ascending."""
+"""Perceptual hashes of the training photos, ascending."""
 PREPROCESSING: Final = f"squeeze-{IMAGE_PX}-bicubic"
 
 
 class Weights:
-    """The shipped files, each read when first needed."""
+    """The shipped files, each read on first use."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or Path(str(files("recognize.starter") / "weights"))
@@ -43,13 +43,13 @@ class Weights:
 
     @cached_property
     def revision(self) -> str:
-        """What tells these weights from others: 12 hex digits of the SHA-256 of the heads."""
+        """12 hex digits of the SHA-256 of the heads."""
         return hashlib.sha256((self.folder / HEADS_FILE).read_bytes()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
 class StarterPair:
-    """Texts and photos in one space: the field marks that a text names, and those that a photo shows."""
+    """Texts and photos in one space of field marks."""
 
     weights: Weights
     name = "starter"
@@ -80,7 +80,7 @@ class StarterPair:
 
 @dataclass(frozen=True)
 class StarterLook:
-    """Photos in a metric in which those of one species lie together; it also knows where trained species lie."""
+    """Photos in a learned metric of species, with prototypes of the trained species."""
 
     weights: Weights
     name = "starter-look"
@@ -100,11 +100,11 @@ class StarterLook:
         return self.weights.heads.encode_looks(self.weights.tower.features(images))
 
     def prototypes(self) -> tuple[tuple[str, ...], FloatArray]:
-        """Return the scientific names of the trained species and a unit row for each, where its photos lie."""
+        """Return the scientific names of the trained species and their prototypes, unit rows."""
         return self.weights.heads.species, self.weights.heads.prototypes
 
     def photo_hashes(self) -> NDArray[np.uint64]:
-        """Return the perceptual hash of each photo that the weights were trained on."""
+        """Return the perceptual hashes of the training photos."""
         hashes: NDArray[np.uint64] = np.load(self.weights.folder / PHOTOS_FILE)
         return hashes
 
@@ -137,7 +137,7 @@ class StarterWords:
 
 
 def load_starter(folder: Path | None = None) -> Encoders:
-    """Return the starter's encoders; nothing is read before the first vector or space is asked for."""
+    """Return the starter's encoders; files are read on first use."""
     weights = Weights(folder)
     return Encoders(
         profile="starter",

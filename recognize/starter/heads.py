@@ -1,7 +1,6 @@
 """Trained heads in NumPy: from photo features and texts to vectors.
 
-The run-time half of the starter pair; training writes the file that is read here. All products run row by row or in
-fixed blocks, so that a vector does not depend on what else is encoded.
+The run-time half of the starter pair. Products run row by row, so that a vector does not depend on its batch.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ _GELU: Final = np.float32(np.sqrt(2 / np.pi))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heads:
-    """All trained numbers but the photo tower. Matrices are `(n_in, n_out)`, float32 once read."""
+    """All weights except the photo tower. Matrices are `(n_in, n_out)` float32."""
 
     words: tuple[str, ...]
     table: FloatArray
-    """`(n_words, 384)`: the sentence model's vector of each single word, times the word's weight."""
+    """`(n_words, 384)`: the sentence model's vector of each word, times the weight of the word."""
     pair_weights: FloatArray
-    """`(N_PAIRS,)`: how rare a pair is; 0 for those never read in training."""
+    """`(N_PAIRS,)`: rarity of each pair, 0 if absent in training."""
     text_words: FloatArray
     text_pairs: FloatArray
     text_bias: FloatArray
@@ -45,11 +44,11 @@ class Heads:
     photo_out_bias: FloatArray
     look_mean: FloatArray
     look: FloatArray
-    """`(1280, dim)`: the metric in which photos of one species lie together."""
+    """`(1280, dim)`: the learned metric of species."""
     species: tuple[str, ...]
-    """The scientific names that the prototypes stand for."""
+    """Scientific names of the prototypes."""
     prototypes: FloatArray
-    """`(n_species, dim)` unit rows in the metric: where photos of a trained species lie."""
+    """`(n_species, dim)` unit rows in the metric, one for each trained species."""
 
     def encode_looks(self, features: FloatArray) -> FloatArray:
         """Return `(n, dim)` unit rows of photo features `(n, 1280)`, for comparing photos."""
@@ -62,7 +61,7 @@ class Heads:
         return as_unit_rows(_rows(hidden, self.photo_out) + _rows(centred, self.photo_skip) + self.photo_out_bias)
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        """Return `(n, dim)` unit rows of texts in the space shared with photos; zero where no word is known."""
+        """Return `(n, dim)` unit rows of texts in the space shared with photos; zero if no word is known."""
         words = self.encode_words(texts)
         pairs = self.encode_pairs(texts)
         hidden = gelu(_rows(words, self.text_words) + _rows(pairs, self.text_pairs) + self.text_bias)
@@ -71,7 +70,7 @@ class Heads:
         return as_unit_rows(out)
 
     def encode_words(self, texts: Sequence[str]) -> FloatArray:
-        """Return `(n, 384)` unit rows: the weighted mean of the texts' words; zero where no word is known."""
+        """Return `(n, 384)` unit rows, the weighted mean of the words of each text; zero if no word is known."""
         position = _positions(self.words)
         out = np.zeros((len(texts), self.table.shape[1]), dtype=np.float32)
         for row, text in enumerate(texts):
@@ -83,7 +82,7 @@ class Heads:
         return as_unit_rows(out)
 
     def encode_pairs(self, texts: Sequence[str]) -> FloatArray:
-        """Return `(n, N_PAIRS)` unit rows: the part and attribute pairs of the texts."""
+        """Return `(n, N_PAIRS)` unit rows of the pairs of part and attribute in each text."""
         out = np.zeros((len(texts), N_PAIRS), dtype=np.float32)
         for row, text in enumerate(texts):
             counts = Counter(pair for words in sentences_of(text) for pair in pairs_of(words))
@@ -98,29 +97,25 @@ def _positions(words: tuple[str, ...]) -> dict[str, int]:
 
 
 def gelu(x: FloatArray) -> FloatArray:
-    """Return the Gaussian error linear unit, in its tanh form, as in training."""
+    """Return the Gaussian error linear unit in its tanh form, as in training."""
     slope: FloatArray = 1 + np.tanh(_GELU * (x + np.float32(0.044715) * x**3))
     return np.float32(0.5) * x * slope
 
 
 def _rows(x: FloatArray, matrix: FloatArray) -> FloatArray:
-    """Return `x @ matrix`, each row the same in batches of all sizes.
-
-    Not by BLAS, which rounds a row differently in other batches; and asked for a row at a time it waits for threads of
-    its own, which on a busy machine takes longer than the photo tower.
-    """
+    """Return `x @ matrix`, with rows independent of the batch: BLAS rounds a row differently in other batches."""
     product: FloatArray = np.einsum("ni,ij->nj", x, matrix)
     return product
 
 
 def quantise(matrix: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
-    """Return a matrix in 8 bits and the scale of each row: `codes * scales[:, None]` is the matrix to 0.4 %."""
+    """Return 8-bit codes and a scale for each row; `codes * scales[:, None]` is the matrix to 0.4 %."""
     scales = np.maximum(np.abs(matrix).max(axis=1), 1e-12).astype(np.float32) / np.float32(127)
     return np.rint(matrix / scales[:, None]).astype(np.int8), scales
 
 
 def write_heads(path: Path, arrays: Mapping[str, FloatArray], words: Sequence[str], species: Sequence[str]) -> None:
-    """Write the numbers of a training: word table and prototypes in 8 bits, the rest in 16."""
+    """Write trained weights: word table and prototypes in 8 bits, the others in 16."""
     stored: dict[str, NDArray[np.generic]] = {
         "words": np.frombuffer("\n".join(words).encode(), dtype=np.uint8),
         "species": np.frombuffer("\n".join(species).encode(), dtype=np.uint8),
@@ -135,7 +130,7 @@ def write_heads(path: Path, arrays: Mapping[str, FloatArray], words: Sequence[st
 
 
 def read_heads(path: Path) -> Heads:
-    """Return what `write_heads` wrote."""
+    """Return the heads in a file of `write_heads`."""
     with np.load(path, allow_pickle=False) as stored:
         arrays: dict[str, FloatArray] = {}
         for field in fields(Heads):

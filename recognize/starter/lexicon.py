@@ -1,8 +1,8 @@
 """Features of a text for the starter models: its words, and its pairs of part and attribute ("red crown").
 
-A bag of words knows "red" and "crown"; a pair knows that the crown is red, which tells species apart. `PARTS`,
-`ATTRIBUTES` and the `starter` columns of the lexicon are frozen by the shipped weights: changing one needs new weights.
-So this reader stays apart from `recognize.explanation.marks`.
+A pair states that the crown is red, which distinguishes species; a bag of words does not. The shipped weights freeze
+`PARTS`, `ATTRIBUTES` and the `starter` columns of the lexicon, so this module is separate from
+`recognize.explanation.marks`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from data.lexicon.tables import column
 
 WINDOW: Final = 5
-"""A part and an attribute belong together if at most so many words apart in one sentence."""
+"""Maximum distance in words between a part and its attribute."""
 
 _WORD: Final = re.compile(r"[a-z]+")
 _SENTENCE_END: Final = re.compile(r"[.;!?\n]+")
@@ -48,7 +48,7 @@ def sentences_of(text: str) -> list[list[str]]:
 
 
 def pairs_of(words: list[str]) -> set[int]:
-    """Return the pairs that one sentence holds, as positions in `PARTS` x `ATTRIBUTES`.
+    """Return the pairs of a sentence, positions in `PARTS` x `ATTRIBUTES`.
 
     Example:
         >>> [pair_name(pair) for pair in pairs_of(["gray", "beak"])]

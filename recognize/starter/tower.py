@@ -20,7 +20,7 @@ from data.arrays import FloatArray
 
 IMAGE_PX: Final = 260
 N_FEATURES: Final = 1280
-_N_KEPT: Final = 2  # batches that are encoded at a time, for two encoders each
+_N_CACHED: Final = 2  # batches that are encoded at once
 BATCH: Final = 1
 """Pictures a run: with more, a picture's features would depend in the last bits on its place in the batch."""
 
@@ -30,9 +30,9 @@ def _are_same(images: tuple[Image.Image, ...], others: tuple[Image.Image, ...]) 
 
 
 def pixels_of(image: Image.Image, out: FloatArray | None = None) -> FloatArray:
-    """Return a picture as `(3, IMAGE_PX, IMAGE_PX)` float32 in [-1, 1], squeezed to a square: nothing is cut off.
+    """Return a picture as `(3, IMAGE_PX, IMAGE_PX)` float32 in [-1, 1], resized without cropping.
 
-    Written into `out` if it is given: fresh memory for each picture costs four times what is written into it.
+    Written to `out` if it is given, because new memory for each picture is slow.
     """
     size = (IMAGE_PX, IMAGE_PX)
     plain = image if image.mode == "RGB" else image.convert("RGB")  # which would copy it
@@ -46,10 +46,10 @@ def pixels_of(image: Image.Image, out: FloatArray | None = None) -> FloatArray:
 
 
 class Tower:
-    """An ONNX model of fixed input `(1, 3, IMAGE_PX, IMAGE_PX)`; safe to share between threads.
+    """An ONNX model with the input `(1, 3, IMAGE_PX, IMAGE_PX)`, safe to share between threads.
 
-    The features of the last pictures are kept: a text-image and a visual encoder ask for the same ones in turn. All
-    callers share the same threads, so that one batch begins while the last pictures of another are in work.
+    The features of the last batches are cached, because two encoders need them in turn. All callers share one pool of
+    threads.
     """
 
     def __init__(self, path: Path, *, n_threads: int | None = None) -> None:
@@ -58,19 +58,19 @@ class Tower:
         self._lock = threading.Lock()
         self._session: Any = None
         self._memory = threading.local()
-        self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="tower")  # its threads start when needed
-        self._recent: deque[tuple[tuple[Image.Image, ...], FloatArray]] = deque(maxlen=_N_KEPT)
+        self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="tower")  # threads start on first use
+        self._recent: deque[tuple[tuple[Image.Image, ...], FloatArray]] = deque(maxlen=_N_CACHED)
 
     @cached_property
     def digest(self) -> str:
-        """The first 12 hex digits of the model's SHA-256: its revision."""
+        """12 hex digits of the SHA-256 of the model."""
         return hashlib.sha256(self._path.read_bytes()).hexdigest()[:12]
 
     def _open(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
         with self._lock:
             if self._session is None:
                 options = onnxruntime.SessionOptions()
-                options.intra_op_num_threads = 1  # pictures run side by side instead: one order of sums, less waiting
+                options.intra_op_num_threads = 1  # pictures run in parallel instead, with one order of sums
                 options.inter_op_num_threads = 1
                 options.log_severity_level = 3
                 self._session = onnxruntime.InferenceSession(
@@ -79,12 +79,12 @@ class Tower:
             return self._session
 
     def features_of_pixels(self, pixels: FloatArray) -> FloatArray:
-        """Return the `(1280,)` features of what `pixels_of` gave."""
+        """Return the `(1280,)` features of a picture from `pixels_of`."""
         rows: list[FloatArray] = self._open().run(None, {"pixels": pixels[None]})[0]
         return rows[0]
 
     def features(self, images: Sequence[Image.Image]) -> FloatArray:
-        """Return `(n, 1280)` features; a row depends on its picture alone."""
+        """Return `(n, 1280)` features, each from its picture alone."""
         key = tuple(images)
         with self._lock:
             for images_before, features in self._recent:

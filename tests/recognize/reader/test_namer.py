@@ -58,4 +58,4 @@ def test_two_names_of_one_species_are_one() -> None:
 
 def test_the_reason_says_what_was_named_in_vain() -> None:
     _, _, reason = read_name(ChatReply(text='{"reason": "Hairy.", "species": "Big Foot"}', model="m"), KNOWN.get)
-    assert reason == "it named 'Big Foot', which is not a known species. Hairy."
+    assert reason == "Unknown species 'Big Foot'. Hairy."

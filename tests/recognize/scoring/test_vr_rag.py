@@ -282,7 +282,7 @@ def test_vectors_of_another_length_are_refused() -> None:
 def test_tables_of_different_chunks_are_refused() -> None:
     knowledge, _, _ = make("one chunk, three anchors", "random")
     other = VectorTable(ids=("x",), owners=np.array([0]), vectors=np.ones((1, 8), dtype=np.float32))
-    with pytest.raises(StoreError, match="same chunks"):
+    with pytest.raises(StoreError, match="different chunks"):
         Knowledge(n_species=40, names=("a", "b"), chunks=(knowledge.chunks[0], other), anchors=knowledge.anchors)
 
 
