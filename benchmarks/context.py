@@ -2,7 +2,7 @@
 
     python -m benchmarks.context --queries ../shared/benchmarks/inquire_queries_*.csv [--kb DIR] [--api-url URL]
 
-Prints a table by supercategory. With `--list` also a line for each query, to be read: the entries found and the
+Prints a table by supercategory. With `--list` also a line for each query, for reading: the entries found and the
 words. Nothing is kept in the knowledge base.
 """
 
@@ -40,7 +40,7 @@ class Row:
 
     @property
     def counts(self) -> Counter[str]:
-        """One for each column that the query counts in."""
+        """1 for each column that applies to the query."""
         of_kb = len(self.found.terms) - self.n_learnt
         marks = {
             "queries": True,
@@ -62,7 +62,7 @@ def read(paths: Iterable[Path]) -> list[tuple[str, str]]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the counts by supercategory in Markdown."""
+    """Return the counts by supercategory as a Markdown table."""
     names = [*dict.fromkeys(sorted(row.supercategory for row in rows)), "all"]
     lines = [f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
     for name in names:
@@ -86,12 +86,12 @@ def line(row: Row) -> str:
 
 
 def main() -> None:
-    """Ask and print."""
+    """Look up the queries and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--queries", type=Path, nargs="+", required=True)
-    parser.add_argument("--kb", type=Path)
-    parser.add_argument("--api-url")
-    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--queries", type=Path, nargs="+", required=True, help="files of queries of INQUIRE")
+    parser.add_argument("--kb", type=Path, help="knowledge base; default: the shipped one")
+    parser.add_argument("--api-url", help="API of a wiki for terms that the knowledge base lacks")
+    parser.add_argument("--list", action="store_true", help="also print the entries found for each query")
     options = parser.parse_args()
     encoders = recognize.load_encoders("starter")
     with ExitStack() as stack:

@@ -2,11 +2,10 @@
 
     python -m benchmarks.identify --photos FOLDER [--n 300] [--rounds 5]
 
-The folder's throughput stands beside the bare ONNX model on tensors that are ready, the better of two ways to run it:
-pictures side by side, a thread each, and one after the other with all threads. Both are timed in turns, so that a busy
-machine slows both. Photos as large as a phone's, which decoding dominates, stand apart: photos of the folder, enlarged.
-What is aimed at: a new process under 2 s, a warm photo under 0.1 s, 80 % of the bare model's
-throughput, memory under 500 MB.
+The throughput on the folder is compared with the bare ONNX model on prepared tensors, in the faster of two ways: photos
+in parallel with one thread each, or one after the other with all threads. Both are timed in turn, so that a busy
+machine slows both. Photos enlarged to the size of a phone's, dominated by decoding, are timed separately. Aims: a new
+process under 2 s, a warm photo under 0.1 s, 80 % of the bare model's throughput, memory under 500 MB.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import onnxruntime
 
-# Runs the command line in this process, then says what memory it took, in KiB.
+# Runs the command line in this process, then prints its peak memory in KiB.
 RUN = """
 import resource, sys
 from cli.main import main
@@ -37,23 +36,23 @@ except SystemExit:
 sys.stderr.write(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")
 """
 
-N_LARGE = 60  # photos enlarged
+N_LARGE = 60  # number of enlarged photos
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """Return how long it takes."""
+    """Return the duration of an action."""
     return both_clocks(action)[0]
 
 
 def both_clocks(action: Callable[[], object]) -> tuple[float, float]:
-    """Return how long it takes, and how long all processors together worked on it for us."""
+    """Return the duration of an action and its processor time, both in seconds."""
     start, worked = time.perf_counter(), time.process_time()
     action()
     return time.perf_counter() - start, time.process_time() - worked
 
 
 def bare_runs(tensors: list[object]) -> dict[str, Callable[[], None]]:
-    """Return the two ways to run the bare model over all tensors."""
+    """Return two ways to run the bare model over all tensors."""
     import onnxruntime
 
     from recognize.starter.encoders import TOWER_FILE, Weights
@@ -95,10 +94,10 @@ def enlarged(photos: list[str], folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Measure and print a table."""
     from cli.verbs.identify.command import limit_numpy_threads
 
-    limit_numpy_threads()  # as the command does: before NumPy is loaded, so all below is imported late
+    limit_numpy_threads()  # like the command, before NumPy is loaded; hence the late imports
 
     from PIL import Image
 

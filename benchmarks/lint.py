@@ -1,9 +1,8 @@
 """Recall and false alarms of lint: `python -m benchmarks.lint --data ../shared/birds`.
 
-Faults are planted in the summaries that the extractive distiller makes of real articles, one at a time and at random:
-a colour put for another, a number changed, a part put for another, male put for female and so on, a sentence of the
-article that is labelled as not visual, the species' own name. What it says of summaries without a planted fault are
-false alarms (or faults of the distiller; none of those is counted in its favour).
+Faults are planted in extractive summaries of real articles, one at a time and at random: another colour, another
+number, another part, another sex, or a sentence that is labelled as not visual. Findings in summaries without a planted
+fault are counted as false alarms, even if the distiller is at fault.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Fault = Callable[[str, random.Random], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A summary of a page; its statements are those of the extractive distiller."""
+    """A page and its extractive summary."""
 
     page: Page
     summary: Summary
@@ -45,7 +44,7 @@ class Case:
 
 
 def other_word(kind: str, choices: tuple[str, ...]) -> Fault:
-    """Return a fault that puts another word for one of that kind, one that the sentence does not have already."""
+    """Return a fault that replaces a word of a kind with one that the sentence does not contain."""
 
     def plant(text: str, draw: random.Random) -> str | None:
         words = [word for word, found in claims(text).items() if found == kind]
@@ -56,13 +55,13 @@ def other_word(kind: str, choices: tuple[str, ...]) -> Fault:
 
 
 def other_number(text: str, draw: random.Random) -> str | None:
-    """Return the text with another number, or None where it has none."""
+    """Return the text with another number, or None if it has none."""
     numbers = [word for word, kind in claims(text).items() if kind == "number"]
     return _replaced(text, draw.choice(numbers), str(draw.randint(100, 999))) if numbers else None
 
 
 def other_sex(text: str, draw: random.Random) -> str | None:
-    """Return the text with one sex put for another, or None where it names none or several."""
+    """Return the text with another sex, or None unless it names exactly one."""
     named = [word for word in SEXES if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
     return _replaced(text, named[0], SEXES[named[0]]) if len(named) == 1 else None
 
@@ -81,7 +80,7 @@ FAULTS: Mapping[str, tuple[str, Fault]] = {
 
 
 def planted(cases: list[Case], rule: str, fault: Fault) -> tuple[int, int]:
-    """Return (found, planted) of one kind of fault, once in each summary that has a place for it."""
+    """Return the numbers of found and planted faults of one kind, at most one per summary."""
     draw = random.Random(SEED)
     n_found = n = 0
     for case in cases:
@@ -104,7 +103,7 @@ def planted(cases: list[Case], rule: str, fault: Fault) -> tuple[int, int]:
 def labelled_sentences(
     labels: Sequence[LabelledArticle], pages: Mapping[str, Page], *, is_visual: bool
 ) -> tuple[int, int]:
-    """Return (called not visual, all) of the held-out labelled sentences, each as a statement of its own."""
+    """Return the number of held-out labelled sentences reported as not visual, and of all; each is its own summary."""
     n_found = n = 0
     for article in labels:
         for sentence in article.sentences:
@@ -119,9 +118,11 @@ def labelled_sentences(
 
 
 @click.command()
-@click.option("--data", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--data", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of articles."
+)
 def main(data: Path) -> None:
-    """Print how many planted faults lint finds, and how many statements without one it complains of."""
+    """Print the numbers of planted faults found and of false alarms."""
     try:
         labels, pages = read_fitting(data)
     except FieldmarkError as error:
@@ -136,7 +137,7 @@ def main(data: Path) -> None:
         "| a sentence that is not visual | {} of {} |".format(*labelled_sentences(labels, pages, is_visual=False))
     )
     wrong = labelled_sentences(labels, pages, is_visual=True)
-    lines.append("| *no fault*: a visual sentence called not visual | {} of {} |".format(*wrong))
+    lines.append("| *no fault*: a visual sentence reported as not visual | {} of {} |".format(*wrong))
     found = [finding for case in cases for finding in case.findings(case.summary.statements)]
     n = sum(len(case.summary.statements) for case in cases)
     for severity in ("error", "warning", "note"):

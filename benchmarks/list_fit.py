@@ -1,10 +1,11 @@
-"""Detection of a species list that does not fit, from photos with sure answers.
+"""Detection of an unsuitable species list, from photos with confident answers.
 
     python -m benchmarks.list_fit --data ../shared/birds
 
-The hidden half of the starter protocol, asked of the knowledge that ships as `kb identify --species-list` asks. Lists
-are those of `benchmarks.species_lists`, and five common birds of European gardens and lakes. Of the photos that are
-sure without a list, the share whose species is not on it is what `kb identify` advises; all are asked again with that.
+Identifies the hidden half of the starter protocol with the shipped knowledge, like `kb identify --species-list`. The
+lists are those of `benchmarks.species_lists` and five common birds of European gardens and lakes. `kb identify` advises
+the share of unlisted species among photos that are confident without a list; all photos are identified again with that
+share.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FIVE = ("Ardea cinerea", "Anas platyrhynchos", "Buteo buteo", "Parus major", "Er
 def asked(
     store: KnowledgeBase, folder: Path, photos: Sequence[Photo], listed: set[str], share: float | None
 ) -> tuple[float, ListFit]:
-    """Return how many photos get the right first species, and what the list did; no share is no list."""
+    """Return the top-1 accuracy and the fit of the list; without a share no list is used."""
     taxon_ids = frozenset(taxon.taxon_id for taxon in store.taxa() if taxon.scientific_name in listed)
     recognizer = wiring.recognizer(
         store, preset="default", n=1, min_confidence=0.5, unknown_prior=0.2,
@@ -48,9 +49,9 @@ def asked(
 
 
 def main() -> None:
-    """Measure, and print the table."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True, help="folder of photos.csv")
     folder = parser.parse_args().data
     collection = read_collection(folder)
     hidden = [collection.photos[i] for i in collection.hidden]

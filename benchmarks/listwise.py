@@ -1,8 +1,7 @@
 """Effect of position bias on a ranking, and of fusing several orders: `python -m benchmarks.listwise`.
 
-The ranker is simulated: each of 20 photos has a worth from 1 to 20, and each position further back costs `bias` worths,
-with some noise. The bias is therefore known; the table shows whether the measure finds it and how much fusing corrects.
-No model ranks here.
+The ranker is simulated: each of 20 photos has a true worth from 1 to 20, each later position costs `bias`, and noise is
+added. As the bias is known, the table shows whether the measure detects it and how much fusing corrects it.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ ORDERS = (1, 2, 4, 8)
 
 
 def main() -> None:
-    """Write a table to stdout: effect, agreement, and Kendall's tau to the worth for each number of orders."""
+    """Print a table: effect, agreement, and Kendall's tau with the worth for each number of orders."""
     heads = "".join(f"{f'tau, {n} orders' if n > 1 else 'tau, 1 order':>15}" for n in ORDERS)
-    lines = [f"{N_LISTS} lists of {N_PHOTOS} made-up photos", f"{'bias':>5}{'effect':>9}{'agreement':>11}{heads}"]
+    lines = [f"{N_LISTS} lists of {N_PHOTOS} simulated photos", f"{'bias':>5}{'effect':>9}{'agreement':>11}{heads}"]
     for bias in BIASES:
         effects, agreements = [], []
         taus: dict[int, list[float]] = {n: [] for n in ORDERS}
@@ -43,7 +42,7 @@ def main() -> None:
 
 
 def _ranked(order: list[int], worth: np.ndarray, bias: float, rng: np.random.Generator) -> list[float]:
-    """Return the rank of each photo that the made-up ranker gives when they are shown in this order."""
+    """Return the rank of each photo by the simulated ranker, for photos shown in this order."""
     place = np.argsort(order)
     pull = worth - bias * place + rng.normal(0, NOISE, len(worth))
     return ranks_of(np.argsort(-pull).tolist(), len(worth))

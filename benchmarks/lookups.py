@@ -2,10 +2,10 @@
 
     python -m benchmarks.lookups --data ../shared/birds [--encoders starter,minilm] [--only terms]
 
-Species: of every article one sentence of the summary at a time is held out; the question is the article's sentence that
-it came from, with all names of the species blotted out, and the species must be found among all of them by what is left
-of its summary. Terms: questions in other words than the definitions (`term_questions.tsv`, written by us for this),
-among all terms that ship. Intervals are bootstraps over species or terms; differences are paired.
+Species: one sentence of a summary at a time is held out. The question is its source sentence in the article, without
+the species' names, and the species must be found by the rest of its summary. Terms: questions in other words than the
+definitions (`term_questions.tsv`, written for this benchmark), among all shipped terms. Intervals are bootstrapped over
+species or terms; differences are paired.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PER_SPECIES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, the row of the right document, and what that document holds where it is another one for this."""
+    """A question, the row of the right document, and the text of that document if it differs for this question."""
 
     text: str
     truth: int
@@ -47,7 +47,7 @@ class Question:
 
 
 def species_questions(folder: Path) -> tuple[list[str], list[Question]]:
-    """Return the summary of every species, and questions that its own summary answers without their sentence."""
+    """Return the summary of each species, and questions with the summaries without their sentence."""
     checklist, distiller = load_checklist(), ExtractiveDistiller()
     documents: list[str] = []
     questions: list[Question] = []
@@ -67,14 +67,14 @@ def species_questions(folder: Path) -> tuple[list[str], list[Question]]:
             text = without_names(said, taxon, row["title"])
             if len(tokens(text)) >= 5:
                 of_this.append(Question(text=text, truth=len(documents), document=without_names(rest, taxon, "")))
-        of_this.sort(key=lambda question: sha256(question.text.encode()).hexdigest())  # a fixed draw
+        of_this.sort(key=lambda question: sha256(question.text.encode()).hexdigest())  # a fixed random sample
         questions += of_this[:PER_SPECIES]
         documents.append(without_names(summary.text, taxon, row["title"]))
     return documents, questions
 
 
 def without_names(text: str, taxon: Taxon, title: str) -> str:
-    """Return a text without the names of a species and the words that they are made of."""
+    """Return a text without the names of a species and the words in them."""
     names = (*taxon.common_names, taxon.scientific_name, *taxon.synonyms, title)
     words = {word for name in names for word in re.findall(r"[^\W\d_]{3,}", name.lower())}
     pattern = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
@@ -82,7 +82,7 @@ def without_names(text: str, taxon: Taxon, title: str) -> str:
 
 
 def term_questions() -> tuple[list[str], list[Question]]:
-    """Return the text of every term, and the questions."""
+    """Return the text of each term, and the questions."""
     terms = read_terms()
     row_of = {term.name: row for row, term in enumerate(terms)}
     lines = [line.split("\t") for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
@@ -93,7 +93,7 @@ def term_questions() -> tuple[list[str], list[Question]]:
 def ranks(
     documents: Sequence[str], questions: Sequence[Question], encoders: Mapping[str, TextEncoder]
 ) -> dict[str, list[int]]:
-    """Return the rank of the right document for each question, 1 the best, by every way of looking up."""
+    """Return method -> rank of the right document for each question, 1 is best."""
     held = [tokens(text) for text in documents]
     by_words = []
     for question in questions:
@@ -125,12 +125,12 @@ def _similarities(documents: Sequence[str], questions: Sequence[Question], encod
 
 
 def _rank(scores: FloatArray, truth: int) -> int:
-    """Return the rank of the right document; of equal ones it is the last."""
+    """Return the rank of the right document, the last among ties."""
     return int((scores >= scores[truth]).sum())
 
 
 def table(found: Mapping[str, Sequence[int]], groups: Sequence[int], *, against: str) -> str:
-    """Return the table of all ways in Markdown, with paired differences of hit@1 to one of them."""
+    """Return a Markdown table of all methods, with paired differences of hit@1 from one of them."""
     lines = [f"| | hit@1 | hit@5 | MRR@10 | hit@1 minus {against} |", "|---|---|---|---|---|"]
     reference = [hit(rank, 1) for rank in found[against]]
     for name, given in found.items():
@@ -164,19 +164,19 @@ def load(names: Sequence[str]) -> dict[str, TextEncoder]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--encoders", default="starter,minilm")
-    parser.add_argument("--only", choices=("species", "terms"))
+    parser.add_argument("--data", type=Path, required=True, help="folder of articles.jsonl")
+    parser.add_argument("--encoders", default="starter,minilm", help="sentence encoders; the first is the baseline")
+    parser.add_argument("--only", choices=("species", "terms"), help="print only one of the tables")
     options = parser.parse_args()
     encoders = load(options.encoders.split(","))
-    for kind, title in (("terms", "terms by what they mean"), ("species", "species by a sentence held out")):
+    for kind, title in (("terms", "terms by meaning"), ("species", "species by a held-out sentence")):
         if options.only not in (None, kind):
             continue
         documents, questions = term_questions() if kind == "terms" else species_questions(options.data)
         groups = [question.truth for question in questions]
-        sys.stdout.write(f"{title}: {len(questions)} questions, {len(set(groups))} asked for, {len(documents)} texts\n")
+        sys.stdout.write(f"{title}: {len(questions)} questions, {len(set(groups))} targets, {len(documents)} texts\n")
         found = ranks(documents, questions, encoders)
         sys.stdout.write(table(found, groups, against=f"{next(iter(encoders))} vectors + words") + "\n\n")
 

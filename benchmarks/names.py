@@ -2,11 +2,11 @@
 
     python -m benchmarks.names [--shared ../shared] [--missed]
 
-Lists: the tables that come with the package `birdnames` (eBird and BirdLife, which the checklist reads, and two of
-North American banders, which it does not), the classes of CUB-200-2011, and of the shared data the labels of the
-photos, the list of species, and those birds of iNaturalist that the benchmarks name. Where a list gives a bird a
-binomial and an English name, each is brought to a species by itself, and how often the two are the same species is
-counted: it is the only check of being right that lists afford, and no proof, since lists differ in what a species is.
+Lists: the tables of the package `birdnames` (eBird and BirdLife, which the checklist reads, and two of North American
+banders, which it does not), the classes of CUB-200-2011 and, from the shared data, the labels of the photos, the
+species list, and the birds of iNaturalist in the benchmarks. If a list has both a binomial and an English name for a
+bird, each is matched separately and agreement is counted. Agreement suggests a correct match but does not prove it,
+since lists differ in their species limits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HEADINGS = ("list", "n", "matched", "exact", "spelling", "synonym", "elsewhere",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedList:
-    """The names of a list; `partners` are the other names of the same birds, in the same order."""
+    """Names of a list; `partners` are other names of the same birds, in the same order."""
 
     title: str
     names: tuple[str, ...]
@@ -43,7 +43,7 @@ class NamedList:
 
 
 def lists(shared: Path | None) -> Iterator[NamedList]:
-    """Yield the lists, those of the shared data where it is there."""
+    """Yield the lists, with those of the shared data if given."""
     yield NamedList(title="CUB-200-2011, classes", names=CUB_CLASSES)
     if shared is not None:
         texts = "".join((shared / "benchmarks" / name).read_text(encoding="utf-8") for name in INAT_LISTS)
@@ -62,7 +62,7 @@ def lists(shared: Path | None) -> Iterator[NamedList]:
 
 
 def row_of(listed: NamedList, found: Reconciled) -> list[str]:
-    """Return the figures of a list, as strings."""
+    """Return the figures of a list as text."""
     counts: Counter[str] = Counter()
     for match in found.matched:
         is_plain = match.kind in ("scientific name", "English name", "eBird code") and match.variant in (None, "inside")
@@ -81,7 +81,7 @@ def row_of(listed: NamedList, found: Reconciled) -> list[str]:
 
 
 def agreement(listed: NamedList) -> str:
-    """Return how often the two names of a bird are brought to one species, and examples where not."""
+    """Return the share of birds with both names matched to one species, with examples of the others."""
     by_name, by_partner = (
         {match.name: match for match in load_reconciler().reconcile(names).matched}
         for names in (listed.names, listed.partners)
@@ -94,14 +94,14 @@ def agreement(listed: NamedList) -> str:
         return text
     told = sum(b.taxon.scientific_name in a.elsewhere for a, b in differing)
     examples = "; ".join(f"{a.name} = {b.name}" for a, b in differing[:3])
-    return f"{text}, {told} of the other {len(differing)} told of as another bird elsewhere ({examples})"
+    return f"{text}; {told} of the other {len(differing)} are flagged as a different bird on other lists ({examples})"
 
 
 def genera() -> str:
-    """Return how often the rule on genera is right, from AviList's own binomials alone.
+    """Return the accuracy of the rule on genera, by AviList's own binomials.
 
-    It is asked for the binomials of eBird and BirdLife that AviList has under another genus, and, since it may also be
-    asked for birds that AviList lacks, for each species as if it were not there.
+    It is tried on binomials of eBird and BirdLife with another genus in AviList and, to simulate birds missing from
+    AviList, on each species as if it were absent.
     """
     checklist = load_checklist()
     birds = checklist.find("Aves")
@@ -121,15 +121,15 @@ def genera() -> str:
     taken = sum(len(found) for found in fitting.values() if len(found) == 2)
     return (
         f"changed genus, synonyms hidden: {right:,} of {right + wrong:,} right; "
-        f"a bird that is not there taken for another: {taken:,} of {len(species):,}"
+        f"a missing bird matched to another: {taken:,} of {len(species):,}"
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--shared", type=Path, help="the shared data; without it only what comes with packages")
-    parser.add_argument("--missed", action="store_true", help="also print the names that no rule knew")
+    parser.add_argument("--shared", type=Path, help="folder of the shared data; default: only the lists in packages")
+    parser.add_argument("--missed", action="store_true", help="also print unmatched names")
     options = parser.parse_args(arguments)
     out, missed, agreed = [" | ".join(HEADINGS), "|".join(["---"] * len(HEADINGS))], [], []
     for listed in lists(options.shared):

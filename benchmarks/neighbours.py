@@ -1,10 +1,9 @@
-"""Recall of Chroma's index, with its default search width and with ours.
+"""Recall of Chroma's index, with its default search width and ours.
 
     python -m benchmarks.neighbours [--texts 20000] [--queries 300]
 
-The texts are sentences on birds as a knowledge base holds them: the statements of the starter knowledge, every pair of
-statements of one species, as chunks pack them, and pairs of those of two species, until there are enough. Queries are
-half of the words of a text, as people search.
+The texts are like those of a knowledge base: statements of the starter knowledge, pairs of statements of one species,
+and pairs across species until there are enough. Queries are half of the words of a text.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ TOP = 30
 
 
 def texts_of(n: int) -> list[str]:
-    """Return `n` different texts of the starter knowledge, of all species in turn."""
+    """Return `n` distinct texts of the starter knowledge, cycling through the species."""
     source = StarterSource(with_vectors=False)
     pages = [page for _, page in source.locate(source.taxa()) if isinstance(page, PageRef)]
     of_species: list[list[str]] = []
@@ -47,7 +46,7 @@ def texts_of(n: int) -> list[str]:
 
 
 def recall(collections: Collections, name: str, vectors: FloatArray, queries: FloatArray) -> tuple[float, float]:
-    """Return the share of the exact top 30 that Chroma finds, equal scores counted as equal, and seconds a query."""
+    """Return the share of the exact top 30 found by Chroma, ties counted as found, and the seconds per query."""
     scores = queries @ vectors.T  # (n_queries, n_texts)
     least = np.sort(scores, axis=1)[:, -TOP]
     began = time.perf_counter()
@@ -88,7 +87,7 @@ def main() -> None:
                 share, seconds = recall(collections, name, vectors, queries)
             label = " (ours)" if width == ours else " (Chroma's default)" if width == 100 else ""
             sys.stdout.write(
-                f"ef_search {width:>3}: recall {share:.4f}, {1000 * seconds:.1f} ms a query,"
+                f"ef_search {width:>3}: recall {share:.4f}, {1000 * seconds:.1f} ms per query,"
                 f" filled in {filled:.0f} s{label}\n"
             )
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.opening [--species 11131] [--dim 768] [--encoders 3]
 
-Made-up species and random unit vectors: this measures the store, not the models. What is aimed at: opening with a warm
-cache in under 0.5 s, and memory under 1.5 times the vectors.
+Measures the store, not the models, with synthetic species and random unit vectors. Aims: opening with a warm cache in
+under 0.5 s, memory under 1.5 times the vectors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COLOURS = ("red", "blue", "green", "yellow", "black", "white", "brown")
 
 
 class RandomEncoder:
-    """Random unit vectors, the same for the same text."""
+    """Random unit vectors, determined by the text."""
 
     max_tokens = 77
 
@@ -48,12 +48,12 @@ class RandomEncoder:
         return as_unit_rows(np.stack(rows)) if rows else np.zeros((0, self.dim), dtype=np.float32)
 
     def encode_images(self, images: Sequence[object]) -> FloatArray:
-        """Return no vector: all anchors of this benchmark come as vectors."""
+        """Return zeros: all anchors of this benchmark come with vectors."""
         return np.zeros((len(images), self.dim), dtype=np.float32)
 
 
 class ReadyPages(ArticleSource):
-    """Pages that need no fetching, with three anchors a species as vectors."""
+    """Pages that need no download, with three anchors per species as vectors."""
 
     name, parser = "ready", "ready/1"
 
@@ -119,16 +119,16 @@ checksum = sum(float(table.vectors.sum()) for table in tables)
 after = resident()
 size = sum(table.vectors.nbytes for table in tables)
 print(f"import {imported - start:.3f} s, open {opened - imported:.3f} s, "
-      f"vectors {size / 2**20:.0f} MiB, memory {(after - before) / 2**20:.0f} MiB with all of them read")
+      f"vectors {size / 2**20:.0f} MiB, memory {(after - before) / 2**20:.0f} MiB with all vectors read")
 """
 
 
 def main() -> None:
-    """Build the knowledge base, then open it in new processes and print what that took."""
+    """Build the knowledge base, open it in new processes, and print times and memory."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--species", type=int, default=11_131)
-    parser.add_argument("--dim", type=int, default=768)
-    parser.add_argument("--encoders", type=int, default=3)
+    parser.add_argument("--species", type=int, default=11_131, help="number of species")
+    parser.add_argument("--dim", type=int, default=768, help="dimension of the text-image vectors")
+    parser.add_argument("--encoders", type=int, default=3, help="number of text-image encoders")
     args = parser.parse_args()
     text_image = tuple(RandomEncoder(f"random-{i}", args.dim) for i in range(args.encoders))
     visual = RandomEncoder("random-visual", 1024)

@@ -1,10 +1,10 @@
 """Speed of re-ranking against a server that takes 200 ms per reply, compared with the bare SDK.
 
 `python -m benchmarks.rerank`. One query, 100 photos of 150 KB, three chained questions each, 32 calls in flight. The
-server and each client run in processes of their own. `bare SDK` is a loop over `openai.AsyncOpenAI`, scheduled per call
-like ours: it reads, encodes and sends the files and ignores the replies. `product` is `kb rerank`: photos checked and
-stripped of metadata, log-probabilities read, calls shared fairly, cost counted, each reply on disk before it is used.
-The replies are scripted, so this measures time and not the quality of a model.
+server and each client run in separate processes. `bare SDK` is a loop over `openai.AsyncOpenAI`, scheduled per call
+like ours: it reads, encodes and sends the files and ignores the replies. `product` is `kb rerank`: it also checks
+photos, strips metadata, reads log-probabilities, shares calls fairly, counts cost and stores each reply before use. The
+replies are scripted, so only time is measured, not the quality of a model.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ QUERY = "Water frogs in amplexus"
 
 
 def main() -> None:
-    """Write a table of times to stdout."""
+    """Print a table of times."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--photos", type=int, default=100)
-    parser.add_argument("--reply-ms", type=float, default=200)
-    parser.add_argument("--in-flight", type=int, default=32)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--photos", type=int, default=100, help="number of photos")
+    parser.add_argument("--reply-ms", type=float, default=200, help="milliseconds per reply of the server")
+    parser.add_argument("--in-flight", type=int, default=32, help="number of concurrent calls")
+    parser.add_argument("--repeats", type=int, default=3, help="number of runs of each client")
     parser.add_argument("--as", dest="role", choices=("server", "bare", "product", "together"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
@@ -61,7 +61,7 @@ def _compare(given: argparse.Namespace) -> None:
         seconds: dict[str, list[tuple[float, float]]] = {"bare": [], "product": [], "together": []}
         try:
             for _ in range(given.repeats):
-                for role, times in seconds.items():  # in turns, so that a busy machine slows all of them
+                for role, times in seconds.items():  # in turn, so that a busy machine slows all of them
                     done = subprocess.run(
                         [*command, "--as", role, "--folder", folder, "--port", port],
                         stdout=subprocess.PIPE, text=True, check=True, timeout=300,
@@ -74,10 +74,10 @@ def _compare(given: argparse.Namespace) -> None:
             server.stdout.close()
         n_calls = given.photos * len(QUESTIONS)
         ideal = math.ceil(n_calls / given.in_flight) * given.reply_ms / 1000
-        names = {"bare": "bare SDK", "product": "product", "together": "product, one call a photo"}
+        names = {"bare": "bare SDK", "product": "product", "together": "product, one call per photo"}
         lines = [
             f"{given.photos} photos of {sum(sizes) / len(sizes) / 1000:.0f} KB, {len(QUESTIONS)} chained questions, "
-            f"{given.reply_ms:.0f} ms a reply, {given.in_flight} in flight; no client could be under {ideal:.2f} s",
+            f"{given.reply_ms:.0f} ms per reply, {given.in_flight} in flight; at least {ideal:.2f} s",
             f"{'':26}{'calls':>7}{'best s':>9}{'median s':>10}{'cpu s':>8}",
         ]
         for role, times in seconds.items():
@@ -88,7 +88,7 @@ def _compare(given: argparse.Namespace) -> None:
 
 
 def _make_photos(folder: Path, n: int) -> list[int]:
-    """Write images of noise over a gradient, 1000 x 750, of about 150 KB each as JPEG."""
+    """Write JPEGs of noise over a gradient, 1000 x 750 px and about 150 KB each; return their sizes."""
     from PIL import Image
 
     rng = np.random.default_rng(0)
@@ -104,11 +104,8 @@ def _make_photos(folder: Path, n: int) -> list[int]:
     return sizes
 
 
-# --- the server --------------------------------------------------------------------------------------------------
-
-
 async def _serve(reply_s: float) -> None:
-    """Answer every chat request after `reply_s` with `Yes`, or three lines of it for three questions."""
+    """Answer each chat request after `reply_s` with `Yes`, once per question."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -152,9 +149,6 @@ def _completion(tokens: list[str]) -> dict[str, object]:
     }  # fmt: skip
 
 
-# --- the clients -------------------------------------------------------------------------------------------------
-
-
 async def _bare(folder: Path, port: int, n_in_flight: int) -> None:
     from openai import AsyncOpenAI
 
@@ -194,7 +188,7 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
     from rerank.decompose.settings import PRESETS
 
     class Given(QuestionWriter):
-        """Questions that need no call, as in the bare loop."""
+        """Fixed questions without a call, as in the bare loop."""
 
         async def write(self, query: str, *, context: str = "") -> tuple[tuple[Question, ...], float | None]:
             questions = tuple(Question(question=text, statement=text, negation="no") for text in QUESTIONS)
@@ -208,7 +202,7 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
         with Connection(endpoint, cache=cache) as connection:
             chat = FairChat(connection, n_in_flight=n_in_flight)
             judge = VisionJudge(chat)
-            await judge.abilities()  # the probe, once a run; not part of a query
+            await judge.abilities()  # the probe, once per run; not part of a query
             reranker = DecomposeReranker(
                 judge,
                 settings=replace(PRESETS["paper"], together=is_together),

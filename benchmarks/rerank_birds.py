@@ -1,23 +1,22 @@
 """Re-ranking without a server, measured on bird photos: `python -m benchmarks.rerank_birds --birds ../shared/birds`.
 
-The candidates are photos that the starter pair was not trained on: those of a species, and up to sixty with its
-look-alikes, first of its family, then of its order. Queries are made from the facts that ship with Fieldmark, in our
-words; the knowledge base for context has the same facts. The first stage is the untrained encoder of the profile
-`plain`, everything else the encoder judge with the starter pair. Two fifths of the species chose the judge's neutral
-text and are left out. `--write DIR` writes the jobs for `kb rerank`.
+The candidates are photos outside the training data of the starter pair: those of a species and of its relatives, first
+of its family, then of its order, up to sixty. Queries are made from the shipped facts; the knowledge base for context
+has the same facts. The first stage is the untrained encoder of the profile `plain`, everything else the encoder judge
+with the starter pair. Two fifths of the species were used to choose settings and are left out. `--write DIR` writes the
+jobs for `kb rerank`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from cli.common import wiring
 from cli.common.config import resolve
@@ -25,6 +24,7 @@ from data.files import sha256_hex
 from data.metrics.significance import paired_test
 from data.metrics.ties import average_precision, ndcg, settled
 from data.records import Job, JobImage, RankedImage
+from data.starter.knowledge import Fact, read_species
 from recognize import load_encoders
 from recognize.evaluation.protocol import fold_of, read_collection
 from rerank import DecomposeReranker, DecomposeSettings, EncoderJudge, first_stage
@@ -33,7 +33,7 @@ from rerank.job import job_line
 N_CANDIDATES: Final = 60
 N_FACTS: Final = 4
 PLURAL: Final = ("legs", "wings", "eyes", "upperparts", "underparts", "feet", "flanks", "cheeks", "lores")
-CHOSEN_ON: Final = (0, 1)  # folds of the species that settings were chosen on
+CHOSEN_ON: Final = (0, 1)  # folds of species used to choose settings
 MODES: Final = {
     "(a) direct": DecomposeSettings(direct=True, context=False),
     "(b) questions": DecomposeSettings(context=False),
@@ -55,10 +55,10 @@ class Species:
 
 
 def main() -> None:
-    """Write a table of figures to stdout."""
+    """Print a table of figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--birds", type=Path, required=True)
-    parser.add_argument("--write", type=Path, metavar="DIR")
+    parser.add_argument("--birds", type=Path, required=True, help="folder of photos.csv")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="also write the jobs to this folder")
     given = parser.parse_args()
     jobs = _jobs(given.birds)
     if given.write is not None:
@@ -93,7 +93,7 @@ async def _run(reranker: DecomposeReranker, jobs: Sequence[Job]) -> list[list[Ra
 
 
 def _jobs(birds: Path) -> dict[str, list[Job]]:
-    """Return kind of query -> a job for each species with enough facts and photos."""
+    """Return kind of query -> jobs of the species with enough facts and photos."""
     collection = read_collection(birds)
     known = _species()
     photos: dict[str, list[str]] = defaultdict(list)
@@ -117,7 +117,7 @@ def _jobs(birds: Path) -> dict[str, list[Job]]:
         alike = [pair[0] for pair in others if nearness(pair)[0] < 2][: N_CANDIDATES - len(own)]
         if len(alike) < 10:
             continue
-        # Not by the hash that chose the look-alikes: theirs are low, so the species' own photos would come last.
+        # Another hash than for choosing relatives: those have low hashes, so the species' own photos would come last.
         paths = sorted([*own, *alike], key=lambda path: sha256_hex(f"shown: {path}"))
         candidates = tuple(JobImage(image_id=path, path=str((birds / path).resolve()), score=0.0) for path in paths)
         called = f"{'an' if species.common_name[0] in 'AEIOU' else 'a'} {species.common_name}"
@@ -133,31 +133,26 @@ def _jobs(birds: Path) -> dict[str, list[Job]]:
 
 
 def _species() -> dict[str, Species]:
-    from importlib.resources import files
-
     found = {}
-    for line in (files("data") / "starter" / "species.jsonl").read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        taxon = entry["taxon"]
-        facts = [
-            _fact(fact) for fact in entry["facts"] if fact["sex"] == "both" and fact["part"] not in ("bird", "body")
-        ]
-        found[taxon["scientific_name"]] = Species(
-            name=taxon["scientific_name"],
-            common_name=taxon["common_names"][0],
-            family=taxon["lineage"].get("family", ""),
-            order=taxon["lineage"].get("order", ""),
+    for entry in read_species():
+        taxon = entry.taxon
+        facts = [_phrase(fact) for fact in entry.facts if fact.sex == "both" and fact.part not in ("bird", "body")]
+        found[taxon.scientific_name] = Species(
+            name=taxon.scientific_name,
+            common_name=taxon.common_names[0],
+            family=taxon.lineage.get("family", ""),
+            order=taxon.lineage.get("order", ""),
             facts=tuple(fact for fact in facts if fact)[:N_FACTS],
         )
     return found
 
 
-def _fact(fact: Mapping[str, Any]) -> str:
-    words = " ".join(word for word in (fact["shade"], " and ".join(fact["colours"]), fact["shape"]) if word)
+def _phrase(fact: Fact) -> str:
+    words = " ".join(word for word in (fact.shade, " and ".join(fact.colours), fact.shape) if word)
     if not words:
         return ""
-    article = "" if fact["part"] in PLURAL else "an " if words[0] in "aeiou" else "a "
-    return f"{article}{words} {fact['part']}"
+    article = "" if fact.part in PLURAL else "an " if words[0] in "aeiou" else "a "
+    return f"{article}{words} {fact.part}"
 
 
 def _listed(facts: Sequence[str]) -> str:
@@ -180,7 +175,7 @@ def _similarity(job: Job, judge: EncoderJudge) -> list[RankedImage]:
 
 
 def _table(runs: Mapping[str, list[list[RankedImage]]], jobs: Sequence[Job]) -> list[str]:
-    lines = [f"  {'':24}{'AP':>7}{'nDCG':>7}   difference of AP to the first stage, 95 %"]
+    lines = [f"  {'':24}{'AP':>7}{'nDCG':>7}   difference in AP from the first stage, 95 %"]
     values: dict[str, list[float]] = {}
     for name, ranked in runs.items():
         of_run = [_measures(rows, frozenset(job.relevant or ())) for rows, job in zip(ranked, jobs, strict=True)]

@@ -39,10 +39,10 @@ REASONS: Final = (
 
 
 def main() -> None:
-    """Write two tables to stdout."""
+    """Print two tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--photos", type=int, default=40)
-    parser.add_argument("--reply-ms", type=float, default=50)
+    parser.add_argument("--photos", type=int, default=40, help="number of photos")
+    parser.add_argument("--reply-ms", type=float, default=50, help="milliseconds per reply of the server")
     given = parser.parse_args()
     full = PRESETS["paper"]
     rows: dict[str, tuple[DecomposeSettings, VisionSettings]] = {
@@ -50,12 +50,12 @@ def main() -> None:
         "(b) questions": (replace(full, context=False), VisionSettings()),
         "(c) context": (replace(full, direct=True), VisionSettings()),
         "(d) full, preset paper": (full, VisionSettings()),
-        "(d), stop after a sure no": (replace(full, stop_below=0.05), VisionSettings()),
-        "(d), one call a photo: preset default": (PRESETS["default"], VisionSettings()),
+        "(d), stop after a confident no": (replace(full, stop_below=0.05), VisionSettings()),
+        "(d), one call per photo: preset default": (PRESETS["default"], VisionSettings()),
         "(d), reasoning": (full, VisionSettings(reasoning=True)),
         "(d), three samples": (full, VisionSettings(samples=3)),
     }
-    lines = [f"{given.photos} photos, {given.reply_ms:.0f} ms a reply, 32 in flight, $2 and $8 per million tokens",
+    lines = [f"{given.photos} photos, {given.reply_ms:.0f} ms per reply, 32 in flight, $2 and $8 per million tokens",
              f"{'':40}{'calls':>7}{'skipped':>11}{'tokens in':>11}{'out':>8}{'cost':>9}{'s':>7}"]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         job = _job(Path(folder), given.photos)
@@ -134,7 +134,7 @@ def _reply(call: Call, *, noise: float, reply_s: float) -> Answer:
 
 
 def _n_passed(picture: bytes) -> int:
-    """Return the number of questions that a photo passes, from its grey level."""
+    """Return the number of questions that a photo passes, by its grey level."""
     from PIL import Image
 
     with Image.open(io.BytesIO(picture)) as opened:

@@ -1,10 +1,10 @@
-"""Times scoring 11,131 species against the bare matrix products, in one run: `python -m benchmarks.scoring`.
+"""Time of scoring 11,131 species, relative to the bare matrix products: `python -m benchmarks.scoring`.
 
-The knowledge base is random unit vectors of the paper's sizes: two chunks a species in three spaces of 768 dimensions,
-and three anchors a species in 1,024. For one photo the bar is reading the matrices once (a plain product with one
-vector); for 1,000 photos it is the bare product; `plain loop` scores photo by photo with one sort each, as a first
-version would. `ratio` is of the best seconds of both, `processor` of the best processor seconds, which other work on
-the machine changes less (with OPENBLAS_NUM_THREADS=1: threads that wait for each other count as working).
+The knowledge base is random unit vectors of the paper's sizes: two chunks per species in three spaces of 768
+dimensions, and three anchors per species in 1,024. The baseline is the bare product: for one photo a single pass over
+the matrices. `plain loop` scores photo by photo with one sort each. `ratio` compares the best seconds of both,
+`processor` the best processor seconds, which depend less on other work on the machine (set OPENBLAS_NUM_THREADS=1,
+since waiting threads count as working).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _PAUSE_S = 0.2  # threads of OpenBLAS keep a core busy for a tenth of a second a
 
 
 def main() -> None:
-    """Write a table of times and ratios to stdout."""
+    """Print a table of times and ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--species", type=int, default=11_131)
-    parser.add_argument("--photos", type=int, default=1_000)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--species", type=int, default=11_131, help="number of species")
+    parser.add_argument("--photos", type=int, default=1_000, help="number of photos")
+    parser.add_argument("--repeats", type=int, default=5, help="number of runs")
     arguments = parser.parse_args()
     rng = np.random.default_rng(0)
     knowledge = _make(rng, arguments.species)
@@ -91,7 +91,7 @@ def _products(pairs: list[tuple[FloatArray, FloatArray]]) -> None:
 
 
 class Seconds(NamedTuple):
-    """The best of several runs, each taken by itself."""
+    """The minima of several runs."""
 
     wall: float
     processor: float
@@ -100,7 +100,7 @@ class Seconds(NamedTuple):
 def _side_by_side(
     bare: Callable[[], object], ours: Callable[[], object], repeats: int, *, pause_s: float = 0.0
 ) -> tuple[Seconds, Seconds]:
-    """Return the seconds of both, run in turns so that both meet the same machine, with a pause before each run."""
+    """Return the seconds of both, run in turn with a pause before each run."""
     times: tuple[list[Seconds], list[Seconds]] = ([], [])
     bare()
     ours()

@@ -2,12 +2,11 @@
 
     python -m benchmarks.species_lists --data ../shared/birds --work work [--temperatures]
 
-`--work` is where `training.starter.train` left the models of the folds. Photos are the queries of the starter
-protocol, with up to three anchors a species and all 1,407 species in the vocabulary; `default` is asked, without a list
-and with it. *Unseen*: all queries, the models not trained on their species, weights of `default` fitted without them.
-*Seen*: the hidden half, the model that ships. The lists are the species of three collections, of North America, of
-Denmark and of Nepal; that of Denmark stands for the nearest list that one has for photos of Europe. `--temperatures`
-fits the units of the boost, without the hidden half.
+`--work` is the work folder of `training.starter.train`. The photos are the queries of the starter protocol, with up to
+three anchors per species and all 1,407 species in the vocabulary, ranked by `default` without and with a list.
+*Unseen*: all queries, with models and weights trained without their species. *Seen*: the hidden half, with the shipped
+model. The lists are the species of three collections, of North America, Denmark and Nepal; photos of Europe use that of
+Denmark. `--temperatures` fits the unit of the boost, without the hidden half.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ from training.starter.fitting import calibration_error
 from training.starter.study import ABSENT, Study, read_study
 
 SHARES = (0.01, 0.05, 0.1, 0.2)
-SHOWN = OFF_LIST_SHARE  # for which intervals and confidences are given
+SHOWN = OFF_LIST_SHARE  # the share with intervals and confidences
 SIZES = (100, 300, 700)
 LISTS = {"North America": "wikipedia_lead_na", "Denmark": "danish_birds", "Nepal": "nepal_thumbs"}
-"""List -> the collection whose species it has."""
+"""List -> its collection."""
 PHOTOS = {
     "North America": ("nabirds33", "vbet", "cub_singles36"),
     "Europe": ("euro30_cc", "oiseaux_fr"),
@@ -50,13 +49,13 @@ PAIRS = (
     ("North America", "North America"), ("North America", "Denmark"), ("Europe", "Denmark"),
     ("Europe", "North America"), ("Nepal", "Nepal"), ("Nepal", "North America"),
 )  # fmt: skip
-EVERYTHING = 10_000  # species shown of a photo: all that were ranked
+EVERYTHING = 10_000  # number of species per ranking: all
 UNKNOWN_PRIOR = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A photo and how the species were ranked for it."""
+    """A photo and its ranking."""
 
     photo: int
     truth: int
@@ -65,7 +64,7 @@ class Asked:
 
 
 def ask(study: Study, setting: str, weights: Sequence[FusionWeights], photos: IntArray) -> list[Asked]:
-    """Return the rankings of `default` for some photos."""
+    """Return the rankings of photos by `default`."""
     labels, folds = study.collection.labels, study.collection.folds
     asked: list[Asked] = []
     for fold in range(N_FOLDS):
@@ -83,7 +82,7 @@ def ask(study: Study, setting: str, weights: Sequence[FusionWeights], photos: In
 
 
 def prior_of(study: Study, listed: set[str], share: float) -> ListPrior:
-    """Return what a list of scientific names does to the rankings of the protocol's vocabulary."""
+    """Return the prior of a list of scientific names over the protocol's vocabulary."""
     names = frozenset(listed & set(study.collection.vocabulary))
     temperature, _ = temperature_of("starter", "default", "several")
     return ListPrior(
@@ -92,7 +91,7 @@ def prior_of(study: Study, listed: set[str], share: float) -> ListPrior:
 
 
 def rank_of(ranking: Ranking, truth: int) -> int:
-    """Return where the right species stands."""
+    """Return the rank of the right species."""
     found = np.flatnonzero(ranking.species == truth)
     return int(found[0]) + 1 if len(found) else ABSENT
 
@@ -134,7 +133,7 @@ HEAD = [
 
 
 def regions(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
-    """Return the table of real lists."""
+    """Return the table of regional lists."""
     lines = ["", f"**lists of regions, {setting}**", "", *HEAD]
     lists, source = species_of_lists(study), sources(study)
     for photos, name in PAIRS:
@@ -150,7 +149,7 @@ def regions(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
 
 
 def at_random(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
-    """Return the table of lists drawn at random for each photo, with its species on them or not."""
+    """Return the table of random lists, with and without the species of the photo."""
     lines = ["", f"**lists at random, {setting}**", "", *HEAD]
     names = np.array(study.collection.vocabulary)
     for size in SIZES:
@@ -167,7 +166,7 @@ def at_random(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
 
 
 def confidences(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
-    """Return how far confidences can be trusted without a list and with it, on photos that nothing was fitted on."""
+    """Return the table of calibration errors without and with a list, on photos that were never used for fitting."""
     lines = ["", f"**confidence of the species, {setting}, hidden half, `--off-list-share {SHOWN}`**", ""]
     lines += [
         "| photos | list | n | correct | mean confidence | calibration error | correct with the list | mean | error |"
@@ -225,7 +224,7 @@ Run = Callable[[Knowledge, Queries], list[Ranking]]
 
 
 def temperatures(study: Study) -> list[str]:
-    """Return the temperature of each preset's scores, fitted on photos of new and of trained species, half and half."""
+    """Return the fitted temperature of each preset; new and known species have equal weight."""
     lines = ["| preset | anchors | temperature |", "|---|---|---|"]
     labels, folds = study.collection.labels, study.collection.folds
     lineages = lineages_of(study.collection.vocabulary)
@@ -255,7 +254,7 @@ def temperatures(study: Study) -> list[str]:
 
 
 def fitted(groups: Sequence[Sequence[Case]]) -> float:
-    """Return the temperature; the search spans a factor of 20, cosines need one far below 1."""
+    """Return the temperature, searched in several units since cosines need one far below 1."""
     for unit in (1.0, 0.1, 0.02):
         scaled = [
             [replace(case, ranking=replace(case.ranking, scores=case.ranking.scores / unit)) for case in cases]
@@ -268,11 +267,11 @@ def fitted(groups: Sequence[Sequence[Case]]) -> float:
 
 
 def main() -> None:
-    """Measure, and print the tables."""
+    """Measure and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--temperatures", action="store_true")
+    parser.add_argument("--data", type=Path, required=True, help="folder of photos.csv")
+    parser.add_argument("--work", type=Path, required=True, help="folder of the trained models")
+    parser.add_argument("--temperatures", action="store_true", help="only fit the temperatures")
     args = parser.parse_args()
     study = read_study(args.data, args.work)
     lines = temperatures(study) if args.temperatures else []

@@ -1,4 +1,4 @@
-"""Requests of a build of a whole wiki, counted by a proxy, and the same build under seeded faults.
+"""Requests of a build of a whole wiki, counted by a proxy, without faults and with random faults.
 
 python -m benchmarks.wiki_requests http://127.0.0.1:8099/api.php --seeds 8
 """
@@ -25,7 +25,7 @@ FAULTS = Rates(busy=0.10, cut=0.05, stall=0.02, html=0.03, retry_after_s=(0, 0, 
 
 
 def build(proxy: WikiProxy, path: Path, *, is_hurried: bool = False) -> tuple[str, int, float]:
-    """Return the digest of a build of all birds, the species it has, and its seconds."""
+    """Return the digest, number of species and seconds of a build of all birds."""
     began = time.monotonic()
     waits = Timeouts(read_s=1.5, total_s=30) if is_hurried else None
     retry = RetryPolicy(first_wait_s=0.02) if is_hurried else None
@@ -34,12 +34,12 @@ def build(proxy: WikiProxy, path: Path, *, is_hurried: bool = False) -> tuple[st
     status = kb.build(path, birds, source, recognize.load_encoders("plain"), terms=[("Amplexus", None)])
     source.close()
     if status.failures:
-        sys.stdout.write(f"{len(status.failures)} failures, the first: {status.failures[0]}\n")
+        sys.stdout.write(f"{len(status.failures)} failures; the first: {status.failures[0]}\n")
     return kb.verify(path).digest, status.species, time.monotonic() - began
 
 
 def counted(proxy: WikiProxy) -> str:
-    """Return what the proxy counted, a line each."""
+    """Return the proxy's counts, one per line."""
     api = [asked for asked in proxy.requests if asked.kind == "api"]
     photos = [asked for asked in proxy.requests if asked.kind == "photo"]
     agents = Counter(asked.headers.get("User-Agent") for asked in proxy.requests)
@@ -48,22 +48,22 @@ def counted(proxy: WikiProxy) -> str:
         "requests": f"{len(proxy.requests)}: {len(api)} to the API, {len(photos)} for photos",
         "most at once": proxy.most_at_once,
         "429 with Retry-After": proxy.faults()["busy"],
-        "too early after one": len(proxy.too_early),
+        "too early after a 429": len(proxy.too_early),
         "User-Agent": "; ".join(f"{agent} ({n})" for agent, n in agents.items()),
         "bodies": f"{len(proxy.bodies())}, fetched twice: {sum(n > 1 for n in proxy.bodies().values())}",
         "widths": dict(Counter(asked.width_px for asked in proxy.requests if asked.width_px is not None)),
-        "titles a call": titles,
+        "titles per call": titles,
         "maxlag": dict(Counter(asked.fields.get("maxlag") for asked in api)),
-        "gzip taken": sum("gzip" in asked.headers.get("Accept-Encoding", "") for asked in proxy.requests),
+        "gzip accepted": sum("gzip" in asked.headers.get("Accept-Encoding", "") for asked in proxy.requests),
     }
     return "\n".join(f"{name:<21} {value}" for name, value in lines.items())
 
 
 def main() -> None:
-    """Print the counts, then a line for each seed of faults."""
+    """Print the counts, then a line for each seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("api_url")
-    parser.add_argument("--seeds", type=int, default=0)
+    parser.add_argument("api_url", help="API of the wiki")
+    parser.add_argument("--seeds", type=int, default=0, help="number of builds with random faults")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, WikiProxy(args.api_url).running() as proxy:
         proxy.begin(busy_at=frozenset({30, 200, 240}))
@@ -75,7 +75,7 @@ def main() -> None:
             met = ", ".join(f"{name} {n}" for name, n in sorted(proxy.faults().items()))
             sys.stdout.write(
                 f"seed {seed}: {len(proxy.requests)} requests, {met}; {species} species in {seconds:.0f} s,"
-                f" digest {'equal' if found == digest else 'ANOTHER'}, too early {len(proxy.too_early)}\n"
+                f" digest {'equal' if found == digest else 'DIFFERENT'}, too early {len(proxy.too_early)}\n"
             )
             sys.stdout.flush()
 

@@ -1,0 +1,51 @@
+"""Tables of `benchmarks.species_lists`, on the small world of the measures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import species_lists
+from benchmarks.species_lists import ask, at_random, hits, prior_of, rank_of, temperatures
+from recognize.evaluation.protocol import Collection
+from tests.training.starter.test_measure import rows_of
+from tests.training.starter.world import features_of, study_of, write_collection
+from training.starter.study import Study
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    collection: Collection = write_collection(tmp_path_factory.mktemp("world"))
+    return study_of(collection, features_of(collection, noise=0.3))
+
+
+def test_a_list_with_the_right_species_raises_it_and_one_without_lowers_it(study: Study) -> None:
+    asked = ask(study, "unseen", study.nested_weights("three"), study.asked("unseen"))
+    names = study.collection.vocabulary
+    ranks: dict[str, list[int]] = {"none": [], "right": [], "wrong": []}
+    for one in asked:
+        right, wrong = {names[one.truth]}, set(names) - {names[one.truth]}
+        ranks["none"].append(rank_of(one.ranking, one.truth))
+        ranks["right"].append(rank_of(prior_of(study, right, 0.01).apply(one.ranking, None), one.truth))
+        ranks["wrong"].append(rank_of(prior_of(study, wrong, 0.01).apply(one.ranking, None), one.truth))
+    assert hits(ranks["right"], 1) > hits(ranks["none"], 1) > hits(ranks["wrong"], 1)
+    assert sorted(one.photo for one in asked) == sorted(study.asked("unseen"))
+
+
+def test_random_lists_have_a_row_for_each_size_with_and_without_the_species(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(species_lists, "SIZES", (4, 9))
+    asked = ask(study, "unseen", study.nested_weights("three"), study.asked("unseen"))
+    rows = [line.split(" | ") for line in at_random(study, "unseen", asked) if line.startswith("| all")]
+    assert [(row[3], row[4]) for row in rows] == [("4", "1.000"), ("4", ".000"), ("9", "1.000"), ("9", ".000")]
+    gains = [float(row[10].split()[0]) for row in rows]
+    assert gains[0] >= gains[2] > gains[1]
+
+
+def test_every_preset_gets_a_temperature_for_both_kinds_of_anchors(study: Study) -> None:
+    lines = temperatures(study)
+    found = rows_of(["", *lines], "")
+    assert set(list(found)[1:]) == {"default", "vr-rag-v1", "vr-rag-v2", "text-only", "anchors-only"}
+    assert len(lines) == 2 + 2 * 5
+    assert all(np.isfinite(float(line.split("|")[3])) and float(line.split("|")[3]) > 0 for line in lines[2:])
