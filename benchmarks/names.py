@@ -21,12 +21,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.cub_classes import CUB_CLASSES
 from data.benchmarks.cub_names import CUB_NAMES
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import epithet_stem
 from kb.checklist.reconcile import Reconciled, load_reconciler
 
+_CUB = Path(__file__).with_name("cub_classes.txt").read_text(encoding="utf-8").split()
+CUB_CLASSES = tuple(f"{number:03}.{name}" for number, name in enumerate(_CUB, 1))
+"""The 200 classes of CUB-200-2011 in order, as number and name."""
 TABLES = ("ebird_2024", "ebird_2023", "ebird_2022", "ebird_2021", "birdlife_2024", "ibp_2024", "bbl_2025")
 INAT_LISTS = ("inquire_rerank_hard.json", "visual_rag_me.jsonl")
 INAT_BIRD = re.compile(r"\d{5}_Animalia_Chordata_Aves_[A-Za-z_-]+")

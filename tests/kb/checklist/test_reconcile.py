@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.cub_classes import CUB_CLASSES
+from benchmarks.names import CUB_CLASSES
 from data.benchmarks.cub_names import CUB_NAMES
 from data.records import Taxon, taxon_id
 from kb.checklist.avilist import load_checklist
