@@ -1,9 +1,8 @@
 """AviList 2025, the checklist of the birds of the world, searched by any name.
 
-The tables come with the package `birdnames`, whose CSV files are read without importing it. AviList says what a species
-is and what it is called; eBird and BirdLife add codes, further English names and the scientific names that other lists
-use for the same bird. Subspecies are no taxa here, since a knowledge base is about species; their names only help to
-find species that other lists have split (`subspecies`).
+The tables are the CSV files of the package `birdnames`, which is not imported. AviList defines the species and their
+names; eBird and BirdLife add codes, further English names, and the scientific names on other lists. Subspecies are not
+taxa here; their names only help to find species that other lists have split (`subspecies`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Selection of species: all below a taxon, or those of a table of names."""
+"""Selection of species by taxon or by a table of names."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,16 +20,10 @@ _RANKS = ("class", "order", "family", "genus")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameList:
-    """The species of a table of names, and the unmatched rows; iterates over the species."""
+    """The species of a table of names, and the unmatched rows."""
 
     taxa: tuple[Taxon, ...]
     left_out: tuple[LeftOut, ...] = ()
-
-    def __iter__(self) -> Iterator[Taxon]:
-        return iter(self.taxa)
-
-    def __len__(self) -> int:
-        return len(self.taxa)
 
 
 def select(checklist: TaxonSource, taxon: str) -> list[Taxon]:
@@ -43,11 +37,7 @@ def select(checklist: TaxonSource, taxon: str) -> list[Taxon]:
         >>> [species.common_name for species in select(load_checklist(), "Cardinalis")]
         ['Vermilion Cardinal', 'Northern Cardinal', 'Pyrrhuloxia']
     """
-    name = " ".join(taxon.split())
-    found = checklist.find(name) if name else None
-    if found is None:
-        raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
-    return checklist.species_of(found)
+    return checklist.species_of(_find(checklist, taxon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +60,18 @@ def find_taxon(checklist: TaxonSource, name: str, held: Collection[str] | None =
     Raises:
         UnknownTaxon: with suggestions.
     """
-    taxon = checklist.find(name)
-    if taxon is None:
-        raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
+    taxon = _find(checklist, name)
     species = checklist.species_of(taxon)
     n_held = None if held is None else sum(found.taxon_id in held for found in species)
     return FoundTaxon(taxon=taxon, n_species=len(species), n_held=n_held)
+
+
+def _find(checklist: TaxonSource, name: str) -> Taxon:
+    name = " ".join(name.split())
+    found = checklist.find(name) if name else None
+    if found is None:
+        raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
+    return found
 
 
 def species_named(
@@ -90,7 +86,7 @@ def species_named(
         lineage: class, order, family, genus of a species outside the checklist.
 
     Raises:
-        BadInput: if the name belongs to a higher taxon, or to none and is no binomial.
+        BadInput: if the name belongs to a higher taxon, or is unknown and not a binomial.
     """
     name = " ".join(name.split())
     found = checklist.find(name)

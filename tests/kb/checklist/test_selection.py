@@ -16,7 +16,7 @@ CHECKLIST = load_checklist()
 
 def names(path: Path, text: str) -> list[str]:
     path.write_text(text, encoding="utf-8")
-    return [taxon.scientific_name for taxon in read_names(path, CHECKLIST)]
+    return [taxon.scientific_name for taxon in read_names(path, CHECKLIST).taxa]
 
 
 @pytest.mark.parametrize(
