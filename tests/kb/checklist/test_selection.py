@@ -55,7 +55,7 @@ def test_a_row_that_is_unknown_is_left_out_with_its_line(tmp_path: Path) -> None
     path = tmp_path / "names.csv"
     path.write_text("common_name\nNorthern Cardinal\nnorthen cardinl\n", encoding="utf-8")
     found = read_names(path, CHECKLIST)
-    assert len(found) == 1
+    assert len(found.taxa) == 1
     assert [(row.name, row.reason) for row in found.left_out] == [("northen cardinl", "not in the checklist")]
     assert found.left_out[0].detail.startswith("line 3; did you mean Northern Cardinal")
 
