@@ -10,7 +10,7 @@ from data.errors import StoreError
 RecordT = TypeVar("RecordT")
 
 
-_adapters: dict[type[Any], Any] = {}  # class -> pydantic.TypeAdapter, which is dear to make
+_adapters: dict[type[Any], Any] = {}  # class -> pydantic.TypeAdapter, which is slow to make
 
 
 def _adapter(kind: type[Any]) -> Any:
@@ -28,10 +28,10 @@ def to_json(record: object) -> dict[str, Any]:
 
 
 def from_json(kind: type[RecordT], payload: object) -> RecordT:
-    """Return the record of class `kind` that `payload` (parsed JSON) describes.
+    """Return the record of class `kind` in parsed JSON; unknown fields are ignored.
 
     Raises:
-        StoreError: where a field is missing or of another type; fields that the class does not know are passed over.
+        StoreError: if a field is missing or of another type.
     """
     from pydantic import ValidationError
 
@@ -53,7 +53,7 @@ def loads(kind: type[RecordT], line: str) -> RecordT:
     """Return the record of class `kind` in a line of JSON.
 
     Raises:
-        StoreError: where it is not JSON, or not such a record.
+        StoreError: if it is not JSON, or not such a record.
     """
     try:
         payload = json.loads(line)

@@ -1,7 +1,6 @@
 """Shared event loop in its own thread, for synchronous code that waits for models.
 
-A client of a model's endpoint lives as long as its event loop. Here all of them share one that never ends, so that a
-model can be asked from a notebook, from threads, and from several short event loops one after the other.
+HTTP clients belong to one event loop. Sharing a permanent loop allows calls from notebooks, threads and short loops.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 ResultT = TypeVar("ResultT")
-PATIENCE_S = 5.0  # how long a coroutine that is stopped may take to tidy up
+PATIENCE_S = 5.0  # time for a cancelled coroutine to clean up
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
@@ -21,7 +20,7 @@ _owner = 0
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """Return the running event loop that the whole process shares; its thread starts with the first call."""
+    """Return the event loop that the process shares; its thread starts with the first call."""
     global _loop, _owner
     with _lock:
         if _loop is None or _owner != os.getpid():  # a forked child has the object, but not the thread
@@ -31,7 +30,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
 
 
 async def in_background(work: Coroutine[Any, Any, ResultT]) -> ResultT:
-    """Return what `work` returns when the shared loop runs it; to stop waiting stops it."""
+    """Return the result of `work`, run in the shared loop; cancelling the wait cancels it."""
     loop = background_loop()
     if asyncio.get_running_loop() is loop:
         return await work
@@ -39,10 +38,10 @@ async def in_background(work: Coroutine[Any, Any, ResultT]) -> ResultT:
 
 
 def wait_for(work: Coroutine[Any, Any, ResultT]) -> ResultT:
-    """Return what `work` returns, run in the shared loop while this thread waits; Ctrl-C stops it.
+    """Return the result of `work`, run in the shared loop while this thread waits; Ctrl-C cancels it.
 
     Raises:
-        RuntimeError: if called by the shared loop itself, which would wait for itself.
+        RuntimeError: if called from the shared loop, which would wait for itself.
 
     Example:
         >>> async def twice(n):
@@ -66,7 +65,7 @@ def wait_for(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     try:
         return future.result()
     except BaseException:
-        # What it wrote to must not be closed under its hands.
+        # Files that it writes must stay open until it has stopped.
         if not future.done():
             future.cancel()
             is_over.wait(PATIENCE_S)

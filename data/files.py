@@ -43,13 +43,13 @@ def read_lines(path: Path) -> list[str]:
 
 
 def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None:
-    """Write `content` so that at any instant `path` holds all of it or what was there before.
+    """Write `content` so that `path` always contains either all of it or the previous content.
 
-    `is_durable` waits for the disk, so that this holds through a power cut as well. It costs milliseconds a file, and
-    is not worth it for a content that is checked against its hash when it is read and can be fetched again.
+    `is_durable` waits for the disk, which also covers power cuts but costs milliseconds per file; not needed for
+    content that is checked against its hash and can be fetched again.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not `tempfile`: its files are for their owner alone, and a knowledge base may be read by others.
+    # Not `tempfile`: others could not read its files.
     temporary = path.parent / f".part-{secrets.token_hex(8)}"
     try:
         with temporary.open("xb") as out:
@@ -81,13 +81,13 @@ class ContentFolder:
         self.suffix = suffix
 
     def path_of(self, sha256: str) -> Path:
-        """Return where the content of that hash lies or would lie."""
+        """Return the path of the content with that hash, stored or not."""
         if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
             raise ValueError(f"expected 64 hex digits, got {sha256!r}")
         return self.root / sha256[:2] / (sha256 + self.suffix)
 
     def write(self, content: bytes) -> str:
-        """Store the content unless it is there whole, and return its sha256."""
+        """Store the content unless it is already there, and return its sha256."""
         digest = sha256_hex(content)
         if not self.is_whole(digest):
             # mtime 0: equal contents give equal files.
@@ -96,7 +96,7 @@ class ContentFolder:
         return digest
 
     def is_whole(self, sha256: str) -> bool:
-        """Return whether the content of that hash is there and is what its name says."""
+        """Return whether the content of that hash is stored and undamaged."""
         try:
             self.read(sha256)
         except StoreError:
@@ -107,7 +107,7 @@ class ContentFolder:
         """Return the content of that hash.
 
         Raises:
-            StoreError: if it is not there, or is not what its name says.
+            StoreError: if it is missing or damaged.
         """
         path = self.path_of(sha256)
         try:
@@ -119,7 +119,7 @@ class ContentFolder:
         except (OSError, EOFError, zlib.error) as error:
             raise StoreError(f"{path} cannot be read: {error}") from error
         if sha256_hex(content) != sha256:
-            raise StoreError(f"{path} is not what its name says")
+            raise StoreError(f"{path} is damaged: its content does not match its hash")
         return content
 
     def __contains__(self, sha256: str) -> bool:
@@ -131,14 +131,14 @@ class ContentFolder:
         return sorted(name for name in found if len(name) == 64)
 
     def remove_leftovers(self) -> None:
-        """Delete the partial files of writers that were killed; only for the holder of the writer's lock."""
+        """Delete the partial files of killed writers; only for the holder of the writer lock."""
         for path in self.root.glob("??/.part-*"):
             path.unlink(missing_ok=True)
 
 
 @contextmanager
 def turn(path: Path) -> Iterator[None]:
-    """Wait until no other process is in the block that `path` stands for: short work that any of them may do."""
+    """Hold a lock file while the block runs, waiting for other processes."""
     import fcntl  # POSIX; imported here so that reading works elsewhere
 
     with path.open("a+") as handle:
@@ -148,7 +148,7 @@ def turn(path: Path) -> Iterator[None]:
 
 @contextmanager
 def writer_lock(path: Path, *, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the only right to write to a folder; the operating system gives it back when the process dies.
+    """Hold the write lock of a folder; the operating system releases it when the process dies.
 
     Raises:
         KnowledgeBaseLocked: if another process still holds it after `wait_s` seconds.

@@ -1,4 +1,4 @@
-"""Knowledge base in memory, for examples, tests and a handful of your own species."""
+"""Knowledge base in memory, for examples, tests and a few species of your own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sketch:
-    """Texts of a species (each becomes a chunk) and pictures (each becomes an anchor)."""
+    """Texts of a species (each becomes a chunk) and photos (each becomes an anchor)."""
 
     texts: Sequence[str] = ()
     pictures: Sequence[Image] = ()
@@ -31,7 +31,7 @@ class Sketch:
 
 
 class MemoryStore:
-    """A `KnowledgeStore` made of a few texts and pictures; nothing is written anywhere.
+    """A `KnowledgeStore` of a few texts and photos; nothing is written to disk.
 
     Example:
         >>> from PIL import Image
@@ -48,9 +48,9 @@ class MemoryStore:
         """Encode everything at once.
 
         Args:
-            species: scientific name -> what is known of it.
-            encoders: those that will be asked later.
-            terms: words of the trade.
+            species: scientific name -> texts and photos.
+            encoders: the encoders of the queries to come.
+            terms: technical terms.
         """
         self.path = Path("memory")
         self.spaces = encoders.spaces

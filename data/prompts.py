@@ -1,4 +1,4 @@
-"""Prompts: text files with `$placeholders` in a package; a file of the user replaces one of ours."""
+"""Prompts: text files with `$placeholders` in a package, each replaceable by a file of the user."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PACKAGES = ("kb", "recognize", "rerank")  # a folder of the user may hold prompt
 
 
 class Prompts:
-    """The prompts of a package by name, each replaced by `NAME.md` of `folder` where that has one.
+    """The prompts of a package by name; `NAME.md` in `folder` replaces the package's own.
 
     Args:
-        package: holds `prompts/NAME.md` for every name.
-        placeholders: name -> what is filled in; a user's prompt may leave some out and may have no others.
-        folder: the user's own.
+        package: contains `prompts/NAME.md` for every name.
+        placeholders: name -> its placeholders; a user's prompt may leave some out.
+        folder: the user's prompts.
 
     Raises:
         ConfigError: if the folder has no prompt, one with a name of no package, or one with an unknown placeholder.
@@ -48,17 +48,17 @@ class Prompts:
         return self._templates[name].template
 
     def digest(self, *names: str) -> str:
-        """Return a hash of these prompts as they are in force, 12 hex digits."""
+        """Return a hash of these prompts, 12 hex digits."""
         return sha256_hex("\0".join(self.text(name) for name in names))[:12]
 
     def _replace(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise ConfigError(f"There is no folder of prompts at {folder}.")
+            raise ConfigError(f"No folder of prompts at {folder}.")
         found = sorted(folder.glob("*.md"))
         names = {file.name for package in PACKAGES for file in files(package).joinpath("prompts").iterdir()}
         known = ", ".join(sorted(name for name in names if name.endswith(".md")))
         if not found:
-            raise ConfigError(f"{folder} holds no prompt.", hint=f"Known prompts: {known}.")
+            raise ConfigError(f"{folder} contains no prompt.", hint=f"Known prompts: {known}.")
         for path in found:
             if path.name not in names:
                 raise ConfigError(f"Unknown prompt {path}.", hint=f"Known prompts: {known}.")
@@ -73,7 +73,7 @@ class Prompts:
         except (KeyError, ValueError) as error:  # UnicodeDecodeError is a ValueError
             hint = ", ".join(f"${name}" for name in names)
             raise ConfigError(
-                f"{path}: a placeholder that cannot be filled: {error}",
-                hint=f"there are: {hint}; a dollar sign is written $$",
+                f"{path} contains an unknown placeholder: {error}.",
+                hint=f"Placeholders: {hint or 'none'}. Write $$ for a dollar sign.",
             ) from error
         return template

@@ -20,8 +20,8 @@ def storage_errors(folder: Path) -> Iterator[None]:
     """Translate errors of SQLite and Chroma that the block raises.
 
     Raises:
-        MissingRequirement: where the disk is full or the folder cannot be written.
-        StoreError: for all other errors of theirs.
+        MissingRequirement: if the disk is full or the folder is not writable.
+        StoreError: for all their other errors.
     """
     try:
         yield
@@ -38,11 +38,11 @@ def storage_errors(folder: Path) -> Iterator[None]:
 def storage_error(folder: Path, error: Exception, *, is_disk: bool = False) -> FieldmarkError:
     """Return our error for one of a store; `is_disk` where the disk is known to be the cause."""
     if is_disk or is_full(folder):
-        why = "there is no space left" if is_full(folder) else f"it cannot be written or read ({error})"
+        why = "no space left" if is_full(folder) else f"it cannot be written or read ({error})"
         return MissingRequirement(
-            f"{folder}: {why}", hint="what is done is kept; mend that and run the same command again"
+            f"{folder}: {why}", hint="Finished work is saved: fix this and run the same command again."
         )
-    return StoreError(f"{folder}: {error}", hint="kb verify says what can be mended")
+    return StoreError(f"{folder}: {error}", hint="Run kb verify to check and repair it.")
 
 
 def is_full(folder: Path) -> bool:

@@ -1,7 +1,7 @@
-"""Species of those CUB-200-2011 classes that AviList does not list under the same name.
+"""Species of the CUB-200-2011 classes that AviList lists under another name.
 
-Our reading: the photos are of North America, so where a name is a whole group's it is that of the common species there.
-Class 103, Sayornis, shows several species and has none.
+The photos are from North America, so the name of a group means its common species there. Class 103, Sayornis, shows
+several species and has none.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def read_rerank(source: Path, *, split: str | None = None, images: Path | None =
         wanted = f"files of the split {split!r}" if parquet or tables else "Parquet files or a metadata.jsonl"
         raise BadInput(
             f"{source} contains no {wanted}",
-            hint="give the folder of INQUIRE-Rerank as downloaded, or one of its Parquet files",
+            hint="Give the folder of INQUIRE-Rerank as downloaded, or one of its Parquet files.",
         )
     rows = (row for path in chosen for row in (_parquet_rows(path, images) if parquet else _folder_rows(path)))
     return _jobs(rows, source)

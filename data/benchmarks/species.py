@@ -17,21 +17,21 @@ Split = Literal["train", "test"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledPhoto:
-    """A photo and the name that its dataset gives the species: a binomial, an English name or a folder's name."""
+    """A photo and its species label in the dataset: a binomial, an English name or the name of a folder."""
 
     path: Path
     label: str
     split: Split | None = None
-    """None where the dataset has no split."""
+    """None if the dataset has no split."""
     box: Box | None = None
-    """The bird, where the dataset gives its box."""
+    """Box of the bird, if the dataset gives one."""
     place: tuple[float, float] | None = None
     """Latitude and longitude in degrees."""
     date: str | None = None
 
 
 def read_class_folders(folder: Path | str) -> list[LabelledPhoto]:
-    """Return the photos of a folder that holds one folder a species, named like it, sorted by path.
+    """Return the photos in a folder with one folder per species, sorted by path; labels are the folder names.
 
     `train` and `test` (or `val`) folders above the species are splits.
 
@@ -60,7 +60,7 @@ def read_cub(folder: Path | str) -> list[LabelledPhoto]:
             `bounding_boxes.txt` (may be missing) and `images/`.
 
     Raises:
-        BadInput: if a table is missing or a line of it is not what CUB's format promises, with the line.
+        BadInput: if a table is missing or has a malformed line, with the line number.
     """
     root = _folder(folder)
     images = _table(root / "images.txt", 2)
@@ -91,7 +91,7 @@ def read_inaturalist(
 
     Args:
         annotations: `train.json`, `train_mini.json` or `val.json`: images, annotations and categories.
-        root: the folder that `file_name` starts from (`val/05001_Animalia_.../x.jpg`); by default that of the list.
+        root: folder of the relative `file_name` (`val/05001_Animalia_.../x.jpg`); by default the folder of the list.
         class_name: the taxonomic class to keep; None keeps all.
 
     Raises:
@@ -108,7 +108,7 @@ def read_inaturalist(
         category_of = {row["image_id"]: row["category_id"] for row in listed["annotations"]}
         images = [(image, category_of[image["id"]]) for image in listed["images"]]
     except FileNotFoundError as error:
-        raise BadInput(f"there is no file {path}") from error
+        raise BadInput(f"{path} does not exist") from error
     except (ValueError, TypeError, KeyError) as error:
         raise BadInput(
             f"{path}: expected an iNaturalist list with images, annotations and categories "
@@ -136,7 +136,7 @@ def _place(latitude: float | None, longitude: float | None) -> tuple[float, floa
 def _folder(folder: Path | str) -> Path:
     root = Path(folder)
     if not root.is_dir():
-        raise BadInput(f"there is no folder {root}")
+        raise BadInput(f"{root} does not exist, expected a folder")
     return root
 
 
@@ -148,11 +148,11 @@ def _photos_of(root: Path, split: Split | None) -> Iterator[LabelledPhoto]:
 
 
 def _table(path: Path, n_columns: int) -> dict[str, tuple[str, ...]]:
-    """Return first column -> the others, of lines with columns set apart by blanks."""
+    """Return first column -> the others of a table separated by blanks."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError as error:
-        raise BadInput(f"there is no file {path}", hint="expected the layout of CUB_200_2011") from error
+        raise BadInput(f"{path} does not exist", hint="Expected the layout of CUB_200_2011.") from error
     rows: dict[str, tuple[str, ...]] = {}
     for number, line in enumerate(lines, 1):
         cells = line.split()

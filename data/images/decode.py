@@ -1,8 +1,4 @@
-"""Pictures: checked before they are decoded, upright, always 8-bit RGB.
-
-Whatever is wrong with a picture raises `BadImage` with the value found and the one expected; errors and warnings of
-decoders do not get out.
-"""
+"""Image files: checked before they are decoded, upright, always 8-bit RGB; all faults raise `BadImage`."""
 
 from __future__ import annotations
 
@@ -24,10 +20,10 @@ ENCODER_SIDE: Final = 512  # pixels of the shorter side; no encoder here looks a
 MAX_BYTES: Final = 100 * 2**20
 MAX_PIXELS: Final = 200_000_000  # the largest phone cameras
 FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO", "HEIF", "AVIF")
-EXPECTED: Final = "expected a JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC or AVIF picture"
+EXPECTED: Final = "expected a JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC or AVIF image"
 
 _HEIF_BRANDS: Final = frozenset((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"))
-# What people hand over by mistake, by the first bytes of the file.
+# Files given by mistake, by their first bytes.
 _OTHERS: Final[tuple[tuple[bytes, str], ...]] = (
     (b"%PDF", "a PDF document"),
     (b"<!doctype html", "an HTML page"),
@@ -38,7 +34,7 @@ _OTHERS: Final[tuple[tuple[bytes, str], ...]] = (
     (b"8BPS", "a Photoshop document"),
     (b"RIFF", "a sound or video file"),
     (b"ID3", "a sound file"),
-    (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
+    (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 image"),
 )
 _ORIENTATIONS: Final = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -53,7 +49,7 @@ _ORIENTATIONS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Photo:
-    """A picture with where and when it was taken, as far as its EXIF data tell."""
+    """An image with place and date from its EXIF data."""
 
     image: Image.Image
     place: tuple[float, float] | None = None
@@ -69,17 +65,17 @@ def read_image(
     max_bytes: int = MAX_BYTES,
     min_side: int | None = None,
 ) -> Image.Image:
-    """Return the picture in a file or in bytes: upright, RGB, transparency laid on white, the first frame of several.
+    """Return the image in a file or in bytes: upright, RGB, transparency on white, the first frame of several.
 
     Args:
-        source: a path, or the bytes of a picture file.
-        max_pixels: the most pixels allowed; checked before anything is decoded.
-        max_bytes: the largest file allowed.
-        min_side: if given, the picture is made smaller by whole factors as long as its shorter side keeps at least so
-            many pixels; JPEGs are then decoded at 1/2, 1/4 or 1/8 of their size, which is much faster.
+        source: a path, or the bytes of an image file.
+        max_pixels: limit of pixels, checked before decoding.
+        max_bytes: limit of the file size.
+        min_side: if given, the image is shrunk by whole factors while its shorter side keeps at least this many
+            pixels; JPEGs are then decoded at 1/2, 1/4 or 1/8 of their size, which is much faster.
 
     Raises:
-        BadImage: if it is missing, a folder, empty, too large, truncated, of another format or no picture at all.
+        BadImage: if it is missing, a folder, empty, too large, damaged, or not an image of a supported format.
 
     Example:
         >>> import io
@@ -100,13 +96,13 @@ def read_photo(
     max_bytes: int = MAX_BYTES,
     min_side: int | None = None,
 ) -> Photo:
-    """Return the picture as `read_image` does, with its place and date."""
+    """Return the image as from `read_image`, with its place and date."""
     content, name = _read_bytes(source, max_bytes)
     with _as_bad_image(name):
         opened = _open(content, name)
         width, height = opened.size
         if width * height > max_pixels:
-            raise BadImage(f"{name} has {width} x {height} pixels, at most {max_pixels:,} are read")
+            raise BadImage(f"{name} has {width} x {height} pixels; the limit is {max_pixels:,}")
         if width < 1 or height < 1:
             raise BadImage(f"{name} has no pixels")
         orientation, place, date = read_exif(opened)
@@ -122,19 +118,19 @@ def read_photo(
 
 
 def to_rgb(image: Image.Image) -> Image.Image:
-    """Return a picture of any mode as 8-bit RGB, transparency laid on white; an RGB picture is returned as it is.
+    """Return an image of any mode as 8-bit RGB, transparency on white; an RGB image is returned unchanged.
 
     Raises:
         BadImage: if its pixels cannot be read.
     """
-    with _as_bad_image("the picture"):
+    with _as_bad_image("the image"):
         return _to_rgb(image)
 
 
 def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]:
-    """Return the bytes and a name for messages; a pipe or a device is never opened, it might not end."""
+    """Return the bytes and a name for messages; pipes and devices are never opened, they may not end."""
     if isinstance(source, bytes):
-        content, name = source, "the picture"
+        content, name = source, "the image"
     else:
         path, name = Path(source), str(source)
         try:
@@ -144,10 +140,10 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
             if not S_ISREG(state.st_mode):
                 raise BadImage(f"{name} is not a regular file, {EXPECTED}")
             with path.open("rb") as file:
-                # No more than there is: memory for all that is asked for is set aside before it is read.
+                # `read(n)` allocates n bytes first, so n is the size of the file.
                 content = file.read(min(state.st_size, max_bytes) + 1)
         except (FileNotFoundError, NotADirectoryError):
-            raise BadImage(f"{name} does not exist", hint="check the path") from None
+            raise BadImage(f"{name} does not exist", hint="Check the path.") from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             raise BadImage(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if not content:
@@ -158,9 +154,9 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
 
 
 def _open(content: bytes, name: str) -> Image.Image:
-    """Return the picture with its header read, through the plug-ins of the allowed formats alone.
+    """Return the image with its header read, only through the plug-ins of the supported formats.
 
-    Not by `Image.open`: that warns or fails at a pixel limit of its own, which is the whole process's to set.
+    `Image.open` would warn or fail at a pixel limit that is global to the process.
     """
     prefix = content[:16]
     if prefix[4:8] == b"ftyp" and prefix[8:12] in _HEIF_BRANDS:
@@ -172,14 +168,14 @@ def _open(content: bytes, name: str) -> Image.Image:
             continue
         with quiet():
             accepted = accept(prefix) if accept is not None else True
-            # A plug-in may answer with the reason for which it does not take the file.
+            # A plug-in may return its reason for rejecting the file.
             if accepted and not isinstance(accepted, str):
                 return factory(io.BytesIO(content), "")
     start = content[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     for magic, what in _OTHERS:
         if start.startswith(magic.lower()):
             raise BadImage(f"{name} is {what}, {EXPECTED}")
-    raise BadImage(f"{name} is not a picture, {EXPECTED}")
+    raise BadImage(f"{name} is not an image, {EXPECTED}")
 
 
 def _register_heif() -> None:
@@ -196,9 +192,7 @@ def _as_bad_image(name: str) -> Iterator[None]:
     except BadImage:
         raise
     except Exception as error:  # decoders raise whatever comes: OSError, SyntaxError, struct.error, zlib.error ...
-        reason = str(error) or type(error).__name__
-        kind = "truncated" if "truncated" in reason.lower() else "damaged"
-        raise BadImage(f"{name} is {kind} ({reason}), {EXPECTED}") from error
+        raise BadImage(f"{name} is damaged or incomplete ({str(error) or type(error).__name__})") from error
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
@@ -214,7 +208,7 @@ def _to_rgb(image: Image.Image) -> Image.Image:
 
 
 def _to_8_bit(levels: np.ndarray) -> np.ndarray:
-    """Return grey levels of 16 or 32 bits or floats as 0 to 255, by the smallest usual scale that holds them."""
+    """Return grey levels of 16 or 32 bits or floats as 0 to 255, by the smallest usual scale that fits."""
     values = np.nan_to_num(np.asarray(levels, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     top = float(values.max(initial=0.0))
     floating = np.issubdtype(levels.dtype, np.floating)

@@ -21,15 +21,15 @@ _quiet_lock = threading.Lock()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence the warnings of picture libraries about odd files."""
-    # Header parsing warns about odd files. `catch_warnings` swaps a global, so one thread at a time.
+    """Silence the warnings of image libraries about odd files."""
+    # `catch_warnings` swaps a global, so one thread at a time.
     with _quiet_lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def read_exif(image: Image.Image) -> tuple[int, tuple[float, float] | None, str | None]:
-    """Return orientation, place and date; damaged EXIF data are as good as none."""
+    """Return orientation, place and date; damaged EXIF data count as none."""
     with quiet():
         try:
             exif = image.getexif()
@@ -37,7 +37,7 @@ def read_exif(image: Image.Image) -> tuple[int, tuple[float, float] | None, str 
             place = _place(exif.get_ifd(_GPS_IFD))
             details = exif.get_ifd(_EXIF_IFD)
             date = _date(details.get(_TAKEN) or exif.get(_EXIF_DATE), details.get(_TAKEN_OFFSET))
-        except Exception:  # the same seam as in decoding: a broken tag must not cost the picture
+        except Exception:  # a broken tag must not make the image unreadable
             return 1, None, None
     return orientation if isinstance(orientation, int) else 1, place, date
 
@@ -46,7 +46,7 @@ def _place(gps: dict[int, object]) -> tuple[float, float] | None:
     latitude = _degrees(gps.get(2), gps.get(1), negative="S", limit=90)
     longitude = _degrees(gps.get(4), gps.get(3), negative="W", limit=180)
     if latitude is None or longitude is None or (latitude == 0 and longitude == 0):
-        return None  # 0, 0 is what receivers without a fix write
+        return None  # receivers without a fix write 0, 0
     return latitude, longitude
 
 

@@ -1,4 +1,4 @@
-"""Picture files that paths, folders and patterns name."""
+"""Image files in paths, folders and patterns."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SUFFIXES: Final = frozenset(
 
 
 def find_images(paths: Iterable[str | Path]) -> list[Path]:
-    """Return the picture files that the paths name, each once, in the order of the paths.
+    """Return the image files of the paths, each once, in the order of the paths.
 
-    A folder gives the pictures below it, sorted, without hidden ones; a pattern (`*.jpg`, `**/*.png`) gives what it
-    matches, sorted; a file is taken whatever its name. A path that does not exist is kept, so that reading it says so.
+    A folder stands for the images below it, sorted, without hidden ones; a pattern (`*.jpg`, `**/*.png`) for its sorted
+    matches; a file may have any name. A path that does not exist is kept, so that reading it reports the error.
     """
     found: dict[Path, None] = {}
     for given in paths:
@@ -31,7 +31,7 @@ def _named(path: Path) -> list[Path]:
             return _pictures_below(path)
         if not path.exists() and any(sign in str(path) for sign in "*?["):
             return _matches(path)
-    except (OSError, RuntimeError):  # too long a name, `~` of nobody: lists of files hold anything, and reading says so
+    except (OSError, RuntimeError):  # an invalid path, such as an unknown `~user`: reading reports it
         pass
     return [path]
 
@@ -43,7 +43,7 @@ def _pictures_below(folder: Path) -> list[Path]:
 
 def _matches(pattern: Path) -> list[Path]:
     first_wild = next(i for i, part in enumerate(pattern.parts) if any(sign in part for sign in "*?["))
-    # As shells have it, and Python from 3.13 on: `**` beside other signs is no more than `*`.
+    # As in shells and Python 3.13: `**` beside other characters means `*`.
     wild = [part if part == "**" else re.sub(r"\*\*+", "*", part) for part in pattern.parts[first_wild:]]
     matched = Path(*pattern.parts[:first_wild]).glob(str(Path(*wild)))
     return sorted(path for path in matched if path.is_file() and path.suffix.lower() in SUFFIXES)

@@ -16,7 +16,7 @@ from data.images.decode import MAX_BYTES, read_image
 
 MAX_SENT_BYTES: Final = 600_000
 QUALITY: Final = 88
-# Segments of a JPEG that a picture needs: APP0 (JFIF), APP2 (colour profile), APP14 (Adobe's colours), tables, frames.
+# All APPn segments except APP0 (JFIF), APP2 (colour profile) and APP14 (Adobe's colours), and comments.
 _DROPPED: Final = frozenset((0xE1, *range(0xE3, 0xEE), 0xEF, 0xFE))
 _START_OF_SCAN: Final = 0xDA
 _ORIENTATION: Final = 0x0112
@@ -25,8 +25,8 @@ _ORIENTATION: Final = 0x0112
 def jpeg_of(path: Path, *, max_side: int = MAX_SIDE) -> bytes:
     """Return a photo as a JPEG file of at most `max_side` pixels, upright, without place, date and comments.
 
-    A JPEG that is small and upright already keeps its very pixels: decoding and encoding a photo anew costs more time
-    than all else that is done for a question.
+    A JPEG that is already small and upright keeps its pixels: decoding and encoding a photo again takes longer than all
+    other work for a question.
 
     Raises:
         BadImage: if it cannot be read.
@@ -42,21 +42,21 @@ def jpeg_of(path: Path, *, max_side: int = MAX_SIDE) -> bytes:
 
 
 def _small_jpeg(path: Path, max_side: int) -> bytes | None:
-    """Return the bytes of an RGB JPEG that may go as it is, without its metadata; None if it may not."""
+    """Return the bytes of a small, upright RGB JPEG without its metadata; None for any other file."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_SENT_BYTES + 1)
     except (OSError, ValueError):
-        return None  # `read_image` says what is wrong
+        return None  # `read_image` reports the error
     if not content.startswith(b"\xff\xd8\xff") or len(content) > min(MAX_SENT_BYTES, MAX_BYTES):
         return None
-    read_image(content, min_side=64)  # raises for a truncated one; at an eighth of the size that is quick
+    read_image(content, min_side=64)  # raises for an incomplete one; fast at an eighth of the size
     try:
         with Image.open(io.BytesIO(content)) as opened:
             is_upright = opened.getexif().get(_ORIENTATION, 1) == 1
             if not is_upright or opened.mode != "RGB" or max(opened.size) > max_side or opened.format != "JPEG":
                 return None
-    except Exception:  # a broken tag: `read_image` gets along without
+    except Exception:  # a broken tag: `read_image` ignores it
         return None
     return _without_metadata(content)
 

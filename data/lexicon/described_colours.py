@@ -14,7 +14,7 @@ from data.lexicon.word_groups import equations
 
 N_REGIONS: Final = 3  # upper, middle, lower third of a bird as it perches
 
-# Parts, by the name in the lexicon -> how much of a picture they fill in the upper, middle and lower third. By eye.
+# Part in the lexicon -> share of the upper, middle and lower third of an image that it fills. By eye.
 _THIRDS: Final[dict[str, tuple[float, float, float]]] = {
     "crown": (0.9, 0.1, 0.0),
     "face": (0.6, 0.0, 0.0),
@@ -45,13 +45,13 @@ def count_words(text: str) -> int:
 
 
 def sentences_of_words(text: str) -> list[list[str]]:
-    """Return the words of each sentence, lower case; compounds are cut up (`red-capped` gives `red`, `cap`)."""
+    """Return the words of each sentence, lower case; compounds are split (`red-capped` gives `red`, `cap`)."""
     sentences = _SENTENCE.split(text.lower())
     return [[piece for token in _TOKEN.findall(sentence) for piece in _pieces(token)] for sentence in sentences]
 
 
 def find_colours(text: str) -> FloatArray:
-    """Return how much of each third is said to have each colour: `(3, 16)` float32, zero where no colour is named."""
+    """Return the described area of each colour in each third: `(3, 16)` float32, zero where no colour is named."""
     found = np.zeros((N_REGIONS, N_COLOURS), dtype=np.float64)
     for tokens in sentences_of_words(text):
         weight = _OTHER_PLUMAGE_WEIGHT if _OTHER_PLUMAGE & set(tokens) else 1.0

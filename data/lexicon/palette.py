@@ -43,7 +43,7 @@ _SOFTNESS: Final = 90.0  # squared Lab distance at which a colour's weight falls
 
 
 def name_pixels(pixels: np.ndarray) -> FloatArray:
-    """Return how far each pixel is each colour: `(n, 16)` float32, rows sum to 1, columns in the order of `COLOURS`.
+    """Return the share of each colour in each pixel: `(n, 16)` float32, rows sum to 1, columns as in `COLOURS`.
 
     Args:
         pixels: `(n, 3)` uint8 sRGB.

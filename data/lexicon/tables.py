@@ -1,9 +1,7 @@
 """Tables of words, one folder of text files for each group of animals: `birds/colours.txt`.
 
-A table has a word in the first column of each line and, in the others, its meaning to each reader; `-` where a reader
-does not know it. So differences between readers stand side by side. `#` begins a comment, two spaces part columns.
-
-Another group is another folder with the same files; nothing here knows what a bird is.
+The first column of a table is a word; each other column is its meaning to one reader, `-` if that reader ignores the
+word. `#` begins a comment, two spaces separate columns. Another group is another folder with the same files.
 """
 
 from __future__ import annotations
@@ -20,14 +18,14 @@ _GAP = re.compile(r" {2,}")
 
 @cache
 def column(table: str, name: str, *, group: str = BIRDS) -> Mapping[str, str]:
-    """Return word -> its entry in a column, in the order of the table, without the words that have none there.
+    """Return word -> its entry in a column, in the order of the table, without empty entries.
 
     Example:
         >>> column("colours", "fact")["scarlet"]
         'red'
 
     Raises:
-        ValueError: for a column that the table does not have, naming those it has.
+        ValueError: if the table has no such column.
     """
     head, *below = _rows(table, group)
     if name not in head[1:]:

@@ -1,6 +1,6 @@
-"""Word groups that tell looks from other matters, from `words.txt` of a group of animals.
+"""Word groups that separate looks from other topics, from `words.txt` of a group of animals.
 
-Those of birds serve frogs, insects, mammals, fish and plants as well.
+The groups for birds also work for frogs, insects, mammals, fish and plants.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 @cache
 def groups(group: str = BIRDS) -> dict[str, frozenset[str]]:
-    """Return the name of each word group -> its words as listed, in lower case.
+    """Return name of a word group -> its words, in lower case.
 
     Example:
         >>> "supercilium" in groups()["part"]
@@ -38,7 +38,7 @@ def groups(group: str = BIRDS) -> dict[str, frozenset[str]]:
 
 
 def equations(name: str, group: str = BIRDS) -> list[tuple[str, str]]:
-    """Return the pairs of a word group whose words are written `one=other`, sorted.
+    """Return the pairs of a word group of entries `one=other`, sorted.
 
     Example:
         >>> ("abdomen", "belly") in [(other, one) for one, other in equations("synonym")]
@@ -59,7 +59,7 @@ def _group_of() -> dict[str, str]:
 
 @lru_cache(maxsize=1 << 16)  # articles repeat their words
 def group_of(word: str) -> str | None:
-    """Return the group of a lower-case word, also of its plural, or None for a word that says nothing here.
+    """Return the group of a lower-case word or plural, None for a word in no group.
 
     Example:
         >>> group_of("feathers"), group_of("yellowish"), group_of("and")
@@ -76,7 +76,7 @@ def group_of(word: str) -> str | None:
 
 
 def variants(word: str) -> tuple[str, ...]:
-    """Return what a lower-case word may be a plural, a comparative or a shade of; guesses, some of them no words.
+    """Return guesses at the base form of a plural, a comparative or a shade; some are not words.
 
     Example:
         >>> variants("wings"), variants("whitish")
@@ -86,7 +86,7 @@ def variants(word: str) -> tuple[str, ...]:
 
 
 def _positives(word: str) -> tuple[str, ...]:
-    """Return what a comparative may come from: `greyer`, `whiter`, `redder`, `glossier`."""
+    """Return guesses at the base form of a comparative: `greyer`, `whiter`, `redder`, `glossier`."""
     if not word.endswith("er") or len(word) < 5:
         return ()
     stem = word[:-2]
@@ -108,7 +108,7 @@ def _singulars(word: str) -> tuple[str, ...]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case, the parts of a hyphenated word apart, without possessive endings.
+    """Return the words of a text in lower case, hyphenated words split, without possessive endings.
 
     Example:
         >>> words_of("The male's blue-grey wing")

@@ -19,7 +19,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A picture that an article shows. `file` is the title of its file page without namespace (`Owl.jpg`)."""
+    """An image in an article. `file` is the title of its file page without namespace (`Owl.jpg`)."""
 
     file: str
     caption: str = ""
@@ -38,7 +38,7 @@ class Infobox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Source of a text, with all that its credit and its revision need."""
+    """Source of a text, for its credit and revision."""
 
     title: str
     """Title of the page."""
@@ -54,7 +54,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Article:
-    """A page, parsed. `text` is its normalised plain text, into which all spans of evidence point."""
+    """A parsed page. `text` is its normalised plain text; spans of evidence are offsets into it."""
 
     source: Source
     text: str
@@ -71,7 +71,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRef:
-    """A page that stands for a subject. `revision` is the newest one known when it was looked up."""
+    """The page of a subject. `revision` is the newest one known when it was looked up."""
 
     subject_id: str
     title: str

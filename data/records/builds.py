@@ -97,13 +97,13 @@ class Update:
     failures: tuple[Failure, ...] = ()
     """Species that failed."""
     requests: int = 0
-    """API requests, tries included, photos apart."""
+    """API requests, retries included, photos excluded."""
     photos: int = 0
     """Photos downloaded."""
     distilled: int = 0
-    """Texts that were distilled anew."""
+    """Texts that were distilled again."""
     model_calls: int = 0
-    """Replies that a language model was asked for."""
+    """Calls to a language model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,13 +172,13 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """Whether ledger, Chroma, files and cache agree, the problems found, and what of them was mended."""
+    """Agreement of ledger, Chroma, files and cache: problems and repairs."""
 
     ok: bool
-    """Whether nothing was found."""
+    """Whether no problem was found."""
     digest: str
     """Digest of the knowledge base."""
     problems: tuple[str, ...] = ()
-    """Everything found."""
+    """Problems found."""
     mended: tuple[str, ...] = ()
-    """What was repaired."""
+    """Problems repaired."""

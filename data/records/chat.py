@@ -34,7 +34,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenLogprobs:
-    """A token of a reply with its natural log-probability, and those of the `top` alternatives (itself among them)."""
+    """A token of a reply with its natural log-probability and the `top` alternatives, itself included."""
 
     token: str
     logprob: float
@@ -50,9 +50,9 @@ class ChatReply:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
-    """None where the price of the model is not known."""
+    """None if the price of the model is unknown."""
     logprobs: tuple[TokenLogprobs, ...] | None = None
-    """None where the server gave none."""
+    """None if the server returned none."""
     finish: Literal["stop", "length"] = "stop"
     cached: bool = False
     citations: tuple[WebPassage, ...] = ()

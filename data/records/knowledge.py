@@ -28,12 +28,12 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Description of the looks of a species, from its article."""
+    """Description of a species' appearance, from its article."""
 
     statements: tuple[Statement, ...]
     stage: Literal["summary", "refined"] = "refined"
     scope: Literal["description", "article", "facts"] = "description"
-    """Source of the text: an article with a section on looks, one without, or bare facts."""
+    """Source of the text: an article with a section on appearance, one without, or bare facts."""
     distiller: str = ""
     """Name and version of the distiller, with the name of its model."""
     prompt_hash: str | None = None
@@ -64,7 +64,7 @@ class Chunk:
 class Anchor:
     """A reference photo of a species, with its credit.
 
-    `anchor_id` is the sha256 of the image; an anchor that is a vector alone has an id of its own and no `sha256`.
+    `anchor_id` is the sha256 of the image; an anchor without an image has another id and no `sha256`.
     """
 
     anchor_id: str
@@ -89,7 +89,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorImage:
-    """An anchor on its way from a source into a store: the bytes of its picture, or its vectors where there is none."""
+    """An anchor from a source: the bytes of its image, or its vectors if there is none."""
 
     anchor: Anchor
     content: bytes | None = None
@@ -99,7 +99,7 @@ class AnchorImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """A technical term: its meaning and how to recognise it in a picture."""
+    """A technical term: its meaning and how to recognise it in a photo."""
 
     term_id: str
     name: str

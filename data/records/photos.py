@@ -12,8 +12,8 @@ AnswerRank = Literal["species", "genus", "family", "order", "none"]
 class Box(NamedTuple):
     """A rectangle in the upright photo (EXIF orientation applied), in pixels from its top left corner.
 
-    Half-open: the pixel in column x belongs to it where `left <= x < right`, and rows likewise, so the width is
-    `right - left`. Pillow's `crop` takes it as it is. On the wire it is a list of four numbers in this order.
+    Half-open: it contains columns `left <= x < right` and rows `top <= y < bottom`, as Pillow's `crop` takes it. On
+    the wire it is a list of four numbers in this order.
     """
 
     left: float
@@ -38,11 +38,11 @@ class AnchorMatch:
     """An anchor compared with a photo: their cosine, and the credit of the anchor."""
 
     id: str
-    """Hash of the picture, or id of the vector."""
+    """Hash of the photo, or id of the vector."""
     similarity: float
     """Cosine of photo and anchor."""
     credit: str | None = None
-    """Author, licence and file page; null for vectors without a picture."""
+    """Author, licence and file page; null for vectors without a photo."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question on a picture: chat models answer it, encoders compare statement and negation."""
+    """A question about a photo: chat models answer it, encoders compare statement and negation."""
 
     question: str
     statement: str
@@ -51,7 +51,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPart:
-    """A name inside a query that a knowledge base explains; `looks` says what to look for in a picture, if it knows."""
+    """A name inside a query that a knowledge base explains; `looks` describes its appearance, if known."""
 
     kind: Literal["species", "group", "term"]
     text: str
@@ -65,17 +65,17 @@ class QueryPart:
 class Judgement:
     """A judge's answer to one question on one image.
 
-    `probability` is that of yes, in [0, 1]; None where the judge could not tell, and `note` then says why.
+    `probability` is that of yes, in [0, 1]; None for a missing answer, with the reason in `note`.
     """
 
     probability: float | None
     answer: Literal["yes", "no"] | None
     obtained_by: str
-    """`logprobs`, `votes 2/3`, `stated`, `text`, `cosines`; after `;` what else must be known of it."""
+    """`logprobs`, `samples 2/3`, `stated`, `text`, `cosines`; details follow after `;`."""
     note: str = ""
-    """The reasoning that a model wrote down before its answer, or why there is no answer."""
+    """The reasons that a model gave before its answer, or why there is no answer."""
     cost_usd: float | None = 0.0
-    """None where the price is not known."""
+    """None if the price is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class QuestionAnswer:
     answer: str | None
     """yes, no, or null."""
     probability: float | None
-    """Probability of yes, 0 to 1; null where the judge could not tell."""
+    """Probability of yes, 0 to 1; null for a missing answer."""
     obtained_by: str
     """Origin of the probability, such as `logprobs` or `cosines`."""
 
@@ -115,7 +115,7 @@ class RankedImage:
     evaluation: str | None = None
     """The model's notes or reasoning."""
     cost_usd: float | None = 0.0
-    """Cost of its answers; None where the price is not known."""
+    """Cost of its answers in US dollars; null if a price is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ class TermNote:
     definition: str
     """Its definition."""
     look_for: str = ""
-    """What to look for in a picture."""
+    """What to look for in a photo."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,9 +22,9 @@ class Drawing:
     sex: Literal["both", "male", "female"]
     """`both`: the sexes look alike, or nearly."""
     purpose: Literal["anchor", "query"]
-    """Anchors are reference pictures of a knowledge base, queries are for identification."""
+    """Anchors are reference photos of a knowledge base, queries are for identification."""
     seed: int
-    """The number that decides pose, light and paper."""
+    """Random seed of pose, light and paper."""
     sha256: str
 
     @property

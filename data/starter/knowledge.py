@@ -1,7 +1,7 @@
 """Facts that ship with Fieldmark: species and terms in our own words, in two JSONL files.
 
-Some species and all terms are written by hand; the other species are facts on which independent sources agree, with
-sentences composed of them by rule (`python -m training.knowledge`), or names alone where too little is agreed on.
+Some species and all terms are written by hand. For the others, `python -m training.knowledge` composes sentences from
+facts on which independent sources agree; species with too few facts are names alone.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class Fact:
     """Shape or pattern in a few words."""
     sex: Sex = "both"
     shade: Shade = ""
-    """The shade of its one colour; without a colour, all that is known of it."""
+    """Shade of its one colour, or of a part without a known colour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarterSpecies:
-    """One species: its names, its size, the facts, and sentences made of them, none where the facts are too few."""
+    """One species: names, size, facts, and sentences made of them; no sentences if the facts are too few."""
 
     taxon: Taxon
     length_cm: tuple[float, float] | None = None
     facts: tuple[Fact, ...] = ()
     text: tuple[str, ...] = ()
     by_hand: bool = False
-    """Facts and text were written by hand; what makes the others leaves them alone."""
+    """Facts and text were written by hand; the generator leaves them unchanged."""
 
     @property
     def colours(self) -> frozenset[str]:
@@ -88,6 +88,6 @@ def read_lines(name: str) -> list[str]:
 
 
 def read_bytes(name: str) -> bytes:
-    """Return a file that ships beside this module; nothing if it is not there."""
+    """Return a file that ships beside this module; empty if it is missing."""
     file = resources.files("data") / "starter" / name
     return file.read_bytes() if file.is_file() else b""

@@ -1,9 +1,9 @@
-"""Vectors that ship with Fieldmark: `vectors.npz`, which may be absent. They do not give back pictures or texts.
+"""Vectors that ship with Fieldmark in `vectors.npz`, which may be absent. Photos or texts cannot be restored from them.
 
 Anchors: `spaces` (n_spaces,) names of encoder spaces; `taxon_ids` (n,) and `anchor_ids` (n,), strings; and for the i-th
 space a matrix `vectors_i` (n, dim) float16 or float32, a row of zeros where an anchor has no vector in it. Texts, which
-a file may lack: `text_spaces`, `text_taxon_ids` (m,) and `text_vectors_i` (m, dim), of the looks of each species as
-others have described them at length.
+a file may lack: `text_spaces`, `text_taxon_ids` (m,) and `text_vectors_i` (m, dim), of longer descriptions of each
+species.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = "vectors.npz"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShippedVectors:
-    """Anchors and texts that are vectors alone; row i of an anchor matrix is anchor `anchor_ids[i]`."""
+    """Vectors of anchors and texts; row i of an anchor matrix is anchor `anchor_ids[i]`."""
 
     spaces: tuple[str, ...] = ()
     matrices: tuple[FloatArray, ...] = ()
@@ -37,11 +37,11 @@ class ShippedVectors:
     """taxon_id -> the row of its text."""
 
     def of(self, taxon_id: str) -> list[AnchorImage]:
-        """Return the anchors of a species, without pictures and without credit."""
+        """Return the anchors of a species, without photos and credit."""
         return [self._anchor(taxon_id, row) for row in self.rows.get(taxon_id, ())]
 
     def text_vector(self, taxon_id: str, space: str) -> FloatArray | None:
-        """Return the `(dim,)` float32 vector of what is said of a species' looks; None if none ships."""
+        """Return the `(dim,)` float32 vector of the description of a species; None if none ships."""
         if taxon_id not in self.text_rows or space not in self.text_spaces:
             return None
         vector: FloatArray = self.text_matrices[self.text_spaces.index(space)][self.text_rows[taxon_id]]
@@ -57,13 +57,13 @@ class ShippedVectors:
 
 
 def read_vectors(path: Path | None = None) -> ShippedVectors:
-    """Return the anchors and texts that are vectors alone; none if the file is absent.
+    """Return the vectors of anchors and texts; none if the file is absent.
 
     Args:
         path: the file; by default the one that ships with Fieldmark.
 
     Raises:
-        StoreError: if the file is not as the module says, or was named and is not there.
+        StoreError: if the file is invalid, or was given and is missing.
     """
     if path is None:
         shipped = resources.files("data") / "starter" / FILE
@@ -104,7 +104,7 @@ def _read(path: Path) -> ShippedVectors:
 def _matrices(arrays: NpzFile, names: str, prefix: str) -> tuple[tuple[str, ...], tuple[FloatArray, ...]]:
     spaces = _strings(arrays, names) if names == "spaces" or names in arrays else ()
     matrices = tuple(np.asarray(arrays[f"{prefix}_{i}"], dtype=np.float32) for i in range(len(spaces)))
-    # Half precision leaves rows a little off their length.
+    # Half precision leaves rows slightly off unit length.
     return spaces, tuple(as_unit_rows(matrix) for matrix in matrices)
 
 

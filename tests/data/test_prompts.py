@@ -43,12 +43,12 @@ def test_a_users_prompt_replaces_ours_and_changes_its_digest_alone(tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        (None, b"", "no folder of prompts"),
-        ("notes.txt", b"x", "holds no prompt"),
+        (None, b"", "No folder of prompts"),
+        ("notes.txt", b"x", "contains no prompt"),
         ("derict.md", b"x", "Unknown prompt"),
-        ("FIRST.md", b"$nobody", "a placeholder that cannot be filled"),
-        ("FIRST.md", b"5 $ a day", "a placeholder that cannot be filled"),
-        ("FIRST.md", b"\xff", "a placeholder that cannot be filled"),
+        ("FIRST.md", b"$nobody", "contains an unknown placeholder"),
+        ("FIRST.md", b"5 $ a day", "contains an unknown placeholder"),
+        ("FIRST.md", b"\xff", "contains an unknown placeholder"),
     ],
 )
 def test_prompts_that_cannot_work_are_refused_at_once(

@@ -240,7 +240,7 @@ def test_ones_own_prompt_replaces_ours_and_one_that_cannot_be_filled_costs_nothi
         (folder / "context.md").write_text("$word")
         outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--set", f"prompts={folder}")
         assert (outcome.exit_code, server.n_calls) == (2, 1)
-        assert "a placeholder that cannot be filled" in outcome.stderr
+        assert "contains an unknown placeholder" in outcome.stderr
 
 
 def test_a_model_that_is_asked_for_and_not_set_is_missing(cli: Any, built_kb: Path) -> None:

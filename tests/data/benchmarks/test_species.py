@@ -141,5 +141,5 @@ def test_folders_named_train_and_test_are_splits(tmp_path: Path) -> None:
 def test_a_folder_without_photos_and_one_that_is_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="found no photo"):
         read_class_folders(tmp_path)
-    with pytest.raises(BadInput, match="there is no folder"):
+    with pytest.raises(BadInput, match="does not exist, expected a folder"):
         read_class_folders(tmp_path / "nowhere")

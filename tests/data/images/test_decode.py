@@ -62,7 +62,7 @@ def test_heic_is_read() -> None:
 
 
 def test_a_format_that_is_not_allowed_is_refused_though_pillow_reads_it() -> None:
-    with pytest.raises(BadImage, match="not a picture, expected a JPEG"):
+    with pytest.raises(BadImage, match="not an image, expected a JPEG"):
         read_image(encoded(halves(), "PPM"))
 
 
@@ -170,21 +170,21 @@ def test_damaged_exif_does_not_cost_the_picture() -> None:
     ("content", "reason"),
     [
         (b"", "is empty"),
-        (b"hello, this is text", "is not a picture"),
+        (b"hello, this is text", "is not an image"),
         (b"<!DOCTYPE html><html></html>", "is an HTML page"),
         (b"\n<svg xmlns='x'></svg>", "is an SVG drawing"),
         (b"%PDF-1.7", "is a PDF document"),
-        (b"\x89PNG\r\n\x1a\n", "is (damaged|truncated)"),
-        (b"\xff\xd8\xff", "is (damaged|truncated)"),
-        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "is (damaged|truncated)"),
-        (b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00", "is (damaged|truncated)"),
-        (os.urandom(5000), "is not a picture"),
+        (b"\x89PNG\r\n\x1a\n", "is damaged or incomplete"),
+        (b"\xff\xd8\xff", "is damaged or incomplete"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "is damaged or incomplete"),
+        (b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00", "is damaged or incomplete"),
+        (os.urandom(5000), "is not an image"),
     ],
 )
 def test_what_is_no_picture_says_what_it_is_and_what_was_expected(content: Any, reason: str) -> None:
     with pytest.raises(BadImage, match=reason) as caught:
         read_image(content)
-    assert "expected a JPEG, PNG" in str(caught.value)
+    assert "expected a JPEG, PNG" in str(caught.value) or "damaged or incomplete (" in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP"])
@@ -213,7 +213,7 @@ def test_flipped_bits_never_raise_anything_else() -> None:
 
 
 def test_a_giant_is_refused_by_its_header() -> None:
-    with pytest.raises(BadImage, match="50000 x 50000 pixels, at most 200,000,000"):
+    with pytest.raises(BadImage, match="50000 x 50000 pixels; the limit is 200,000,000"):
         read_image(png_header(50_000, 50_000))
 
 
@@ -221,7 +221,7 @@ def test_the_pixel_limit_is_ours_and_no_warning_gets_out() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # 95 million pixels: Pillow alone would warn. The file is refused for its missing rows, not for its size.
-        with pytest.raises(BadImage, match=r"truncated|damaged"):
+        with pytest.raises(BadImage, match="is damaged or incomplete"):
             read_image(png_header(10_000, 9_500))
 
 

@@ -176,10 +176,10 @@ def test_another_mode_prompt_or_model_is_another_distiller(change: str, tmp_path
 @pytest.mark.parametrize(
     ("file", "text", "complaint"),
     [
-        ("distil.md", "Describe $name.", "a placeholder that cannot be filled: 'name'"),
-        ("distil.md", "It costs $5.", "a placeholder that cannot be filled"),
+        ("distil.md", "Describe $name.", "contains an unknown placeholder: 'name'"),
+        ("distil.md", "It costs $5.", "contains an unknown placeholder"),
         ("destil.md", "x", "Unknown prompt"),
-        ("notes.txt", "x", "holds no prompt"),
+        ("notes.txt", "x", "contains no prompt"),
     ],
 )
 def test_prompts_that_cannot_work_fail_before_anything_is_asked(

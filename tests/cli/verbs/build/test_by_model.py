@@ -143,7 +143,7 @@ def test_an_update_asks_the_model_for_what_changed_alone(
     [
         (("--max-cost", "1"), 2, "--max-cost needs a model, and the distiller extractive uses none"),
         (("--offline",), 2, "--offline needs a model"),
-        (("--distiller", "model", "--set", "prompts=owls"), 2, "holds no prompt"),
+        (("--distiller", "model", "--set", "prompts=owls"), 2, "contains no prompt"),
         (("--distiller", "model", "--offline"), 7, "No cached reply of scripted@"),
     ],
 )
