@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -242,3 +243,35 @@ class TestAgainstARealWiki:
         outcome = cli.run("build", "--taxon", "Tyto alba", "--api-url", page, "--kb", "x.kb")
         assert outcome.exit_code == 6
         assert "Traceback" not in outcome.stderr
+
+
+@pytest.fixture
+def owls(tmp_path: Path, drawings: Path) -> Path:
+    """A folder of two owls with an article each, and two drawings of the first."""
+    for name in ("Snowy Owl", "Western Barn Owl"):
+        (tmp_path / "owls" / name).mkdir(parents=True)
+        (tmp_path / "owls" / name / "article.txt").write_text("It has white plumage and yellow eyes.")
+    for name in ("bubo-scandiacus", "phoenicopterus-ruber"):
+        shutil.copy(drawings / f"{name}.png", tmp_path / "owls" / "Snowy Owl")
+    return tmp_path / "owls"
+
+
+def test_the_number_of_reference_photos_is_a_setting_of_build_and_update(cli: Any, owls: Path, tmp_path: Path) -> None:
+    def n_photos() -> int:
+        found: int = json.loads(cli.call("status", "--kb", "o.kb", "--format", "json", check=True).stdout)["anchors"]
+        return found
+
+    source = ("build", "--source", f"folder:{owls}", "--kb", "o.kb")
+    cli.call(*source, "--set", "anchors_per_species=1", check=True)
+    assert n_photos() == 1
+    (tmp_path / "fieldmark.toml").write_text("[build]\nanchors_per_species = 2\n")
+    (owls / "Snowy Owl" / "article.txt").write_text("It has white plumage, dark bars and yellow eyes.")
+    cli.call("update", "--kb", "o.kb", check=True)
+    assert n_photos() == 2
+
+
+def test_the_number_of_failures_after_which_a_build_stops_is_a_setting(cli: Any, owls: Path, tmp_path: Path) -> None:
+    (tmp_path / "fieldmark.toml").write_text('[llm.text]\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    asked = ("build", "--source", f"folder:{owls}", "--kb", "o.kb", "--distiller", "model")
+    stopped = cli.call(*asked, "--set", "max_failures_in_a_row=1")
+    assert (stopped.exit_code, "1 pages in a row failed" in stopped.stderr) == (6, True)
