@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cli.common import output
+from cli.common import delimited, output
+from cli.verbs.eval.cells import p_text
 from rerank.evaluation.request import AXES, TIE_POLICIES
 
 if TYPE_CHECKING:
@@ -38,21 +37,20 @@ def as_text(evaluation: Evaluation, shown: Sequence[str]) -> str:
 
 def as_csv(evaluation: Evaluation) -> str:
     """Return one row for each run, stratum and measure."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
     tests = {(test.run, test.measure, tuple(test.labels.items())): test for test in evaluation.comparisons}
+    rows: list[list[object]] = []
     for run in evaluation.runs:
         for stratum in run.strata:
             for found in stratum.measures:
                 test = tests.get((run.name, found.name, tuple(stratum.labels.items())))
-                writer.writerow(
-                    [run.name, *(stratum.labels.get(axis, "") for axis in AXES), found.name, stratum.n]
-                    + [found.macro, found.macro_error, *found.macro_interval]
-                    + ([test.baseline, test.test.difference, *test.test.interval] if test else [""] * 4)
-                    + ([test.test.p_value, test.p_corrected] if test else [""] * 2)
-                )
-    return out.getvalue()
+                tested: list[object] = [""] * 6
+                if test is not None:
+                    tested = [test.baseline, test.test.difference, *test.test.interval]
+                    tested += [test.test.p_value, test.p_corrected]
+                labels = [stratum.labels.get(axis, "") for axis in AXES]
+                figures = [found.macro, found.macro_error, *found.macro_interval]
+                rows.append([run.name, *labels, found.name, stratum.n, *figures, *tested])
+    return delimited.as_csv(CSV_COLUMNS, rows)
 
 
 def _measures_table(evaluation: Evaluation, shown: Sequence[str]) -> str:
@@ -82,8 +80,8 @@ def _test_cells(comparison: Comparison, scale: float) -> list[str]:
         f"{_number(test.difference, scale, sign='+')}",
         f"{_number(low, scale, sign='+')} to {_number(high, scale, sign='+')}",
         f"{test.n_better}/{test.n_worse}",
-        _p(test.p_value),
-        _p(comparison.p_corrected),
+        p_text(test.p_value),
+        p_text(comparison.p_corrected),
     ]
 
 
@@ -132,7 +130,3 @@ def _scale(measure: str) -> float:
 
 def _number(value: float, scale: float, *, sign: str = "") -> str:
     return f"{value * scale:{sign}.{1 if scale == 100 else 3}f}"
-
-
-def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")

@@ -48,6 +48,6 @@ def warn_of_missing(n_failed: int, missing: Mapping[str, int], n_photos: int, *,
     if n_failed:
         output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
     if n := missing.get("reader", 0):
-        output.warn(f"the reader failed for {n:,} of {photos}; their answers come from the ranking{retry}")
+        output.warn(f"The reader failed for {n:,} of {photos}; their answers come from the ranking{retry}")
     if n := missing.get("samples", 0):
-        output.warn(f"some samples of the reader failed for {n:,} of {photos}; the others decided{retry}")
+        output.warn(f"Some samples of the reader failed for {n:,} of {photos}; the others decided{retry}")

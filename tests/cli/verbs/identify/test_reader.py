@@ -114,7 +114,7 @@ def test_a_model_that_refuses_leaves_the_answer_and_says_so(
     photo = drawings / "bubo-scandiacus.png"
     outcome = cli.call("identify", photo, "--kb", built_kb, "--reader", "--format", "jsonl")
     assert outcome.exit_code == 7
-    assert "the reader failed for 1 of 1 photo; their answers come from the ranking\n" in outcome.stderr
+    assert "The reader failed for 1 of 1 photo; their answers come from the ranking\n" in outcome.stderr
     row = json.loads(outcome.stdout)
     assert (row["status"], row["answer"]["name"]) == ("ok", row["candidates"][0]["scientific_name"])
     assert (row["reader"]["agreement"], row["reader"]["samples"], row["reader"]["answered"]) == (0, 1, 0)
@@ -138,7 +138,7 @@ def test_retry_failed_asks_a_reader_that_failed_again_and_no_other(
     n_photos = len(list(drawings.glob("*.png")))
     first = cli.call(*command)
     assert (first.exit_code, server.n_calls) == (7, n_photos)
-    assert f"the reader failed for 2 of {n_photos} photos" in first.stderr
+    assert f"The reader failed for 2 of {n_photos} photos" in first.stderr
 
     again = cli.call(*command)
     assert (again.exit_code, server.n_calls) == (7, n_photos), "a failure stays until it is to be tried again"
@@ -183,7 +183,7 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
     command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--reader-samples", "4")
     file = tmp_path / "names.csv"
     done = cli.call(*command, "--output", file, check=True)
-    assert "some samples of the reader failed for 1 of 1 photo; the others decided; use --retry-failed" in done.stderr
+    assert "Some samples of the reader failed for 1 of 1 photo; the others decided; use --retry-failed" in done.stderr
     row = next(csv.DictReader(io.StringIO(file.read_text())))
     assert (row["answer_name"], row["reader_agreement"]) == (asked[1], "0.5")
     assert (row["reader_samples"], row["reader_answered"]) == ("4", "2")
