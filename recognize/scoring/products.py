@@ -46,7 +46,7 @@ def score_blocks(n_photos: int, products: Sequence[Product]) -> Iterator[tuple[s
     A score is the mean product over encoders.
     """
     work = n_photos * sum(matrix.size for product in products for matrix in product.matrices)
-    multiply = multiply_by_onnx if work >= _LARGE and onnx_is_quicker() else multiply_by_numpy
+    multiply = multiply_by_onnx if work >= _LARGE and onnx_is_faster() else multiply_by_numpy
     sums = [_MeanProduct(product, multiply) for product in products]
     for first in range(0, n_photos, _BLOCK):
         photos = slice(first, min(first + _BLOCK, n_photos))
@@ -103,7 +103,7 @@ def multiply_by_onnx(queries: FloatArray, matrix: FloatArray, out: FloatArray) -
     session.run_with_iobinding(binding)
 
 
-def onnx_is_quicker() -> bool:
+def onnx_is_faster() -> bool:
     """Return whether ONNX Runtime is faster, by a trial of about 0.3 s on the first call.
 
     False if ONNX Runtime cannot be loaded.

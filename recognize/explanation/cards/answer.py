@@ -10,11 +10,11 @@ from data.records import Answer, Candidate, Identification, Reading
 from recognize.answer_text import is_reader_choice, percent, unanswered_text
 from recognize.explanation.evidence import Explanation
 
-_WORTH_SAYING: Final = 0.1  # a smaller probability that the species is unknown goes unmentioned
+_WORTH_SAYING: Final = 0.1  # smaller probabilities of an unknown species are not mentioned
 
 
 def verdict(row: Identification) -> str:
-    """Return the answer with its confidence, as the head of the page."""
+    """Return the head of the page: the answer and its confidence."""
     if row.status == "error":
         said = escape((row.error or "").replace(row.image, Path(row.image).name))
         over = f"No answer for {escape(Path(row.image).name)}"

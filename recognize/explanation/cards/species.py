@@ -21,7 +21,7 @@ _SIMILAR: Final = ("text", "visual", "prototype")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A candidate with everything a card shows of it."""
+    """A candidate with the contents of its card section."""
 
     rank: int
     candidate: Candidate
@@ -45,8 +45,8 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
 
     Args:
         shown: the candidates, best first.
-        focus: position of the candidate that the others are compared with.
-        is_answer: whether that candidate is the answer; else it is only the best match.
+        focus: position of the candidate to compare the others with.
+        is_answer: whether that candidate is the answer, or just the best match.
         anchor_file: sha256 of an anchor -> its file.
     """
     against = shown[focus]
@@ -57,7 +57,7 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
         if each is not against and ours and each.candidate.summary
     }
     alike = [found for rank, found in contrasts.items() if shown[rank - 1].genus == against.genus]
-    marks = _telling(list(contrasts.values()), alike)
+    marks = _distinguishing(list(contrasts.values()), alike)
     parts = []
     for each in shown:
         tags = []
@@ -78,12 +78,12 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
 
 
 def scores(shown: Sequence[Shown], preset: str, because: str) -> str:
-    """Return the score of each candidate with the contribution of each stage as bars, then the similarities.
+    """Return the scores of the candidates with bars for each stage, then the similarities.
 
     Args:
         shown: the candidates, best first.
-        preset: that scored them.
-        because: why the first scores higher than the second, in words.
+        preset: the preset of the scores.
+        because: comparison of the first two scores, in words.
     """
     names = stage_names(preset)
     stages = [stage for stage in names if any(stage in each.parts for each in shown)]
@@ -121,10 +121,10 @@ def _description(each: Shown, marks: Sequence[Mark]) -> str:
     return f"<p>{text}</p>{source}"
 
 
-def _telling(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) -> dict[Mark, int]:
-    """Return mark -> number of candidates without it; marks that set the species apart from its genus come first.
+def _distinguishing(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) -> dict[Mark, int]:
+    """Return mark -> number of candidates without it.
 
-    Marks of one sex or age only come last.
+    Marks that distinguish the species within its genus come first, marks of one sex or age last.
     """
 
     def counted(found: Sequence[Contrast]) -> Counter[Mark]:
@@ -137,22 +137,22 @@ def _telling(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) -> dict[M
 
 def _chips(marks: Mapping[Mark, int], n_others: int) -> str:
     if not marks:
-        return "<p class=small>Its description mentions no mark that the others lack.</p>" if n_others else ""
+        return "<p class=small>Its description mentions no mark of its own.</p>" if n_others else ""
     items = []
     for mark, count in marks.items():
         of = "" if count == n_others else f" <small>{count} of {n_others}</small>"
         items.append(f"<li>{escape(str(mark))}{of}</li>")
-    these = "this mark" if len(marks) == 1 else "these marks"
-    others = "the other's" if n_others == 1 else f"those of the {n_others} others"
-    some = " (numbers: how many of them do not)" if min(marks.values()) < n_others else ""
+    others = "that of the other candidate" if n_others == 1 else f"those of the {n_others} other candidates"
+    least = min(marks.values())
+    some = f" ({least} of {n_others}: not in {least} of these {n_others})" if least < n_others else ""
     return (
-        f"<h3>Look for</h3><ul class=chips>{''.join(items)}</ul><p class=small>Only its description mentions {these}, "
-        f"not {others}{some}. Taken from the texts, not from the photo.</p>"
+        f"<h3>Look for</h3><ul class=chips>{''.join(items)}</ul><p class=small>Mentioned in its description but not in "
+        f"{others}{some}. Taken from the texts, not from the photo.</p>"
     )
 
 
 def _table(found: Contrast, name: str, against: str) -> str:
-    """Return the parts that differ between a candidate and the answer, then marks that only one of them has."""
+    """Return the table of differing parts, then of marks that only one of the two species has."""
     lines = [(each.named, " or ".join(each.theirs), " or ".join(each.ours)) for each in found.differing[:MOST_MARKS]]
     alone = [
         ", ".join([str(mark) for mark in found.elsewhere(marks) if mark.part][:MOST_MARKS])
@@ -195,11 +195,12 @@ def _similarities(shown: Sequence[Shown], stages: Mapping[str, str]) -> str:
     for each in shown:
         values = [each.candidate.scores.get(name) for name in names]
         lines.append((each, ["" if value is None else f"{value:.3f}" for value in values]))
-    what = "Cosines, from -1 to 1; smaller for a blend, because the mean of two different vectors is shorter"
-    what = what if "blend" in stages["text"] else "Cosines, from -1 to 1"
+    scale = "Cosines, from -1 to 1"
+    if "blend" in stages["text"]:
+        scale += "; lower for a blend, because the mean of two vectors is shorter"
     return (
         f"<details><summary>The similarities behind the scores</summary>{_table_of(heads, lines)}<p class=small>"
-        f"{what}. Blank: the stage does not apply.</p></details>"
+        f"{scale}. Blank: the stage does not apply.</p></details>"
     )
 
 

@@ -43,7 +43,7 @@ MULTIPLIERS = [products.multiply_by_numpy, products.multiply_by_onnx]
 @pytest.fixture(params=MULTIPLIERS)
 def multiply(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(products, "_LARGE", 0)
-    monkeypatch.setattr(products, "onnx_is_quicker", lambda: request.param is products.multiply_by_onnx)
+    monkeypatch.setattr(products, "onnx_is_faster", lambda: request.param is products.multiply_by_onnx)
     return request.param
 
 
@@ -110,7 +110,7 @@ def test_rankings_are_the_same_to_the_last_digit(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(products, "_LARGE", 0)
 
     def rank(by_onnx: Any) -> Any:
-        monkeypatch.setattr(products, "onnx_is_quicker", lambda: by_onnx)
+        monkeypatch.setattr(products, "onnx_is_faster", lambda: by_onnx)
         weights = FusionWeights(text=0.3, visual=1.0)
         presets = (
             vr_rag_v1(knowledge, queries),
@@ -154,7 +154,7 @@ def test_a_small_product_starts_no_trial(monkeypatch: pytest.MonkeyPatch) -> Non
     def refuse() -> None:
         raise AssertionError("a trial")
 
-    monkeypatch.setattr(products, "onnx_is_quicker", refuse)
+    monkeypatch.setattr(products, "onnx_is_faster", refuse)
     for _ in products.score_blocks(40, [Product((unit_rows(40, 8),), (unit_rows(700, 8),))]):
         pass
     monkeypatch.setattr(products, "_LARGE", 40 * 700 * 8)
@@ -181,9 +181,9 @@ def test_the_trial_finds_the_slower_one_once(monkeypatch: pytest.MonkeyPatch, no
         slow(queries, matrix, out)
 
     monkeypatch.setattr(products, slow.__name__, slowed)
-    assert products.onnx_is_quicker() == (slow.__name__ == "multiply_by_numpy")
+    assert products.onnx_is_faster() == (slow.__name__ == "multiply_by_numpy")
     n_runs = len(runs)
-    products.onnx_is_quicker()
+    products.onnx_is_faster()
     assert len(runs) == n_runs > 0
 
 
@@ -193,7 +193,7 @@ def test_where_onnx_cannot_be_loaded_numpy_multiplies(monkeypatch: pytest.Monkey
     queries, matrix = unit_rows(4, 6), unit_rows(5, 6)
     ((_, (scores,)),) = products.score_blocks(4, [Product((queries,), (matrix,))])
     assert scores == pytest.approx(queries @ matrix.T, abs=1e-6)
-    assert products.onnx_is_quicker() is False
+    assert products.onnx_is_faster() is False
 
 
 @pytest.fixture

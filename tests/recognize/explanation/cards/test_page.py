@@ -214,7 +214,7 @@ def test_the_scores_of_v2_are_said_to_be_of_a_blend(photo: Path) -> None:
     assert "score blend of description and reference photos reference photos" in text
     assert "photo and blend of description and reference photos photo and reference photos" in text
     assert "2. Steller's Jay 3.00 +0.35 +0.07" in text
-    assert "smaller for a blend" in text
+    assert "lower for a blend" in text
     assert "blend" not in page(photo, other, preset="vr-rag-v1").text
 
 
