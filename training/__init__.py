@@ -1,1 +1,1 @@
-"""Tools that train, compose and measure what ships in the starter files; not part of the wheel."""
+"""Making and measuring of the starter files; not part of the wheel."""

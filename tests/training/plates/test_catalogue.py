@@ -13,11 +13,9 @@ from PIL import Image, ImageChops, ImageStat
 from data.starter.knowledge import read_species
 from tests.training.plates.colour_words import colour_shares, wrong_colours
 from training.plates.catalogue import BIRDS, PLATES, Plate, plates_of, read_plates
-from training.plates.files import contact_sheet
 from training.plates.variants import Purpose, variant_for
 
 ROOT = Path(__file__).resolve().parents[3]
-SHEET = ROOT / "docs" / "pictures" / "plates.png"
 SPECIES = {species.taxon.taxon_id: species for species in read_species()}
 SIZE_PX = 180
 
@@ -108,11 +106,3 @@ def test_a_drawing_without_a_colour_would_be_noticed() -> None:
 def test_a_picture_file_is_a_png_of_the_asked_size() -> None:
     picture = Image.open(io.BytesIO(PLATES[0].png("plate", size=120)))
     assert (picture.format, picture.mode, picture.size) == ("PNG", "RGB", (120, 120))
-
-
-def test_the_committed_contact_sheet_shows_the_drawings_of_today() -> None:
-    assert SHEET.stat().st_size < 400_000
-    committed = Image.open(SHEET).convert("RGB")
-    today = contact_sheet()
-    assert committed.size == today.size
-    assert difference(committed, today) < 2  # its levels are rounded

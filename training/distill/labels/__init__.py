@@ -1,1 +1,1 @@
-"""Hand-labelled sentences, as places and classes; README.md tells how they were drawn and judged."""
+"""Hand-labelled sentences, as positions and classes; see README.md."""

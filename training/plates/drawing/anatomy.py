@@ -145,7 +145,7 @@ class Wing(Part):
     n: int = 9
     """Number of flight feathers."""
     drop: float = 0.0
-    """How far the tip hangs, as a share of the length."""
+    """Drop of the tip, as a share of the length."""
 
 
 class Tail(Part):
@@ -174,7 +174,7 @@ class Legs(Part):
     width: float = 1.1
     apart: float = 5.0
     ankle: float = 0.0
-    """How far the ankle bends backwards, in units."""
+    """Backward bend of the ankle, in units."""
     thigh: float = 0.0
     """Radius of the feathered thigh."""
     thigh_colour: Paint | None = None

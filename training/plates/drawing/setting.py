@@ -39,7 +39,7 @@ def draw_branch(hand: Hand, y: float) -> None:
 
 
 def draw_trunk(hand: Hand, x: float) -> None:
-    """Draw an upright trunk whose left edge is at `x`."""
+    """Draw an upright trunk with its left edge at `x`."""
     group = hand.sheet.group(ink("bark"))
     edge: list[Knot] = [(x, -40), (x + 11, -40), (x + 10, 50), (x + 12, 150), (x - 1, 150), (x + 1, 50)]
     group.add(hand.frame.points(smooth(edge)))

@@ -52,7 +52,7 @@ class Frame:
 
 
 def along(start: Point, end: Point) -> Frame:
-    """Return the frame with its origin at `start` whose x axis reaches `end` at 1; y lies clockwise of it."""
+    """Return the frame with origin `start` and `end` at x = 1; y points clockwise of x."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     return Frame(x=start[0], y=start[1], scale=math.hypot(dx, dy), turn=math.degrees(math.atan2(dy, dx)))
 
