@@ -87,7 +87,7 @@ def draw(bird: Bird, variant: Variant, *, size: int = SIZE_PX) -> Image.Image:
     ).within(Frame(x=-50, y=-50))
     draw_setting(Hand(sheet, standing, rng=rng, wobble=0.0), bird)
     x, y = bird.legs.foot
-    # The bird tilts about its feet; the ground does not tilt with it.
+    # The bird tilts about its feet; the ground does not tilt.
     tilted = standing.within(Frame(x=x, y=y, turn=variant.tilt)).within(Frame(x=-x, y=-y))
     draw_bird(Hand(sheet, tilted, rng=rng, wobble=variant.wobble), bird, head_turn=variant.head_turn)
     return balanced(sheet.printed(), exposure=variant.exposure, warmth=variant.warmth)

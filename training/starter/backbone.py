@@ -19,7 +19,7 @@ try:
 except ImportError as error:
     raise MissingDependency("torch", extra="models") from error
 
-# (repeats, kernel, stride, expansion, output channels) of EfficientNet-B0's seven stages, which Lite scales.
+# (repeats, kernel, stride, expansion, output channels) of the seven stages of EfficientNet-B0, scaled by Lite.
 STAGES = (
     (1, 3, 1, 1, 16),
     (2, 3, 2, 6, 24),

@@ -78,6 +78,6 @@ def write_tower(backbone: Backbone, path: Path) -> None:
         weights,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="fieldmark")
-    model.ir_version = 8  # what the oldest supported onnxruntime reads
+    model.ir_version = 8  # readable by the oldest supported onnxruntime
     onnx.checker.check_model(model)
     path.write_bytes(model.SerializeToString())

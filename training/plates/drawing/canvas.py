@@ -110,7 +110,7 @@ class Group:
         box = self.mask.getbbox()
         if box is None:
             return
-        pixels, width = self.paint.tobytes(), self.paint.width  # as they were before the first feather
+        pixels, width = self.paint.tobytes(), self.paint.width  # before the first feather
         for _ in range(n):
             x, y = rng.uniform(box[0], box[2] - 1), rng.uniform(box[1], box[3] - 1)
             angle = direction + rng.uniform(-0.35, 0.35)
@@ -122,7 +122,7 @@ class Group:
             first, last = (3 * (int(v) * width + int(u)) for u, v in ((x, y), end))
             below = pixels[first : first + 3]
             if max(abs(a - b) for a, b in zip(below, pixels[last : last + 3], strict=True)) > 24:
-                continue  # it would carry one colour into another
+                continue  # the feather would smear one colour into another
             tone: Colour = (below[0], below[1], below[2])
             middle = (x + reach * 0.5 * math.cos(bend), y + reach * 0.5 * math.sin(bend))
             tone = darker(tone, share) if share > 0 else lighter(tone, -share)

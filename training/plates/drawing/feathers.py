@@ -20,7 +20,7 @@ SHOULDER = path("-0.25,-0.1 -0.08,-0.75 0.2,-0.95 0.24,-0.62 0.08,-0.36 -0.01,0 
 
 def draw_wing(hand: Hand, wing: Wing) -> None:
     """Draw the folded wing: flight feathers from the tip upwards, coverts over them, bars and patches last."""
-    # Seen from a bird that looks right, y must grow from its back to its belly, against the turn of the wing's axis.
+    # For a bird that looks right, y grows from back to belly, against the rotation of the wing's axis.
     frame = hand.frame.within(along(wing.shoulder, wing.tip)).within(Frame(mirrored=True, turn=180))
     d, drop = wing.depth, wing.drop
     outline = hand.curve(
