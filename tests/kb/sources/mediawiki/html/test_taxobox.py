@@ -24,6 +24,7 @@ def binomial(genus: str, species: str) -> str | None:
         ("Falco", "Falco columbarius", "Falco columbarius"),
         ("Falco", "F. columbarius", "Falco columbarius"),
         ("Falco", "columbarius", "Falco columbarius"),
+        ("Crex", "crex", "Crex crex"),
         ("Falco", "novae-zeelandiae", "Falco novae-zeelandiae"),
         ("Branta", "canadensis (Linnaeus, 1758)", "Branta canadensis"),
         ("Tyto", "A. alba", None),  # another genus
