@@ -61,7 +61,7 @@ ADDED_KEYS = {
         ("kb", "text", "Path of the knowledge base."),
         ("dataset", "text", "Kind of dataset."),
         ("photos", "object", "Numbers of photos: in the dataset, skipped by reason, measured, and used as anchors."),
-        ("unmatched", "list of object", "Labels without a species: `name`, `why`, `suggestions`."),
+        ("unmatched", "list of object", "Labels without a species: `name`, `reason`, `suggestions`."),
         ("not_in_kb", "list of text", "Species of the dataset that the knowledge base does not have."),
         ("readers", "object or null", "Figures of the readers, as below; null without `--reader`."),
         ("definitions", "object", "Definition of each measure."),

@@ -86,7 +86,7 @@ def micro(figures: dict[str, Any]) -> dict[str, float]:
 def test_class_folders_are_measured_with_what_did_not_match(cli: Any, built_kb: Path, folders: Path) -> None:
     found = measured(cli, folders, "--kb", built_kb, "--set", "keep_leaks=true")
     assert (found["n"], found["n_species"], found["dataset"]) == (4, 3, "class folders")
-    assert [(name["name"], name["why"]) for name in found["unmatched"]] == [("Blue-footed Nothing", "unknown")]
+    assert [(name["name"], name["reason"]) for name in found["unmatched"]] == [("Blue-footed Nothing", "unknown")]
     assert found["not_in_kb"] == ["Struthio camelus"]
     assert (found["photos"]["label_unmatched"], found["photos"]["species_not_in_kb"]) == (1, 1)
     setups = [(figures["setup"]["vocabulary"], figures["setup"]["preset"]) for figures in found["figures"]]
