@@ -15,8 +15,9 @@ from data.errors import StoreError
 from data.lexicon.word_groups import group_of, words_of
 from data.records import SpeciesEntry, Statement
 from kb.distill.claims import sexes_ages, swapped, unsupported
+from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject
-from kb.distill.trimming import NameHider, off_topic_clauses
+from kb.distill.trimming import off_topic_clauses
 from kb.distill.visual import describes_looks
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from data.contracts import TextEncoder
 from data.records import Chunk, Span, Summary
@@ -47,11 +47,6 @@ def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncode
     if run is not None:
         chunks.append(_chunk(subject_id, text, run))
     return chunks
-
-
-def chunks_of_spans(subject_id: str, text: str, spans: Iterable[Span]) -> list[Chunk]:
-    """Return the chunks of a summary's text at these spans, as `pack_chunks` made them."""
-    return [_chunk(subject_id, text, span) for span in spans]
 
 
 def _chunk(subject_id: str, text: str, span: Span) -> Chunk:

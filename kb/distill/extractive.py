@@ -18,6 +18,7 @@ from data.lexicon.word_groups import group_of, words_of
 from data.records import Article, Section, Span, Statement, Summary, Taxon
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
+from kb.distill.species_names import NameHider
 from kb.distill.subjects import (
     READING_ORDER,
     Subject,
@@ -27,7 +28,7 @@ from kb.distill.subjects import (
     stated_subject,
     with_subject,
 )
-from kb.distill.trimming import NameHider, drop_brackets, trim_clauses
+from kb.distill.trimming import drop_brackets, trim_clauses
 from kb.distill.visual import has_looks, has_other_topics, opens_off_topic, part_pairs, visual_score
 
 # The paper's refined summaries have 76 words on average; after that, a sentence must tell more.

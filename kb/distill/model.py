@@ -15,7 +15,7 @@ from kb.distill.fencing import Numbered, fenced, numbered_article, numbered_summ
 from kb.distill.model_reply import SCHEMA, Checked, Rules, checked
 from kb.distill.prompts import DistilPrompts
 from kb.distill.sections import SectionKind
-from kb.distill.trimming import NameHider
+from kb.distill.species_names import NameHider
 
 Mode = Literal["model", "model-two-pass", "model-summary"]
 PASSES: dict[Mode, tuple[Literal["distil", "summarise", "refine"], ...]] = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from data.records import Statement
 from kb.distill.claims import swapped, unsupported
 from kb.distill.fencing import Numbered, one_line
-from kb.distill.trimming import NameHider
+from kb.distill.species_names import NameHider
 from kb.distill.visual import describes_looks
 
 SCHEMA: dict[str, object] = {
@@ -171,8 +171,5 @@ def _statement(
         repairs["own name"] += 1
     if len(known) < len(numbers):
         repairs["unknown sentence numbers"] += 1
-    return Statement(text=_with_stop(text), evidence=spans)
-
-
-def _with_stop(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else text.rstrip(" ,;:") + "."
+    ended = text if text.endswith((".", "!", "?")) else text.rstrip(" ,;:") + "."
+    return Statement(text=ended, evidence=spans)

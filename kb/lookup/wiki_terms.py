@@ -61,7 +61,8 @@ class WikiTerms:
         found = self._by_title(phrases) or self._by_search(query, phrases)
         chosen: list[tuple[Phrase, WikiPage]] = []
         for phrase, page in sorted(found, key=lambda pair: (pair[0].start - pair[0].end, pair[0].start)):
-            if len(chosen) < MAX_PAGES and not any(_overlap(phrase, other) for other, _ in chosen):
+            is_free = all(phrase.end <= other.start or other.end <= phrase.start for other, _ in chosen)
+            if len(chosen) < MAX_PAGES and is_free:
                 chosen.append((phrase, page))
         terms = [self._term(phrase, page) for phrase, page in sorted(chosen, key=lambda pair: pair[0].start)]
         return list({term.term_id: term for term in terms if term is not None}.values())
@@ -148,10 +149,6 @@ def _titles(text: str) -> list[str]:
 
 def _bare_title(title: str) -> str:
     return re.sub(r"\s*\([^)]*\)$", "", title)
-
-
-def _overlap(one: Phrase, other: Phrase) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def _is_article(page: WikiPage) -> bool:

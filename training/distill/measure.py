@@ -29,7 +29,7 @@ from data.records import Span
 from kb.distill.extractive import ExtractiveDistiller, visual_part
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
-from kb.distill.trimming import NameHider
+from kb.distill.species_names import NameHider
 from training.distill.labelled import Half, LabelledArticle, Page, Stratum, read_fitting
 from training.tables import markdown
 

@@ -15,8 +15,9 @@ from data.lexicon.word_groups import groups
 from data.records import Article, Section, Source, Summary, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
 from kb.distill.sections import SectionKind, section_kinds
+from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject
-from kb.distill.trimming import NameHider, drop_brackets, trim_clauses
+from kb.distill.trimming import drop_brackets, trim_clauses
 
 ROOT = Path(__file__).resolve().parents[3]
 WREN = Taxon(

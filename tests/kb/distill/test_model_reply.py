@@ -10,7 +10,7 @@ import pytest
 from data.records import Article, Section, Source, Taxon
 from kb.distill.fencing import numbered_article
 from kb.distill.model_reply import MAX_WORDS_A_STATEMENT, Checked, Rules, checked
-from kb.distill.trimming import NameHider
+from kb.distill.species_names import NameHider
 
 WREN = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
 TEXT = (

@@ -13,8 +13,8 @@ from data.lexicon.word_groups import OTHER_GROUPS, VISUAL_GROUPS, group_of, grou
 from data.records import Article, Source, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller, visual_part
 from kb.distill.sections import section_kinds
+from kb.distill.species_names import NameHider
 from kb.distill.subjects import is_about_another
-from kb.distill.trimming import NameHider
 from kb.distill.visual import WEIGHTS, part_pairs, visual_score
 from kb.sources.mediawiki.html.parse import parse_article
 

@@ -99,16 +99,6 @@ def parse_article(
     )
 
 
-def page_title(html: str) -> str:
-    """Return the title of a saved page, or an empty string."""
-    soup = BeautifulSoup(html, "html.parser")
-    heading = soup.find("h1") or soup.find("title")
-    if heading is None:
-        return ""
-    title = clean(heading.get_text())
-    return re.sub(r"^Editing (?=.)| [-–—] Wiki\w+.*$", "", title)
-
-
 def _content_root(soup: BeautifulSoup) -> Tag:
     for selector in CONTENT_ROOTS:
         found = soup.select(selector)

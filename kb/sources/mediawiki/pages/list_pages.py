@@ -33,7 +33,7 @@ def links_in_list(html: str, site: SiteInfo) -> list[str]:
     root = soup.select_one(".mw-parser-output") or soup
     for tag in root.select(_OUTSIDE):
         tag.decompose()
-    listed = [link for link in root.find_all("a") if _is_listed(link)]
+    listed = [link for link in root.find_all("a") if link.find_parent(["li", "td", "th", "dd"])]
     titles: dict[str, None] = {}
     for link in listed or root.find_all("a"):
         title = title_of_link(link, site)
@@ -69,10 +69,6 @@ def title_of_link(link: Tag, site: SiteInfo) -> str | None:
             return None
     title = clean_title(title.split("#")[0])
     return None if not title or _NAMESPACE.match(title) else title
-
-
-def _is_listed(link: Tag) -> bool:
-    return link.find_parent(["li", "td", "th", "dd"]) is not None
 
 
 def _is_in_other_section(link: Tag) -> bool:

@@ -98,7 +98,10 @@ class Locator:
         Without a title, the page with the name of the term is taken, or else a hit of the wiki's search that differs
         from the term only in case, hyphens and accents.
         """
-        tries = {name: [title] if title else _term_tries(name) for name, title in terms}
+        tries = {
+            name: [title] if title else [name, name[:1].upper() + name[1:].lower(), name.title()]
+            for name, title in terms
+        }
         pages = self._pages.look_up(list(chain.from_iterable(tries.values())))
         for name, title in terms:
             page = next((pages[attempt] for attempt in tries[name] if attempt in pages), None)
@@ -195,7 +198,3 @@ def _reason_for(page: WikiPage, checklist: TaxonSource) -> str:
     if page.clues.class_name and page.clues.class_name != "Aves":
         return reasons.NOT_A_BIRD
     return reasons.NOT_IN_CHECKLIST
-
-
-def _term_tries(name: str) -> list[str]:
-    return list(dict.fromkeys([name, name[:1].upper() + name[1:].lower(), name.title()]))

@@ -170,7 +170,9 @@ class WikiPages:
                 end = redirect[end]
             final[title] = end
         pages = {
-            page["title"]: _page(page, aliases.get(page["title"], [])) for page in answer["pages"] if _exists(page)
+            page["title"]: _page(page, aliases.get(page["title"], []))
+            for page in answer["pages"]
+            if "missing" not in page and "invalid" not in page and page.get("ns", 0) >= 0
         }
         return {title: pages[end] for title, end in final.items() if end in pages}
 
@@ -203,10 +205,6 @@ def is_title(title: str) -> bool:
 def is_category(title: str, namespace: str) -> bool:
     """Return whether a title is in the category namespace, by its English or its own name."""
     return title.split(":", 1)[0].strip().lower() in ("category", namespace.lower())
-
-
-def _exists(page: Json) -> bool:
-    return "missing" not in page and "invalid" not in page and page.get("ns", 0) >= 0
 
 
 def _page(page: Json, redirects: Sequence[str]) -> WikiPage:

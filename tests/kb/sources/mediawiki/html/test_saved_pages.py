@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from data.records import Article, Source
-from kb.sources.mediawiki.html.parse import page_title, parse_article
+from kb.sources.mediawiki.html.parse import parse_article
 
 GALLERIES = {"Ascaris": 4}
 
@@ -252,7 +252,7 @@ PAGES = [
 
 def parsed(shared: Path, folder: str, name: str) -> Article:
     html = (shared / "fixtures" / folder / f"{name}.html").read_text(encoding="utf-8")
-    return parse_article(html, source=Source(title=page_title(html)))
+    return parse_article(html, source=Source(title=name))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

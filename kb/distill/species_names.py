@@ -1,0 +1,120 @@
+"""Names of a species, hidden in its sentences."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from data.lexicon.word_groups import group_of, groups, words_of
+from data.records import Taxon
+from kb.distill.trimming import capitalised, tidy
+
+_NOUNS = {"Aves": "bird", "Insecta": "insect", "Amphibia": "animal", "Mammalia": "animal", "Plantae": "plant"}
+_WHO_NOUN = r"(?:males?|females?|adults?|juveniles?|immatures?|chicks?|nestlings?|hens?|cocks?|drakes?)"
+_WHO_ADJECTIVE = r"(?:young|immature|breeding|non-breeding|nonbreeding|mature|typical|wild|perched|flying)"
+_AFTER_PREPOSITION = re.compile(r"\b(?:of|to|than|in|by|like|from|with|for|and|or)\s$", re.IGNORECASE)
+_DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
+_ALIASES = r"(?:\s*,?\s+(?:or|also|sometimes|formerly|commonly|otherwise|locally|simply|known)\b[^.;]{0,160}?,?)?"
+
+
+def own_names(taxon: Taxon, title: str = "") -> list[str]:
+    """Return the names of a species, longest first."""
+    names = [*taxon.common_names, taxon.scientific_name, *taxon.synonyms]
+    if title and not title.startswith(("List ", "Category:")):
+        names.append(re.sub(r"\s*\([^)]*\)$", "", title))
+    for binomial in (taxon.scientific_name, *taxon.synonyms):
+        genus, _, epithet = binomial.partition(" ")
+        if epithet:
+            names.append(f"{genus[:1]}. {epithet}")
+    return sorted({name for name in names if len(name) > 2}, key=lambda name: (-len(name), name))
+
+
+# A hidden name in parentheses.
+_ONLY_A_NAME = re.compile(r"\s*\((?:(?:or|also|formerly)\s+)?(?:this species|it)\)", re.IGNORECASE)
+
+
+class NameHider:
+    """Hides the names of a species in its sentences: "The northern cardinal has" becomes "It has".
+
+    Example:
+        >>> taxon = Taxon(taxon_id="a-b", scientific_name="Aves bella", rank="species", common_names=("Red Wren",))
+        >>> NameHider(taxon).hide("The male red wren is bigger than other red wrens.")
+        'The male is bigger than other birds of this species.'
+    """
+
+    def __init__(self, taxon: Taxon, title: str = "") -> None:
+        self.noun = _NOUNS.get(taxon.lineage.get("class", "Aves"), "animal")
+        joined = "|".join(_flexible(name) for name in own_names(taxon, title))
+        self._name = rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
+        heads = "|".join(sorted({_flexible(name.split()[-1]) for name in taxon.common_names if len(name.split()) > 1}))
+        self._head = re.compile(rf"^the (?:{heads or '(?!)'})(?=\s+(?:is|has)\b)", re.IGNORECASE)
+        self._inside = re.compile(
+            rf"(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{self._name}(?P<own>['’]s?)?", re.IGNORECASE
+        )
+
+    @cached_property
+    def _by_position(self) -> list[re.Pattern[str]]:
+        """Patterns of a name at the start, before and after a sex or age, after an adjective, and as the subject.
+
+        Compiled on first use: most sentences have no name.
+        """
+        # "The Asian openbill stork is": one more noun may follow the name.
+        noun = r"\s+(?!also\b|often\b|usually\b|typically\b|generally\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
+        patterns = (
+            rf"^{_DETERMINER}{self._name}{_ALIASES}(?=\s+(?:is|are)\s)",
+            rf"^(?P<det>{_DETERMINER}){self._name}\s+(?P<who>{_WHO_NOUN})\b",
+            rf"(?<![\w-])(?P<who>{_WHO_NOUN})\s+(?:of\s+the\s+)?{self._name}",
+            rf"(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{self._name}",
+            rf"^{_DETERMINER}{self._name}(?:(?P<own>['’]s?)|{noun})?(?=[\s,])",
+        )
+        return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+
+    def hide(self, sentence: str) -> str:
+        """Return the sentence with each name of the species replaced by a pronoun or "this species"."""
+        if self._inside.search(sentence) is None:
+            return capitalised(tidy(self._head.sub("It", sentence)))
+        lead, before_who, after_who, adjective, subject = self._by_position
+        text = lead.sub(lambda m: "They" if m["plural"] else "It", sentence, count=1)
+        text = self._head.sub("It", text)
+        text = before_who.sub(lambda m: capitalised(m["det"] + m["who"]), text)
+        text = after_who.sub(lambda m: m["who"] + "s" * (bool(m["plural"]) and not m["who"].endswith("s")), text)
+        text = adjective.sub(lambda m: f"{m['who']} {self.noun}{'s' if m['plural'] else ''}", text)
+        text = subject.sub(_pronoun, text, count=1)
+        return capitalised(tidy(_ONLY_A_NAME.sub("", self._inside.sub(self._common, text))))
+
+    def names_in(self, sentence: str) -> list[str]:
+        """Return the names of the species in a sentence."""
+        return [found[0] for found in self._inside.finditer(sentence)]
+
+    def _common(self, found: re.Match[str]) -> str:
+        determiner = (found["det"] or "").strip().lower()
+        is_one_word = not determiner and " " not in found[0].strip()
+        if is_one_word and not _AFTER_PREPOSITION.search(found.string[: found.start()]):
+            return found[0]  # "tree frog" is another name than "frog"
+        if found["plural"] or determiner in ("other", "most", "all", "some"):
+            quantity = found["det"] if determiner in ("other", "most", "all", "some") else ""
+            text = f"{quantity}{self.noun}s of this species"
+        else:
+            text = "this species"
+        return text + ("'s" if found["own"] and not found["plural"] else "'" if found["own"] else "")
+
+
+def _pronoun(found: re.Match[str]) -> str:
+    if found["own"]:
+        return "Their" if found["plural"] or found["own"] in ("'", "’") else "Its"
+    if found["noun"] and group_of(found["noun"].lower()) is not None:
+        return f"Its {found['noun']}"  # a part of the bird, not of its name
+    following = words_of(found.string[found.end() : found.end() + 60])
+    if found.string[found.end() : found.end() + 1] == "," or not following:
+        return "These birds" if found["plural"] else "This species"
+    if following[0] in groups()["verb"] or following[0] in ("also", "often", "usually", "typically", "generally"):
+        return "They" if found["plural"] else "It"
+    return "This species"
+
+
+def _flexible(name: str) -> str:
+    """Return a pattern for a name with any hyphens, apostrophes and spelling of grey."""
+    pattern = re.escape(name)
+    pattern = re.sub(r"(?:\\?-|\\ | )+", r"[\\s-]+", pattern)
+    pattern = re.sub(r"['’]", "['’]", pattern)
+    return re.sub(r"(?i)gr[ae]y", "gr[ae]y", pattern)
