@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -94,8 +95,10 @@ def test_the_lock_is_held_by_one_process_and_freed_by_its_death(tmp_path: Path) 
     assert process.stdout.readline().strip() == b"held"
     with pytest.raises(KnowledgeBaseLocked), writer_lock(lock):
         pass
-    process.kill()
+    killer = threading.Timer(0.3, process.kill)
+    killer.start()
+    with writer_lock(lock, wait_s=60):  # free once the process is killed
+        assert lock.exists()
+    killer.join()
     process.wait()
     process.stdout.close()
-    with writer_lock(lock):
-        assert lock.exists()
