@@ -1,8 +1,8 @@
 """Species lists of a place in common formats, matched with the species of a knowledge base.
 
-Read are bar charts as eBird offers them for download (their frequencies say in which quarters of months a species is
-seen), tables with a column for scientific or English names (eBird's life lists and own data, our CSV), JSON arrays of
-names or codes (eBird's API), and plain text with a name or code a line.
+Formats: eBird bar charts (their frequencies give the quarters of months with sightings), tables with a column of
+scientific or English names (eBird's life lists and own data, our CSV), JSON arrays of names or codes (eBird's API), and
+plain text with one name or code per line.
 """
 
 from __future__ import annotations
