@@ -161,7 +161,7 @@ def test_rows_lie_by_species_and_then_in_the_order_of_the_article(tmp_path: Path
 def test_a_knowledge_base_keeps_to_its_encoders(tmp_path: Path, encoders: Encoders) -> None:
     kb.build(tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders)
     foreign = replace(encoders, text_image=())
-    with pytest.raises(SpaceMismatch, match="built in the encoder space") as caught:
+    with pytest.raises(SpaceMismatch, match="these encoders make vectors of") as caught:
         kb.build(tmp_path / "a.kb", made_up_taxa(3), PageSource(), foreign)
     assert "kb import a-bundle --re-encode" in str(caught.value.hint)
 
