@@ -20,6 +20,7 @@ from typing import Final
 
 from cli.common import wiring
 from cli.common.config import resolve
+from data.codec import dumps
 from data.files import sha256_hex
 from data.metrics.significance import paired_test
 from data.metrics.ties import average_precision, ndcg, settled
@@ -28,7 +29,6 @@ from data.starter.knowledge import Fact, read_species
 from recognize import load_encoders
 from recognize.evaluation.protocol import fold_of, read_collection
 from rerank import DecomposeReranker, DecomposeSettings, EncoderJudge, first_stage
-from rerank.job import job_line
 
 N_CANDIDATES: Final = 60
 N_FACTS: Final = 4
@@ -64,7 +64,7 @@ def main() -> None:
     if given.write is not None:
         given.write.mkdir(parents=True, exist_ok=True)
         for kind, of_kind in jobs.items():
-            text = "".join(f"{job_line(job)}\n" for job in of_kind)
+            text = "".join(f"{dumps(job)}\n" for job in of_kind)
             (given.write / f"{kind}.jsonl").write_text(text, encoding="utf-8")
     starter = load_encoders("starter")
     judge, plain = EncoderJudge(starter.text_image), EncoderJudge(load_encoders("plain").text_image)

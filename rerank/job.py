@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from data.benchmarks.inquire import is_rerank_folder, read_hard, read_rerank
-from data.codec import loads, to_json
+from data.codec import loads
 from data.errors import BadInput, NothingReadable, StoreError, UsageError
 from data.files import read_lines
 from data.images.find import find_images
@@ -67,7 +66,7 @@ def _read_lines(path: Path) -> list[Job]:
         except (StoreError, BadInput) as error:
             raise BadInput(
                 f"{where}: {error}",
-                hint='expected {"query_id", "text", "candidates": [{"image_id", "path", "score"}]}',
+                hint='Expected {"query_id", "text", "candidates": [{"image_id", "path", "score"}]}',
             ) from error
         if job.query_id in lines:
             raise BadInput(f"{where}: query id {job.query_id!r} is already used in line {lines[job.query_id]}")
@@ -121,11 +120,6 @@ def check_ids(jobs: Iterable[Job]) -> None:
     for job in jobs:
         for image_id in (image.image_id for image in job.candidates):
             TrecRow(query_id=job.query_id, image_id=image_id, rank=1, score=0.0).line()
-
-
-def job_line(job: Job) -> str:
-    """Return a job as a line of JSON for `read_jobs`."""
-    return json.dumps(to_json(job), ensure_ascii=False)
 
 
 def _image_id(path: Path) -> str:

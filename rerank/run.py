@@ -62,8 +62,8 @@ def run_jobs(
     rows: dict[str, list[RankedImage]] = {}
 
     async def work(waiting: Iterator[Job]) -> None:
-        for job in waiting:  # shared by all workers: each takes the next one
-            # A task of its own, so that `current_query` is set for this query alone.
+        for job in waiting:  # shared: each worker takes the next one
+            # A separate task, so that `current_query` is set for this query only.
             try:
                 ranked = await asyncio.create_task(reranker.rank(job))
             except BadInput as error:

@@ -19,9 +19,9 @@ class RunPlan:
     method: str
     settings: RerankSettings
     judge: JudgeName
-    """Who looks at photos: a vision model, or text-image encoders."""
+    """Judge of the photos: a vision model, or text-image encoders."""
     text_model: str | None = None
-    """Endpoint that decomposes queries or ranks notes; None: a plain rule, or nobody."""
+    """Endpoint that decomposes queries or ranks notes; None if no model does."""
     needs_knowledge: bool = False
     """Whether a knowledge base is read."""
     uses_wiki: bool = False
@@ -57,9 +57,9 @@ def plan_run(
         method: one of `rerank.METHODS`.
         settings: the settings of all methods.
         endpoints: the configured models: `vision`, `text`, `search`.
-        judge: who judges; None: the vision model if there is one, else encoders.
-        web: whether to search the web for words that nothing else explains; None: with a vision judge, if there is a
-            search model. Encoders cost nothing, so a run with them asks no model unless told to.
+        judge: the judge; None: the vision model if there is one, else encoders.
+        web: whether to search the web for words that nothing else explains; None: only with a vision judge and a
+            search model, because encoders cost nothing.
 
     Raises:
         MissingRequirement: if a needed model is not configured.

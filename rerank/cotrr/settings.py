@@ -36,7 +36,7 @@ class CotrrSettings:
     fusion: Fusion = "mean-rank"
     """How ranks are fused: mean rank, or reciprocal rank fusion."""
     photo_messages: bool = True
-    """Send each photo in a message of its own, under its number; some servers accept one message only."""
+    """Send each photo in a separate message, under its number; some servers accept one message only."""
     max_side: int = MAX_SIDE
     """Longest side of the photo that is sent, in pixels."""
 

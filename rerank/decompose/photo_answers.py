@@ -60,8 +60,8 @@ class MissingAnswers:
             raise TooManyUnscored(
                 f"the judge gave no usable answer to {self.n_missing} of {n} questions; at most {self.max_share:.0%} "
                 "may be missing",
-                hint="kb doctor shows what the endpoint returns; --preset paper accepts `Yes` and `No` in exactly this "
-                "spelling; --set decompose.max_unscored=0.5 allows more",
+                hint="kb doctor tests the endpoint; --preset paper accepts only the exact spellings `Yes` and `No`; "
+                "--set decompose.max_unscored=0.5 allows more",
             )
 
 

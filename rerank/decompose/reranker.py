@@ -61,7 +61,7 @@ class DecomposeTally(Tally):
         self.n_answers += len(photo.answers)
         self.n_unscored += sum(answer.probability is None for answer in photo.answers)
         self.n_skipped += n_questions - len(photo.answers)
-        # The number of samples and the mass of the answer belong to the answer, not to the way.
+        # Without the number of samples and the probability mass, which belong to a single answer.
         self.obtained_by.update(_FIGURES.sub("", answer.obtained_by) for answer in photo.answers)
 
     def lines(self) -> list[str]:
@@ -225,7 +225,7 @@ class DecomposeReranker:
         return collect_answers(found, judgements)
 
     def _key(self, work: _QueryWork, digest: str) -> str:
-        """Return the cache key: a hash of all that decides the answers on a photo."""
+        """Return the cache key of the answers on a photo."""
         texts = [[q.question, q.statement, q.negation] for q in work.plan.questions]
         how = [self._settings.is_chained, self._settings.together, self._stop_below]
         return cache_key(
@@ -247,7 +247,7 @@ class _QueryWork:
 
 
 def _digest(path: Path) -> str:
-    """Return the hash of a file; empty if it cannot be read, which the judge reports better."""
+    """Return the hash of a file; empty if it is unreadable, which the judge reports."""
     try:
         return sha256_hex(path.read_bytes()) if path.is_file() else ""
     except (OSError, ValueError):

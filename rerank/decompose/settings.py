@@ -33,7 +33,7 @@ class DecomposeSettings:
     max_unscored: float = 0.2
     """Share of missing answers, 0 to 1, above which a query fails."""
     questions_by: Literal["model", "rule"] | None = None
-    """Who decomposes queries: a chat model or a plain rule. None: a model with a vision judge, the rule otherwise."""
+    """Author of the questions: a chat model or a plain rule. None: a model with a vision judge, the rule otherwise."""
 
     def __post_init__(self) -> None:
         if self.stop_below is not None and not 0 <= self.stop_below <= 1:

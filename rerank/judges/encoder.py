@@ -1,7 +1,7 @@
 """Text-image encoders as a judge: a photo is compared with a statement and its negation. Needs no server.
 
-Weak for questions that are not about looks: encoders know little of *not* and of who does what to whom, and the starter
-models were trained on descriptions of birds. The scores rank photos; they are not calibrated probabilities.
+Weak for questions beyond appearance: encoders understand negation and actions poorly, and the starter models were
+trained on descriptions of birds. The scores rank photos; they are not calibrated probabilities.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class EncoderJudge:
         """Return the vectors of the photo; each photo is encoded once."""
         state = photo_state(path)
         if state not in self._photos:
-            picture = read_image(path, min_side=ENCODER_SIDE)
-            vectors = tuple(encoder.encode_images([picture])[0] for encoder in self._encoders)
+            image = read_image(path, min_side=ENCODER_SIDE)
+            vectors = tuple(encoder.encode_images([image])[0] for encoder in self._encoders)
             self._photos[state] = SeenImage(vectors=vectors)
         return self._photos[state]
 

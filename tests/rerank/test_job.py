@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from data.codec import dumps
 from data.errors import BadInput, NothingReadable, UsageError
 from data.records import Job, JobImage, RankedImage
-from rerank.job import check_ids, job_line, job_of_folder, read_jobs, trec_lines
+from rerank.job import check_ids, job_of_folder, read_jobs, trec_lines
 
 
 def row(image_id: Any, rank: Any, score: Any) -> RankedImage:
@@ -45,14 +46,14 @@ def test_jobs_come_back_as_they_were_written(tmp_path: Path) -> None:
         Job(query_id="1", text="a puffin", candidates=(image,), relevant=("a",)),
         Job(query_id="2", text="", candidates=(image,), reference_image=str(tmp_path / "b.jpg"), modification="older"),
     ]
-    (tmp_path / "jobs.jsonl").write_text("\n".join(job_line(job) for job in jobs) + "\n\n", encoding="utf-8")
+    (tmp_path / "jobs.jsonl").write_text("\n".join(dumps(job) for job in jobs) + "\n\n", encoding="utf-8")
     assert read_jobs(tmp_path / "jobs.jsonl") == jobs
 
 
 def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
     image = JobImage(image_id="a", path="photos/a.jpg", score=0.25)
     job = Job(query_id="1", text="a puffin", candidates=(image,), reference_image="b.jpg")
-    (tmp_path / "jobs.jsonl").write_text(job_line(job))
+    (tmp_path / "jobs.jsonl").write_text(dumps(job))
     (read,) = read_jobs(tmp_path / "jobs.jsonl")
     assert read.candidates[0].path == str(tmp_path / "photos" / "a.jpg")
     assert read.reference_image == str(tmp_path / "b.jpg")
