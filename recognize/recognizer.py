@@ -20,8 +20,7 @@ from recognize.confidence.calibration import (
     find_evidence,
 )
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
-from recognize.encode import encode_in_batches
-from recognize.photos import Decoded, ImageSource
+from recognize.photos import Decoded, ImageSource, encode_in_batches
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.presets import Settings, check_contents, check_preset, score

@@ -11,10 +11,10 @@ from recognize.settings import PROFILES
 
 
 def load_encoders(profile: str = "starter") -> Encoders:
-    """Return the encoders of a profile; a knowledge base is built with them and asked with the same ones.
+    """Return the encoders of a profile; a knowledge base is built and queried with the same ones.
 
     Raises:
-        ConfigError: if there is no such profile; the message lists those there are.
+        ConfigError: if the profile is unknown; the message lists the known ones.
 
     Example:
         >>> encoders = load_encoders("starter")
@@ -76,8 +76,8 @@ def _load_best() -> Encoders:
     )
 
 
-# `plain` is untrained: colours, shapes and words that can be read in the code, and what trained encoders must beat.
-# `paper` and `best` need the extra `models` and weights of a hub; their loading is tested, what they score is not.
+# `plain` is the untrained baseline. `paper` and `best` need the extra `models` and weights of a hub; their loading is
+# tested, their accuracy is not.
 LOADERS: Final[dict[str, Callable[[], Encoders]]] = {
     "starter": _load_starter,
     "plain": _load_plain,

@@ -37,9 +37,9 @@ def read_dataset(
     Args:
         path: a folder with a folder a species, CUB-200-2011, a list of iNaturalist 2021, or a collection with
             `photos.csv` and `descriptions.jsonl`.
-        split: `train`, `test` or `all`; None is `test` where there is one.
+        split: `train`, `test` or `all`; default: `test` if it exists.
         photos: base folder of the file names in a list of iNaturalist.
-        train: another dataset whose photos (its training photos, if it has a split) are the anchors `train`.
+        train: another dataset, for the anchors `train`: its training photos, or all if it has no split.
         anchors: anchor sets to read.
 
     Raises:
@@ -105,7 +105,7 @@ def _collection(folder: Path) -> tuple[str, list[LabelledPhoto], dict[str, list[
 
 
 def _spread(photos: Sequence[LabelledPhoto]) -> list[LabelledPhoto]:
-    """Return at most `MOST_ANCHORS` photos of each label, evenly spread over those there are."""
+    """Return at most `MOST_ANCHORS` photos of each label, evenly spaced."""
     groups: dict[str, list[LabelledPhoto]] = {}
     for photo in photos:
         groups.setdefault(photo.label, []).append(photo)

@@ -11,8 +11,8 @@ import numpy as np
 from data.arrays import IntArray
 from data.contracts import Encoders
 from data.files import sha256_hex
-from recognize.encode import encode_in_batches, encode_pictures
 from recognize.evaluation.picture_hash import Hashes, picture_hash
+from recognize.photos import encode_in_batches, encode_pictures
 from recognize.scoring.stages import Queries
 
 

@@ -53,7 +53,7 @@ class LabelledRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedPhotos:
-    """The photos of a dataset whose species the knowledge base has, and counts of the others."""
+    """Photos of a dataset with species of the knowledge base, and counts of the others."""
 
     kind: str
     """Kind of the dataset."""
@@ -63,14 +63,14 @@ class SelectedPhotos:
     labels: tuple[str, ...]
     """Taxon id of each photo."""
     n_unmatched: int
-    """Photos whose label matches no species."""
+    """Photos with a label that matches no species."""
     absent: tuple[str, ...]
     """Species of the labels outside the knowledge base."""
     n_absent: int
     anchors: Mapping[str, tuple[tuple[LabelledPhoto, str], ...]]
     """Name of an anchor set -> its photos, each with its taxon id."""
     covered: tuple[str, ...]
-    """Taxon ids of the species whose anchors the sets replace."""
+    """Taxon ids of the species that the anchor sets cover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class LabelledReport:
 def select_photos(
     dataset: Dataset, taxa: Mapping[str, Taxon], held: Collection[str], *, limit: int | None = None
 ) -> SelectedPhotos:
-    """Return the photos of a dataset whose species the knowledge base has.
+    """Return the photos of a dataset with species of the knowledge base.
 
     Args:
         dataset: the dataset.

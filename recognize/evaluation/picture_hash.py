@@ -15,7 +15,7 @@ from data.errors import BadImage
 from data.images.decode import read_image
 
 HASH_BITS: Final = 4
-"""Two photos whose 64-bit perceptual hashes differ in at most this many bits count as the same picture."""
+"""Maximum number of differing bits, of 64, between perceptual hashes of the same picture."""
 
 _SHORTER_SIDE: Final = 128  # pixels to decode; the hash itself reads 32
 _THREADS: Final = 2

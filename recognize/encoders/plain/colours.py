@@ -14,16 +14,16 @@ from data.lexicon.palette import N_COLOURS, name_pixels
 from recognize.encoders.plain.foreground import find_subject
 
 _DIM: Final = (1 + N_REGIONS) * N_COLOURS
-_WHOLE_WEIGHT: Final = 1.5  # the colours of the whole are surer than where they are
-_FLOOR: Final = 0.02  # a colour not mentioned is not a colour that is absent
+_WHOLE_WEIGHT: Final = 1.5  # the colours of the whole bird are more certain than those of its parts
+_FLOOR: Final = 0.02  # a colour that is not mentioned may be present
 
 
 class PlainColours:
-    """A stand-in for a trained text-image model; it knows sixteen colours and nothing else.
+    """A stand-in for a trained text-image model, with sixteen colours.
 
-    A photo's pixels and a text's colour words are shared out over the same sixteen colours, in the whole bird and in
-    its upper, middle and lower third. Square roots make large areas count less; subtracting what an average photo or
-    text holds makes rare colours count more.
+    Pixels of photos and colour words of texts become shares of sixteen colours, in the whole bird and in its upper,
+    middle and lower third. Square roots reduce the weight of large areas; subtracting the mean of photos or texts
+    increases the weight of rare colours.
 
     Example:
         >>> from PIL import Image
@@ -63,7 +63,7 @@ class PlainColours:
             if found.any():
                 shares = np.concatenate([found.sum(axis=0, keepdims=True), found])
                 totals = shares.sum(axis=1, keepdims=True)
-                # A third of which nothing is said has the colours of the whole.
+                # A third without colour words has the colours of the whole.
                 shares = np.where(totals > 0, shares / np.where(totals > 0, totals, 1), shares[0] / totals[0])
                 rows[i] = _to_row(shares, _TEXT_MEAN)
         return rows

@@ -1,4 +1,4 @@
-"""Likely place of the bird in a picture: what differs from the rim, near the middle."""
+"""Likely place of the bird in a picture: pixels near the middle, unlike the rim."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data.images.decode import to_rgb
 from data.lexicon.palette import to_lab
 
 SIDE: Final = 64
-_RIM: Final = 4  # pixels of the rim that are taken for background, on each side
+_RIM: Final = 4  # pixels of background on each side
 _SHARPNESS: Final = 6.0  # how strongly a colour of the rim counts against a pixel; by eye on drawings and photos
 _SPREAD: Final = 0.32  # standard deviation of the weight of the middle, in sides
 
@@ -24,7 +24,7 @@ _IS_RIM: Final = (np.abs(_axis)[:, None] > 0.5 - _RIM / SIDE) | (np.abs(_axis)[N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A picture made small, and how much each pixel counts."""
+    """A small picture with a weight for each pixel."""
 
     pixels: np.ndarray
     """`(SIDE * SIDE, 3)` uint8, rows from the top."""
@@ -57,7 +57,7 @@ def find_subject(image: Image.Image) -> Subject:
 
 
 def _share_of_rim(lab: FloatArray) -> np.ndarray:
-    """Return for each pixel how common its colour is on the rim: 1 if the whole rim has it."""
+    """Return for each pixel the share of its colour on the rim, times 8."""
     cells = np.stack([lab[:, 0] / 12.5, (lab[:, 1] + 100) / 12.5, (lab[:, 2] + 100) / 12.5], axis=1)
     low = np.floor(cells).astype(np.intp)
     code = (low[:, 0] * 32 + low[:, 1]) * 32 + low[:, 2]

@@ -24,7 +24,7 @@ pictures same she show showing shows so some such than that the their them then 
 too under up usually very was we were what when where which while who whom why will with within you
 """
 _STOP_WORDS: Final = frozenset(_STOP_TEXT.split())
-# Stems that nearly every description of an animal holds; a first idf until there is a fitted one.
+# Stems in nearly every description of an animal, with a low weight: a stand-in for a fitted idf.
 _COMMON_TEXT: Final = """
 bird animal species adult male female sex plumage colour color small large medium long short size body head tail wing
 bill beak back upperpart underpart leg eye breast belly white black brown grey dark pale light position juvenile
