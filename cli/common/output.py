@@ -71,6 +71,13 @@ def as_json(payload: object) -> str:
     return json.dumps(payload, indent=2, ensure_ascii=False)
 
 
+def json_lines(records: Iterable[object]) -> str:
+    """Return records as JSON, one a line."""
+    from data.codec import to_json
+
+    return "".join(json.dumps(to_json(record), ensure_ascii=False) + "\n" for record in records)
+
+
 def write_record(form: str, record: object, text: Callable[[], str]) -> None:
     """Write a record to stdout: as JSON with the form `json`, else its text."""
     from data.codec import to_json

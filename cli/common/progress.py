@@ -7,13 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from cli.common.output import note
 from data.records import Progress
-
-if TYPE_CHECKING:
-    import rich.progress
 
 ProgressForm = Literal["auto", "jsonl"]
 """Bars or lines for people, whichever stderr can show; or lines of JSON for a program that reads stderr."""
@@ -93,12 +90,12 @@ def _meter(*, quiet: bool, form: ProgressForm = "auto") -> Iterator[Meter]:
     if quiet:
         yield lambda *_: None
     elif form == "auto" and sys.stderr.isatty():
-        with _bars() as bars:
-            yield _BarMeter(bars)
+        with _bars() as meter:
+            yield meter
     else:
         line, every_s = (json_line, JSON_EVERY_S) if form == "jsonl" else (progress_line, LINE_EVERY_S)
-        with closing(_LineMeter(line, every_s=every_s)) as meter:
-            yield meter
+        with closing(_LineMeter(line, every_s=every_s)) as lines:
+            yield lines
 
 
 class _LineMeter:
@@ -130,30 +127,27 @@ class _LineMeter:
             note(self._line(*self._last, seconds=self._written - self._began))
 
 
-class _BarMeter:
-    """A bar for each name."""
-
-    def __init__(self, bars: rich.progress.Progress) -> None:
-        self._bars = bars
-        self._tasks: dict[str, rich.progress.TaskID] = {}
-
-    def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
-        if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=total or None, failed="")
-        text = f"{failed:,} failed" if failed else ""
-        self._bars.update(self._tasks[name], completed=done, total=total or None, failed=text)
-
-
-def _bars() -> rich.progress.Progress:
+@contextmanager
+def _bars() -> Iterator[Meter]:
+    """Give a function that shows a bar for each name."""
     from rich import progress
     from rich.console import Console
 
-    return progress.Progress(
+    columns = (
         progress.TextColumn("{task.description:<8}"),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TextColumn("{task.fields[failed]}"),
         progress.TimeElapsedColumn(),
         progress.TimeRemainingColumn(),
-        console=Console(stderr=True),
     )
+    with progress.Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, progress.TaskID] = {}
+
+        def show(name: str, done: int, total: int, failed: int = 0) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=total or None, failed="")
+            text = f"{failed:,} failed" if failed else ""
+            bars.update(tasks[name], completed=done, total=total or None, failed=text)
+
+        yield show

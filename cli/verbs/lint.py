@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,8 +59,7 @@ def lint(ctx: click.Context, kb: Path | None, severity: Severity, form: str) -> 
         payload = {"ok": not report.has(severity), "counts": dict(report.counts), **to_json(report)}
         output.write(output.as_json(payload))
     elif form == "jsonl":
-        lines = [json.dumps(to_json(finding), ensure_ascii=False) for finding in report.findings]
-        output.write_rows("".join(f"{line}\n" for line in lines))
+        output.write_rows(output.json_lines(report.findings))
     elif form == "csv":
         rows = ([getattr(finding, name) for name in CSV_COLUMNS] for finding in report.findings)
         output.write_rows(as_csv(CSV_COLUMNS, map(disarmed, rows)))

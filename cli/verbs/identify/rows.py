@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, cast, get_args
 
 from cli.common.delimited import armed, disarmed
-from cli.common.output import steady
+from cli.common.output import json_lines, steady
 from cli.verbs.identify.table import table_text
 from data.records import Identification
 from recognize.answer_text import failures_text
@@ -63,9 +63,7 @@ def lines(form: Form, row: Identification, *, why: str = "") -> str:
 
 def _lines(form: Form, row: Identification, why: str) -> str:
     if form == "jsonl":
-        from data.codec import to_json
-
-        return json.dumps(to_json(row), ensure_ascii=False) + "\n"
+        return json_lines([row])
     if form == "csv":
         return "".join(_csv_line(record.values()) for record in _records(row))
     if form == "parquet":

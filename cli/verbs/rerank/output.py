@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,10 +49,7 @@ class RowWriter:
             if all(row.status == "error" for row in rows):
                 return ""  # a TREC run cannot mark a failed query: its rows would show first-stage order
             return "".join(f"{line}\n" for line in trec_lines(rows, tag=self._tag))
-
-        from data.codec import to_json
-
-        return "".join(json.dumps(to_json(row), ensure_ascii=False) + "\n" for row in rows)
+        return output.json_lines(rows)
 
 
 def summary(result: RunResult, opened: Opened) -> str:
