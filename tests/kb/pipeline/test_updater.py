@@ -238,5 +238,5 @@ def test_another_model_is_not_paid_for_pages_that_did_not_change(tmp_path: Path,
     with pytest.raises(UsageError, match="would distil 4 unchanged pages again"):
         kb.update(path, [EditedPages(revisions={"avis-003": 2})], encoders, chat=other)
     assert other.n_asked == 0
-    with pytest.raises(UsageError, match=r"extractive/\d+ would distil 4 pages again"):
+    with pytest.raises(UsageError, match=r"extractive/\d+ would distil 4 unchanged pages again"):
         kb.update(path, [EditedPages(revisions={"avis-003": 2})], encoders, distiller="extractive")
