@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
@@ -215,8 +215,7 @@ def _step(row: Mapping[str, Any]) -> Step:
             loads(OUTPUTS[stage], str(output))  # raises for an invalid record
         else:
             raise BadInput(f"expected no output of the stage {stage}, got {str(output)[:40]!r}")
-    values = {field.name: row[field.name] for field in fields(Step)}
-    return Step(**values)
+    return Step(**{name: row[name] for name in Step._fields})
 
 
 def _without_bare_anchors(step: Step) -> Step:
@@ -229,7 +228,7 @@ def _without_bare_anchors(step: Step) -> Step:
         return step
     skipped = [LeftOut(name=anchor.file or anchor.anchor_id, reason=reasons.NO_PICTURE) for anchor in lost]
     kept = tuple(anchor for anchor in output.anchors if anchor.sha256 is not None)
-    return replace(step, output=dumps(replace(output, anchors=kept, skipped=(*output.skipped, *skipped))))
+    return step._replace(output=dumps(replace(output, anchors=kept, skipped=(*output.skipped, *skipped))))
 
 
 def _copy_vectors(source: Path, encoders: Encoders, info: KnowledgeBaseInfo, ledger: Ledger) -> None:

@@ -44,13 +44,8 @@ SPECIES: Columns = {
     "record": "text",
 }
 TERMS: Columns = {
-    "term_id": "text",
-    "name": "text",
-    "definition": "text",
-    "look_for": "text",
-    "aliases": "texts",
-    **_SOURCE,
-    "record": "text",
+    **dict.fromkeys(("term_id", "name", "definition", "look_for"), "text"),
+    **{"aliases": "texts", **_SOURCE, "record": "text"},
 }
 ARTICLES: Columns = {"sha256": "text", "text": "text"}
 SUBJECTS: Columns = dict.fromkeys(("subject_id", "kind", "name", "record"), "text")
@@ -76,15 +71,8 @@ def species_row(entry: SpeciesEntry) -> Row:
 
 def term_row(term: Term) -> Row:
     """Return the row of a term."""
-    return {
-        "term_id": term.term_id,
-        "name": term.name,
-        "definition": term.definition,
-        "look_for": term.look_for,
-        "aliases": list(term.aliases),
-        **_source(term.source),
-        "record": dumps(term),
-    }
+    columns = {name: getattr(term, name) for name in ("term_id", "name", "definition", "look_for")}
+    return {**columns, "aliases": list(term.aliases), **_source(term.source), "record": dumps(term)}
 
 
 def image_name(taxon_id: str, anchor: Anchor) -> str:
@@ -134,10 +122,5 @@ def _names(entry: SpeciesEntry) -> Row:
 def _source(source: Source | None) -> Row:
     if source is None:
         return {}
-    return {
-        "title": source.title,
-        "url": source.url,
-        "revision": source.revision,
-        "article_licence": source.licence,
-        "language": source.language,
-    }
+    columns = {name: getattr(source, name) for name in ("title", "url", "revision", "language")}
+    return {**columns, "article_licence": source.licence}

@@ -13,7 +13,7 @@ COLUMNS = (
     *("species", "sha256"),
 )
 UNKNOWN_LICENCE = "licence unknown"
-ADAPTATION = "Summaries made of it are adaptations, shortened and changed, under the same licence."
+ADAPTATION = "Its summaries are adaptations, shortened and changed, under the same licence."
 OWN_TEXTS = "Written for Fieldmark, part of the program and under its licence."
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # terminals, and the order of letters
 
@@ -54,7 +54,7 @@ def _parts(credits: Credits) -> list[list[str]]:
     return [
         [f"Credits of {credits.kb}"],
         ["Articles", *map(text_line, articles)] if articles else [],
-        ["Texts of one's own", *map(text_line, own)] if own else [],
+        ["Your own texts", *map(text_line, own)] if own else [],
         [f"Fieldmark's own texts: {_counted(starter)}.", OWN_TEXTS] if starter else [],
         ["Pictures", *map(photo_line, credits.photos)] if credits.photos else [],
         remarks(credits),

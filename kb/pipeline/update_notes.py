@@ -55,7 +55,7 @@ def note(run: BuildRun, findings: Findings) -> None:
                 item = replace(now, name=subject.scientific_name)
             ledger.set_left_out([(item.name, item.reason, item.detail)])
             ledger.record(left_out_steps(before.subject_id, item.reason))
-        ledger.record(replace(anchors[key], fingerprint=STALE) for key in findings.stale_photos)
+        ledger.record(anchors[key]._replace(fingerprint=STALE) for key in findings.stale_photos)
 
 
 def all_changes(ledger: Ledger) -> tuple[Change, ...]:

@@ -35,7 +35,7 @@ GENERATION = "generation"
 TABLES: Mapping[str, tuple[str, str]] = {
     "facts": ("key, value", "key"),
     "subjects": ("subject_id, kind, name, record", "subject_id"),
-    "steps": ("subject_id, stage, space, fingerprint, status, error, output", "stage, space, subject_id"),
+    "steps": ("subject_id, stage, fingerprint, status, space, error, output", "stage, space, subject_id"),
     "left_out": ("name, reason, detail", "name"),
     "vectors": ("subject_id, collection, items, vectors", "collection, subject_id"),
     "entries": ("subject_id, kind, name, document, record, items", "subject_id"),
@@ -61,9 +61,8 @@ def _schema() -> Iterator[str]:
     yield f"PRAGMA user_version = {LEDGER_VERSION}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """The result of one stage for one subject; `output` is JSON.
+class Step(NamedTuple):
+    """The result of one stage for one subject, as a row of `steps`; `output` is JSON.
 
     `space` is the name of a collection in the stage `encode`, and empty in all others.
     """
@@ -77,9 +76,9 @@ class Step:
     output: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """A finished subject. `items`: kind of collection -> ids of its vectors, in order."""
+    """A finished subject, as a row of `entries`. `items`: kind of collection -> ids of its vectors, in order."""
 
     subject_id: str
     kind: SubjectKind
@@ -332,19 +331,17 @@ class Ledger:
 
     def record(self, steps: Iterable[Step]) -> None:
         """Add or replace results of stages."""
-        self._put(
-            "steps", ((s.subject_id, s.stage, s.space, s.fingerprint, s.status, s.error, s.output) for s in steps)
-        )
+        self._put("steps", steps)
 
     def steps(self, stage: str, space: str = "") -> dict[str, Step]:
         """Return subject_id -> result of a stage, sorted by subject."""
         rows = self._rows("steps", "WHERE stage = ? AND space = ?", (stage, space))
-        return {row[0]: _step(row) for row in rows}
+        return {row[0]: Step(*row) for row in rows}
 
     def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
         """Return the result of a stage for one subject, or None."""
         rows = self._rows("steps", "WHERE stage = ? AND space = ? AND subject_id = ?", (stage, space, subject_id))
-        return _step(rows[0]) if rows else None
+        return Step(*rows[0]) if rows else None
 
     def drop_steps(self, subject_ids: Iterable[str], stages: Sequence[str], *, space: str | None = None) -> None:
         """Delete results, in all spaces or in one, so that the next build repeats these stages."""
@@ -355,15 +352,12 @@ class Ledger:
 
     def failures(self) -> list[Failure]:
         """Return the current failures, by name and stage."""
-        names = {**self.subject_names("taxon"), **self.subject_names("term")}
-        failed = [_step(row) for row in self._rows("steps", "WHERE status = 'failed'")]
-        return sorted(
-            (
-                Failure(taxon=names.get(step.subject_id, step.subject_id), stage=step.stage, reason=step.error or "?")
-                for step in failed
-            ),
-            key=lambda failure: (failure.taxon, failure.stage),
-        )
+        names = {row[0]: row[2] for row in self._rows("subjects")}
+        failed = (Step(*row) for row in self._rows("steps", "WHERE status = 'failed'"))
+        found = [
+            Failure(taxon=names.get(s.subject_id, s.subject_id), stage=s.stage, reason=s.error or "?") for s in failed
+        ]
+        return sorted(found, key=lambda failure: (failure.taxon, failure.stage))
 
     # --- vectors -------------------------------------------------------------------------------------------------
 
@@ -484,13 +478,6 @@ class Ledger:
         self._db.execute("DELETE FROM pending")
 
 
-def _step(row: tuple[Any, ...]) -> Step:
-    subject_id, stage, space, mark, status, error, output = row
-    return Step(
-        subject_id=subject_id, stage=stage, space=space, fingerprint=mark, status=status, error=error, output=output
-    )
-
-
 def _vector_row(subject_id: str, collection: str, vectors: Mapping[str, FloatArray]) -> tuple[str | bytes, ...]:
     rows = np.stack([np.asarray(vector, dtype="<f4") for vector in vectors.values()])
     return subject_id, collection, json.dumps(list(vectors)), rows.tobytes()
@@ -507,5 +494,5 @@ def _entry_row(entry: Entry) -> tuple[str, ...]:
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    subject_id, kind, name, document, record, items = row
-    return Entry(subject_id=subject_id, kind=kind, name=name, document=document, record=record, items=json.loads(items))
+    *columns, items = row
+    return Entry(*columns, items=json.loads(items))
