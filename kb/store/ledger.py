@@ -494,5 +494,5 @@ def _entry_row(entry: Entry) -> tuple[str, ...]:
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    *columns, items = row
-    return Entry(*columns, items=json.loads(items))
+    subject_id, kind, name, document, record, items = row
+    return Entry(subject_id, kind, name, document, record, json.loads(items))
