@@ -121,11 +121,13 @@ class KnowledgeBase:
         Raises:
             KeyError: for an id that is not in the knowledge base.
         """
-        entries = [self.ledger.entry(taxon_id) for taxon_id in taxon_ids if taxon_id in self._texts]
-        if len(entries) < len(taxon_ids):
-            missing = next(taxon_id for taxon_id in taxon_ids if taxon_id not in self._texts)
-            raise KeyError(f"no species {missing!r} in {self.path}")
-        return [loads(SpeciesEntry, entry.record) for entry in entries if entry is not None]
+        found = []
+        for taxon_id in taxon_ids:
+            entry = self.ledger.entry(taxon_id)
+            if entry is None or entry.kind != "taxon":
+                raise KeyError(f"no species {taxon_id!r} in {self.path}")
+            found.append(loads(SpeciesEntry, entry.record))
+        return found
 
     def terms(self) -> list[Term]:
         """Return all terms, sorted by name."""

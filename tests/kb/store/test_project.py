@@ -20,9 +20,11 @@ from data.contracts import Encoders
 from data.errors import KnowledgeBaseLocked, MissingRequirement, StoreError
 from data.files import writer_lock
 from kb.store import chroma
+from kb.store.chroma import Collections
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.project import is_sealed, project
+from kb.store.rows import subject_of, texts_of
 from tests.conftest import IN_CI
 from tests.mounts import needs_mounts
 from tests.pages import PageSource, made_up_taxa
@@ -146,6 +148,18 @@ def test_a_cache_that_cannot_be_written_is_named(path: Path, encoders: Encoders)
     (path / "cache").unlink()
     kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
     assert kb.verify(path).ok
+
+
+def test_chroma_has_documents_of_species_and_terms_alone(path: Path) -> None:
+    """It indexes every document, and the chunks of a species are parts of its summary."""
+    layout = Layout(path)
+    with closing(Ledger(layout.ledger)) as ledger, Collections(layout, layout.require()) as collections:
+        subjects = [subject_of(entry) for entry in ledger.entries()]
+        for name, (kind, _) in collections.names.items():
+            ids = [row for subject in subjects for row in texts_of(subject, kind)]
+            documents = [document for document, _ in collections.texts(name, ids).values()]
+            assert documents
+            assert all(bool(document) is (kind in ("species", "terms")) for document in documents)
 
 
 def test_a_chroma_without_its_seal_is_filled_again(path: Path) -> None:

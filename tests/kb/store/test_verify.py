@@ -86,6 +86,13 @@ def test_a_damaged_entry_is_an_error_to_readers_and_builders(
             use(copy[0])
 
 
+def test_a_lost_entry_is_noticed_at_opening(copy: tuple[Path, str]) -> None:
+    """Rows are counted against the totals, of which a damaged page knows nothing."""
+    sql("DELETE FROM entries WHERE subject_id = 'avis-002'")(copy[0])
+    with pytest.raises(StoreError, match="rows of entries are missing"):
+        kb.open(copy[0])
+
+
 def test_damaged_vectors_reach_neither_chroma_nor_a_reader(copy: tuple[Path, str], encoders: Encoders) -> None:
     path, _ = copy
     sql(f"UPDATE vectors SET {FLIPPED}")(path)
