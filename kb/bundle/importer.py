@@ -6,7 +6,7 @@ import ipaddress
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun, grouped
 from kb.store.additions import STAGE, Addition
 from kb.store.calibrations import is_calibration, keep_calibration
-from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, collection_names, new_id, write_info
+from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.project import project
 from kb.store.rows import Subject, entry_of
@@ -105,7 +105,7 @@ def _import(
     progress: Callable[[Progress], None] | None,
 ) -> Imported:
     try:
-        info = _info_of(manifest, encoders)
+        info = new_info(encoders, source=manifest.source, languages=manifest.languages)
         write_info(layout.toml, info)
         _copy_contents(source, manifest, layout)
         with closing(Ledger(layout.ledger)) as ledger:
@@ -117,11 +117,12 @@ def _import(
             else:
                 run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders, progress=progress)
                 run_stages(run, REPEATED_STAGES)
-            held = len(ledger.entries("taxon")), len(ledger.entries("term"))
+            entries = ledger.entries()
             ledger.checkpoint()
         found = verify(layout.root)
     except (StoreError, ValueError) as error:  # raised for invalid records and hashes
         raise BadInput(f"{source} is inconsistent: {error}") from error
+    held = sum(entry.kind == "taxon" for entry in entries), sum(entry.kind == "term" for entry in entries)
     if held != (manifest.species, manifest.terms):
         raise BadInput(
             f"{source}: expected {manifest.species:,} species and {manifest.terms:,} terms, "
@@ -132,22 +133,8 @@ def _import(
         raise BadInput(f"{source}: {lost[0].partition(';')[0]}")
     if takes_vectors and found.digest != manifest.digest:
         raise BadInput(f"{source}: the imported knowledge base has digest {found.digest}, expected {manifest.digest}")
-    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        anchors = sum(len(loads(SpeciesEntry, entry.record).anchors) for entry in ledger.entries("taxon"))
+    anchors = sum(len(entry.items.get("anchors", ())) for entry in entries)
     return Imported(digest=found.digest, species=held[0], terms=held[1], anchors=anchors, encoded=not takes_vectors)
-
-
-def _info_of(manifest: Manifest, encoders: Encoders) -> KnowledgeBaseInfo:
-    return KnowledgeBaseInfo(
-        id=new_id(),
-        schema=SCHEMA_VERSION,
-        profile=encoders.profile,
-        source=manifest.source,
-        languages=manifest.languages,
-        text_image=tuple(encoder.space for encoder in encoders.text_image),
-        visual=encoders.visual.space,
-        sentence=encoders.sentence.space,
-    )
 
 
 def _copy_contents(source: Path, manifest: Manifest, layout: Layout) -> None:
@@ -171,23 +158,25 @@ def _copy_ledger(
     source: Path, manifest: Manifest, info: KnowledgeBaseInfo, ledger: Ledger, *, takes_vectors: bool
 ) -> None:
     with ledger.transaction():
-        for rows in grouped(read_rows(source, bundle.SUBJECTS, tuple(SUBJECTS)), N_AT_A_TIME):
-            ledger.add_subjects(_subject(row) for row in rows)
-        for rows in grouped(read_rows(source, bundle.LEFT_OUT, tuple(LEFT_OUT)), N_AT_A_TIME):
-            ledger.set_left_out((str(row["name"]), str(row["reason"]), str(row["detail"])) for row in rows)
-        collections = collection_names(info)
-        for rows in grouped(read_rows(source, bundle.STEPS, tuple(STEPS)), N_AT_A_TIME):
-            steps = [_step(row) for row in rows if takes_vectors or row["stage"] not in REPEATED_STAGES]
-            if not takes_vectors:
-                steps = list(map(_without_bare_anchors, steps))
-            if unknown := [step for step in steps if step.space and step.space not in collections]:
-                raise BadInput(f"{source}: unknown collection {unknown[0].space!r}")
-            ledger.record(steps)
+        ledger.add_subjects(_subject(row) for row in read_rows(source, bundle.SUBJECTS, tuple(SUBJECTS)))
+        left_out = read_rows(source, bundle.LEFT_OUT, tuple(LEFT_OUT))
+        ledger.set_left_out((str(row["name"]), str(row["reason"]), str(row["detail"])) for row in left_out)
+        steps = (_step(row) for row in read_rows(source, bundle.STEPS, tuple(STEPS)))
+        if not takes_vectors:
+            steps = (_without_bare_anchors(step) for step in steps if step.stage not in REPEATED_STAGES)
+        ledger.record(_of_known_collections(steps, collection_names(info)))
         for name, origin in manifest.sources.items():
             if _is_public(origin):
                 ledger.set_fact(ORIGIN + name, json.dumps(dict(origin), sort_keys=True))
         if takes_vectors:
             ledger.publish([entry_of(subject) for subject in _subjects(source)])
+
+
+def _of_known_collections(steps: Iterable[Step], collections: Container[str]) -> Iterator[Step]:
+    for step in steps:
+        if step.space and step.space not in collections:
+            raise BadInput(f"unknown collection {step.space!r}")
+        yield step
 
 
 def _subjects(source: Path) -> Iterator[Subject]:

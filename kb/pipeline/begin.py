@@ -11,7 +11,7 @@ from pathlib import Path
 from data.contracts import ArticleSource, Encoders
 from data.errors import FieldmarkError, SpaceMismatch, UsageError
 from kb.store.additions import additions
-from kb.store.layout import SCHEMA_VERSION, KnowledgeBaseInfo, Layout, new_id, write_info
+from kb.store.layout import KnowledgeBaseInfo, Layout, new_info, write_info
 from kb.store.ledger import Ledger
 from kb.store.project import keep_info
 from kb.store.stage_outputs import ORIGIN, removed
@@ -24,16 +24,7 @@ def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> Knowledg
         SpaceMismatch: if the knowledge base has other encoders.
     """
     if not layout.toml.exists():
-        info = KnowledgeBaseInfo(
-            id=new_id(),
-            schema=SCHEMA_VERSION,
-            profile=encoders.profile,
-            source=source.name,
-            languages=("en",),
-            text_image=tuple(encoder.space for encoder in encoders.text_image),
-            visual=encoders.visual.space,
-            sentence=encoders.sentence.space,
-        )
+        info = new_info(encoders, source=source.name)
         write_info(layout.toml, info)
         return info
     info = layout.require()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from data.codec import from_json
+from data.contracts import Encoders
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError, UsageError
 from data.files import ContentFolder, sha256_hex, write_atomic
 
@@ -44,9 +45,18 @@ class KnowledgeBaseInfo:
         return tuple(dict.fromkeys((*self.text_image, self.visual)))
 
 
-def new_id() -> str:
-    """Return a fresh id for a knowledge base."""
-    return secrets.token_hex(6)
+def new_info(encoders: Encoders, *, source: str, languages: tuple[str, ...] = ("en",)) -> KnowledgeBaseInfo:
+    """Return the description of a new knowledge base."""
+    return KnowledgeBaseInfo(
+        id=secrets.token_hex(6),
+        schema=SCHEMA_VERSION,
+        profile=encoders.profile,
+        source=source,
+        languages=languages,
+        text_image=tuple(encoder.space for encoder in encoders.text_image),
+        visual=encoders.visual.space,
+        sentence=encoders.sentence.space,
+    )
 
 
 def space_slug(space: str) -> str:
