@@ -195,18 +195,18 @@ def _leading(candidates: list[_Candidate], max_words: int) -> list[_Candidate]:
 
 
 def _choose(candidates: list[_Candidate]) -> list[_Candidate]:
-    """Return the sentences that together tell most in `MAX_WORDS`, in reading order.
+    """Return the sentences that together cover most field marks in `MAX_WORDS`, in reading order.
 
     Greedy: the next sentence is the one with the most new field marks per word.
     """
     by_position = {sentence.position: sentence for sentence in candidates}
     marks = {sentence.position: _marks(sentence) for sentence in candidates}
     taken: dict[int, _Candidate] = {}
-    told: set[tuple[str, ...]] = set()
+    covered: set[tuple[str, ...]] = set()
     words = 0
 
     def gain(sentence: _Candidate) -> float:
-        return _novelty(sentence, marks[sentence.position] - told) / (len(sentence.text.split()) + 4)
+        return _novelty(sentence, marks[sentence.position] - covered) / (len(sentence.text.split()) + 4)
 
     # Gains only shrink as more is told, so an earlier gain is an upper bound: a sentence is scored again only when it
     # reaches the top, which keeps long articles from taking quadratic time.
@@ -228,7 +228,7 @@ def _choose(candidates: list[_Candidate]) -> list[_Candidate]:
             continue
         for sentence in group:
             taken[sentence.position] = sentence
-            told |= marks[sentence.position]
+            covered |= marks[sentence.position]
         words += added
     return sorted(taken.values(), key=lambda sentence: (READING_ORDER.index(sentence.subject), sentence.position))
 

@@ -51,9 +51,9 @@ def group_passages(store: LookupStore, found: Findings) -> list[str]:
 
 def described_members(store: LookupStore, found: Findings) -> list[SpeciesEntry]:
     """Return the described species of small groups, except those found by their own names."""
-    told = {entry.taxon.taxon_id for entry in found.species}
+    described = {entry.taxon.taxon_id for entry in found.species}
     small = [group.ids for group in found.groups if len(group.ids) <= MAX_DESCRIBED_MEMBERS]
-    ids = dict.fromkeys(i for members in small for i in members if i not in told)
+    ids = dict.fromkeys(i for members in small for i in members if i not in described)
     return [entry for entry in store.species(list(ids)) if entry.summary is not None]
 
 

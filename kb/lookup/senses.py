@@ -1,4 +1,4 @@
-"""Word senses: technical terms told from everyday words, such as the cap of a bird and of a bottle.
+"""Word senses: technical terms versus everyday words, such as the cap of a bird and of a bottle.
 
 `senses.txt` lists words with an everyday meaning and the groups of organisms for which the technical sense holds. The
 nouns of a query show which groups it is about.

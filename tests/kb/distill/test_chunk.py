@@ -1,4 +1,4 @@
-"""Chunks hold the whole summary, in pieces that every encoder reads whole."""
+"""Chunks of summaries, complete and within the limits of all encoders."""
 
 from __future__ import annotations
 

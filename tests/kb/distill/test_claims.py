@@ -1,4 +1,4 @@
-"""Claims of a sentence, and their support in the words it rests on."""
+"""Claims of a sentence and their support in its evidence."""
 
 from __future__ import annotations
 

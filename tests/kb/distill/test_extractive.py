@@ -1,4 +1,4 @@
-"""Summaries hold what can be seen, in the article's words, and each sentence points at its place."""
+"""Extractive summaries: visible features in the article's words, with cited places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Article text stays inside its fence, whatever it holds."""
+"""Article text cannot leave its fence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model distiller: what it asks, asks again, and makes of replies that are lazy, wrong, or obey the article."""
+"""The model distiller: requests, retries, and lazy, wrong or hijacked replies."""
 
 from __future__ import annotations
 

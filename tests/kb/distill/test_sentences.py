@@ -1,4 +1,4 @@
-"""Sentences end where a reader would say they do, and their spans lose nothing."""
+"""Sentence boundaries, and complete spans."""
 
 from __future__ import annotations
 

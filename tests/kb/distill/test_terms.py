@@ -1,4 +1,4 @@
-"""Terms: their list as users write it, and what a page says of them."""
+"""Files of terms, and terms from articles."""
 
 from __future__ import annotations
 

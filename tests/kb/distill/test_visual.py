@@ -1,4 +1,4 @@
-"""Sentences on looks are told from others: by hand-worked examples, and measured on sentences labelled by hand."""
+"""Visual scores of worked examples and of sentences labelled by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Context from elsewhere: wiki, web and model are asked in that order, checked, and new terms are stored."""
+"""Context from wiki, web and model, in that order, with checks and stored terms."""
 
 from __future__ import annotations
 

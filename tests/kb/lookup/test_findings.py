@@ -1,4 +1,4 @@
-"""Look-ups find what a query names or clearly describes, say where it is from, and make nothing up."""
+"""Look-ups of named and described species and terms, with sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of queries: what a line is, whatever separators of its own a text holds."""
+"""Files of queries, with unusual separators in their texts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A word is a term, and a bird's last name a group, only where it is meant so."""
+"""Technical and everyday senses of terms and group names."""
 
 from __future__ import annotations
 

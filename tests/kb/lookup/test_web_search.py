@@ -1,4 +1,4 @@
-"""A web search over a chat endpoint: what the answer says, by the source that it names."""
+"""Web search over a chat endpoint: passages by cited source."""
 
 from __future__ import annotations
 

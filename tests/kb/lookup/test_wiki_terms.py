@@ -1,4 +1,4 @@
-"""A wiki explains the words of a query by pages whose title stands in it, and by nothing else."""
+"""Terms of a wiki: only pages with a title in the query explain its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of one's own texts and photos as a source."""
+"""A folder of your own texts and photos as a source."""
 
 from __future__ import annotations
 

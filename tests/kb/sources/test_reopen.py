@@ -1,4 +1,4 @@
-"""A source is opened again from its record, as it was opened for the build."""
+"""Sources opened again from their record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of an article: photos of its subject, told from maps, icons and signs."""
+"""Pictures of an article: photos of its subject, maps and icons."""
 
 from __future__ import annotations
 

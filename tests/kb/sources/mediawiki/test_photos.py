@@ -1,4 +1,4 @@
-"""Photos of articles: licences, credits, what is skipped and why, over real HTTP."""
+"""Photos of articles over real HTTP: licences, credits, reasons for skipped photos."""
 
 from __future__ import annotations
 

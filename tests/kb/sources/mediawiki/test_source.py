@@ -1,4 +1,4 @@
-"""A wiki as a source: which page is whose, at what cost, and what is left out with which words."""
+"""A wiki as a source: pages of taxa, number of requests, reasons for left-out pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client of wikis against real HTTP: manners, retries, and what it says when a wiki fails."""
+"""The wiki client over real HTTP: rate limits, retries, messages."""
 
 from __future__ import annotations
 

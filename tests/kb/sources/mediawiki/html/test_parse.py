@@ -1,4 +1,4 @@
-"""HTML of pages to articles, on small pages of our own in the many shapes that MediaWikis give them."""
+"""Parsing of small pages in the HTML of different MediaWikis."""
 
 # ruff: noqa: E501 (HTML and headings stay as they come)
 from __future__ import annotations

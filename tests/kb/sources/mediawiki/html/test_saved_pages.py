@@ -1,4 +1,4 @@
-"""Pages as Wikipedia served them: 21 organisms with taxobox, headings and, but for one, a lead image."""
+"""Saved Wikipedia pages: 21 organisms with taxobox, headings and, except for one, a lead image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Binomials out of taxoboxes that do not spell them out."""
+"""Binomials of taxoboxes that do not spell them out."""
 
 from __future__ import annotations
 

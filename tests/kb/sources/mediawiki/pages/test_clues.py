@@ -1,4 +1,4 @@
-"""Subject of a page, told from its first section, before and after it is rendered."""
+"""Topic of a page, from the wikitext or the HTML of its first section."""
 
 from __future__ import annotations
 
