@@ -241,7 +241,7 @@ def _command_of(table_name: str) -> str:
 
 
 def wire_formats() -> str:
-    """Return the page of what programs read: columns and keys."""
+    """Return the page of columns and keys for programs."""
     parts = ["# Wire formats", "", "Names and types of columns and keys change only with a note in the changelog.", ""]
     for command, (path, rows) in CSV.items():
         parts += [f"## {command}", "", rows, ""]

@@ -1,4 +1,4 @@
-"""Runs: many jobs at once through one method, each result delivered as soon as it is complete."""
+"""Runs: many jobs at once through one method, each result delivered when complete."""
 
 from __future__ import annotations
 

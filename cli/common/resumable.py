@@ -114,7 +114,7 @@ class ResumableOutput:
         self._lines.flush()
 
     def _drop_unfinished(self) -> None:
-        """Replace rows and journal by those that are finished, unchanged, and not to be retried."""
+        """Keep only rows and journal lines of finished, unchanged photos that need no retry."""
         was_cut_off = self._table is not None and self.path.exists()
         is_there = any(path.exists() and path.stat().st_size for path in (self.path, self._shown))
         finished = self._finished() if is_there else {}

@@ -121,7 +121,7 @@ class Added:
     new_photos: int = 0
     """Photos that were added."""
     text: str = ""
-    """The summary, or the definition of a term, as it is now."""
+    """The present summary, or definition of a term."""
     anchors: int = 0
     """All anchors that the species has now."""
 

@@ -89,7 +89,7 @@ def _forms(word: str) -> frozenset[str]:
 
 
 def sexes_ages(text: str) -> set[SexAge]:
-    """Return the sexes and ages in a text, also those that are only compared with.
+    """Return the sexes and ages in a text, including the ones compared with.
 
     Example:
         >>> sorted(sexes_ages("The female is duller than the male."))

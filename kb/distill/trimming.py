@@ -47,7 +47,7 @@ def tidy(text: str) -> str:
 
 
 def drop_brackets(sentence: str) -> str:
-    """Return the sentence without notes and parentheses, except those that name a colour, part or sex.
+    """Return the sentence without notes and parentheses, except parentheses that name a colour, part or sex.
 
     Example:
         >>> drop_brackets("It is 20 cm (7.9 in) long [3] with a red bill (orange in females).")

@@ -181,7 +181,7 @@ class KnowledgeBase:
         return sorted(self.ledger.left_out(), key=lambda row: (row[1], row[0]))
 
     def status(self) -> Status:
-        """Return the contents in numbers, the failures, and what was left out by reason."""
+        """Return the contents in numbers, the failures, and the names left out by reason."""
         entries = [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon")]
         left_out = Counter(reason for _, reason, _ in self.ledger.left_out())
         return Status(

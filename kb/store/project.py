@@ -156,7 +156,7 @@ def _drop_collections(layout: Layout, info: KnowledgeBaseInfo) -> None:
 
 
 def _write(ledger: Ledger, collections: Collections, report: Callable[[int], None]) -> None:
-    """Upsert the rows of the pending subjects, and delete those that they no longer have."""
+    """Upsert the rows of the pending subjects, and delete their old ones."""
     pending = ledger.pending()
     if not pending:
         return

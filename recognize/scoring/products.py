@@ -147,7 +147,7 @@ def _session() -> Any:  # noqa: ANN401  # onnxruntime has no types
     options.intra_op_num_threads = n_threads()
     options.enable_cpu_mem_arena = False  # memory is bound by the caller
     options.log_severity_level = 3
-    # Spinning threads would take time from those that decode photos.
+    # Spinning threads would take time from photo decoding.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     model = Path(__file__).with_name("product.onnx")
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

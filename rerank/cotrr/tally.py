@@ -71,7 +71,7 @@ class CotrrTally(Tally):
         return _in_words(
             (
                 self.n_not_deconstructed,
-                "query could not be deconstructed and was used as it is",
+                "query could not be deconstructed and was used whole",
                 "queries could not be deconstructed and were used as they are",
             ),
             (self.n_failed_windows, "window stayed in first-stage order", "windows stayed in first-stage order"),

@@ -75,7 +75,7 @@ class DecomposeTally(Tally):
     def warnings(self) -> list[str]:
         """Return a line for each query that was not decomposed."""
         return [
-            f"query {query_id} was asked as it is, not decomposed: {plan.note}"
+            f"query {query_id} was asked whole, not decomposed: {plan.note}"
             for query_id, plan in self.plans.items()
             if plan.source == "fallback"
         ]

@@ -81,7 +81,7 @@ def evaluation_warnings(request: EvaluationRequest, evaluation: Evaluation) -> I
 
 
 def _read_run(given: str) -> Run:
-    # A file with "=" in its own name is taken as it is.
+    # A file with "=" in its own name is taken literally.
     name, equals, path = ("", "", given) if Path(given).is_file() else given.partition("=")
     file = Path(path if equals else given)
     if not file.is_file():

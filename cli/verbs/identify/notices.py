@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def resumed_text(n_photos: int, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:
-    """Return the number of photos done by an earlier run, and of those that `--retry-failed` would retry."""
+    """Return the number of photos done by an earlier run, and of the failed ones, which `--retry-failed` retries."""
     counts = {
         "unreadable": n_failed,
         "without the reader's answer": missing.get("reader", 0),

@@ -1,4 +1,4 @@
-"""Where settings come from, which of them wins, and how a wrong one fails."""
+"""Settings: sources, order of precedence, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs that say how far a knowledge base can be trusted and whom it is owed to: lint and credits."""
+"""Trust in a knowledge base: lint and credits."""
 
 from __future__ import annotations
 

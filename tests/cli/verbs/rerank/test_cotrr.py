@@ -96,7 +96,7 @@ def test_a_query_used_as_it_is_ends_with_7(cli: CommandLine, folder: Any, server
     server.script = lambda call: "{}" if "Take the query apart into five" in call.text else script(call)
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--set", "cotrr.orders=1")
     assert done.exit_code == 7
-    assert "1 query could not be deconstructed and was used as it is" in done.stderr
+    assert "1 query could not be deconstructed and was used whole" in done.stderr
     assert len(done.stdout.splitlines()) == 6
 
 
