@@ -3,7 +3,7 @@
     python -m benchmarks.opening [--species 11131] [--dim 768] [--encoders 3]
 
 Measures the store, not the models, with synthetic species and random unit vectors. Aims: opening with a warm cache in
-under 0.5 s, memory under 1.5 times the vectors.
+under 0.5 s, memory under 1.5 times the vectors, disk under 3.2 times (ledger, Chroma and cache each hold them all).
 """
 
 from __future__ import annotations
