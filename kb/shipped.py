@@ -62,9 +62,9 @@ def open_knowledge_base(
 def unpack_shipped(home: Path, encoders: Encoders) -> Path:
     """Return the folder of the shipped knowledge base, unpacked below `home` on first use.
 
-    Its name depends on the source's version, the encoders' spaces and the calibration, so that an upgrade unpacks it
-    again. It is built under another name and renamed when complete. Of several processes, one builds it and the others
-    wait.
+    Its name depends on the versions of source and store, the encoders' spaces and the calibration, so that an upgrade
+    unpacks it again. It is built under another name and renamed when complete. Of several processes, one builds it and
+    the others wait.
 
     Raises:
         KnowledgeBaseLocked: if another process is still unpacking it after five minutes.
@@ -73,12 +73,13 @@ def unpack_shipped(home: Path, encoders: Encoders) -> Path:
     from kb.pipeline.builder import build
     from kb.sources.starter import StarterSource
     from kb.store.calibrations import keep_calibration
-    from kb.store.layout import Layout
-    from kb.store.ledger import Ledger
+    from kb.store.layout import SCHEMA_VERSION, Layout
+    from kb.store.ledger import LEDGER_VERSION, Ledger
 
     source = StarterSource(spaces=encoders.anchor_spaces)
     calibration = read_bytes(CALIBRATION)
-    key = sha256_hex("\n".join([source.name, *encoders.spaces, sha256_hex(calibration)]))[:16]
+    versions = f"{SCHEMA_VERSION} {LEDGER_VERSION}"
+    key = sha256_hex("\n".join([source.name, versions, *encoders.spaces, sha256_hex(calibration)]))[:16]
     folder = home / STARTER
     path = folder / f"{key}.kb"
     if path.is_dir():

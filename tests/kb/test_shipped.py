@@ -22,6 +22,23 @@ def test_without_a_path_or_as_starter_it_opens_what_ships(unpacked: Path, monkey
             assert (store.layout.calibration / "default.json").is_file()
 
 
+def test_another_version_of_the_store_unpacks_the_knowledge_again(
+    unpacked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unpacking(Exception):
+        pass
+
+    def build(*_: object, **__: object) -> None:
+        raise Unpacking
+
+    monkeypatch.setattr("kb.pipeline.builder.build", build)
+    encoders = recognize.load_encoders("starter")
+    assert shipped.unpack_shipped(unpacked, encoders).is_dir()
+    monkeypatch.setattr("kb.store.ledger.LEDGER_VERSION", 99)
+    with pytest.raises(Unpacking):
+        shipped.unpack_shipped(unpacked, encoders)
+
+
 def test_it_asks_the_installed_distribution_for_encoders(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offered = EntryPoint("starter", "recognize.encoders.profiles:load_encoders", shipped.ENCODERS)
     monkeypatch.setattr(shipped, "entry_points", lambda **_: [offered])
