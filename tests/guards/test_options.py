@@ -1,6 +1,6 @@
 """Every option of every command is given by a test of that command.
 
-Whether a test would miss the option is found by `pytest --dead-options tests/cli`, which CI runs.
+Whether a test would miss the option is found by `pytest -n 0 --dead-options tests/cli`.
 """
 
 from __future__ import annotations
