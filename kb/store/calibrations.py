@@ -66,7 +66,7 @@ def mend_calibrations(layout: Layout, ledger: Ledger) -> Iterator[str]:
         state = "was damaged and has been deleted" if path.is_file() else "is missing"
         path.unlink(missing_ok=True)
         ledger.drop_fact(FACT + name)
-        yield f"calibration/{name} {state}; run kb calibrate again, or import the bundle again"
+        yield f"calibration/{name} {state}; import the bundle again"
 
 
 def _is_object(content: bytes) -> bool:
