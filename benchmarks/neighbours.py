@@ -1,4 +1,4 @@
-"""Recall of Chroma's index, with its default search width and ours.
+"""Recall of Chroma's index, with its default graph and ours.
 
     python -m benchmarks.neighbours [--texts 20000] [--queries 300]
 
@@ -75,20 +75,18 @@ def main() -> None:
     info = KnowledgeBaseInfo(
         id="0", schema=1, profile="starter", source="-", languages=("en",), text_image=(), visual=space, sentence=space
     )
-    ours = kb.store.chroma.EF_SEARCH
+    ours = kb.store.chroma.SEARCHED
     with tempfile.TemporaryDirectory() as folder:
-        for width in (100, ours):
-            kb.store.chroma.EF_SEARCH = width
-            with Collections(Layout(Path(folder, str(width))), info) as collections:
-                name = next(iter(collections.names))
+        for label, graph in (("Chroma's default", {"space": ours["space"]}), ("ours", ours)):
+            kb.store.chroma.SEARCHED = graph
+            with Collections(Layout(Path(folder, label)), info) as collections:
+                name = next(name for name, (kind, _) in collections.names.items() if kind == "species")
                 began = time.perf_counter()
                 collections.upsert(name, rows)
                 filled = time.perf_counter() - began
                 share, seconds = recall(collections, name, vectors, queries)
-            label = " (ours)" if width == ours else " (Chroma's default)" if width == 100 else ""
             sys.stdout.write(
-                f"ef_search {width:>3}: recall {share:.4f}, {1000 * seconds:.1f} ms per query,"
-                f" filled in {filled:.0f} s{label}\n"
+                f"{label:<16}  recall {share:.4f}, {1000 * seconds:.1f} ms per query, filled in {filled:.0f} s\n"
             )
 
 
