@@ -21,9 +21,10 @@ import numpy as np
 
 import kb
 from data.arrays import FloatArray, as_unit_rows
-from data.contracts import AnchorBatch, ArticleSource, Encoders
+from data.contracts import Encoders
 from data.files import sha256_hex
 from data.records import Anchor, AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Section, Source, Taxon
+from kb.sources.article_source import AnchorBatch, ArticleSource
 
 COLOURS = ("red", "blue", "green", "yellow", "black", "white", "brown")
 

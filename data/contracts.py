@@ -1,14 +1,12 @@
 """Contracts between the packages: Protocols, batch first.
 
-An implementation is any object with these methods; only `ArticleSource` is inherited. Laws that hold for every
-implementation are tested in `tests/laws`.
+An implementation is any object with these methods. Laws that hold for every implementation are tested in `tests/laws`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -17,17 +15,10 @@ from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
 from data.records import (
-    Anchor,
-    AnchorImage,
-    Article,
     ChatReply,
     ChatRequest,
     Detection,
-    Failure,
-    FetchedPage,
     Judgement,
-    LeftOut,
-    PageRef,
     Question,
     QuestionAnswer,
     SpeciesEntry,
@@ -219,7 +210,7 @@ class Judge(Protocol):
         """Return the answers to all questions from one call, the cost on the first; None if unsupported."""
 
 
-# --- checklists and sources ------------------------------------------------------------------------------------------
+# --- checklists ------------------------------------------------------------------------------------------------------
 
 
 class TaxonSource(Protocol):
@@ -237,121 +228,6 @@ class TaxonSource(Protocol):
 
     def suggest(self, name: str, n: int = 5) -> list[str]:
         """Return up to `n` similar names of the checklist, nearest first."""
-
-
-class ArticleSource(ABC):
-    """A source of articles and photos: a wiki, a folder, the shipped knowledge, a user's own additions.
-
-    The defaults fit a source on the local disk. All iterators stream: each result is stored before the next is made.
-    """
-
-    # identity
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Kind and place of the source, without secrets; part of every fingerprint."""
-
-    @property
-    @abstractmethod
-    def parser(self) -> str:
-        """Name and version of `parse`; a new version makes new summaries without fetching again."""
-
-    @property
-    def origin(self) -> Mapping[str, str]:
-        """`kind` (wikipedia, folder, starter) and settings that open the source again; empty if it cannot be."""
-        return {}
-
-    @property
-    def photo_rules(self) -> str:
-        """Selection and size of photos; new rules make new anchors without fetching pages again."""
-        return ""
-
-    # pages
-
-    @abstractmethod
-    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield the page of each taxon, or why it has none; bodies are not fetched."""
-
-    @abstractmethod
-    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield the page of each `(term, page title or None)`, or why it has none; `subject_id` is `term:SLUG`."""
-
-    @abstractmethod
-    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
-        """Yield the body of each page as it arrives, in any order.
-
-        A page about another subject is left out; a page that does not arrive is a `Failure`.
-        """
-
-    @abstractmethod
-    def parse(self, fetched: FetchedPage) -> Article:
-        """Return the article in a body; pure: the same body gives the same article."""
-
-    # photos and vectors
-
-    @abstractmethod
-    def fetch_anchors(
-        self, articles: Sequence[tuple[str, Article]], *, limit: int
-    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield up to `limit` free photos for each `(subject_id, article)`, in the article's order."""
-
-    def text_vector(self, subject_id: str, space: str) -> FloatArray | None:
-        """Return the `(dim,)` float32 unit vector of a subject in a text-image space; None: encode its text.
-
-        A source gives vectors where it may not show the full text from which they were made.
-        """
-        del subject_id, space
-        return None
-
-    # updates
-
-    def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
-        """Yield the current page of each `(taxon or term, its page so far)`, in this order.
-
-        An unchanged page comes back unchanged; a subject without a page is left out. By default all are located again.
-        """
-        taxa = [subject for subject, _ in held if isinstance(subject, Taxon)]
-        places = {taxon.taxon_id: place for taxon, place in self.locate(taxa)}
-        for subject, page in held:
-            if isinstance(subject, Taxon):
-                yield subject, places[subject.taxon_id]
-            else:
-                yield from self.locate_terms([(subject, page.title)])
-
-    def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
-        """Return file -> a text that changes with the photo, its author or its licence; empty for a missing file.
-
-        By default {}: the revision of a page covers its photos.
-        """
-        del files
-        return {}
-
-    def reuse_photos(self, held: Mapping[str, Anchor]) -> None:
-        """Let `fetch_anchors` reuse these anchors, by version of the photo, instead of downloading them again."""
-        del held
-
-    # cost
-
-    @property
-    def n_requests(self) -> int:
-        """API requests so far, retries included, photos excluded."""
-        return 0
-
-    @property
-    def n_photo_requests(self) -> int:
-        """Photo downloads so far, retries included."""
-        return 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnchorBatch:
-    """The photos of one article, and the skipped ones with reasons (`LeftOut.name` is the file)."""
-
-    images: tuple[AnchorImage, ...]
-    skipped: tuple[LeftOut, ...] = ()
-    versions: Mapping[str, str] = field(default_factory=dict)
-    """File -> version, as in `ArticleSource.photo_versions`, of all photos that were considered."""
 
 
 # --- knowledge bases -------------------------------------------------------------------------------------------------

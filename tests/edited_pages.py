@@ -13,8 +13,8 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from data.contracts import AnchorBatch
 from data.records import Anchor, Article, Failure, LeftOut, PageRef, Taxon
+from kb.sources.article_source import AnchorBatch
 from tests.pages import PageSource
 
 

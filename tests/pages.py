@@ -7,7 +7,6 @@ from io import BytesIO
 
 from PIL import Image, ImageDraw
 
-from data.contracts import AnchorBatch, ArticleSource
 from data.files import sha256_hex
 from data.records import (
     Anchor,
@@ -22,6 +21,7 @@ from data.records import (
     Taxon,
 )
 from kb.distill.terms import term_id
+from kb.sources.article_source import AnchorBatch, ArticleSource
 
 COLOURS = ("red", "blue", "green", "yellow", "black", "white", "brown", "orange")
 PARTS = ("crown", "back", "belly", "tail", "throat")

@@ -8,8 +8,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from data.contracts import ArticleSource, Encoders
+from data.contracts import Encoders
 from data.errors import FieldmarkError, SpaceMismatch, UsageError
+from kb.sources.article_source import ArticleSource
 from kb.store.additions import additions
 from kb.store.layout import KnowledgeBaseInfo, Layout, new_info, write_info
 from kb.store.ledger import Ledger

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from data.contracts import ArticleSource, ChatModel, Encoders
+from data.contracts import ChatModel, Encoders
 from data.errors import CostStop
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
@@ -31,6 +31,7 @@ from kb.pipeline.stages.fetch import fetch
 from kb.pipeline.stages.index import index
 from kb.pipeline.stages.resolve import Located, located_pages, resolve_taxa, resolve_terms
 from kb.pipeline.stages.run import BuildRun
+from kb.sources.article_source import ArticleSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, fingerprint

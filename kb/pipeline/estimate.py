@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.codec import loads
-from data.contracts import ArticleSource
 from data.errors import StoreError
 from data.records import Taxon
 from kb.distill.model import PASSES, TARGET_WORDS, ModelDistiller
 from kb.endpoints.endpoint import Endpoint
 from kb.pipeline.stages.distil import distil_mark
 from kb.pipeline.stages.fetch import read_article
+from kb.sources.article_source import ArticleSource
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import FetchOutput

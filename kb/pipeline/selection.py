@@ -9,13 +9,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from data.contracts import ArticleSource, TaxonSource
+from data.contracts import TaxonSource
 from data.errors import BadInput, SourceError
 from data.records import LeftOut, Status, Taxon, Term
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import read_names, select
 from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located
+from kb.sources.article_source import ArticleSource
 from kb.sources.folder import FolderSource
 from kb.sources.starter import StarterSource
 

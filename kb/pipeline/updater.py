@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from data.codec import loads
-from data.contracts import ArticleSource, ChatModel, Encoders
+from data.contracts import ChatModel, Encoders
 from data.errors import UsageError
 from data.files import writer_lock
 from data.records import PageRef, Progress, Stage, Taxon, Update
@@ -26,6 +26,7 @@ from kb.pipeline.stages.fetch import fetched_pages
 from kb.pipeline.stages.resolve import located_pages
 from kb.pipeline.stages.run import BuildRun
 from kb.pipeline.update_notes import FACT, Findings, Subject, all_changes, note
+from kb.sources.article_source import ArticleSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from data.contracts import AnchorBatch, ArticleSource
 from data.errors import BadImage, BadInput
 from data.files import sha256_hex
 from data.images.decode import read_image
@@ -37,6 +36,7 @@ from data.records import (
 from kb import reasons
 from kb.checklist.names import fold
 from kb.distill.terms import term_id
+from kb.sources.article_source import AnchorBatch, ArticleSource
 from kb.sources.mediawiki.html.parse import parse_article
 from kb.sources.mediawiki.pages.match import left_out
 from kb.sources.mediawiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of

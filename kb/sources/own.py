@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from data.contracts import AnchorBatch, ArticleSource
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
 from kb import reasons
+from kb.sources.article_source import AnchorBatch, ArticleSource
 
 
 class OwnSource(ArticleSource):

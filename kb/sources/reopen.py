@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from data.contracts import ArticleSource
+from kb.sources.article_source import ArticleSource
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from data.arrays import FloatArray
 from data.codec import dumps, loads
-from data.contracts import AnchorBatch, ArticleSource
 from data.files import sha256_hex
 from data.records import (
     Anchor,
@@ -40,6 +39,7 @@ from data.starter.knowledge import (
 from data.starter.vectors import FILE, ShippedVectors, read_vectors
 from kb.checklist.names import fold
 from kb.reasons import NO_PAGE
+from kb.sources.article_source import AnchorBatch, ArticleSource
 from kb.sources.plain_text import Passage, join_passages
 
 AUTHOR = "Fieldmark"

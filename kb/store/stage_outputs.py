@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from data.codec import loads
-from data.contracts import ArticleSource
 from data.records import Anchor, LeftOut, Source, Summary, Term
 from kb import reasons
+from kb.sources.article_source import ArticleSource
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from data.codec import dumps
-from data.contracts import AnchorBatch
 from data.errors import StoreError
 from data.records import Anchor, AnchorImage, Failure
 from kb.pipeline.stages.fetch import fetched_pages, read_article
 from kb.pipeline.stages.run import BuildRun, grouped
+from kb.sources.article_source import AnchorBatch
 from kb.store.layout import collection_name
 from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import AnchorOutput, anchors_of

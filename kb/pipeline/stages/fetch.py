@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from data.codec import dumps, loads
-from data.contracts import ArticleSource
 from data.errors import SourceUnavailable, StoreError
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef
 from kb.pipeline.stages.resolve import located_pages, page_mark, term_left_out
 from kb.pipeline.stages.run import BuildRun
+from kb.sources.article_source import ArticleSource
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.stage_outputs import FetchOutput

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from data.contracts import ArticleSource, Encoders
+from data.contracts import Encoders
 from data.records import Progress, Stage
 from kb.distill.distillers import AnyDistiller
 from kb.distill.extractive import ExtractiveDistiller
 from kb.pipeline.settings import DEFAULTS, BuildSettings
+from kb.sources.article_source import ArticleSource
 from kb.sources.own import OwnSource
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger

@@ -9,12 +9,12 @@ from dataclasses import replace
 from bs4 import BeautifulSoup
 from PIL.Image import Image
 
-from data.contracts import AnchorBatch
 from data.errors import BadImage, MalformedAnswer, MissingContact, PageNotFound, SourceError, TooLarge
 from data.files import sha256_hex
 from data.images.decode import read_image
 from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
+from kb.sources.article_source import AnchorBatch
 from kb.sources.licences import licence_freedom, short_licence
 from kb.sources.mediawiki.client.hosts import check_redirect
 from kb.sources.mediawiki.client.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json, wiki_workers

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from functools import cache
 
-from data.contracts import AnchorBatch, ArticleSource, TaxonSource
+from data.contracts import TaxonSource
 from data.errors import BadInput, MissingContact, PageNotFound, SourceError
 from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import epithet_stem
+from kb.sources.article_source import AnchorBatch, ArticleSource
 from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import N_CONCURRENT, Json, Timeouts, WikiClient, wiki_workers
 from kb.sources.mediawiki.html.parse import parse_article

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from data.contracts import AnchorBatch
 from data.errors import BadInput
 from data.records import Failure, FetchedPage, LeftOut, PageRef
 from kb.checklist.avilist import load_checklist
+from kb.sources.article_source import AnchorBatch
 from kb.sources.folder import FolderSource
 from tests.servers.faulty_wiki import jpeg
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import recognize
-from data.contracts import ArticleSource
+from kb.sources.article_source import ArticleSource
 from kb.sources.folder import FolderSource
 from kb.sources.mediawiki.source import WikipediaSource
 from kb.sources.reopen import reopened

@@ -9,7 +9,6 @@ import pytest
 
 import kb
 import recognize
-from data.contracts import AnchorBatch
 from data.files import sha256_hex
 from data.images.decode import read_image
 from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
@@ -18,6 +17,7 @@ from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
 from kb.pipeline.settings import BuildSettings
 from kb.reasons import NO_PAGE
+from kb.sources.article_source import AnchorBatch
 from kb.sources.starter import StarterSource
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from data.contracts import AnchorBatch
 from data.records import Article, Failure, Figure, Source
+from kb.sources.article_source import AnchorBatch
 from kb.sources.licences import licence_freedom
 from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import WikiClient

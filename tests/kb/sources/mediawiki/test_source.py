@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from data.contracts import AnchorBatch
 from data.errors import BadInput, MissingContact, SourceUnavailable
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.checklist.avilist import load_checklist
+from kb.sources.article_source import AnchorBatch
 from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
