@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -44,6 +45,7 @@ class JudgementCache:
         # A power cut may lose the last rows; a killed process loses none.
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(_TABLE)
+        weakref.finalize(self, self._connection.close)  # the cache that a re-ranker makes for itself is never closed
 
     def __enter__(self) -> JudgementCache:
         return self
