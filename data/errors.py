@@ -27,7 +27,7 @@ FieldmarkError
 │   └── Refused
 ├── CostStop                   7
 └── StoreError                 1
-└── ChromaDiffers
+    └── ChromaDiffers
 """
 
 from __future__ import annotations

@@ -68,7 +68,6 @@ class ContentFolder:
 
     Example:
         >>> import tempfile
-    import time
         >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     contents = ContentFolder(Path(folder), suffix=".gz")

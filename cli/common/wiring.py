@@ -210,8 +210,8 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
     return parameters
 
 
-def told_apart(store: KnowledgeBase, row: Identification) -> str:
-    """Return the difference between the first two candidates of a photo; empty without candidates."""
+def explanation_text(store: KnowledgeBase, row: Identification) -> str:
+    """Return the explanation of a photo's answer; empty without candidates."""
     import recognize
 
     return recognize.explain(store, row).text if row.candidates else ""

@@ -46,7 +46,8 @@ def read_rerank(source: Path, *, split: str | None = None, images: Path | None =
             name files of iNaturalist 2024 that need not exist.
 
     Raises:
-        BadInput: if there are no such files, a column is missing, or an image is listed twice for a query.
+        BadInput: if there are no such files, one is damaged, a column is missing, a cell is invalid, or an image is
+            listed twice for a query.
     """
     parquet, tables = _files(source)
     chosen = [path for path in (parquet or tables) if split is None or _is_of(path, split)]
@@ -77,18 +78,29 @@ def read_hard(path: Path) -> list[Job]:
     The subset has no first-stage scores; the order of the file replaces them.
 
     Raises:
-        BadInput: if the file has another format.
+        BadInput: if the file cannot be read or has another format.
     """
+    text = "\n".join(read_lines(path))
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-        rows = [
-            _Row(query=entry["query"], image_id=name, path=name, score=-float(place), is_relevant=bool(relevant))
-            for entry in entries
-            for place, (name, relevant) in enumerate(entry["images"].items())
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:  # ValueError: no JSON, or no text
+        lists = [(entry["query"], list(entry["images"].items())) for entry in json.loads(text, object_pairs_hook=_once)]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{path}: expected a list of queries with their images: {error!r}") from error
+    rows = []
+    for query, images in lists:
+        for place, (name, relevant) in enumerate(images):
+            cells = {"query": query, "relevant": relevant, "clip_score": -place, "inat24_image_id": name}
+            if not name.strip():
+                raise BadInput(f"{path.name}: an image of the query {query!r} has an empty path")
+            rows.append(_row(cells, name, path, image_id=name))
     return _jobs(rows, path)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return a JSON object, which must not repeat a key."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is repeated")
+    return found
 
 
 def query_id_of(text: str) -> str:
@@ -107,32 +119,35 @@ def _is_of(path: Path, split: str) -> bool:
 
 
 def _parquet_rows(path: Path, images: Path | None) -> Iterator[_Row]:
+    for cells in _parquet_cells(path, with_images=images is not None):
+        image = cells.get("image")
+        content = image.get("bytes") if isinstance(image, dict) else None
+        name = Path(str(cells.get(FILE_NAME) or f"{cells['inat24_image_id']}.jpg"))
+        file = name
+        if images is not None and isinstance(content, bytes) and content:
+            # Named by the id: names inside a foreign file must not decide where we write.
+            suffix = name.suffix.lower() if name.suffix.isascii() and name.suffix[1:].isalnum() else ".jpg"
+            file = images / f"{_image_id(cells, path)}{suffix}"
+            if not file.is_file() or file.stat().st_size != len(content):
+                write_atomic(file, content, is_durable=False)
+        yield _row(cells, str(file), path)
+
+
+def _parquet_cells(path: Path, *, with_images: bool) -> Iterator[dict[str, object]]:
+    """Yield the needed cells of each row."""
     import pyarrow as pa  # imported late: it costs 0.1 s
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(path)
-    except pa.ArrowInvalid as error:
-        raise BadInput(f"{path} is not a Parquet file, or is damaged: {error}") from error
-    with table:
-        there = set(table.schema_arrow.names)
-        _check_columns(there, path)
-        columns = [name for name in (*NEEDED, FILE_NAME) if name in there]
-        if images is not None and "image" in there:
-            columns.append("image")
-        for batch in table.iter_batches(batch_size=N_ROWS_AT_ONCE, columns=columns):
-            for cells in batch.to_pylist():
-                picture = cells.pop("image", None)
-                name = Path(str(cells.get(FILE_NAME) or f"{cells['inat24_image_id']}.jpg"))
-                where = str(name)
-                if images is not None and picture and picture.get("bytes"):
-                    # Named by the id: names inside a foreign file must not decide where we write.
-                    suffix = name.suffix.lower() if name.suffix.isascii() and name.suffix[1:].isalnum() else ".jpg"
-                    file = images / f"{_image_id(cells, path)}{suffix}"
-                    if not file.is_file() or file.stat().st_size != len(picture["bytes"]):
-                        write_atomic(file, picture["bytes"], is_durable=False)
-                    where = str(file)
-                yield _row(cells, where, path)
+        with pq.ParquetFile(path) as table:
+            names = set(table.schema_arrow.names)
+            _check_columns(names, path)
+            columns = [name for name in (*NEEDED, FILE_NAME, *(["image"] if with_images else [])) if name in names]
+            for batch in table.iter_batches(batch_size=N_ROWS_AT_ONCE, columns=columns):
+                yield from batch.to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        why = " ".join(str(error).split())
+        raise BadInput(f"Cannot read {path} as a Parquet file: {why}") from error
 
 
 def _folder_rows(path: Path) -> Iterator[_Row]:
@@ -148,16 +163,20 @@ def _folder_rows(path: Path) -> Iterator[_Row]:
         raise BadInput(f"{path}: expected a JSON object per line, or CSV: {error}") from error
     for cells in entries:
         _check_columns({*cells}, path, "file_name")
-        yield _row(cells, str(path.parent / str(cells["file_name"])), path)
+        name = cells["file_name"]
+        if not isinstance(name, str) or not name.strip():
+            raise BadInput(f"{path.name}: expected a path as file_name, got {name!r}")
+        yield _row(cells, str(path.parent / name), path)
 
 
-def _check_columns(there: set[str], path: Path, *more: str) -> None:
-    missing = sorted({*NEEDED, *more} - there)
+def _check_columns(names: set[str], path: Path, *more: str) -> None:
+    missing = sorted({*NEEDED, *more} - names)
     if missing:
-        raise BadInput(f"{path.name} has no column {missing[0]}", hint=f"Columns: {', '.join(sorted(there))}.")
+        raise BadInput(f"{path.name} has no column {missing[0]}", hint=f"Columns: {', '.join(sorted(names))}.")
 
 
-def _row(cells: Mapping[str, object], where: str, path: Path) -> _Row:
+def _row(cells: Mapping[str, object], file: str, path: Path, *, image_id: str | None = None) -> _Row:
+    """Return the checked cells of a row; `image_id` replaces the numbers of iNaturalist."""
     query, score, relevant = cells["query"], _number(cells["clip_score"]), _truth(cells["relevant"])
     if not isinstance(query, str) or not query.strip():
         raise BadInput(f"{path.name}: expected text as query, got {query!r}")
@@ -168,17 +187,17 @@ def _row(cells: Mapping[str, object], where: str, path: Path) -> _Row:
         )
     return _Row(
         query=query,
-        image_id=_image_id(cells, path),
-        path=where,
+        image_id=image_id or _image_id(cells, path),
+        path=file,
         score=score,
         is_relevant=relevant,
     )
 
 
 def _number(cell: object) -> float | None:
-    """Return the finite number in the cell, None if there is none; CSV cells are text."""
+    """Return the finite number in a cell, None if there is none; CSV cells are text."""
     try:
-        number = float(cell) if isinstance(cell, int | float | str) else float("nan")
+        number = float(cell) if isinstance(cell, int | float | str) and not isinstance(cell, bool) else float("nan")
     except ValueError:
         return None
     return number if isfinite(number) else None
@@ -191,9 +210,10 @@ def _truth(cell: object) -> bool | None:
 
 
 def _image_id(cells: Mapping[str, object], path: Path) -> str:
-    image_id = str(cells["inat24_image_id"]).strip()
-    if not image_id or not image_id.replace("-", "").replace("_", "").isalnum():
-        raise BadInput(f"{path.name}: invalid image id {image_id!r}")
+    cell = cells["inat24_image_id"]
+    image_id = str(cell).strip() if isinstance(cell, int | str) else ""
+    if not image_id.replace("-", "").replace("_", "").isalnum():
+        raise BadInput(f"{path.name}: invalid image id {cell!r}")
     return image_id
 
 

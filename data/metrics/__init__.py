@@ -1,1 +1,1 @@
-"""Retrieval metrics, ties, significance tests."""
+"""Measures of rankings and significance tests."""

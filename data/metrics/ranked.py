@@ -1,7 +1,7 @@
 """Definitions of measures, ranks of a single relevant item, and means over many lists with intervals.
 
 Ranks start at 1. Equal scores keep the order of the input: rows of a knowledge base, or the first stage of a job.
-`data.metrics.ties` has the measures of lists with several relevant items.
+`data.metrics.lists` has the measures of lists with several relevant items.
 """
 
 from __future__ import annotations

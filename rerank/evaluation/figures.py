@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data.metrics import ties as tied
-from data.metrics.ties import Block
+from data.metrics.lists import Block
 from rerank.evaluation.request import TiePolicy
 
 

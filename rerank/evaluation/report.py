@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from data.errors import BadInput, UsageError, did_you_mean
+from data.metrics.lists import TieMass, tie_mass
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
-from data.metrics.ties import TieMass, tie_mass
 from data.records import Job, RankedImage
 from rerank.evaluation.figures import figures_of
 from rerank.evaluation.request import TiePolicy

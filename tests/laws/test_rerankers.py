@@ -77,14 +77,14 @@ def test_scores_never_rise_down_the_list(method: Any, folder: Any) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_ties_keep_the_order_of_the_first_stage(method: Any, folder: Any) -> None:
+def test_lists_keep_the_order_of_the_first_stage(method: Any, folder: Any) -> None:
     job = job_of(["blue"] * 40, [(i * 7) % 5 for i in range(40)])
     ranked = run(method, job, folder)
     assert [image.image_id for image in ranked] == [image.image_id for image in first_stage(job)]
     assert [image.first_stage_rank for image in ranked] == list(range(1, 41))
 
 
-def test_ties_of_the_first_stage_keep_the_order_of_the_job(method: Any, folder: Any) -> None:
+def test_lists_of_the_first_stage_keep_the_order_of_the_job(method: Any, folder: Any) -> None:
     ranked = run(method, job_of(["blue"] * 12, [0.5] * 12), folder)
     # Not the order of the ids: blue-10 would come before blue-2.
     assert [image.image_id for image in ranked] == [f"blue-{i}" for i in range(12)]

@@ -205,7 +205,9 @@ def identify(
         is_shown = progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
         made = recognizer.identify(todo) if reading is None else reading.read(recognizer.identify(todo))
         for row in counted(made, len(todo), "photos", quiet=quiet or not is_shown, form=progress, failed=_has_failed):
-            evidence = evidence_text(row, wiring.told_apart(store, row)) if explain and row_form == "table" else ""
+            evidence = (
+                evidence_text(row, wiring.explanation_text(store, row)) if explain and row_form == "table" else ""
+            )
             if cards is not None:
                 from recognize.explanation.cards.page import write_card
 

@@ -71,8 +71,8 @@ def _reader_text(row: Identification) -> str:
     return f"\n  Reader: {name}, {how}: {' '.join(reading.reason.split())}"
 
 
-def evidence_text(row: Identification, told_apart: str) -> str:
-    """Return the evidence: summaries and reference photos of the first two candidates, and their differences."""
+def evidence_text(row: Identification, explanation: str) -> str:
+    """Return the evidence: summaries and reference photos of the first two candidates, and the explanation."""
     parts = []
     for candidate in row.candidates[:2]:
         parts.append(f"  {both_names(candidate.common_name, candidate.scientific_name)}")
@@ -82,6 +82,6 @@ def evidence_text(row: Identification, told_apart: str) -> str:
             f"    reference photo, similarity {anchor.similarity:.3f}: {anchor.credit or 'vector only, no photo'}"
             for anchor in candidate.anchors
         ]
-    if told_apart:
-        parts.append(wrapped(told_apart, indent="  "))
+    if explanation:
+        parts.append(wrapped(explanation, indent="  "))
     return "\n".join(parts)

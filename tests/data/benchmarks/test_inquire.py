@@ -154,7 +154,7 @@ def test_a_cell_that_says_nothing_is_refused(tmp_path: Path, score: str, relevan
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("test.parquet", b"PAR1 cut off", "is not a Parquet file, or is damaged"),
+        ("test.parquet", b"PAR1 cut off", "as a Parquet file"),
         ("metadata.jsonl", b"[1, 2]\n", "expected a JSON object per line"),
         ("metadata.jsonl", b'{"query": \n', "expected a JSON object per line"),
         ("metadata.jsonl", "{}".encode("utf-16"), "is not UTF-8 text"),
@@ -180,6 +180,73 @@ def test_an_image_id_cannot_name_a_file_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "metadata.csv").write_text(f"{header}\na.jpg,{KNOWN},1,0.5,../../x\n")
     with pytest.raises(BadInput, match="invalid image id"):
         read_rerank(tmp_path)
+
+
+NO_LIST = "expected a list of queries"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ('[{"query": 1, "images": {"a": 1}}]', "expected text as query, got 1"),
+        ('[{"query": " ", "images": {"a": 1}}]', "expected text as query"),
+        ('[{"query": "owl", "images": {"a": 2}}]', "0 or 1 as relevant"),
+        ('[{"query": "owl", "images": {"": 1}}]', "an empty path"),
+        ('[{"query": "owl", "images": {"a": 1, "a": 0}}]', "a key is repeated"),
+        ('[{"query": "owl"}]', NO_LIST),
+        ("[1]", NO_LIST),
+        ("no JSON", NO_LIST),
+    ],
+)
+def test_an_invalid_hard_subset_is_refused(tmp_path: Path, content: str, why: str) -> None:
+    (tmp_path / "hard.json").write_text(content)
+    with pytest.raises(BadInput, match=why):
+        read_hard(tmp_path / "hard.json")
+
+
+def test_a_text_of_zero_in_the_hard_subset_is_irrelevant(tmp_path: Path) -> None:
+    (tmp_path / "hard.json").write_text('[{"query": "owl", "images": {"a": "0", "b": "1"}}]')
+    assert read_hard(tmp_path / "hard.json")[0].relevant == ("b",)
+
+
+def test_a_missing_file_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"Cannot read .*hard\.json"):
+        read_hard(tmp_path / "hard.json")
+    with pytest.raises(BadInput, match=r"Cannot read .*test\.parquet as a Parquet file"):
+        read_rerank(tmp_path / "test.parquet")
+
+
+def test_a_parquet_file_with_damaged_pages_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "test.parquet"
+    names = ("query", "relevant", "clip_score", "inat24_image_id")
+    pq.write_table(pa.table({name: columns(ROWS)[name] for name in names}), file)
+    content = bytearray(file.read_bytes())
+    content[4:200] = b"\xff" * 196
+    file.write_bytes(content)
+    with pytest.raises(BadInput, match="as a Parquet file"):
+        read_rerank(file)
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        ({"inat24_image_id": None}, "invalid image id None"),
+        ({"file_name": None}, "expected a path as file_name"),
+        ({"clip_score": True}, "expected a number as clip_score"),
+    ],
+)
+def test_a_missing_cell_is_refused(tmp_path: Path, cell: dict[str, object], why: str) -> None:
+    row = {"file_name": "a.jpg", "query": KNOWN, "relevant": 1, "clip_score": 0.5, "inat24_image_id": 1, **cell}
+    (tmp_path / "metadata.jsonl").write_text(json.dumps(row))
+    with pytest.raises(BadInput, match=why):
+        read_rerank(tmp_path)
+
+
+def test_images_in_another_form_are_not_written(tmp_path: Path) -> None:
+    cells = columns(ROWS[:1]) | {"image": [b"bytes without a struct"]}
+    pq.write_table(pa.table(cells), tmp_path / "test.parquet")
+    (job,) = read_rerank(tmp_path, images=tmp_path / "images")
+    assert job.candidates[0].path == "train/00001_Aves/11.jpg"
 
 
 def test_a_folder_with_neither_says_what_is_expected(tmp_path: Path) -> None:

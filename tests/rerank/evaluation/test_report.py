@@ -154,7 +154,7 @@ def test_a_query_that_failed_as_a_whole_is_counted() -> None:
     assert (found.n_errors, found.n_failed_queries) == (2, 1)
 
 
-def test_ties_are_measured_and_bounded() -> None:
+def test_lists_are_measured_and_bounded() -> None:
     run = run_of("a", {"q0": [("a", 0.5), ("b", 0.5)], "q1": BA})
     (found,) = evaluate_runs([run], truth(2)).runs
     assert (found.tied_items, found.open_pairs) == (0.5, 0.5)

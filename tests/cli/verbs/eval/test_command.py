@@ -208,7 +208,7 @@ def test_measures_are_those_asked_for_and_the_first_is_tested(cli: CommandLine, 
     assert "run P@10 MRR" in lines and any(line.startswith("P@10: mean with 95 % interval") for line in lines)
 
 
-def test_ties_change_the_order_of_equal_scores(cli: CommandLine, folder: Any) -> None:
+def test_lists_change_the_order_of_equal_scores(cli: CommandLine, folder: Any) -> None:
     (folder / "flat.run").write_text("".join(f"{q} Q0 {q}-{n} {n + 1} 0.5 t\n" for q in TEXTS for n in range(4)))
     given = ("eval", "rerank", "flat.run", "--qrels", "qrels.txt", "--format", "json")
 

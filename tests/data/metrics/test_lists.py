@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from data.metrics.ties import (
+from data.metrics.lists import (
     TieMass,
     average_precision,
     best,
