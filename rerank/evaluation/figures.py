@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from data.metrics import ties as tied
+from data.metrics import lists
 from data.metrics.lists import Block
 from rerank.evaluation.request import TiePolicy
 
@@ -23,7 +23,7 @@ class RankedList:
 
     def blocks(self, relevant: frozenset[str]) -> list[Block]:
         """Return the groups of equal scores."""
-        return tied.blocks(self.scores, self.relevance(relevant))
+        return lists.blocks(self.scores, self.relevance(relevant))
 
 
 def figures_of(
@@ -45,32 +45,32 @@ def figures_of(
     if ties == "expected":
         return _figures(blocks, n, cutoffs)
     if ties in ("worst", "best"):
-        return _figures((tied.worst if ties == "worst" else tied.best)(blocks), n, cutoffs)
+        return _figures((lists.worst if ties == "worst" else lists.best)(blocks), n, cutoffs)
     if ties == "trec":
         # Python's sort is stable, so the second key goes first; ids compare as bytes, as in C.
         order = sorted(range(len(ranked.scores)), key=lambda i: ranked.image_ids[i].encode(), reverse=True)
         order.sort(key=lambda i: -ranked.scores[i])
-        return _figures(tied.settled([ranked.image_ids[i] in relevant for i in order]), n, cutoffs)
-    found = _figures(tied.settled(ranked.relevance(relevant)), n, cutoffs)
+        return _figures(lists.settled([ranked.image_ids[i] in relevant for i in order]), n, cutoffs)
+    found = _figures(lists.settled(ranked.relevance(relevant)), n, cutoffs)
     return found | _as_inquire(ranked, relevant, cutoffs) if ties == "inquire" else found
 
 
 def _figures(blocks: Sequence[Block], n: int, cutoffs: Sequence[int]) -> dict[str, float]:
     whole = max(1, sum(block.n for block in blocks))
     found = {
-        "AP": tied.average_precision(blocks, n_relevant=n),
-        "AP (INQUIRE)": tied.average_precision(blocks, n_relevant=n, k=whole, divided_by="reachable"),
-        "nDCG": tied.ndcg(blocks, n_relevant=n),
-        "MRR": tied.reciprocal_rank(blocks),
+        "AP": lists.average_precision(blocks, n_relevant=n),
+        "AP (INQUIRE)": lists.average_precision(blocks, n_relevant=n, k=whole, divided_by="reachable"),
+        "nDCG": lists.ndcg(blocks, n_relevant=n),
+        "MRR": lists.reciprocal_rank(blocks),
     }
     for k in cutoffs:
         found |= {
-            f"hit@{k}": tied.hit(blocks, k),
-            f"P@{k}": tied.precision(blocks, k),
-            f"R@{k}": tied.recall(blocks, k, n_relevant=n),
-            f"AP@{k}": tied.average_precision(blocks, n_relevant=n, k=k),
-            f"AP@{k} (INQUIRE)": tied.average_precision(blocks, n_relevant=n, k=k, divided_by="reachable"),
-            f"nDCG@{k}": tied.ndcg(blocks, n_relevant=n, k=k),
+            f"hit@{k}": lists.hit(blocks, k),
+            f"P@{k}": lists.precision(blocks, k),
+            f"R@{k}": lists.recall(blocks, k, n_relevant=n),
+            f"AP@{k}": lists.average_precision(blocks, n_relevant=n, k=k),
+            f"AP@{k} (INQUIRE)": lists.average_precision(blocks, n_relevant=n, k=k, divided_by="reachable"),
+            f"nDCG@{k}": lists.ndcg(blocks, n_relevant=n, k=k),
         }
     return found
 
@@ -82,12 +82,12 @@ def _as_inquire(ranked: RankedList, relevant: frozenset[str], cutoffs: Sequence[
     order = sorted(range(len(ranked.scores)), key=lambda i: (-ranked.scores[i], -i))  # ties: last first
     found = {
         # For a list shorter than the relevant images, INQUIRE's ideal is the best list of that length.
-        "AP (INQUIRE)": tied.grouped_average_precision(blocks, n_relevant=n, k=whole),
-        "nDCG": tied.ndcg(blocks, n_relevant=n, k=whole),
-        "MRR": tied.reciprocal_rank(tied.settled([ranked.image_ids[i] in relevant for i in order])),
+        "AP (INQUIRE)": lists.grouped_average_precision(blocks, n_relevant=n, k=whole),
+        "nDCG": lists.ndcg(blocks, n_relevant=n, k=whole),
+        "MRR": lists.reciprocal_rank(lists.settled([ranked.image_ids[i] in relevant for i in order])),
     }
     for k in cutoffs:
         top = RankedList(image_ids=ranked.image_ids[:k], scores=ranked.scores[:k]).blocks(relevant)
-        found[f"AP@{k} (INQUIRE)"] = tied.grouped_average_precision(top, n_relevant=n, k=k)
-        found[f"nDCG@{k}"] = tied.ndcg(blocks, n_relevant=n, k=k)
+        found[f"AP@{k} (INQUIRE)"] = lists.grouped_average_precision(top, n_relevant=n, k=k)
+        found[f"nDCG@{k}"] = lists.ndcg(blocks, n_relevant=n, k=k)
     return found
