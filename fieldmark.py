@@ -1,4 +1,4 @@
-"""Entry point of `kb`, and the check that no other module hides a package of Fieldmark.
+"""Entry point of `kb`, public names of the packages, and the check that no other module hides a package.
 
 It stands beside the packages, since a hidden package cannot report that it is hidden.
 """
@@ -6,8 +6,11 @@ It stands beside the packages, since a hidden package cannot report that it is h
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 PACKAGES = ("cli", "data", "kb", "recognize", "rerank")
 
@@ -24,6 +27,23 @@ def check_packages() -> None:
                 name=name,
                 path=file,
             )
+
+
+def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package whose public names load when they are first used.
+
+    Args:
+        package: its name.
+        modules: public name -> its module, or `module:name` if it has another name there.
+    """
+
+    def load(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, original = modules[name].partition(":")
+        return getattr(import_module(module), original or name)
+
+    return load, lambda: sorted(modules)
 
 
 def main() -> None:

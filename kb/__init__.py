@@ -5,8 +5,7 @@ Everything here is loaded when it is used: `import kb` costs nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import fieldmark
 
@@ -23,56 +22,32 @@ if TYPE_CHECKING:
     from kb.lookup.search import search as search
     from kb.pipeline.builder import build as build
     from kb.pipeline.updater import update as update
-    from kb.shipped import open_knowledge_base as open
+    from kb.shipped import open_knowledge_base
     from kb.store.knowledge_base import KnowledgeBase as KnowledgeBase
     from kb.store.verify import verify as verify
 
-_HOMES = {
-    "KnowledgeBase": ("kb.store.knowledge_base", "KnowledgeBase"),
-    "OwnPhoto": ("kb.curate.add", "OwnPhoto"),
-    "OwnText": ("kb.curate.add", "OwnText"),
-    "add": ("kb.curate.add", "add"),
-    "build": ("kb.pipeline.builder", "build"),
-    "collect_credits": ("kb.curate.credits", "collect_credits"),
-    "context": ("kb.lookup.context", "context"),
-    "export_bundle": ("kb.bundle.exporter", "export_bundle"),
-    "import_bundle": ("kb.bundle.importer", "import_bundle"),
-    "lint": ("kb.curate.lint", "lint"),
-    "open": ("kb.shipped", "open_knowledge_base"),
-    "remove": ("kb.curate.remove", "remove"),
-    "search": ("kb.lookup.search", "search"),
-    "update": ("kb.pipeline.updater", "update"),
-    "verify": ("kb.store.verify", "verify"),
+    open = open_knowledge_base
+
+_MODULES: Final = {
+    "KnowledgeBase": "kb.store.knowledge_base",
+    "OwnPhoto": "kb.curate.add",
+    "OwnText": "kb.curate.add",
+    "add": "kb.curate.add",
+    "build": "kb.pipeline.builder",
+    "collect_credits": "kb.curate.credits",
+    "context": "kb.lookup.context",
+    "export_bundle": "kb.bundle.exporter",
+    "import_bundle": "kb.bundle.importer",
+    "lint": "kb.curate.lint",
+    "open": "kb.shipped:open_knowledge_base",
+    "remove": "kb.curate.remove",
+    "search": "kb.lookup.search",
+    "update": "kb.pipeline.updater",
+    "verify": "kb.store.verify",
 }
-
-__all__ = [  # noqa: A001, RUF100  # kb.open is the API
-    "KnowledgeBase",
-    "OwnPhoto",
-    "OwnText",
-    "add",
-    "build",
-    "collect_credits",
-    "context",
-    "export_bundle",
-    "import_bundle",
-    "lint",
-    "open",
-    "remove",
-    "search",
-    "update",
-    "verify",
-]
-
+"""Public name -> its module."""
 
 fieldmark.check_packages()
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'kb' has no attribute {name!r}")
-    module, attribute = _HOMES[name]
-    return getattr(import_module(module), attribute)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = list(_MODULES)
+__getattr__, __dir__ = fieldmark.lazy_names(__name__, _MODULES)

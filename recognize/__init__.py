@@ -5,7 +5,6 @@ The parts load when they are first used; importing the package loads neither mod
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import fieldmark
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
     from recognize.scoring.fusion import FusionWeights as FusionWeights
     from recognize.scoring.presets import PRESETS as PRESETS
 
-_HOMES: Final = {
+_MODULES: Final = {
+    "PRESETS": "recognize.scoring.presets",
     "Calibration": "recognize.confidence.calibration",
     "Explanation": "recognize.explanation.evidence",
     "FusionWeights": "recognize.scoring.fusion",
-    "PRESETS": "recognize.scoring.presets",
     "PhotoRanking": "recognize.recognizer",
     "Recognizer": "recognize.recognizer",
     "SpeciesList": "recognize.confidence.prior",
@@ -40,33 +39,9 @@ _HOMES: Final = {
     "load_encoders": "recognize.encoders.profiles",
     "read_calibration": "recognize.confidence.calibration",
 }
-
-__all__ = [
-    "PRESETS",
-    "Calibration",
-    "Explanation",
-    "FusionWeights",
-    "PhotoRanking",
-    "Recognizer",
-    "SpeciesList",
-    "SpeciesReport",
-    "evaluate",
-    "evaluate_rankings",
-    "explain",
-    "load_encoders",
-    "read_calibration",
-]
-
+"""Public name -> its module."""
 
 fieldmark.check_packages()
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = list(_MODULES)
+__getattr__, __dir__ = fieldmark.lazy_names(__name__, _MODULES)

@@ -5,7 +5,6 @@ The parts load when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import fieldmark
@@ -38,66 +37,37 @@ if TYPE_CHECKING:
     from rerank.settings import preset_settings as preset_settings
     from rerank.similarity import SimilarityReranker as SimilarityReranker
 
-_HOMES: Final = {
-    "rerank.cotrr.reranker": ("CotrrReranker",),
-    "rerank.cotrr.settings": ("CotrrSettings",),
-    "rerank.decompose.reranker": ("DecomposeReranker",),
-    "rerank.decompose.settings": ("DecomposeSettings",),
-    "rerank.evaluation.report": ("RunFigures", "evaluate", "evaluate_runs"),
-    "rerank.job": ("job_of_folder", "read_jobs", "trec_lines"),
-    "rerank.judgement_cache": ("JudgementCache",),
-    "rerank.judges.encoder": ("EncoderJudge",),
-    "rerank.judges.settings": ("VisionSettings",),
-    "rerank.judges.vision": ("VisionJudge",),
-    "rerank.methods": ("METHODS", "RerankResources", "make_reranker", "rerank"),
-    "rerank.ranked_images": ("first_stage",),
-    "rerank.run": ("run_jobs",),
-    "rerank.run_plan": ("plan_run",),
-    "rerank.scheduling": ("FairChat",),
-    "rerank.settings": ("PRESETS", "RerankSettings", "preset_settings"),
-    "rerank.similarity": ("SimilarityReranker",),
+_MODULES: Final = {
+    "METHODS": "rerank.methods",
+    "PRESETS": "rerank.settings",
+    "CotrrReranker": "rerank.cotrr.reranker",
+    "CotrrSettings": "rerank.cotrr.settings",
+    "DecomposeReranker": "rerank.decompose.reranker",
+    "DecomposeSettings": "rerank.decompose.settings",
+    "EncoderJudge": "rerank.judges.encoder",
+    "FairChat": "rerank.scheduling",
+    "JudgementCache": "rerank.judgement_cache",
+    "RerankResources": "rerank.methods",
+    "RerankSettings": "rerank.settings",
+    "RunFigures": "rerank.evaluation.report",
+    "SimilarityReranker": "rerank.similarity",
+    "VisionJudge": "rerank.judges.vision",
+    "VisionSettings": "rerank.judges.settings",
+    "evaluate": "rerank.evaluation.report",
+    "evaluate_runs": "rerank.evaluation.report",
+    "first_stage": "rerank.ranked_images",
+    "job_of_folder": "rerank.job",
+    "make_reranker": "rerank.methods",
+    "plan_run": "rerank.run_plan",
+    "preset_settings": "rerank.settings",
+    "read_jobs": "rerank.job",
+    "rerank": "rerank.methods",
+    "run_jobs": "rerank.run",
+    "trec_lines": "rerank.job",
 }
-"""Module -> its public names."""
-
-__all__ = [
-    "METHODS",
-    "PRESETS",
-    "CotrrReranker",
-    "CotrrSettings",
-    "DecomposeReranker",
-    "DecomposeSettings",
-    "EncoderJudge",
-    "FairChat",
-    "JudgementCache",
-    "RerankResources",
-    "RerankSettings",
-    "RunFigures",
-    "SimilarityReranker",
-    "VisionJudge",
-    "VisionSettings",
-    "evaluate",
-    "evaluate_runs",
-    "first_stage",
-    "job_of_folder",
-    "make_reranker",
-    "plan_run",
-    "preset_settings",
-    "read_jobs",
-    "rerank",
-    "run_jobs",
-    "trec_lines",
-]
-
+"""Public name -> its module."""
 
 fieldmark.check_packages()
 
-
-def __getattr__(name: str) -> object:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(module), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = list(_MODULES)
+__getattr__, __dir__ = fieldmark.lazy_names(__name__, _MODULES)

@@ -6,10 +6,13 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from data.errors import StoreError
 from data.files import sha256_hex
+from data.storage_errors import storage_errors
 
 _TABLE = "CREATE TABLE IF NOT EXISTS judgements (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
@@ -27,6 +30,10 @@ class JudgementCache:
     Args:
         path: the file; None keeps the entries in memory.
 
+    Raises:
+        StoreError: from every method, if the file is not a cache of judgements or is damaged.
+        MissingRequirement: from every method, if the disk is full or the file is not writable.
+
     Example:
         >>> with JudgementCache(None) as cache:
         ...     cache.put("k", "[1, 2]")
@@ -35,17 +42,20 @@ class JudgementCache:
     """
 
     def __init__(self, path: Path | None) -> None:
+        self._path = path
         self._lock = threading.Lock()
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(
-            path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False
-        )
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        # A power cut may lose the last rows; a killed process loses none.
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.execute(_TABLE)
-        weakref.finalize(self, self._connection.close)  # the cache that a re-ranker makes for itself is never closed
+        with self._errors():
+            self._connection = sqlite3.connect(
+                path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False
+            )
+            # The cache that a re-ranker makes for itself is never closed.
+            weakref.finalize(self, self._connection.close)
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            # A power cut may lose the last rows; a killed process loses none.
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute(_TABLE)
 
     def __enter__(self) -> JudgementCache:
         return self
@@ -68,6 +78,17 @@ class JudgementCache:
         self._execute("INSERT OR REPLACE INTO judgements VALUES (?, ?)", key, value)
 
     def _execute(self, statement: str, *values: str) -> tuple[str] | None:
-        with self._lock:  # threads take turns on the connection
+        with self._lock, self._errors():  # threads take turns on the connection
             row: tuple[str] | None = self._connection.execute(statement, values).fetchone()
         return row
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            with storage_errors(self._path.parent if self._path else Path()):
+                yield
+        except StoreError as error:
+            raise StoreError(
+                f"{self._path} is damaged or not a cache of judgements: {error.__cause__}.",
+                hint="Move the file away: photos are judged again, from cached replies where there are some.",
+            ) from error

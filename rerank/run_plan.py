@@ -68,6 +68,8 @@ def plan_run(
     if method != "decompose" and web is not None:
         raise UsageError(f"Web search is for the method decompose, not for {method}.")
     if method == "similarity":
+        if judge == "vision":
+            raise UsageError("The method similarity compares vectors and asks no vision model.", hint="Omit --judge.")
         return RunPlan(method=method, settings=settings, judge="encoder")
     if method == "cotrr":
         if judge == "encoder":

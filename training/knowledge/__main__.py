@@ -39,6 +39,7 @@ STARTER = Path(data.starter.__file__).parent
 @click.option("--vectors/--no-vectors", default=True, help="Write vectors.npz with the current starter encoders.")
 def main(folder: Path, out: Path, facts: bool, vectors: bool) -> None:
     """Make the facts, sentences and vectors that ship with Fieldmark."""
+    out.mkdir(parents=True, exist_ok=True)
     if facts:
         by_hand = [species for species in read_species() if species.by_hand]
         species = make_species(folder, load_checklist(), by_hand)

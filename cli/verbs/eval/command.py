@@ -41,7 +41,8 @@ def eval() -> None:
 @click.option("--resamples", "n_resamples", type=click.IntRange(100), metavar="N",
               default=DEFAULTS.n_resamples, show_default=True,
               help="Number of bootstrap and randomisation resamples.")  # fmt: skip
-@click.option("--seed", type=int, metavar="N", default=DEFAULTS.seed, show_default=True, help="Random seed.")
+@click.option("--seed", type=click.IntRange(0), metavar="N", default=DEFAULTS.seed, show_default=True,
+              help="Random seed.")  # fmt: skip
 @options.format_option("table", "csv", "json")
 def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
     """Measure ranked lists: TREC runs or the JSON lines of kb rerank.

@@ -79,7 +79,6 @@ def test_it_writes_facts_sentences_and_vectors(folder: Path, tmp_path: Path) -> 
 def test_run_again_it_writes_the_same(folder: Path, tmp_path: Path) -> None:
     contents = []
     for name in ("one", "two"):
-        (tmp_path / name).mkdir()
         arguments = ["--data", str(folder), "--out", str(tmp_path / name), "--no-vectors"]
         assert CliRunner().invoke(main, arguments, catch_exceptions=False).exit_code == 0
         contents.append((tmp_path / name / "species.jsonl").read_bytes())

@@ -221,6 +221,11 @@ def test_lists_change_the_order_of_equal_scores(cli: CommandLine, folder: Any) -
     assert mrr("--ties", "trec") == ("trec", 1.0)  # by falling id
 
 
+def test_a_negative_seed_is_a_usage_error(cli: CommandLine, folder: Any) -> None:
+    refused = cli.call("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--seed", "-1")
+    assert (refused.exit_code, "-1 is not in the range" in refused.stderr) == (2, True)
+
+
 def test_resamples_and_seed_decide_the_intervals(cli: CommandLine, folder: Any) -> None:
     # Eight queries with the relevant image at rank 1 to 8, so that the resamples differ.
     (folder / "mixed.qrels").write_text("".join(f"q{i} 0 x{i} 1\n" for i in range(8)))
