@@ -279,7 +279,7 @@ def main() -> None:
         ships = [WEIGHTS["starter"]["several"]] * N_FOLDS
         for setting in ("unseen", "seen"):
             weights = study.nested_weights("three") if setting == "unseen" else ships
-            asked = ask(study, setting, weights, study.asked(setting))
+            asked = ask(study, setting, weights, study.queries_of(setting))
             lines += regions(study, setting, asked) + at_random(study, setting, asked)
             hidden = ask(study, setting, ships, study.hidden)
             lines += confidences(study, setting, hidden)

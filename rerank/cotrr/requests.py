@@ -75,12 +75,12 @@ class CotrrRequests:
 
     def again(self, request: ChatRequest, reply: ChatReply, problem: str) -> ChatRequest:
         """Return the request after an unusable reply; it differs, so that a cache does not return the same reply."""
-        asked = ChatMessage(role="user", text=self._prompts.fill("cotrr_again", problem=problem))
+        correction = ChatMessage(role="user", text=self._prompts.fill("cotrr_again", problem=problem))
         previous = ChatMessage(role="assistant", text=reply.text or "(nothing)")
         max_tokens = request.max_tokens
         if reply.finish == "length" and max_tokens is not None:
             max_tokens *= CUT_OFF_FACTOR
-        return replace(request, messages=(*request.messages, previous, asked), max_tokens=max_tokens)
+        return replace(request, messages=(*request.messages, previous, correction), max_tokens=max_tokens)
 
     def n_wanted(self, n: int) -> int:
         """Return the number of photos that a ranking of `n` photos should name."""
@@ -89,8 +89,8 @@ class CotrrRequests:
     def _values(self, query: str, n: int) -> dict[str, str]:
         wanted = self.n_wanted(n)
         which = f"all {n} photos" if wanted == n else f"the best {wanted} of the {n} photos"
-        told = f'In "ranking", list the numbers of {which}, each once, the best first.'
-        return {"query": query, "n": str(n), "wanted": told}
+        instruction = f'In "ranking", list the numbers of {which}, each once, the best first.'
+        return {"query": query, "n": str(n), "wanted": instruction}
 
     def _with_photos(
         self, prompt: str, jpegs: Sequence[bytes], schema: dict[str, object], max_tokens: int

@@ -31,8 +31,8 @@ def direct_question(query: str) -> Question:
         Divide and Conquer, Figure 3 (a).
     """
     query = query.strip()
-    asked = re.sub(r"^(An?|The)\b", lambda found: found[0].lower(), query.rstrip(" .!?"))
-    return Question(question=f"Does this image show {asked}?", statement=query, negation=NEGATION)
+    subject = re.sub(r"^(An?|The)\b", lambda found: found[0].lower(), query.rstrip(" .!?"))
+    return Question(question=f"Does this image show {subject}?", statement=query, negation=NEGATION)
 
 
 def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool) -> tuple[Question, ...]:
@@ -70,7 +70,7 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
         rest = re.sub(rf"\b{re.escape(part.text)}\b", " ", rest, count=1)
     remainder: list[str] = []
     for clause in _clauses(rest):
-        used = [part for part in parts if part.kind == "term" and _holds(clause, part.text)]
+        used = [part for part in parts if part.kind == "term" and _contains(clause, part.text)]
         if not used:
             remainder.append(clause)
             continue
@@ -82,9 +82,9 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
                 negation=NEGATION,
             )
         )
-    told = ", ".join(remainder)
-    if told:
-        questions.append(Question(question=f"Does this image show {told}?", statement=told, negation=NEGATION))
+    if remainder:
+        text = ", ".join(remainder)
+        questions.append(Question(question=f"Does this image show {text}?", statement=text, negation=NEGATION))
     return tuple(questions) if len(questions) > 1 else (direct_question(query),)
 
 
@@ -95,15 +95,15 @@ def _clauses(text: str) -> list[str]:
         things: list[str] = []
         for part in _AND.split(piece):
             # "red and black crown" is one thing, "red crown and black mask" are two.
-            if things and len(_telling(things[-1])) < 2:
+            if things and len(_content_words(things[-1])) < 2:
                 things[-1] += f" and {part}"
             else:
                 things.append(part)
-        if len(things) > 1 and len(_telling(things[-1])) < 2:
+        if len(things) > 1 and len(_content_words(things[-1])) < 2:
             last = things.pop()  # "red crown and mask": the last word stands alone
             things[-1] += f" and {last}"
         found += things
-    return [trimmed for clause in found if (trimmed := _trimmed(clause)) and _telling(trimmed)]
+    return [trimmed for clause in found if (trimmed := _trimmed(clause)) and _content_words(trimmed)]
 
 
 def _trimmed(clause: str) -> str:
@@ -115,11 +115,11 @@ def _trimmed(clause: str) -> str:
     return " ".join(words).strip(" .,;:")
 
 
-def _telling(text: str) -> list[str]:
+def _content_words(text: str) -> list[str]:
     return [word for word in _WORD.findall(text.lower()) if word not in _EMPTY_WORDS]
 
 
-def _holds(clause: str, text: str) -> bool:
+def _contains(clause: str, text: str) -> bool:
     return re.search(rf"\b{re.escape(text)}\b", clause, re.IGNORECASE) is not None
 
 

@@ -129,7 +129,7 @@ def _question(entry: object) -> Question:
         texts[name] = " ".join(value.split())
         if len(texts[name].split()) > MAX_WORDS:
             raise ValueError(f"expected at most {MAX_WORDS} words as {name!r}, got {len(texts[name].split())}")
-    asked = texts["question"]
-    if not asked.endswith("?") or asked.split()[0].lower() not in _OPENERS:
-        raise ValueError(f"expected a yes/no question, got {asked!r}")
-    return Question(question=asked, statement=texts["statement"], negation=texts["negation"])
+    question = texts["question"]
+    if not question.endswith("?") or question.split()[0].lower() not in _OPENERS:
+        raise ValueError(f"expected a yes/no question, got {question!r}")
+    return Question(question=question, statement=texts["statement"], negation=texts["negation"])

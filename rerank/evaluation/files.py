@@ -102,14 +102,14 @@ def _without(truth: Truth, labels: Sequence[str]) -> Truth:
         if label not in known:
             hint = did_you_mean(label, known) if known else "No query has a label; see --strata."
             raise UsageError(f'No query has the label "{label}".', hint=hint)
-    kept: Mapping[str, frozenset[str]] = {
+    relevant = {
         query: images
         for query, images in truth.relevant.items()
         if not set(labels) & set(truth.strata.get(query, {}).values())
     }
-    if truth.relevant and not kept:
+    if truth.relevant and not relevant:
         raise UsageError("--without leaves no query to measure.", hint=f"{len(truth.relevant)} have relevant images.")
-    return replace(truth, relevant=kept)
+    return replace(truth, relevant=relevant)
 
 
 def _check_measures(request: EvaluationRequest) -> None:

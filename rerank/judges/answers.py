@@ -135,6 +135,6 @@ def text_of(reply: ChatReply) -> str:
 
 def reason_of(text: str) -> str:
     """Return the stated reasons of a reply, without tagged reasoning and without the final line."""
-    said = without_reasoning(text)
-    finals = list(_FINAL.finditer(said))
-    return (said[: finals[-1].start()] if finals else said).strip()
+    answer = without_reasoning(text)
+    finals = list(_FINAL.finditer(answer))
+    return (answer[: finals[-1].start()] if finals else answer).strip()

@@ -41,8 +41,8 @@ class EncoderJudge:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Image.new("RGB", (48, 48), "red").save(Path(folder) / "a.png")
         ...     image = judge.look(Path(folder) / "a.png")
-        >>> said = asyncio.run(judge.judge(image, question, query="a red bird", context="", earlier=()))
-        >>> said.answer, said.obtained_by
+        >>> judgement = asyncio.run(judge.judge(image, question, query="a red bird", context="", earlier=()))
+        >>> judgement.answer, judgement.obtained_by
         ('yes', 'cosines')
     """
 

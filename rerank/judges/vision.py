@@ -128,7 +128,7 @@ class VisionJudge:
                 one = await self.judge(image, question, query=query, context=context, earlier=earlier)
             else:
                 by = "logprobs; asked together"
-                one = Judgement(probability=probability, answer=_said(text, span), obtained_by=by, cost_usd=0.0)
+                one = Judgement(probability=probability, answer=_word_at(text, span), obtained_by=by, cost_usd=0.0)
             found.append(one)
             earlier.append(answer_of(question, one))
         return [replace(found[0], cost_usd=total_cost((found[0].cost_usd, reply.cost_usd))), *found[1:]]
@@ -145,9 +145,9 @@ class VisionJudge:
             return self._prompts.fill("direct", context=background, question=question.question)
         else:
             name = "question"
-        before = "".join(f"- {one.question} {(one.answer or 'not clear').capitalize()}\n" for one in earlier)
-        told = f"\nWhat was found so far:\n{before}" if before else ""
-        return self._prompts.fill(name, context=background, query=query, earlier=told, question=question.question)
+        answered = "".join(f"- {one.question} {(one.answer or 'not clear').capitalize()}\n" for one in earlier)
+        history = f"\nWhat was found so far:\n{answered}" if answered else ""
+        return self._prompts.fill(name, context=background, query=query, earlier=history, question=question.question)
 
     async def _reply(
         self, image: SeenImage, prompt: str, kind: Kind, *, n_tokens: int, seed: int | None = None
@@ -174,7 +174,7 @@ class VisionJudge:
         is_reasoned, is_exact = self._settings.reasoning, self._settings.spelling == "exact"
         text = answers.text_of(reply)
         span = answers.answer_span(text, is_reasoned=is_reasoned)
-        said = _said(text, span) if span is not None else None
+        word = _word_at(text, span) if span is not None else None
         note = answers.reason_of(text) if is_reasoned else ""
         if kind == "logprobs" and reply.logprobs:
             # Without a readable answer the alternatives of the first token still count; the paper reads only those.
@@ -183,22 +183,22 @@ class VisionJudge:
                 token = reply.logprobs[0]
             probability, mass = answers.probability_of_yes(token, self._settings.spelling) if token else (None, 0.0)
             if probability is not None and (mass >= answers.LEAST_MASS or is_exact):
-                by = "logprobs" if said is not None else f"logprobs; yes and no have {mass:.0%} of the mass"
-                answer = said or ("yes" if probability > 0.5 else "no")
+                by = "logprobs" if word is not None else f"logprobs; yes and no have {mass:.0%} of the mass"
+                answer = word or ("yes" if probability > 0.5 else "no")
                 return Judgement(
                     probability=probability, answer=answer, obtained_by=by, note=note, cost_usd=reply.cost_usd
                 )
             if is_exact:
                 return unclear(reply, "neither Yes nor No among the alternatives")
-        if said is None:
+        if word is None:
             return unclear(
                 reply, "no yes or no in the reply" if reply.finish == "stop" else "reply cut off before an answer"
             )
         by = "samples" if kind == "samples" else "text"
         return Judgement(
-            probability=float(said == "yes"), answer=said, obtained_by=by, note=note, cost_usd=reply.cost_usd
+            probability=float(word == "yes"), answer=word, obtained_by=by, note=note, cost_usd=reply.cost_usd
         )
 
 
-def _said(text: str, span: tuple[int, int]) -> YesNo:
+def _word_at(text: str, span: tuple[int, int]) -> YesNo:
     return "yes" if text[slice(*span)].lower() == "yes" else "no"

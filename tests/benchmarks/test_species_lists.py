@@ -20,7 +20,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def test_a_list_with_the_right_species_raises_it_and_one_without_lowers_it(study: Study) -> None:
-    asked = ask(study, "unseen", study.nested_weights("three"), study.asked("unseen"))
+    asked = ask(study, "unseen", study.nested_weights("three"), study.queries_of("unseen"))
     names = study.collection.vocabulary
     ranks: dict[str, list[int]] = {"none": [], "right": [], "wrong": []}
     for one in asked:
@@ -29,14 +29,14 @@ def test_a_list_with_the_right_species_raises_it_and_one_without_lowers_it(study
         ranks["right"].append(rank_of(prior_of(study, right, 0.01).apply(one.ranking, None), one.truth))
         ranks["wrong"].append(rank_of(prior_of(study, wrong, 0.01).apply(one.ranking, None), one.truth))
     assert hits(ranks["right"], 1) > hits(ranks["none"], 1) > hits(ranks["wrong"], 1)
-    assert sorted(one.photo for one in asked) == sorted(study.asked("unseen"))
+    assert sorted(one.photo for one in asked) == sorted(study.queries_of("unseen"))
 
 
 def test_random_lists_have_a_row_for_each_size_with_and_without_the_species(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(species_lists, "SIZES", (4, 9))
-    asked = ask(study, "unseen", study.nested_weights("three"), study.asked("unseen"))
+    asked = ask(study, "unseen", study.nested_weights("three"), study.queries_of("unseen"))
     rows = [line.split(" | ") for line in at_random(study, "unseen", asked) if line.startswith("| all")]
     assert [(row[3], row[4]) for row in rows] == [("4", "1.000"), ("4", ".000"), ("9", "1.000"), ("9", ".000")]
     gains = [float(row[10].split()[0]) for row in rows]

@@ -85,7 +85,7 @@ def accuracy(study: Study, mode: str, *, bounded: bool) -> list[str]:
         for setting in SETTINGS
     }
     for setting, by_row in values.items():
-        species = labels[study.asked(setting)]
+        species = labels[study.queries_of(setting)]
         bootstrap = Bootstrap(species)
         for by_species in (False, True):
             rows = {}
@@ -101,7 +101,7 @@ def accuracy(study: Study, mode: str, *, bounded: bool) -> list[str]:
 
 def _differences(study: Study, values: Mapping[str, Mapping[str, Values]], *, title: str) -> list[str]:
     """Return the table of differences between default and each other row, on an equal mix and on each setting alone."""
-    asked = {setting: study.collection.labels[study.asked(setting)] for setting in values}
+    asked = {setting: study.collection.labels[study.queries_of(setting)] for setting in values}
     bootstrap = Bootstrap(np.concatenate(list(asked.values())))  # one draw of species for both settings
     rows = {}
     for row in ROWS:
@@ -123,8 +123,8 @@ def groups(study: Study, mode: str) -> list[str]:
         pd.DataFrame(
             {
                 "setting": setting,
-                "source": [study.collection.photos[i].source for i in study.asked(setting)],
-                "species": [study.collection.photos[i].species for i in study.asked(setting)],
+                "source": [study.collection.photos[i].source for i in study.queries_of(setting)],
+                "species": [study.collection.photos[i].species for i in study.queries_of(setting)],
                 "top-1": study.ranks(setting, mode, "default", weights, bounded=False) == 1,
             }
         )

@@ -48,10 +48,10 @@ class Model:
     @cached_property
     def texts(self) -> FloatArray:
         """The descriptions of each species, in the text-image space."""
-        said: dict[str, list[str]] = {name: [] for name in self.collection.vocabulary}
+        sentences: dict[str, list[str]] = {name: [] for name in self.collection.vocabulary}
         for description in self.collection.descriptions:
-            said[description.species] += description.sentences
-        return self.heads.encode_texts(["\n".join(said[name]) for name in self.collection.vocabulary])
+            sentences[description.species] += description.sentences
+        return self.heads.encode_texts(["\n".join(sentences[name]) for name in self.collection.vocabulary])
 
     def knowledge(self, mode: str, vocabulary: IntArray) -> Knowledge:
         """Return the knowledge of some species: one chunk each, and their anchors."""
@@ -170,8 +170,8 @@ class Study:
                 if other == fold:
                     continue
                 for sample in samples[other]:
-                    kept = self.collection.folds[sample.truth] != fold
-                    chosen.append(Sample(stages=sample.stages[kept], truth=sample.truth[kept], share=sample.share))
+                    is_other = self.collection.folds[sample.truth] != fold
+                    chosen.append(Sample(stages=sample.stages[is_other], truth=sample.truth[is_other], share=sample.share))
             nested.append(as_fusion_weights(fit_weights(chosen)))
         self.fitted[key] = nested
         return nested
@@ -181,15 +181,15 @@ class Study:
         return as_fusion_weights(fit_weights([s for samples in self.samples(mode, shipped=True) for s in samples]))
 
     def ranks(self, setting: str, mode: str, row: str, weights: Sequence[FusionWeights], *, bounded: bool) -> IntArray:
-        """Return the ranks of the right species, for the photos of `asked(setting)`."""
-        asked, labels, folds = self.asked(setting), self.collection.labels, self.collection.folds
-        vocabulary = np.unique(labels[asked]) if bounded else self.everything
-        ranks = np.full(len(asked), ABSENT, dtype=np.intp)
+        """Return the ranks of the right species, for the photos of `queries_of(setting)`."""
+        queries, labels, folds = self.queries_of(setting), self.collection.labels, self.collection.folds
+        vocabulary = np.unique(labels[queries]) if bounded else self.everything
+        ranks = np.full(len(queries), ABSENT, dtype=np.intp)
         for fold in range(N_FOLDS):
-            mine = folds[labels[asked]] == fold
+            mine = folds[labels[queries]] == fold
             model = self.seen if setting == "seen" else self.folds[fold]
-            rankings = ROWS[row](model.knowledge(mode, vocabulary), model.queries(asked[mine]), weights[fold])
-            ranks[mine] = ranks_of(rankings, np.searchsorted(vocabulary, labels[asked[mine]]))
+            rankings = ROWS[row](model.knowledge(mode, vocabulary), model.queries(queries[mine]), weights[fold])
+            ranks[mine] = ranks_of(rankings, np.searchsorted(vocabulary, labels[queries[mine]]))
         return ranks
 
     def mixed_ranks(self, mode: str, *, blind: bool) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
@@ -203,9 +203,9 @@ class Study:
         for fold, model in enumerate(self.folds):
             knowledge = model.knowledge(mode, self.everything)
             knowledge = without_prototypes(knowledge) if blind else knowledge
-            for kind, asked in enumerate((self.fold_queries(fold), self.held)):
+            for kind, queries in enumerate((self.fold_queries(fold), self.held)):
                 for own in range(N_FOLDS):
-                    mine = asked[folds[labels[asked]] == own]
+                    mine = queries[folds[labels[queries]] == own]
                     if kind == 1 and own == fold:
                         continue
                     rankings = ROWS["default"](knowledge, model.queries(mine), weights[own])
@@ -214,7 +214,7 @@ class Study:
         new, known = ((np.concatenate(photos[kind]), np.concatenate(ranks[kind])) for kind in (0, 1))
         return new, known
 
-    def asked(self, setting: str) -> IntArray:
+    def queries_of(self, setting: str) -> IntArray:
         """Return the queries of a setting."""
         return self.hidden if setting == "seen" else self.collection.queries
 
@@ -232,10 +232,10 @@ def read_study(data: Path, work: Path) -> Study:
     """Return the shipped model and the folds' models."""
     collection = read_collection(data)
     weights = Weights()
-    asked = np.union1d(np.union1d(collection.anchors("three"), collection.anchors("wiki")), collection.left_over)
+    needed = np.union1d(np.union1d(collection.anchors("three"), collection.anchors("wiki")), collection.left_over)
     features = np.zeros((len(collection.photos), 1280), dtype=np.float32)
-    for first in range(0, len(asked), 64):
-        some = asked[first : first + 64]
+    for first in range(0, len(needed), 64):
+        some = needed[first : first + 64]
         images = []
         for i in some:
             with Image.open(data / collection.photos[i].path) as image:

@@ -16,7 +16,7 @@ FUSION = WEIGHTS["starter"]["several"]
 
 @pytest.mark.parametrize("is_unknown", [False, True])
 def test_the_own_species_is_in_the_knowledge_base_unless_it_is_left_out(study: Study, is_unknown: bool) -> None:
-    photos = study.asked("unseen")[::3]
+    photos = study.queries_of("unseen")[::3]
     cases = ask(study, study.seen, "three", photos, FUSION, is_unknown=is_unknown)
     assert [case.truth for case in cases] == study.collection.labels[photos].tolist()
     for case in cases:
@@ -29,7 +29,7 @@ def test_the_own_species_is_in_the_knowledge_base_unless_it_is_left_out(study: S
 
 
 def test_only_species_of_the_vocabulary_are_answers(study: Study) -> None:
-    photos = study.asked("seen")[:6]
+    photos = study.queries_of("seen")[:6]
     vocabulary = np.unique(study.collection.labels[photos])
     for case in ask(study, study.seen, "wiki", photos, FUSION, vocabulary=vocabulary):
         assert case.kept.tolist() == vocabulary.tolist()

@@ -64,7 +64,7 @@ def rows_of(lines: list[str], title: str) -> dict[str, list[str]]:
 
 def test_the_table_of_a_mode_has_the_figures_of_the_ranks(noisy: Study) -> None:
     lines = accuracy(noisy, "three", bounded=False)
-    weights, n = noisy.nested_weights("three"), len(noisy.asked("unseen"))
+    weights, n = noisy.nested_weights("three"), len(noisy.queries_of("unseen"))
     by_photo = rows_of(lines, f"Unseen, `three`, open, by photo (n = {n})")
     assert list(by_photo) == ["", *ROWS]
     assert by_photo[""] == list(measure.COLUMNS)
@@ -101,7 +101,7 @@ def test_the_interval_of_the_mix_draws_species_once_for_both_settings(noisy: Stu
         default, other = (
             noisy.ranks(setting, "wiki", row, weights, bounded=False) == 1 for row in ("default", "text only")
         )
-        difference[setting], asked[setting] = default.astype(float) - other, labels[noisy.asked(setting)]
+        difference[setting], asked[setting] = default.astype(float) - other, labels[noisy.queries_of(setting)]
     counts = Bootstrap(np.concatenate(list(asked.values()))).counts
     mix = np.mean([counts[:, asked[s]] @ difference[s] / counts[:, asked[s]].sum(axis=1) for s in asked], axis=0)
     low, high = np.quantile(mix, (0.025, 0.975))
@@ -112,7 +112,7 @@ def test_photos_are_counted_by_their_source(noisy: Study) -> None:
     lines = groups(noisy, "three")
     found = rows_of(lines, "by source of the photo")
     counts = [int(cells[0].split("(")[1].rstrip(")")) for cells in list(found.values())[1:]]
-    assert (set(found) - {"source"}, sum(counts)) == ({"nabirds33", "vbet"}, len(noisy.asked("unseen")))
+    assert (set(found) - {"source"}, sum(counts)) == ({"nabirds33", "vbet"}, len(noisy.queries_of("unseen")))
     # No species has five photos left over, so none is called the worst.
     assert lines[-1] == ""
 
@@ -123,4 +123,4 @@ def test_one_model_is_measured_with_and_without_what_it_knows(noisy: Study) -> N
     assert list(found)[1:] == ["default", "default, without prototypes"]
     known = [float(cells[1].split(" ")[0]) for cells in list(found.values())[1:]]
     assert known[0] > known[1]  # prototypes help with the species they are of
-    assert f"n = {len(noisy.asked('unseen'))}" in found["default"][0]
+    assert f"n = {len(noisy.queries_of('unseen'))}" in found["default"][0]

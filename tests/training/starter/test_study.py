@@ -23,13 +23,13 @@ def test_every_fold_has_species_and_some_photos_are_hidden(study: Study) -> None
 def test_a_copy_of_an_anchor_is_not_asked(study: Study) -> None:
     copy = next(i for i, photo in enumerate(study.collection.photos) if photo.path == "photos/00-6.png")
     assert copy in study.collection.left_over
-    assert copy not in study.asked("unseen")
-    assert copy not in study.asked("seen")
+    assert copy not in study.queries_of("unseen")
+    assert copy not in study.queries_of("seen")
 
 
 def test_each_query_is_asked_of_the_model_that_has_not_seen_its_species(study: Study) -> None:
     parts = [study.fold_queries(fold) for fold in range(N_FOLDS)]
-    assert sorted(np.concatenate(parts)) == sorted(study.asked("unseen"))
+    assert sorted(np.concatenate(parts)) == sorted(study.queries_of("unseen"))
     for fold, photos in enumerate(parts):
         known = set(study.folds[fold].heads.species)
         assert not known & {NAMES[i] for i in study.collection.labels[photos]}
@@ -74,14 +74,14 @@ def test_the_rank_of_the_right_species_counts_from_one() -> None:
 def test_photos_near_their_anchors_are_named_right_by_anchors(study: Study, setting: str, bounded: bool) -> None:
     ranks = study.ranks(setting, "three", "anchors only (best)", EVEN, bounded=bounded)
     assert (ranks == 1).mean() > 0.95
-    assert len(ranks) == len(study.asked(setting))
+    assert len(ranks) == len(study.queries_of(setting))
 
 
 def test_the_model_of_a_fold_does_not_use_prototypes_that_it_cannot_have(noisy: Study) -> None:
     """Where photos are poor, learnt species help: the model that knows all species is right more often."""
     photos = noisy.hidden
     seen = noisy.ranks("seen", "wiki", "default", EVEN, bounded=False)
-    unseen = noisy.ranks("unseen", "wiki", "default", EVEN, bounded=False)[np.isin(noisy.asked("unseen"), photos)]
+    unseen = noisy.ranks("unseen", "wiki", "default", EVEN, bounded=False)[np.isin(noisy.queries_of("unseen"), photos)]
     assert (seen == 1).mean() > (unseen == 1).mean()
 
 
@@ -114,6 +114,6 @@ def test_the_shipped_weights_are_fitted_without_the_hidden_half(noisy: Study) ->
 
 def test_one_model_is_asked_for_new_species_once_and_for_known_ones_by_every_fold_that_knows_them(study: Study) -> None:
     (new, _), (known, ranks) = study.mixed_ranks("three", blind=False)
-    assert sorted(new) == sorted(study.asked("unseen"))
+    assert sorted(new) == sorted(study.queries_of("unseen"))
     assert sorted(known) == sorted(np.repeat(study.held, N_FOLDS - 1))
     assert len(ranks) == len(known)
