@@ -170,8 +170,8 @@ class Study:
                 if other == fold:
                     continue
                 for sample in samples[other]:
-                    is_other = self.collection.folds[sample.truth] != fold
-                    chosen.append(Sample(stages=sample.stages[is_other], truth=sample.truth[is_other], share=sample.share))
+                    others = self.collection.folds[sample.truth] != fold
+                    chosen.append(Sample(stages=sample.stages[others], truth=sample.truth[others], share=sample.share))
             nested.append(as_fusion_weights(fit_weights(chosen)))
         self.fitted[key] = nested
         return nested
