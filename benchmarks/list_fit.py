@@ -25,7 +25,7 @@ from kb.shipped import unpack_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from recognize import SpeciesList, load_encoders
 from recognize.confidence.list_fit import ListFit
-from recognize.evaluation.protocol import Photo, read_collection
+from recognize.evaluation.collection import Photo, read_collection
 from recognize.settings import OFF_LIST_SHARE
 
 FIVE = ("Ardea cinerea", "Anas platyrhynchos", "Buteo buteo", "Parus major", "Erithacus rubecula")

@@ -27,8 +27,9 @@ from data.metrics.significance import paired_test
 from data.records import Job, JobImage, RankedImage
 from data.starter.knowledge import Fact, read_species
 from recognize import load_encoders
-from recognize.evaluation.protocol import fold_of, read_collection
+from recognize.evaluation.collection import read_collection
 from rerank import DecomposeReranker, DecomposeSettings, EncoderJudge, first_stage
+from training.starter.protocol import fold_of
 
 N_CANDIDATES: Final = 60
 N_FACTS: Final = 4

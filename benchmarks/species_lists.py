@@ -24,7 +24,6 @@ from data.metrics.ranked import measure
 from data.starter.knowledge import read_bytes
 from recognize.confidence.calibration import Calibration, Chances, chances_of, find_evidence
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
-from recognize.evaluation.protocol import N_FOLDS
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries, Ranking
@@ -33,6 +32,7 @@ from recognize.settings import OFF_LIST_SHARE
 from training.starter.calibrate import MODES, fit_temperature
 from training.starter.cases import Case, lineages_of
 from training.starter.fitting import calibration_error
+from training.starter.protocol import N_FOLDS
 from training.starter.study import ABSENT, Study, read_study
 
 SHARES = (0.01, 0.05, 0.1, 0.2)

@@ -92,7 +92,7 @@ def _collection(folder: Path) -> tuple[str, list[LabelledPhoto], dict[str, list[
     `test` is the half of the photos that the starter pair was never trained on; all others are `train`.
     """
     from data.benchmarks.species import LabelledPhoto
-    from recognize.evaluation.protocol import read_collection
+    from recognize.evaluation.collection import read_collection
 
     collection = read_collection(folder)
     hidden = frozenset(collection.hidden.tolist())

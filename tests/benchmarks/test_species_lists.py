@@ -7,15 +7,15 @@ import pytest
 
 from benchmarks import species_lists
 from benchmarks.species_lists import ask, at_random, hits, prior_of, rank_of, temperatures
-from recognize.evaluation.protocol import Collection
 from tests.training.starter.test_measure import rows_of
 from tests.training.starter.world import features_of, study_of, write_collection
+from training.starter.protocol import StudyCollection
 from training.starter.study import Study
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    collection: Collection = write_collection(tmp_path_factory.mktemp("world"))
+    collection: StudyCollection = write_collection(tmp_path_factory.mktemp("world"))
     return study_of(collection, features_of(collection, noise=0.3))
 
 

@@ -18,7 +18,7 @@ from data.files import sha256_hex
 from data.images.decode import read_image
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
-from recognize.evaluation.protocol import read_collection
+from recognize.evaluation.collection import read_collection
 
 PER_SPECIES = 3
 BATCH = 64

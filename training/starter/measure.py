@@ -18,10 +18,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
-from recognize.evaluation.protocol import N_FOLDS
 from recognize.scoring.fusion import WEIGHTS
 from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights
 from training.starter.calibrate import MODES
+from training.starter.protocol import N_FOLDS
 from training.starter.study import ROWS, SETTINGS, Study, read_study
 from training.tables import decimals, study_options, table, with_interval
 

@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from data.arrays import FloatArray, IntArray, as_unit_rows
-from recognize.evaluation.protocol import Description
+from recognize.evaluation.collection import Description
 from recognize.starter.lexicon import N_PAIRS, pairs_of, sentences_of
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,6 @@ import pandas as pd
 
 from data.arrays import IntArray
 from recognize.confidence.calibration import RANKS, JudgedRank, Parameters, chances_of, read_calibration
-from recognize.evaluation.protocol import N_FOLDS
 from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.pairs import Scores
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
@@ -24,6 +23,7 @@ from training.starter.calibrate import MODES, SHIPPED, fit_parameters, is_right
 from training.starter.cases import Case, ask, lesson
 from training.starter.charts import Line, Panel, draw
 from training.starter.fitting import calibration_error
+from training.starter.protocol import N_FOLDS
 from training.starter.study import SETTINGS, Study, read_study
 from training.tables import decimals, study_options, table, with_interval
 

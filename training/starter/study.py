@@ -13,7 +13,6 @@ from PIL import Image
 
 from data.arrays import FloatArray, IntArray
 from data.contracts import VectorTable
-from recognize.evaluation.protocol import N_FOLDS, Collection, read_collection
 from recognize.scoring.fusion import FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries, Ranking
@@ -21,6 +20,7 @@ from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_
 from recognize.starter.encoders import Weights
 from recognize.starter.heads import Heads, read_heads
 from training.starter.fitting import Sample, as_fusion_weights, fit_weights, stage_scores
+from training.starter.protocol import N_FOLDS, StudyCollection, read_study_collection
 
 SETTINGS: Final = ("unseen", "seen")
 ABSENT: Final = 1_000_000
@@ -31,7 +31,7 @@ ABSENT: Final = 1_000_000
 class Model:
     """Trained heads, and the features of queries and anchors."""
 
-    collection: Collection
+    collection: StudyCollection
     heads: Heads
     features: FloatArray
 
@@ -105,7 +105,7 @@ def ranks_of(rankings: Sequence[Ranking], truth: IntArray) -> IntArray:
 class Study:
     """The shipped model, the models of the folds, and their ranks."""
 
-    collection: Collection
+    collection: StudyCollection
     seen: Model
     folds: tuple[Model, ...]
     fitted: dict[str, list[FusionWeights]] = field(default_factory=dict)
@@ -230,7 +230,7 @@ def without_prototypes(knowledge: Knowledge) -> Knowledge:
 
 def read_study(data: Path, work: Path) -> Study:
     """Return the shipped model and the folds' models."""
-    collection = read_collection(data)
+    collection = read_study_collection(data)
     weights = Weights()
     needed = np.union1d(np.union1d(collection.anchors("three"), collection.anchors("wiki")), collection.left_over)
     features = np.zeros((len(collection.photos), 1280), dtype=np.float32)

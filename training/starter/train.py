@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from data.arrays import FloatArray, IntArray
-from recognize.evaluation.protocol import N_FOLDS, Collection, read_collection
 from recognize.starter.encoders import HEADS_FILE, PHOTOS_FILE, TOWER_FILE, Weights
 from recognize.starter.heads import write_heads
 from recognize.starter.tower import Tower
@@ -23,6 +22,7 @@ from training.starter.backbone import load_backbone
 from training.starter.export import write_tower
 from training.starter.look import train_look
 from training.starter.pair import Corpus, read_corpus, train_pair
+from training.starter.protocol import N_FOLDS, StudyCollection, read_study_collection
 from training.starter.views import write_frozen
 from training.starter.word_table import choose_words, encode_words
 
@@ -38,7 +38,7 @@ def model_names() -> list[str]:
     return [SEEN, *(f"fold{fold}" for fold in range(N_FOLDS))]
 
 
-def training_photos(collection: Collection, name: str) -> IntArray:
+def training_photos(collection: StudyCollection, name: str) -> IntArray:
     """Return the training photos of a model.
 
     The models of folds also leave out the `tuning` photos, so that the weights of the default preset can be fitted on
@@ -50,7 +50,7 @@ def training_photos(collection: Collection, name: str) -> IntArray:
 
 
 def train_model(
-    name: str, collection: Collection, corpus: Corpus, words: list[str], frozen: FloatArray, work: Path
+    name: str, collection: StudyCollection, corpus: Corpus, words: list[str], frozen: FloatArray, work: Path
 ) -> None:
     """Write the heads of a model and the features of all photos and, for `seen`, the files that ship."""
     photos = training_photos(collection, name)
@@ -80,7 +80,7 @@ def main(data: Path, work: Path, threads: int, only: tuple[str, ...]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     torch.set_num_threads(threads)
     work.mkdir(parents=True, exist_ok=True)
-    collection = read_collection(data)
+    collection = read_study_collection(data)
     if not (work / "frozen.npy").exists():
         write_tower(load_backbone(VARIANT), work / "frozen.onnx")
         write_frozen(data, collection.photos, work, Tower(work / "frozen.onnx"))

@@ -13,7 +13,7 @@ from data.arrays import FloatArray
 from recognize.starter.tower import IMAGE_PX, N_FEATURES, Tower, pixels_of
 
 if TYPE_CHECKING:
-    from recognize.evaluation.protocol import Photo
+    from recognize.evaluation.collection import Photo
 
 log = logging.getLogger(__name__)
 

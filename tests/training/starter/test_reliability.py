@@ -11,10 +11,10 @@ from pandas import DataFrame
 
 from data.arrays import IntArray
 from recognize.confidence.calibration import RANKS
-from recognize.evaluation.protocol import N_FOLDS
 from tests.training.starter.test_measure import rows_of
 from training.starter import cases, reliability
 from training.starter.cases import Case, Lesson
+from training.starter.protocol import N_FOLDS
 from training.starter.reliability import (
     answers_table,
     calibration_table,

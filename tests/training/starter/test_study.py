@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recognize.evaluation.protocol import N_FOLDS, Collection
 from recognize.scoring.fusion import FusionWeights
 from recognize.scoring.stages import Ranking
 from tests.training.starter.world import NAMES, features_of, study_of
+from training.starter.protocol import N_FOLDS, StudyCollection
 from training.starter.study import ABSENT, ROWS, Study, ranks_of, without_prototypes
 
 EVEN = [FusionWeights(text=1, visual=1, new_species=0, prototype=1, trained_text=1, trained_visual=1)] * N_FOLDS
@@ -92,7 +92,7 @@ def test_every_row_ranks_every_photo(study: Study, row: str) -> None:
     assert np.median(ranks) <= 3
 
 
-def disturbed(collection: Collection, photos: np.ndarray) -> Study:
+def disturbed(collection: StudyCollection, photos: np.ndarray) -> Study:
     """The noisy study with other features for some photos."""
     features = features_of(collection, noise=0.3)
     features[photos] = np.roll(features[photos], 3, axis=1)

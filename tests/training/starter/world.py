@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from data.arrays import FloatArray, as_unit_rows
-from recognize.evaluation.protocol import Collection, fold_of, read_collection
+from training.starter.protocol import StudyCollection, fold_of, read_study_collection
 from training.starter.study import Model, Study
 
 GENERA = ("Setophaga", "Cardellina", "Parus", "Turdus")
@@ -39,7 +39,7 @@ class KnownHeads:
         return self.text_table[[int(text) for text in texts]]
 
 
-def write_collection(folder: Path) -> Collection:
+def write_collection(folder: Path) -> StudyCollection:
     """Seven photos a species, the first a lead image; one photo that is left over is a copy of an anchor."""
     (folder / "photos").mkdir()
     rng = np.random.default_rng(0)
@@ -53,17 +53,17 @@ def write_collection(folder: Path) -> Collection:
     (folder / "photos.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     said = [{"scientific_name": name, "source": "x", "sentences": [str(i)]} for i, name in enumerate(NAMES)]
     (folder / "descriptions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in said), encoding="utf-8")
-    return read_collection(folder)
+    return read_study_collection(folder)
 
 
-def features_of(collection: Collection, *, noise: float) -> FloatArray:
+def features_of(collection: StudyCollection, *, noise: float) -> FloatArray:
     """Each photo's features: its species' own direction and some noise, the same for the same photo."""
     rng = np.random.default_rng(1)
     rows = np.eye(DIM)[collection.labels] + noise * rng.normal(size=(len(collection.photos), DIM))
     return rows.astype(np.float32)
 
 
-def study_of(collection: Collection, features: FloatArray) -> Study:
+def study_of(collection: StudyCollection, features: FloatArray) -> Study:
     """The shipped model knows all species, the model of a fold those of the other folds; texts are half right."""
     directions = np.eye(DIM, dtype=np.float32)
     texts = as_unit_rows(directions + 0.35 * np.random.default_rng(2).normal(size=(DIM, DIM)).astype(np.float32))

@@ -390,7 +390,7 @@ def collection(tmp_path: Path) -> Path:
 
 def test_a_collection_is_asked_by_its_protocol(cli: Any, built_kb: Path, collection: Path) -> None:
     """Of the four photos that three anchors a species leave over, the hidden half; anchors of both modes apart."""
-    from recognize.evaluation.protocol import read_collection
+    from recognize.evaluation.collection import read_collection
 
     expected = read_collection(collection)
     sets = ("--anchors", "train", "--anchors", "wiki")
@@ -422,7 +422,7 @@ def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
 ) -> None:
     from PIL import Image
 
-    from recognize.evaluation.protocol import read_collection
+    from recognize.evaluation.collection import read_collection
 
     collection = read_collection(shared / "birds")
     name = "Cardinalis cardinalis"

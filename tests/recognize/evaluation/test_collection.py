@@ -1,0 +1,56 @@
+"""Vocabulary, anchors and hidden photos of a collection."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recognize.evaluation.collection import read_collection
+from tests.recognize.evaluation.small_collection import SPECIES, write_small_collection
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("birds")
+    write_small_collection(folder)
+    return read_collection(folder)
+
+
+def paths(collection: Any, photos: Any) -> Any:
+    return [collection.photos[i].path for i in photos]
+
+
+def test_the_vocabulary_is_what_is_described(collection: Any) -> None:
+    assert collection.vocabulary == tuple(SPECIES[:2])
+    assert set(collection.labels[10:]) == {-1}
+
+
+def test_the_lead_image_is_the_first_of_three_anchors_and_the_only_one_of_wiki(collection: Any) -> None:
+    assert paths(collection, collection.anchors("three")) == [
+        "0-4.png",
+        "0-0.png",
+        "0-1.png",
+        "1-4.png",
+        "1-0.png",
+        "1-1.png",
+    ]
+    assert paths(collection, collection.anchors("wiki")) == ["0-4.png", "1-4.png"]
+
+
+def test_half_of_the_photos_outside_the_anchors_is_hidden(collection: Any) -> None:
+    assert paths(collection, collection.left_over) == ["0-2.png", "0-3.png", "1-2.png", "1-3.png"]
+    assert len(collection.hidden) == 2
+    assert set(collection.hidden) < set(collection.left_over)
+
+
+def test_the_real_collection_has_the_stated_numbers(birds: Path) -> None:
+    """1,432 species, 1,828 and 758 anchors, 1,805 photos left over."""
+    collection = read_collection(birds)
+    numbers = [
+        len(collection.vocabulary),
+        len(collection.anchors("three")),
+        len(collection.anchors("wiki")),
+        len(collection.left_over),
+        len(collection.hidden),
+    ]
+    assert numbers == [1432, 1828, 758, 1805, 902]
