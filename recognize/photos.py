@@ -123,8 +123,8 @@ def encode_in_batches(
             pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
             waiting.append((batch, pool.submit(encode, pictures)))
             if len(waiting) > 2:
-                done, coming = waiting.popleft()
-                yield done, *coming.result()
+                done, future = waiting.popleft()
+                yield done, *future.result()
         while waiting:
-            done, coming = waiting.popleft()
-            yield done, *coming.result()
+            done, future = waiting.popleft()
+            yield done, *future.result()

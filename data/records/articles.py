@@ -65,7 +65,7 @@ class Article:
     is_disambiguation: bool = False
 
     def section_text(self, section: Section) -> str:
-        """The plain text of one section, without its heading."""
+        """Return the plain text of a section, without its heading."""
         return self.text[section.start : section.end]
 
 

@@ -143,14 +143,15 @@ class ListPrior:
         # Three placeholders take the chances of groups without a candidate: another species of the same genus, of the
         # same family, of any other.
         others = [lineages[first], {rank: name for rank, name in lineages[first].items() if rank != "genus"}, {}]
-        everybody = [*lineages, *others]
+        all_lineages = [*lineages, *others]
         softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
-        likely = _distributed(softmax, first, everybody, chances)
+        likely = _distributed(softmax, first, all_lineages, chances)
         odds = np.exp(self.log_odds(date))
         is_listed = np.concatenate([self.listed(date)[species], np.zeros(len(others), dtype=np.bool_)])
         weighted = likely * np.where(is_listed, odds, 1.0)
         confidence = {
-            rank: round(float(weighted[_same(everybody, new, rank)].sum() / weighted.sum()), _DIGITS) for rank in RANKS
+            rank: round(float(weighted[_same(all_lineages, new, rank)].sum() / weighted.sum()), _DIGITS)
+            for rank in RANKS
         }
         return Chances(confidence=confidence, unknown=chances.unknown)
 

@@ -106,11 +106,11 @@ def compare_setups(
     if not len(photos) or len(labels) != len(photos):
         raise UsageError(f"expected a label for each of at least one photo, got {len(labels)} for {len(photos)}")
     genus_of = genera(store)
-    knowledge = Variants(store, encoders, labels, anchor_sets)
+    variants = Variants(store, encoders, labels, anchor_sets)
     figures: list[SetupFigures] = []
     values: list[dict[str, list[float]]] = []
     for setup in setups:
-        known = knowledge.of(setup)
+        known = variants.of(setup)
         rankings = [
             name_species(ranking, known, store.taxon_ids)
             for ranking in rank_setup(known, photos, setup, encoders.profile)
@@ -125,7 +125,7 @@ def compare_setups(
             SetupFigures(
                 setup=setup,
                 encoder_names=known.names,
-                n_searched=len(knowledge.asked) if setup.vocabulary == "bounded" else known.n_species,
+                n_searched=len(variants.photo_species) if setup.vocabulary == "bounded" else known.n_species,
                 n_without_anchors=sum(ranking.n_without_anchors for ranking in rankings) / len(rankings),
                 measures=measure_all(of_photos, labels, n_resamples=n_resamples, seed=seed),
             )

@@ -12,7 +12,7 @@ from recognize.recognizer import PhotoRanking, Recognizer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeciesReport:
-    """The figures of one run. `data.metrics.ranked.DEFINITIONS` says what each measure is."""
+    """The figures of one run. `data.metrics.ranked.DEFINITIONS` defines the measures."""
 
     n: int
     """Readable photos, which were measured."""
@@ -92,9 +92,11 @@ def evaluate_rankings(rankings: Iterable[tuple[PhotoRanking, str]], *, n_resampl
 
 
 def values_of(rankings: Sequence[PhotoRanking], labels: Sequence[str]) -> dict[str, list[float]]:
-    """Return measure -> its value for each photo, of rankings without errors and the taxon ids they should begin with.
+    """Return measure -> value of each photo; the measures on chunks only if a ranking has chunks.
 
-    The measures are those of `SpeciesReport`; those on chunks are there if one of the rankings has chunks.
+    Args:
+        rankings: rankings without errors.
+        labels: the right taxon id for each.
     """
     ranks = [rank_of(ranking.taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
     values = {

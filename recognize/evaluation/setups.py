@@ -80,7 +80,7 @@ class Variants:
         """Set up; `labels` are the taxon ids of the photos, which define the bounded vocabulary."""
         self._store, self._encoders, self._anchor_sets = store, encoders, anchor_sets or {}
         self._at = {taxon_id: i for i, taxon_id in enumerate(store.taxon_ids)}
-        self.asked: IntArray = self._positions(labels)
+        self.photo_species: IntArray = self._positions(labels)
         self._cache: dict[tuple[Texts, str, Vocabulary], Knowledge] = {}
 
     def of(self, setup: Setup) -> Knowledge:
@@ -101,7 +101,7 @@ class Variants:
 
     def _compute(self, texts: Texts, anchors: str, vocabulary: Vocabulary) -> Knowledge:
         if vocabulary == "bounded":
-            return with_species(self._knowledge(texts, anchors), self.asked)
+            return with_species(self._knowledge(texts, anchors), self.photo_species)
         if anchors != KB_ANCHORS:
             given = self._anchor_sets.get(anchors)
             if given is None:

@@ -45,8 +45,8 @@ class Contrast:
 
     def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
         """Return the marks outside the differing parts."""
-        told = {(each.part, each.sex_age, each.kind) for each in self.differing}
-        return [mark for mark in marks if mark.marking or _aspect(mark) not in told]
+        aspects = {(each.part, each.sex_age, each.kind) for each in self.differing}
+        return [mark for mark in marks if mark.marking or _aspect(mark) not in aspects]
 
 
 def contrast(ours: str, theirs: str) -> Contrast:
@@ -104,5 +104,5 @@ def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, set[str]]:
 
 def _without_bare(marks: Sequence[Mark]) -> tuple[Mark, ...]:
     """Return the marks without "wing bars" beside "white wing bars"."""
-    told = {(mark.part, mark.sex_age) for mark in marks if mark.look}
-    return tuple(mark for mark in marks if mark.look or (mark.part, mark.sex_age) not in told)
+    with_look = {(mark.part, mark.sex_age) for mark in marks if mark.look}
+    return tuple(mark for mark in marks if mark.look or (mark.part, mark.sex_age) not in with_look)

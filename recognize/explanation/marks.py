@@ -140,9 +140,9 @@ def _is_denied(before: list[str]) -> bool:
 
 def _part_near(words: list[str], position: int) -> str:
     """Return the nearest part after the look ("red crown") or before it ("the crown is red")."""
-    said = side_of(words, position) or part_of_marking(words, position)
-    if said is not None:
-        return said
+    explicit = side_of(words, position) or part_of_marking(words, position)
+    if explicit is not None:
+        return explicit
     if is_of_all(words, position):
         return "plumage"
     copula = copula_before(words, position)

@@ -12,7 +12,7 @@ from data.records import ChatMessage, ChatReply, ChatRequest, Reading
 from recognize.reader.reader import MAX_TOKENS, PLACEHOLDERS
 from recognize.reader.replies import NONE, ReadCounts, json_object
 
-HowNamed = Literal["json", "text", "none", "no species", "unread"]
+NamingRule = Literal["json", "text", "none", "no species", "unread"]
 """Rule that read a reply: JSON, plain text, words for none, a name of no species, or unreadable."""
 
 _SCHEMA: Final[dict[str, object]] = {
@@ -66,13 +66,13 @@ class Namer:
             max_tokens=MAX_TOKENS,
         )
         reply = await self._chat.reply(request)
-        found, how, reason = read_name(reply, self._find)
-        self.counts.add(reply, how)
-        is_read = how in ("json", "text", "none")
+        found, rule, reason = read_name(reply, self._find)
+        self.counts.add(reply, rule)
+        is_read = rule in ("json", "text", "none")
         return Reading(choice=found, agreement=float(is_read), reason=reason, answered=int(is_read))
 
 
-def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str | None, HowNamed, str]:
+def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str | None, NamingRule, str]:
     """Return the species that a reply names, the rule that read it, and the reason given.
 
     The rules: the key `species` of a JSON object; else the last or first line as a name, with a few words before it;

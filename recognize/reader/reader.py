@@ -109,11 +109,11 @@ class Reader:
             reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
         except SourceError as error:
             self.counts.failed += 1
-            return Sample(choice=None, how="failed", reason=str(error))
+            return Sample(choice=None, rule="failed", reason=str(error))
         sample = read_sample(reply, shown)
-        self.counts.add(reply, sample.how)
+        self.counts.add(reply, sample.rule)
         choice = None if sample.choice is None else order[sample.choice]
-        return Sample(choice=choice, how=sample.how, reason=sample.reason, margin=sample.margin)
+        return Sample(choice=choice, rule=sample.rule, reason=sample.reason, margin=sample.margin)
 
     def _request(self, picture: bytes, lines: Sequence[str]) -> ChatRequest:
         labels = ascii_uppercase[: len(lines)]
@@ -152,8 +152,8 @@ def _orders(n: int, n_samples: int, picture: bytes) -> list[list[int]]:
 
 def _majority(samples: Sequence[Sample], candidates: Sequence[Candidate]) -> Reading:
     """Return the choice of most samples; ties go to the larger margins, then to the better rank."""
-    read = [sample for sample in samples if sample.how not in ("unread", "failed")]
-    failures = tuple(sample.reason for sample in samples if sample.how == "failed")
+    read = [sample for sample in samples if sample.rule not in ("unread", "failed")]
+    failures = tuple(sample.reason for sample in samples if sample.rule == "failed")
     if not read:
         why = f"{FAILED}: {'; '.join(dict.fromkeys(failures))}" if failures else "no reply could be read"
         return Reading(choice=None, agreement=0.0, reason=why, samples=len(samples), answered=0, failures=failures)

@@ -14,7 +14,7 @@ from data.records import Candidate, ChatReply
 
 NONE: Final = "none"
 
-HowRead = Literal["json", "label", "name", "none", "unread", "failed"]
+ReadRule = Literal["json", "label", "name", "none", "unread", "failed"]
 """Rule that read a reply: JSON, a label, the name of one candidate, words for none, unreadable, or no reply."""
 
 _NONE_WORDS = re.compile(r"\bnone\b|\bno candidate\b|\bnot (?:any|one) of\b", re.IGNORECASE)
@@ -36,7 +36,7 @@ class Sample:
     """The choice of one model call: a position in the list of candidates, or None for none of these."""
 
     choice: int | None
-    how: HowRead
+    rule: ReadRule
     reason: str = ""
     """Reason of the choice, or of the missing reply."""
     margin: float | None = None
@@ -59,9 +59,9 @@ class ReadCounts:
     unpriced: int = 0
     """Replies of a model with an unknown price."""
 
-    def add(self, reply: ChatReply, how: str) -> None:
-        """Count a reply and the rule `how` that read it."""
-        self.by_rule[how] += 1
+    def add(self, reply: ChatReply, rule: str) -> None:
+        """Count a reply by the rule that read it."""
+        self.by_rule[rule] += 1
         if reply.cached:
             self.cached += 1
             return
@@ -82,21 +82,21 @@ def read_sample(reply: ChatReply, shown: Sequence[Candidate]) -> Sample:
     labels = ascii_uppercase[: len(shown)]
     answer, reason, is_json = _answer_and_reason(reply.text)
     if answer is None:
-        return Sample(choice=None, how="unread", reason=reason)
+        return Sample(choice=None, rule="unread", reason=reason)
     if is_json and answer.lower() == NONE:
-        return Sample(choice=None, how="json", reason=reason, margin=_margin(reply, NONE, labels))
+        return Sample(choice=None, rule="json", reason=reason, margin=_margin(reply, NONE, labels))
     if is_json and answer.upper() in tuple(labels):
         label = answer.upper()
-        return Sample(choice=labels.index(label), how="json", reason=reason, margin=_margin(reply, label, labels))
+        return Sample(choice=labels.index(label), rule="json", reason=reason, margin=_margin(reply, label, labels))
     found = _label_in(answer, labels)
     if found is not None:
-        return Sample(choice=labels.index(found), how="label", reason=reason, margin=_margin(reply, found, labels))
+        return Sample(choice=labels.index(found), rule="label", reason=reason, margin=_margin(reply, found, labels))
     named, says_none = _named_in(answer, shown), _NONE_WORDS.search(answer) is not None
     if len(named) == 1 and not says_none:
-        return Sample(choice=named[0], how="name", reason=reason)
+        return Sample(choice=named[0], rule="name", reason=reason)
     if says_none and not named:
-        return Sample(choice=None, how="none", reason=reason)
-    return Sample(choice=None, how="unread", reason=reason)
+        return Sample(choice=None, rule="none", reason=reason)
+    return Sample(choice=None, rule="unread", reason=reason)
 
 
 def _answer_and_reason(text: str) -> tuple[str | None, str, bool]:

@@ -47,11 +47,11 @@ def read_over(
             return None
         texts = None if texts_of is None else texts_of([candidate.taxon_id for candidate in row.candidates])
 
-        async def asked() -> Reading:
+        async def read_photo() -> Reading:
             picture = await asyncio.to_thread(picture_of, Path(row.image))
             return await reader.read(picture, row.candidates, texts)
 
-        return asked()
+        return read_photo()
 
     for row, reading in read_ahead(rows, ask):
         yield row if reading is None else _answered(row, reading)
@@ -68,23 +68,23 @@ def read_ahead(
     try:
         for item in items:
             work = ask(item)
-            coming = None if work is None else asyncio.run_coroutine_threadsafe(work, background_loop())
-            waiting.append((item, coming))
+            future = None if work is None else asyncio.run_coroutine_threadsafe(work, background_loop())
+            waiting.append((item, future))
             if len(waiting) > AHEAD:
-                yield _come(*waiting.popleft())
+                yield _finished(*waiting.popleft())
         while waiting:
-            yield _come(*waiting.popleft())
+            yield _finished(*waiting.popleft())
     finally:  # also when the caller stops early
-        for _, coming in waiting:
-            if coming is not None:
-                coming.cancel()
+        for _, future in waiting:
+            if future is not None:
+                future.cancel()
 
 
-def _come(item: ItemT, coming: Future[Reading] | None) -> tuple[ItemT, Reading | None]:
-    if coming is None:
+def _finished(item: ItemT, future: Future[Reading] | None) -> tuple[ItemT, Reading | None]:
+    if future is None:
         return item, None
     try:
-        return item, coming.result()
+        return item, future.result()
     except (SourceError, BadImage) as error:
         # An unreadable photo, or a model that is called once and has no samples.
         n_asked = 0 if isinstance(error, BadImage) else 1

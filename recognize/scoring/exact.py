@@ -145,20 +145,20 @@ def settle(
     near = np.zeros(len(order) + 1, dtype=bool)  # to the previous pair
     doubts = doubts_of(ranked[np.minimum(starts, len(order) - 1)]) if doubts is None else doubts
     np.logical_and(ranked[:-1] - ranked[1:] <= doubts[photos[1:]], photos[1:] == photos[:-1], out=near[1:-1])
-    asked = near[:-1] | near[1:]
+    is_rescored = near[:-1] | near[1:]
     heads = np.arange(len(order)) if heads_of is None else heads_of(order)
     shown = _first_of_each(photos, heads, n_shown)
-    asked[shown] = True  # close pairs swap only among themselves, so this includes all pairs shown in the end
-    at = order[asked]
+    is_rescored[shown] = True  # close pairs swap only among themselves, so this includes all pairs shown in the end
+    at = order[is_rescored]
     exact, stages = explain(at)
     exact = rounded(exact)
-    group = (~near[:-1]).cumsum()[asked]  # of close scores
+    group = (~near[:-1]).cumsum()[is_rescored]  # of close scores
     again = np.lexsort((at, -exact, group))
-    order[asked], ranked[asked] = at[again], exact[again]
+    order[is_rescored], ranked[is_rescored] = at[again], exact[again]
     if heads_of is not None:
         heads = heads_of(order)
         shown = _first_of_each(photos, heads, n_shown)
-    of_shown = again[asked.cumsum()[shown] - 1]
+    of_shown = again[is_rescored.cumsum()[shown] - 1]
     return Settled(order, ranked, heads, shown, {stage: values[of_shown] for stage, values in stages.items()})
 
 

@@ -110,11 +110,11 @@ def default(
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
         chunk_scores, anchor_scores, *prototype_scores = scores
-        asked = queries[photos]
-        text = TextStage.of(knowledge, asked)
-        anchors = AnchorStage(knowledge, asked.visual, anchor_pooling)
+        batch = queries[photos]
+        text = TextStage.of(knowledge, batch)
+        anchors = AnchorStage(knowledge, batch.visual, anchor_pooling)
         prototypes = _Prototypes(
-            knowledge, asked.visual, weights, prototype_scales[photos] if prototype_scales else None
+            knowledge, batch.visual, weights, prototype_scales[photos] if prototype_scales else None
         )
         text_scale, visual_scale = text_scales[photos], visual_scales[photos]
         chunks = find_pools(chunk_scores, m, text.mean)
@@ -147,11 +147,11 @@ def default(
                 **named_encoders(knowledge, by_encoder),
             }
 
-        said = np.full(len(species), np.nan)
+        text_scores = np.full(len(species), np.nan)
         has_text = best_chunk >= 0
-        said[has_text] = chunk_scores[species.photos[has_text], best_chunk[has_text]]
-        looks = anchors.of_product(species, anchor_scores)
-        rough = fuse(np.arange(len(species)), said, looks, prototypes.roughly(species, prototype_scores))
+        text_scores[has_text] = chunk_scores[species.photos[has_text], best_chunk[has_text]]
+        visual_scores = anchors.of_product(species, anchor_scores)
+        rough = fuse(np.arange(len(species)), text_scores, visual_scores, prototypes.roughly(species, prototype_scores))
         # The error of a score grows with the scaling of its stage.
         doubts = DOUBT * (
             max(abs(weights.text), abs(weights.trained_text)) * text_scale.stretch
@@ -162,9 +162,9 @@ def default(
         return rankings(
             settled,
             species[settled.order],
-            n_photos=len(asked),
+            n_photos=len(batch),
             n_shown=n_shown,
-            n_without=np.bincount(species.photos[anchors.counts(species.items) == 0], minlength=len(asked)),
+            n_without=np.bincount(species.photos[anchors.counts(species.items) == 0], minlength=len(batch)),
         )
 
     products = [text_product(knowledge, queries), anchor_product(knowledge, queries)]

@@ -97,8 +97,8 @@ def rough_products(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Flo
     for gathered, runs in _gathered(matrix, pairs, _blocks(pairs, len(queries))):
         for run in runs:
             # One row at a time: BLAS would share this small work between threads.
-            asked = queries[run.photos, None, :, None]
-            np.matmul(run.rows(gathered)[:, :, None], asked, out=run.pairs(products)[..., None, None])
+            vectors = queries[run.photos, None, :, None]
+            np.matmul(run.rows(gathered)[:, :, None], vectors, out=run.pairs(products)[..., None, None])
     return products
 
 

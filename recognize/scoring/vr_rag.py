@@ -79,9 +79,9 @@ def _rank_chunks(
     owners = knowledge.chunk_owners
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
-        asked = queries[photos]
-        text = TextStage.of(knowledge, asked)
-        visual = anchors and replace(anchors, queries=asked.visual)
+        batch = queries[photos]
+        text = TextStage.of(knowledge, batch)
+        visual = anchors and replace(anchors, queries=batch.visual)
         pool = find_pools(scores[0], m, text.mean)
         of_pool = Pairs(pool.photos, owners[pool.items])
         is_new = of_pool.is_new()
@@ -100,12 +100,12 @@ def _rank_chunks(
         if visual is not None:
             species = of_pool[is_new]
             rough = rough + or_zero(visual.roughly(species))[is_new.cumsum() - 1]
-            n_without = np.bincount(species.photos[visual.counts(species.items) == 0], minlength=len(asked))
+            n_without = np.bincount(species.photos[visual.counts(species.items) == 0], minlength=len(batch))
         settled = settle(pool, rough, explain, n_shown=n_shown, heads_of=partial(_best_of_each, is_new))
         return rankings(
             settled,
             of_pool[settled.order[settled.heads]],
-            n_photos=len(asked),
+            n_photos=len(batch),
             n_shown=n_shown,
             chunks=pool[settled.order],
             n_without=n_without,
@@ -137,8 +137,8 @@ def vr_rag_v2(
     n_anchors = knowledge.anchor_counts
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
-        asked = queries[photos]
-        text = TextStage((blends,), asked.text_image, knowledge.blend_columns)
+        batch = queries[photos]
+        text = TextStage((blends,), batch.text_image, knowledge.blend_columns)
         pool = find_pools(scores[0], m, text.mean)
         species = Pairs(pool.photos, kept[pool.items])
 
@@ -146,19 +146,19 @@ def vr_rag_v2(
             return text_weight * s_c.astype(np.float64) + visual_weight * s_i.astype(np.float64)
 
         def explain(at: IntArray) -> tuple[Scores, Stages]:
-            by_encoder, s_i = text.by_encoder(pool[at]), dot_pairs(looks, asked.visual, species[at])
+            by_encoder, s_i = text.by_encoder(pool[at]), dot_pairs(looks, batch.visual, species[at])
             s_c = mean_of(by_encoder)
             seen = np.where(n_anchors[species.items[at]] > 0, s_i, np.nan)
             return total(s_c, s_i), {"text": s_c, "visual": seen, **named_encoders(knowledge, by_encoder)}
 
-        rough = total(scores[0][pool.photos, pool.items], rough_products(looks, asked.visual, species))
+        rough = total(scores[0][pool.photos, pool.items], rough_products(looks, batch.visual, species))
         settled = settle(pool, rough, explain, n_shown=n_shown)
         return rankings(
             settled,
             species[settled.order],
-            n_photos=len(asked),
+            n_photos=len(batch),
             n_shown=n_shown,
-            n_without=np.bincount(species.photos[n_anchors[species.items] == 0], minlength=len(asked)),
+            n_without=np.bincount(species.photos[n_anchors[species.items] == 0], minlength=len(batch)),
         )
 
     return rank_photos(len(queries), [Product(queries.text_image, (blends,))], rank)
@@ -177,8 +177,8 @@ def anchors_only(
     owners = knowledge.anchors.owners
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
-        asked = queries[photos]
-        anchors = AnchorStage(knowledge, asked.visual, anchor_pooling)
+        batch = queries[photos]
+        anchors = AnchorStage(knowledge, batch.visual, anchor_pooling)
         pool = find_pools(scores[0], m, anchors.cosines)
         of_pool = Pairs(pool.photos, owners[pool.items])
         species = of_pool[of_pool.is_new()]
@@ -187,9 +187,9 @@ def anchors_only(
             s_i = anchors.exactly(species[at])
             return s_i, {"visual": s_i}
 
-        rough, doubts = anchors.of_product(species, scores[0]), np.full(len(asked), DOUBT * anchors.stretch)
+        rough, doubts = anchors.of_product(species, scores[0]), np.full(len(batch), DOUBT * anchors.stretch)
         settled = settle(species, rough, explain, n_shown=n_shown, doubts=doubts)
-        return rankings(settled, species[settled.order], n_photos=len(asked), n_shown=n_shown)
+        return rankings(settled, species[settled.order], n_photos=len(batch), n_shown=n_shown)
 
     return rank_photos(len(queries), [anchor_product(knowledge, queries)], rank)
 

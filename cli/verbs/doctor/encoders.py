@@ -14,7 +14,7 @@ from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
     from recognize.encoders.pretrained.machine import Machine
-    from recognize.encoders.pretrained.weights import EncoderNeeds, ProfileNeeds
+    from recognize.encoders.pretrained.weights import EncoderRequirements, ProfileRequirements
 
 GB = 1e9
 COLUMNS = ("role", "encoder", "package", "weights", "size", "memory", "where")
@@ -30,12 +30,12 @@ def report(settings: Settings) -> tuple[dict[str, object], str, bool]:
     """Return the report as JSON values and as text, and whether the profile in use is ready."""
     from recognize.encoders.pretrained.hub_cache import cache_folder
     from recognize.encoders.pretrained.machine import this_machine
-    from recognize.encoders.pretrained.weights import needs_of
+    from recognize.encoders.pretrained.weights import requirements_of
     from recognize.encoders.profiles import load_encoders
 
     cache, machine = cache_folder(os.environ, Path.home()), this_machine()
     chosen = settings.profile or "starter"
-    profiles = [needs_of(load_encoders(name), cache, machine) for name in PROFILES]
+    profiles = [requirements_of(load_encoders(name), cache, machine) for name in PROFILES]
     payload: dict[str, object] = {
         "machine": asdict(machine),
         "hub_cache": str(cache),
@@ -45,7 +45,7 @@ def report(settings: Settings) -> tuple[dict[str, object], str, bool]:
     return payload, text, next(needs.is_ready for needs in profiles if needs.profile == chosen)
 
 
-def _payload(needs: ProfileNeeds, *, is_set: bool) -> dict[str, object]:
+def _payload(needs: ProfileRequirements, *, is_set: bool) -> dict[str, object]:
     encoders = [{**asdict(encoder), "is_ready": encoder.is_ready} for encoder in needs.encoders]
     values = {**asdict(needs), "encoders": encoders, "is_set": is_set, "is_ready": needs.is_ready}
     return {**values, "packages_missing": needs.packages, "download_bytes": needs.download_bytes}
@@ -68,7 +68,7 @@ def _of(free: int | None, total: int | None) -> str:
     return _size(total) + ("" if free is None else f", {_size(free)} free")
 
 
-def _profile_text(needs: ProfileNeeds, chosen: str, settings: Settings) -> str:
+def _profile_text(needs: ProfileRequirements, chosen: str, settings: Settings) -> str:
     where = " (set)" if settings.profile == needs.profile else " (default)"
     name = f"profile {needs.profile}{where if needs.profile == chosen else ''}"
     memory = "memory unknown" if needs.ram_bytes is None else f"about {_size(needs.ram_bytes)} of memory"
@@ -79,7 +79,7 @@ def _profile_text(needs: ProfileNeeds, chosen: str, settings: Settings) -> str:
     return "\n".join([head, table, *_advice(needs)])
 
 
-def _row(encoder: EncoderNeeds) -> Sequence[str]:
+def _row(encoder: EncoderRequirements) -> Sequence[str]:
     package = "-" if encoder.package is None else encoder.package if encoder.is_installed else f"no {encoder.package}"
     words = {"missing": "missing", "built in": "built in" if encoder.disk_bytes else "none"}
     weights = words.get(encoder.place, encoder.place)
@@ -92,7 +92,7 @@ def _row(encoder: EncoderNeeds) -> Sequence[str]:
     return encoder.role, encoder.name, package, weights, about + _size(size) if size else "", memory, where
 
 
-def _advice(needs: ProfileNeeds) -> Iterator[str]:
+def _advice(needs: ProfileRequirements) -> Iterator[str]:
     if needs.packages:
         yield f"Not installed: {', '.join(needs.packages)}. Install with: pip install '.[models]'"
     if any(encoder.place == "missing" for encoder in needs.encoders):

@@ -99,9 +99,32 @@ class TorchImageEncoder(TorchEncoder):
     def unit_rows(
         self, items: Sequence[ItemT], prepare: Callable[[ItemT], Any], run: Callable[[Any], Any]
     ) -> FloatArray:
-        """Return `unit_rows_in_batches` with the batch size of this encoder."""
+        """Return `(n, dim)` float32 unit rows of pictures or texts.
+
+        The next batch is prepared while the model runs. All batches have the same size, the last one padded with its
+        last item, so that a row does not depend on the number of items.
+
+        Args:
+            items: pictures or texts.
+            prepare: item -> tensor.
+            run: stacked tensors -> `(batch_size, dim)` tensor.
+        """
+        torch = require("torch", "torch")
         batch_size = self.batch_size or BATCH_SIZES[self.loaded.device]
-        return unit_rows_in_batches(items, prepare, run, dim=self.dim, batch_size=batch_size)
+        out = np.zeros((len(items), self.dim), dtype=np.float32)
+        batches = [items[at : at + batch_size] for at in range(0, len(items), batch_size)]
+        with ThreadPoolExecutor(N_PREPARING) as pool:
+            prepared = [pool.map(prepare, batch) for batch in batches[:1]]
+            for number, batch in enumerate(batches):
+                tensors = list(prepared.pop())
+                if number + 1 < len(batches):
+                    prepared.append(pool.map(prepare, batches[number + 1]))
+                tensors += tensors[-1:] * (batch_size - len(tensors))
+                with torch.inference_mode():
+                    rows = run(torch.stack(tensors)).float().cpu().numpy()
+                first = number * batch_size
+                out[first : first + len(batch)] = rows[: len(batch)]
+        return as_unit_rows(out)
 
 
 @contextmanager
@@ -162,40 +185,3 @@ def revision_of(model: Any) -> str:  # noqa: ANN401
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
         digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(require("torch", "torch").uint8).numpy())
     return digest.hexdigest()[:12]
-
-
-def unit_rows_in_batches(
-    items: Sequence[ItemT],
-    prepare: Callable[[ItemT], Any],
-    run: Callable[[Any], Any],
-    *,
-    dim: int,
-    batch_size: int,
-) -> FloatArray:
-    """Return `(n, dim)` float32 unit rows of pictures or texts.
-
-    The next batch is prepared while the model runs. All batches have the same size, the last one padded with its last
-    item, so that a row does not depend on the number of items.
-
-    Args:
-        items: pictures or texts.
-        prepare: item -> tensor.
-        run: stacked tensors -> `(batch_size, dim)` tensor.
-        dim: length of a row.
-        batch_size: items per run of the model.
-    """
-    torch = require("torch", "torch")
-    out = np.zeros((len(items), dim), dtype=np.float32)
-    batches = [items[at : at + batch_size] for at in range(0, len(items), batch_size)]
-    with ThreadPoolExecutor(N_PREPARING) as pool:
-        coming = [pool.map(prepare, batch) for batch in batches[:1]]
-        for number, batch in enumerate(batches):
-            tensors = list(coming.pop())
-            if number + 1 < len(batches):
-                coming.append(pool.map(prepare, batches[number + 1]))
-            tensors += tensors[-1:] * (batch_size - len(tensors))
-            with torch.inference_mode():
-                rows = run(torch.stack(tensors)).float().cpu().numpy()
-            first = number * batch_size
-            out[first : first + len(batch)] = rows[: len(batch)]
-    return as_unit_rows(out)

@@ -76,8 +76,8 @@ PUBLISHED: Final[Mapping[str, Published]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EncoderNeeds:
-    """One encoder of a profile."""
+class EncoderRequirements:
+    """Requirements of one encoder."""
 
     role: Role
     name: str
@@ -107,11 +107,11 @@ class EncoderNeeds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileNeeds:
+class ProfileRequirements:
     """Requirements of a profile."""
 
     profile: str
-    encoders: tuple[EncoderNeeds, ...]
+    encoders: tuple[EncoderRequirements, ...]
     ram_bytes: int | None
     """Peak memory, while the largest encoder is loaded; None if a size is unknown."""
     gpu_bytes: int | None
@@ -134,8 +134,8 @@ class ProfileNeeds:
         return sum({e.name: e.download_bytes or 0 for e in self.encoders}.values())
 
 
-def needs_of(encoders: Encoders, cache: Path, machine: Machine) -> ProfileNeeds:
-    """Return what a profile needs, without loading a model; `cache` is the folder of the hub's client."""
+def requirements_of(encoders: Encoders, cache: Path, machine: Machine) -> ProfileRequirements:
+    """Return the requirements of a profile, without loading a model; `cache` is the folder of the hub's client."""
     roles: list[tuple[Role, Encoder]] = [("text-image", encoder) for encoder in encoders.text_image]
     roles += [("visual", encoders.visual), ("sentence", encoders.sentence)]
     n_bytes = _BYTES_A_WEIGHT["cpu" if machine.device in (None, "cpu") else "gpu"]
@@ -145,10 +145,12 @@ def needs_of(encoders: Encoders, cache: Path, machine: Machine) -> ProfileNeeds:
     )
     ram_bytes, gpu_bytes = _memory(needs, machine)
     fits = _fit(ram_bytes, gpu_bytes, machine)
-    return ProfileNeeds(profile=encoders.profile, encoders=needs, ram_bytes=ram_bytes, gpu_bytes=gpu_bytes, fits=fits)
+    return ProfileRequirements(
+        profile=encoders.profile, encoders=needs, ram_bytes=ram_bytes, gpu_bytes=gpu_bytes, fits=fits
+    )
 
 
-def _needs(role: Role, encoder: Encoder, cache: Path) -> EncoderNeeds:
+def _needs(role: Role, encoder: Encoder, cache: Path) -> EncoderRequirements:
     for kind, library in (
         (OpenClipEncoder, "open_clip"),
         (TimmEncoder, "timm"),
@@ -158,7 +160,7 @@ def _needs(role: Role, encoder: Encoder, cache: Path) -> EncoderNeeds:
             return _of_library(role, encoder.model, library, cache)
     # The plain encoders have no weights; those of the starter pair ship with it and are shared by its three encoders.
     folder = Path(str(files("recognize.starter") / "weights")) if "starter" in encoder.name else None
-    return EncoderNeeds(
+    return EncoderRequirements(
         role=role,
         name=encoder.name,
         package=None,
@@ -169,18 +171,18 @@ def _needs(role: Role, encoder: Encoder, cache: Path) -> EncoderNeeds:
     )
 
 
-def _of_library(role: Role, model: str, library: str, cache: Path) -> EncoderNeeds:
+def _of_library(role: Role, model: str, library: str, cache: Path) -> EncoderRequirements:
     published = PUBLISHED.get(model.removeprefix("sentence-transformers/"))
     is_installed = all(find_spec(name) is not None for name in ("torch", library))
     parameters = published.parameters if published else None
 
     repository = _repository(model, library, published)
-    needs = EncoderNeeds(
+    needs = EncoderRequirements(
         role=role, name=model, package=PIP_NAMES[library], is_installed=is_installed, place="missing",
         repository=repository, parameters=parameters,
     )  # fmt: skip
 
-    def found(place: Place, path: Path, size: int) -> EncoderNeeds:
+    def found(place: Place, path: Path, size: int) -> EncoderRequirements:
         return replace(needs, place=place, path=str(path), disk_bytes=size, parameters=parameters or size // 4)
 
     folder = Path(model.removeprefix(_LOCAL))
@@ -219,7 +221,7 @@ def _size(folder: Path, names: Sequence[str]) -> int:
     return next((file.stat().st_size for name in names if (file := folder / name).is_file()), 0)
 
 
-def _memory(needs: Sequence[EncoderNeeds], machine: Machine) -> tuple[int | None, int | None]:
+def _memory(needs: Sequence[EncoderRequirements], machine: Machine) -> tuple[int | None, int | None]:
     """Return the bytes of memory and GPU memory of all encoders; the same weights count once."""
     models = {encoder.name: encoder.parameters for encoder in needs if encoder.package is not None}
     if not models:

@@ -16,9 +16,9 @@ _WORTH_SAYING: Final = 0.1  # smaller probabilities of an unknown species are no
 def verdict(row: Identification) -> str:
     """Return the head of the page: the answer and its confidence."""
     if row.status == "error":
-        said = escape((row.error or "").replace(row.image, Path(row.image).name))
+        error = escape((row.error or "").replace(row.image, Path(row.image).name))
         over = f"No answer for {escape(Path(row.image).name)}"
-        return f"<p class=over>{over}</p><h1>Photo unreadable</h1><p class=note>{said}</p>"
+        return f"<p class=over>{over}</p><h1>Photo unreadable</h1><p class=note>{error}</p>"
     over, name, under = _named(row)
     scientific = f"<p class=sci>{escape(under)}</p>" if under else ""
     return f"<p class=over>{over}</p><h1>{escape(name)}</h1>{scientific}<div class=sure>{_how_sure(row)}</div>"
@@ -82,12 +82,12 @@ def _how_sure(row: Identification) -> str:
         share = percent(answer.confidence)
         meter = f'<div class=meter role=img aria-label="{share}"><i style="width:{answer.confidence:.0%}"></i></div>'
         if answer.rank == "none":
-            said = "chance that this species is not in the knowledge base. The closest matches are listed."
+            meaning = "chance that this species is not in the knowledge base. The closest matches are listed."
         else:
-            said = f"sure. In tests, {share} of such answers were right for species in the knowledge base."
+            meaning = f"sure. In tests, {share} of such answers were right for species in the knowledge base."
             if row.species_list is not None:
-                said = "sure, if the species list fits: computed with the list, not measured."
-        parts.append(f"<p><strong>{share}</strong> {said}</p>{meter}")
+                meaning = "sure, if the species list fits: computed with the list, not measured."
+        parts.append(f"<p><strong>{share}</strong> {meaning}</p>{meter}")
     else:
         parts.append("<p>Neither species nor genus nor family is certain enough. The closest matches are listed.</p>")
     if answer.rank != "none" and answer.unknown is not None and answer.unknown >= _WORTH_SAYING:
@@ -108,8 +108,8 @@ def _read(reading: Reading, candidates: tuple[Candidate, ...]) -> str:
         sure += f"; {escape(silent)}"
     if reading.margin is not None:
         sure += f"; margin to the next label {reading.margin:.1f} nats"
-    said = f"<p>{escape(reason)}</p>" if reason else "<p class=small>No reason given.</p>"
-    return f"<blockquote><p><b>The reader chose {name}</b></p>{said}<p class=small>{sure}</p></blockquote>"
+    reason_html = f"<p>{escape(reason)}</p>" if reason else "<p class=small>No reason given.</p>"
+    return f"<blockquote><p><b>The reader chose {name}</b></p>{reason_html}<p class=small>{sure}</p></blockquote>"
 
 
 def _common(candidate: Candidate | None) -> str:

@@ -77,7 +77,7 @@ def card(
     )
 
 
-def _photo(row: Identification, said: str) -> str:
+def _photo(row: Identification, notes_html: str) -> str:
     words = [Path(row.image).name]
     if row.place is not None:  # rounded: pages are shared, and a rare bird's place should not be
         words.append("near {:.1f}, {:.1f}".format(*row.place))
@@ -86,7 +86,7 @@ def _photo(row: Identification, said: str) -> str:
     caption = "<br>".join(escape(word) for word in words)
     return (
         f"<aside><div><figure class=photo>{picture(row.image, PHOTO_PX, 'the photo')}<figcaption>{caption}</figcaption>"
-        f"</figure>{said}</div></aside>"
+        f"</figure>{notes_html}</div></aside>"
     )
 
 
@@ -102,6 +102,6 @@ def _focus(row: Identification) -> tuple[int, bool]:
 def _foot(row: Identification) -> str:
     if row.status == "error":
         return ""
-    said = f"Preset {row.preset}, knowledge base {Path(row.kb).name}, calibration {row.calibration or 'none'}."
+    origin = f"Preset {row.preset}, knowledge base {Path(row.kb).name}, calibration {row.calibration or 'none'}."
     rights = "Photos and texts belong to their authors, under the licences beside them."
-    return f"<footer class=small>{escape(said)} {rights}</footer>"
+    return f"<footer class=small>{escape(origin)} {rights}</footer>"

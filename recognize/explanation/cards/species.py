@@ -189,8 +189,8 @@ def _similarities(shown: Sequence[Shown], stages: Mapping[str, str]) -> str:
     given = {name for each in shown for name in each.candidate.scores if not name.endswith("_part") and name != "list"}
     encoders = sorted(given.difference(_SIMILAR))
     names = [name for name in _SIMILAR if name in given] + (encoders if len(encoders) > 1 else [])
-    said = {stage: f"photo and {name}" for stage, name in stages.items()}
-    heads = [said.get(name, f"{said['text']}, by {name}") for name in names]
+    labels = {stage: f"photo and {name}" for stage, name in stages.items()}
+    heads = [labels.get(name, f"{labels['text']}, by {name}") for name in names]
     lines = []
     for each in shown:
         values = [each.candidate.scores.get(name) for name in names]

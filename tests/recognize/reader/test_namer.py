@@ -16,7 +16,7 @@ def find_anywhere(name: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("text", "found", "how"),
+    ("text", "found", "rule"),
     [
         ('{"reason": "r", "species": "Cardinalis cardinalis"}', True, "json"),
         ('Well:\n```json\n{"species": "Northern Cardinal"}\n```', True, "json"),
@@ -34,9 +34,9 @@ def find_anywhere(name: Any) -> Any:
         ("", False, "unread"),
     ],
 )
-def test_names_are_read_by_the_first_rule_that_fits(text: str, found: bool, how: str) -> None:
-    choice, rule, _ = read_name(ChatReply(text=text, model="m"), KNOWN.get)
-    assert (choice, rule) == ("cardinalis-cardinalis" if found else None, how)
+def test_names_are_read_by_the_first_rule_that_fits(text: str, found: bool, rule: str) -> None:
+    choice, applied, _ = read_name(ChatReply(text=text, model="m"), KNOWN.get)
+    assert (choice, applied) == ("cardinalis-cardinalis" if found else None, rule)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_the_first_pass_keeps_the_order_of_the_ranking() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "choice", "how"),
+    ("text", "choice", "rule"),
     [
         ('{"reason": "r", "answer": "B"}', 1, "json"),
         ('Here you are:\n```json\n{"answer": "b."}\n```', 1, "json"),
@@ -123,13 +123,13 @@ def test_the_first_pass_keeps_the_order_of_the_ranking() -> None:
         ("None of these, though it is like a Blue Jay", None, "unread"),
     ],
 )
-def test_replies_are_read_by_the_first_rule_that_fits(text: str, choice: int | None, how: str) -> None:
+def test_replies_are_read_by_the_first_rule_that_fits(text: str, choice: int | None, rule: str) -> None:
     vote = read_sample(ChatReply(text=text, model="m"), CANDIDATES)
-    assert (vote.choice, vote.how) == (choice, how)
+    assert (vote.choice, vote.rule) == (choice, rule)
 
 
 @pytest.mark.parametrize(
-    ("text", "choice", "how"),
+    ("text", "choice", "rule"),
     [
         ('{"reason": "Not a Blue Jay: no crest.", "answer": "none of these"}', None, "none"),
         ('{"reason": "Redder than a Blue Jay.", "answer": "Northern Cardinal"}', 1, "name"),
@@ -137,9 +137,9 @@ def test_replies_are_read_by_the_first_rule_that_fits(text: str, choice: int | N
         ('{"reason": "It is a Blue Jay."}', None, "unread"),
     ],
 )
-def test_a_bird_that_the_reason_alone_names_is_no_answer(text: str, choice: int | None, how: str) -> None:
+def test_a_bird_that_the_reason_alone_names_is_no_answer(text: str, choice: int | None, rule: str) -> None:
     vote = read_sample(ChatReply(text=text, model="m"), CANDIDATES)
-    assert (vote.choice, vote.how) == (choice, how)
+    assert (vote.choice, vote.rule) == (choice, rule)
 
 
 def test_a_name_within_a_longer_one_is_not_named() -> None:

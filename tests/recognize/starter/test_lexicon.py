@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from recognize.starter.lexicon import ATTRIBUTES, N_PAIRS, PARTS, pair_name, pairs_of, sentences_of
+from recognize.starter.lexicon import ATTRIBUTES, N_PAIRS, PARTS, pairs_of, sentences_of
+
+
+def pair_name(pair: int) -> str:
+    """Return a pair in words."""
+    part, attribute = divmod(pair, len(ATTRIBUTES))
+    return f"{ATTRIBUTES[attribute]} {PARTS[part]}"
 
 
 def pairs(text: Any) -> Any:

@@ -13,7 +13,7 @@ from recognize.encoders.pretrained.machine import Machine, this_machine
 from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
 from recognize.encoders.pretrained.sentence_models import MINILM_PACKAGE, SentenceEncoder
 from recognize.encoders.pretrained.timm_models import TimmEncoder
-from recognize.encoders.pretrained.weights import PUBLISHED, needs_of
+from recognize.encoders.pretrained.weights import PUBLISHED, requirements_of
 from recognize.encoders.profiles import load_encoders
 
 REVISION = "f" * 40
@@ -44,19 +44,19 @@ def of(encoder: object, cache: Path, machine: Machine = CPU) -> Any:
         visual=encoder if is_visual else plain.visual,
         sentence=plain.sentence,
     )
-    found = needs_of(profile, cache, machine)
+    found = requirements_of(profile, cache, machine)
     return found, next(needs for needs in found.encoders if needs.name == encoder.name)
 
 
 @pytest.mark.parametrize("profile", ["starter", "plain"])
 def test_profiles_that_ship_are_ready_everywhere(profile: str, tmp_path: Path) -> None:
-    found = needs_of(load_encoders(profile), tmp_path, CPU)
+    found = requirements_of(load_encoders(profile), tmp_path, CPU)
     assert found.is_ready
     assert (found.fits, found.packages, found.download_bytes) == ("yes", (), 0)
 
 
 def test_a_profile_that_is_not_here_says_what_to_download_and_from_where(tmp_path: Path) -> None:
-    found = needs_of(load_encoders("paper"), tmp_path / "none", CPU)
+    found = requirements_of(load_encoders("paper"), tmp_path / "none", CPU)
     assert not found.is_ready
     openai = found.encoders[0]
     assert (openai.place, openai.missing) == ("missing", ("timm/vit_large_patch14_clip_224.openai",))
@@ -117,21 +117,21 @@ def test_sentence_models_are_found_in_a_folder_and_in_the_cache(tmp_path: Path) 
     for name, place in ((str(tmp_path / "own"), "folder"), ("owner/words", "cached"), ("unheard-of", "missing")):
         put(tmp_path, "owner/words", "model.safetensors", 40) if name == "owner/words" else None
         profile = Encoders(profile="tried", text_image=(), visual=plain.visual, sentence=SentenceEncoder(name))
-        assert needs_of(profile, tmp_path, CPU).encoders[-1].place == place
+        assert requirements_of(profile, tmp_path, CPU).encoders[-1].place == place
 
 
 @pytest.mark.skipif(importlib.util.find_spec(MINILM_PACKAGE) is not None, reason="it is installed")
 def test_minilm_is_looked_for_under_its_full_name(tmp_path: Path) -> None:
     put(tmp_path, "sentence-transformers/all-MiniLM-L6-v2", "model.safetensors", 40)
-    assert needs_of(load_encoders("paper"), tmp_path, CPU).encoders[-1].place == "cached"
+    assert requirements_of(load_encoders("paper"), tmp_path, CPU).encoders[-1].place == "cached"
 
 
 def test_all_encoders_of_a_profile_are_in_memory_at_once(tmp_path: Path) -> None:
     """On a CPU all weights in float32, the largest twice while it is loaded; the libraries beside."""
     sizes = [published.parameters for name, published in PUBLISHED.items() if name in PAPER]
-    found = needs_of(load_encoders("paper"), tmp_path, CPU)
+    found = requirements_of(load_encoders("paper"), tmp_path, CPU)
     assert found.ram_bytes == 4 * (sum(sizes) + max(sizes)) + 800_000_000
-    assert needs_of(load_encoders("paper"), tmp_path, GPU).gpu_bytes == 2 * sum(sizes) + 2_000_000_000
+    assert requirements_of(load_encoders("paper"), tmp_path, GPU).gpu_bytes == 2 * sum(sizes) + 2_000_000_000
 
 
 PAPER = (
@@ -153,7 +153,7 @@ PAPER = (
     ],
 )
 def test_what_fits_is_told_from_what_is_there_and_what_is_free(machine: Any, fits: str, tmp_path: Path) -> None:
-    assert needs_of(load_encoders("paper"), tmp_path, machine).fits == fits
+    assert requirements_of(load_encoders("paper"), tmp_path, machine).fits == fits
 
 
 def test_this_machine_has_memory_and_a_device_where_torch_is() -> None:
