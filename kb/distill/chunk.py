@@ -63,7 +63,7 @@ def _chunk(subject_id: str, text: str, span: Span) -> Chunk:
 def _sentence_spans(summary: Summary) -> Iterator[Span]:
     position = 0
     for statement in summary.statements:
-        yield from _trimmed(statement.text, 0, len(statement.text), position)
+        yield from _trimmed(summary.text, position, position + len(statement.text))
         position += len(statement.text) + 1
 
 
@@ -84,10 +84,10 @@ def _cut(text: str, span: Span, fits: Fits, seams: tuple[re.Pattern[str], ...]) 
     else:
         begin = span.start
         for seam in seams[0].finditer(text, span.start, span.end):
-            for part in _trimmed(text, begin, seam.end(), 0):
+            for part in _trimmed(text, begin, seam.end()):
                 yield from _cut(text, part, fits, seams[1:])
             begin = seam.end()
-        for part in _trimmed(text, begin, span.end, 0):
+        for part in _trimmed(text, begin, span.end):
             yield from _cut(text, part, fits, seams[1:])
 
 
@@ -102,10 +102,10 @@ def _cut_word(span: Span, fits: Fits) -> Iterator[Span]:
         begin += size
 
 
-def _trimmed(text: str, start: int, end: int, offset: int) -> Iterator[Span]:
-    """Yield the span of `text[start:end]` without surrounding white space, moved by `offset`, unless it is empty."""
+def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the span of `text[start:end]` without surrounding white space, unless it is empty."""
     part = text[start:end]
     left = len(part) - len(part.lstrip())
     stripped = part.strip()
     if stripped:
-        yield Span(start=offset + start + left, end=offset + start + left + len(stripped))
+        yield Span(start=start + left, end=start + left + len(stripped))

@@ -41,7 +41,7 @@ class AsyncDistiller(Protocol):
         """Name and version, model and prompts; part of the fingerprint of every summary."""
 
     async def distil_async(self, article: Article, taxon: Taxon) -> Distilled:
-        """Return the summary, None if the article does not describe the species."""
+        """Return the summary, or None if the article does not describe the species."""
 
 
 AnyDistiller = Distiller | AsyncDistiller

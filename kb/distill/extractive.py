@@ -31,7 +31,7 @@ from kb.distill.subjects import (
 from kb.distill.trimming import drop_brackets, trim_clauses
 from kb.distill.visual import has_looks, has_other_topics, opens_off_topic, part_pairs, visual_score
 
-# The paper's refined summaries have 76 words on average; after that, a sentence must tell more.
+# The paper's refined summaries have 76 words on average; after that, a sentence must add more.
 TARGET_WORDS = 76
 MAX_WORDS = 110
 # Bounds a hostile file.
@@ -56,8 +56,8 @@ Scope = Literal["description", "article", "facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
-    """A sentence that may go into the summary."""
+class Candidate:
+    """A sentence that may go into a summary."""
 
     position: int
     span: Span
@@ -67,6 +67,11 @@ class _Candidate:
     """Position and place of the earlier sentence that names the subject."""
     is_aside: bool = False
     """Compares with another species, or is in a section on another topic."""
+
+    @property
+    def evidence(self) -> tuple[Span, ...]:
+        """The place of the sentence, after that of its antecedent."""
+        return (self.antecedent[1], self.span) if self.antecedent is not None else (self.span,)
 
 
 class ExtractiveDistiller:
@@ -99,24 +104,20 @@ class ExtractiveDistiller:
         "description" if a section on looks has any, else "article". An article without address and revision holds bare
         facts and passes nearly whole ("facts").
         """
-        found, scope = _candidates_and_scope(article, taxon)
+        found, scope = candidates(article, taxon)
         chosen = _leading(found, MAX_FACT_WORDS) if scope == "facts" else _choose(found)
         if not chosen:
             return None
-        statements = tuple(Statement(text=sentence.text, evidence=_evidence(sentence)) for sentence in chosen)
+        statements = tuple(Statement(text=sentence.text, evidence=sentence.evidence) for sentence in chosen)
         return Summary(statements=statements, stage="refined", scope=scope, distiller=self.name)
 
-    def visual_spans(self, article: Article, taxon: Taxon) -> list[Span]:
-        """Return the places of all sentences that a summary may take."""
-        found, _ = _candidates_and_scope(article, taxon)
-        return [span for sentence in found for span in _evidence(sentence)]
 
-
-def _candidates_and_scope(article: Article, taxon: Taxon) -> tuple[list[_Candidate], Scope]:
+def candidates(article: Article, taxon: Taxon) -> tuple[list[Candidate], Scope]:
+    """Return the sentences of an article that a summary may take, in order, and the scope of the summary."""
     hider = NameHider(taxon, article.source.title)
     if article.source.url is None and article.source.revision is None:
         return list(_facts(article, hider)), "facts"
-    found = list(_candidates(article, hider))
+    found = list(_visual_sentences(article, hider))
     is_described = any(kind is SectionKind.LOOKS for kind, _ in found)
     return [sentence for _, sentence in found], "description" if is_described else "article"
 
@@ -146,7 +147,7 @@ def _sentences(article: Article, wanted: set[SectionKind]) -> Iterator[tuple[Sec
             last_end = span.end
 
 
-def _candidates(article: Article, hider: NameHider) -> Iterator[tuple[SectionKind, _Candidate]]:
+def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[SectionKind, Candidate]]:
     seen: set[str] = set()
     subject: Subject = ""
     antecedent: tuple[int, Span] | None = None
@@ -165,7 +166,7 @@ def _candidates(article: Article, hider: NameHider) -> Iterator[tuple[SectionKin
         seen.add(text)
         yield (
             kind,
-            _Candidate(
+            Candidate(
                 position=position,
                 span=span,
                 text=text,
@@ -176,41 +177,41 @@ def _candidates(article: Article, hider: NameHider) -> Iterator[tuple[SectionKin
         )
 
 
-def _facts(article: Article, hider: NameHider) -> Iterator[_Candidate]:
+def _facts(article: Article, hider: NameHider) -> Iterator[Candidate]:
     """Yield the sentences of bare facts, except purely off-topic ones."""
     looks = set(section_kinds(article)) & {SectionKind.LOOKS}
     for position, (_, _, _, span) in enumerate(_sentences(article, looks or set(_MARGINS))):
         sentence = article.text[span.start : span.end]
         if has_looks(sentence) or not has_other_topics(sentence):
-            yield _Candidate(position=position, span=span, text=hider.hide(sentence))
+            yield Candidate(position=position, span=span, text=hider.hide(sentence))
 
 
-def _leading(candidates: list[_Candidate], max_words: int) -> list[_Candidate]:
-    lengths = accumulate(len(sentence.text.split()) for sentence in candidates)
+def _leading(sentences: list[Candidate], max_words: int) -> list[Candidate]:
+    lengths = accumulate(len(sentence.text.split()) for sentence in sentences)
     return [
         sentence
-        for i, (sentence, words) in enumerate(zip(candidates, lengths, strict=True))
+        for i, (sentence, words) in enumerate(zip(sentences, lengths, strict=True))
         if not i or words <= max_words
     ]
 
 
-def _choose(candidates: list[_Candidate]) -> list[_Candidate]:
+def _choose(sentences: list[Candidate]) -> list[Candidate]:
     """Return the sentences that together cover most field marks in `MAX_WORDS`, in reading order.
 
     Greedy: the next sentence is the one with the most new field marks per word.
     """
-    by_position = {sentence.position: sentence for sentence in candidates}
-    marks = {sentence.position: _marks(sentence) for sentence in candidates}
-    taken: dict[int, _Candidate] = {}
+    by_position = {sentence.position: sentence for sentence in sentences}
+    marks = {sentence.position: _marks(sentence) for sentence in sentences}
+    taken: dict[int, Candidate] = {}
     covered: set[tuple[str, ...]] = set()
     words = 0
 
-    def gain(sentence: _Candidate) -> float:
+    def gain(sentence: Candidate) -> float:
         return _novelty(sentence, marks[sentence.position] - covered) / (len(sentence.text.split()) + 4)
 
-    # Gains only shrink as more is told, so an earlier gain is an upper bound: a sentence is scored again only when it
-    # reaches the top, which keeps long articles from taking quadratic time.
-    queue = [(-gain(sentence), sentence.position) for sentence in candidates]
+    # Gains only shrink as more is covered, so an earlier gain is an upper bound: a sentence is scored again only at the
+    # top of the queue, which keeps long articles from taking quadratic time.
+    queue = [(-gain(sentence), sentence.position) for sentence in sentences]
     heapify(queue)
     while queue:
         bound, position = heappop(queue)
@@ -234,8 +235,8 @@ def _choose(candidates: list[_Candidate]) -> list[_Candidate]:
 
 
 def _self_contained(
-    sentence: _Candidate, by_position: dict[int, _Candidate], taken: dict[int, _Candidate]
-) -> list[_Candidate]:
+    sentence: Candidate, by_position: dict[int, Candidate], taken: dict[int, Candidate]
+) -> list[Candidate]:
     """Return the sentence so that it reads by itself: with its pronoun resolved, or after its antecedent."""
     if sentence.antecedent is None or sentence.antecedent[0] in taken:
         return [sentence]
@@ -246,12 +247,7 @@ def _self_contained(
     return [antecedent, sentence] if antecedent is not None else []
 
 
-def _evidence(sentence: _Candidate) -> tuple[Span, ...]:
-    """Return the place of a sentence, after that of its antecedent."""
-    return (sentence.antecedent[1], sentence.span) if sentence.antecedent is not None else (sentence.span,)
-
-
-def _marks(sentence: _Candidate) -> set[tuple[str, ...]]:
+def _marks(sentence: Candidate) -> set[tuple[str, ...]]:
     """Return the field marks of a sentence, with the sex or age, as items that count once."""
     subject = sentence.subject
     marks: set[tuple[str, ...]] = {("pair", subject, *pair) for pair in part_pairs(sentence.text)}
@@ -274,7 +270,7 @@ _SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7}
 _ASIDE_WEIGHT = 0.4
 
 
-def _novelty(sentence: _Candidate, new: set[tuple[str, ...]]) -> float:
+def _novelty(sentence: Candidate, new: set[tuple[str, ...]]) -> float:
     """Return the weight of the new field marks of a sentence."""
     # `fsum` is exact: the result does not depend on the order of the set.
     novelty = fsum(_MARK_WEIGHTS[mark[0]] for mark in new)

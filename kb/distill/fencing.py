@@ -18,7 +18,7 @@ _PREFERENCE = (SectionKind.LOOKS, SectionKind.LEAD, SectionKind.NEUTRAL, Section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Numbered:
+class NumberedSentence:
     """A sentence under its number in a prompt, and the places in the article that it comes from."""
 
     number: int
@@ -37,7 +37,7 @@ class Fence:
     text: str
 
 
-def numbered_article(article: Article) -> list[Numbered]:
+def numbered_article(article: Article) -> list[NumberedSentence]:
     """Return the sentences of an article, numbered from 1, without galleries, references and sounds.
 
     An article of more than `MAX_CHARACTERS` loses whole sections: those on other topics first, those on looks last.
@@ -54,34 +54,34 @@ def numbered_article(article: Article) -> list[Numbered]:
         if end - start <= room or not taken:
             taken.append(place)
             room -= end - start
-    found: list[Numbered] = []
+    found: list[NumberedSentence] = []
     for place in sorted(taken):
         start, end, title = sections[place]
         for span in split_sentences(article.text, start, min(end, start + MAX_CHARACTERS)):
             text = one_line(article.text[span.start : span.end])
             if text:
                 found.append(
-                    Numbered(number=len(found) + 1, text=text, spans=(span,), kind=kinds[place], heading=title)
+                    NumberedSentence(number=len(found) + 1, text=text, spans=(span,), kind=kinds[place], heading=title)
                 )
     return found
 
 
-def numbered_summary(summary: Summary) -> list[Numbered]:
+def numbered_summary(summary: Summary) -> list[NumberedSentence]:
     """Return the sentences of a summary, numbered from 1, with their evidence as places."""
     return [
-        Numbered(number=number, text=one_line(statement.text), spans=statement.evidence)
+        NumberedSentence(number=number, text=one_line(statement.text), spans=statement.evidence)
         for number, statement in enumerate(summary.statements, 1)
     ]
 
 
-def fenced(noun: str, sentences: Sequence[Numbered], *, title: str = "") -> Fence:
+def fenced(noun: str, sentences: Sequence[NumberedSentence], *, title: str = "") -> Fence:
     """Return the sentences between two marks, one per line, under their headings.
 
     Every line begins with a number or a mark of ours, and the marks contain a hash of the text: no text can close its
     own fence.
 
     Example:
-        >>> fence = fenced("article", [Numbered(number=1, text="It is red.", spans=())])
+        >>> fence = fenced("article", [NumberedSentence(number=1, text="It is red.", spans=())])
         >>> fence.text.splitlines()[1], fence.text.endswith(fence.close)
         ('[1] It is red.', True)
     """

@@ -11,14 +11,15 @@ from data.contracts import ChatModel
 from data.errors import MalformedAnswer
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Summary, Taxon
 from kb.distill.extractive import ExtractiveDistiller
-from kb.distill.fencing import Numbered, fenced, numbered_article, numbered_summary, one_line
-from kb.distill.model_reply import SCHEMA, Checked, Rules, checked
+from kb.distill.fencing import NumberedSentence, fenced, numbered_article, numbered_summary, one_line
+from kb.distill.model_reply import SCHEMA, CheckedReply, Rules, check_reply
 from kb.distill.prompts import DistilPrompts
 from kb.distill.sections import SectionKind
 from kb.distill.species_names import NameHider
 
 Mode = Literal["model", "model-two-pass", "model-summary"]
-PASSES: dict[Mode, tuple[Literal["distil", "summarise", "refine"], ...]] = {
+Step = Literal["distil", "summarise", "refine"]
+PASSES: dict[Mode, tuple[Step, ...]] = {
     "model": ("distil",),
     "model-two-pass": ("summarise", "refine"),
     "model-summary": ("summarise",),
@@ -28,7 +29,7 @@ TARGET_WORDS = {"distil": 76, "summarise": 127, "refine": 76}
 MAX_WORDS = {"distil": 110, "summarise": 200, "refine": 110}
 MAX_OUTPUT_TOKENS = 2000
 # Faults that make an empty result a failure; without them, the article does not describe the species.
-FAULTS = frozenset(("unsupported", "sexes mixed up", "markup", "too long", "out of form"))
+FAULTS = frozenset(("unsupported", "sexes mixed up", "markup", "too long", "malformed"))
 N_RETRIES = 1  # after a faulty reply
 
 
@@ -81,23 +82,20 @@ class ModelDistiller:
             CostStop, NotCached, SourceError: from the model.
         """
         hider = NameHider(taxon, article.source.title)
-        sentences = numbered_article(article)
         draft: Summary | None = None
-        for place, step in enumerate(PASSES[self.mode]):
+        summary: Summary | None = None
+        for step in PASSES[self.mode]:
+            draft = summary
+            sentences = numbered_article(article) if draft is None else numbered_summary(draft)
             if not sentences:
-                return Distilled(summary=None, draft=draft)
-            source = sentences
-            is_first = place == 0
-            messages = self._messages(step, source, taxon, title=article.source.title if is_first else "")
+                return Distilled(summary=None)
+            messages = self._messages(step, sentences, taxon, title=article.source.title if draft is None else "")
             rules = Rules(max_words=MAX_WORDS[step], is_refined=step != "summarise")
-            found = await self._ask(messages, source, article, rules, hider, taxon)
+            found = await self._ask(messages, sentences, article, rules, hider, taxon)
             if not found.statements:
                 return Distilled(summary=None, draft=draft)
             summary = self._summary(article, found, stage="refined" if rules.is_refined else "summary")
-            if place == len(PASSES[self.mode]) - 1:
-                return Distilled(summary=summary, draft=draft)
-            draft, sentences = summary, numbered_summary(summary)
-        raise AssertionError("unreachable: the last pass returns")
+        return Distilled(summary=summary, draft=draft)
 
     @property
     def n_calls(self) -> int:
@@ -114,7 +112,7 @@ class ModelDistiller:
             "repairs": dict(sorted(self.repairs.items())),
         }
 
-    def prompt_tokens(self, step: Literal["distil", "summarise", "refine"]) -> float:
+    def prompt_tokens(self, step: Step) -> float:
         """Return the approximate number of tokens of a pass's prompt, at four characters each."""
         return len(self._prompts.text(step)) / 4
 
@@ -124,7 +122,7 @@ class ModelDistiller:
         return _request(self._messages(step, numbered_article(article), taxon, title=article.source.title))
 
     def _messages(
-        self, step: Literal["distil", "summarise", "refine"], sentences: Sequence[Numbered], taxon: Taxon, *, title: str
+        self, step: Step, sentences: Sequence[NumberedSentence], taxon: Taxon, *, title: str
     ) -> tuple[ChatMessage, ...]:
         fence = fenced("summary" if step == "refine" else "article", sentences, title=title)
         prompt = self._prompts.fill(
@@ -141,16 +139,16 @@ class ModelDistiller:
     async def _ask(
         self,
         messages: tuple[ChatMessage, ...],
-        sentences: Sequence[Numbered],
+        sentences: Sequence[NumberedSentence],
         article: Article,
         rules: Rules,
         hider: NameHider,
         taxon: Taxon,
-    ) -> Checked:
+    ) -> CheckedReply:
         for attempt in range(N_RETRIES + 1):
             reply = await self._chat.reply(_request(messages))
             self._count(reply)
-            found = checked(reply.text, sentences, article.text, rules, hider)
+            found = check_reply(reply.text, sentences, article.text, rules, hider)
             if reply.finish == "length":
                 found.problems.append("- it was cut off; make it shorter")
             if found.is_readable and not found.statements and not found.problems and _describes_looks(article, taxon):
@@ -158,10 +156,10 @@ class ModelDistiller:
             if not found.problems or attempt == N_RETRIES:
                 break
             self.repairs["retries"] += 1
-            told = self._prompts.fill("repair", problems="\n".join(found.problems))
+            request = self._prompts.fill("repair", problems="\n".join(found.problems))
             # A faulty reply may be endless.
-            said = ChatMessage(role="assistant", text=reply.text[:8000] or "(nothing)")
-            messages = (*messages[:2], said, ChatMessage(role="user", text=told))
+            faulty = ChatMessage(role="assistant", text=reply.text[:8000] or "(nothing)")
+            messages = (*messages[:2], faulty, ChatMessage(role="user", text=request))
         self.repairs.update(found.repairs)
         if not found.is_readable:
             raise MalformedAnswer(f"{self._chat.name}: the reply is not in the requested form, also after a retry")
@@ -176,7 +174,7 @@ class ModelDistiller:
         self._replies.update(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
         self._cost_usd += reply.cost_usd or 0.0
 
-    def _summary(self, article: Article, found: Checked, *, stage: Literal["summary", "refined"]) -> Summary:
+    def _summary(self, article: Article, found: CheckedReply, *, stage: Literal["summary", "refined"]) -> Summary:
         return Summary(
             statements=found.statements,
             stage=stage,
@@ -196,7 +194,7 @@ def _describes_looks(article: Article, taxon: Taxon) -> bool:
     return summary is not None and summary.scope == "description"
 
 
-def _scope(article: Article, found: Checked) -> Literal["description", "article", "facts"]:
+def _scope(article: Article, found: CheckedReply) -> Literal["description", "article", "facts"]:
     if article.source.url is None and article.source.revision is None:
         return "facts"
     spans = {span for statement in found.statements for span in statement.evidence}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from data.records import Statement
 from kb.distill.claims import swapped, unsupported
-from kb.distill.fencing import Numbered, one_line
+from kb.distill.fencing import NumberedSentence, one_line
 from kb.distill.species_names import NameHider
 from kb.distill.visual import describes_looks
 
@@ -49,7 +49,7 @@ class Rules:
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckedReply:
     """The usable part of a reply, with the problems for a retry and the number of repairs by kind."""
 
     statements: tuple[Statement, ...] = ()
@@ -58,7 +58,9 @@ class Checked:
     is_readable: bool = True
 
 
-def checked(text: str, sentences: Sequence[Numbered], article: str, rules: Rules, hider: NameHider) -> Checked:
+def check_reply(
+    text: str, sentences: Sequence[NumberedSentence], article: str, rules: Rules, hider: NameHider
+) -> CheckedReply:
     """Return the valid statements of a reply.
 
     Repaired: text around the JSON; white space; unknown sentence numbers beside known ones; the species' name in a
@@ -73,9 +75,9 @@ def checked(text: str, sentences: Sequence[Numbered], article: str, rules: Rules
         rules: limits of the pass.
         hider: hides the names of the species.
     """
-    result = Checked()
+    result = CheckedReply()
     by_number = {sentence.number: sentence for sentence in sentences}
-    kept: list[Statement] = []
+    statements: list[Statement] = []
     for place, item in enumerate(_items(text, result), 1):
         try:
             statement = _statement(item, by_number, article, rules, hider, result.repairs)
@@ -84,21 +86,21 @@ def checked(text: str, sentences: Sequence[Numbered], article: str, rules: Rules
             if fault.problem:
                 result.problems.append(f"- statement {place} {fault.problem}")
             continue
-        if any(statement.text == other.text for other in kept):
-            result.repairs["said twice"] += 1
+        if any(statement.text == other.text for other in statements):
+            result.repairs["repeated"] += 1
         else:
-            kept.append(statement)
-    n_words = sum(len(statement.text.split()) for statement in kept)
+            statements.append(statement)
+    n_words = sum(len(statement.text.split()) for statement in statements)
     if n_words > rules.max_words:
         result.problems.append(f"- it has {n_words} words, expected at most {rules.max_words}")
-    while len(kept) > 1 and n_words > rules.max_words:
-        n_words -= len(kept.pop().text.split())
+    while len(statements) > 1 and n_words > rules.max_words:
+        n_words -= len(statements.pop().text.split())
         result.repairs["cut to length"] += 1
-    result.statements = tuple(kept)
+    result.statements = tuple(statements)
     return result
 
 
-def _items(text: str, result: Checked) -> list[object]:
+def _items(text: str, result: CheckedReply) -> list[object]:
     payload = _json(text, result)
     statements = payload.get("statements") if isinstance(payload, dict) else None
     if isinstance(statements, list):
@@ -108,7 +110,7 @@ def _items(text: str, result: Checked) -> list[object]:
     return []
 
 
-def _json(text: str, result: Checked) -> object:
+def _json(text: str, result: CheckedReply) -> object:
     bare = _THINKING.sub("", text).strip()
     try:
         found: object = json.loads(bare)
@@ -133,7 +135,12 @@ class _Dropped(Exception):
 
 
 def _statement(
-    item: object, by_number: dict[int, Numbered], article: str, rules: Rules, hider: NameHider, repairs: Counter[str]
+    item: object,
+    by_number: dict[int, NumberedSentence],
+    article: str,
+    rules: Rules,
+    hider: NameHider,
+    repairs: Counter[str],
 ) -> Statement:
     """Return a valid statement of a reply.
 
@@ -142,7 +149,7 @@ def _statement(
     """
     words, cited = (item.get("text"), item.get("sentences")) if isinstance(item, dict) else (None, None)
     if not isinstance(words, str) or not isinstance(cited, list):
-        raise _Dropped("out of form", "lacks its text or its list of sentences")
+        raise _Dropped("malformed", "lacks its text or its list of sentences")
     text = one_line(words)
     if len(text.split()) < MIN_WORDS:
         raise _Dropped("empty")

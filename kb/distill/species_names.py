@@ -13,6 +13,8 @@ _NOUNS = {"Aves": "bird", "Insecta": "insect", "Amphibia": "animal", "Mammalia":
 _WHO_NOUN = r"(?:males?|females?|adults?|juveniles?|immatures?|chicks?|nestlings?|hens?|cocks?|drakes?)"
 _WHO_ADJECTIVE = r"(?:young|immature|breeding|non-breeding|nonbreeding|mature|typical|wild|perched|flying)"
 _AFTER_PREPOSITION = re.compile(r"\b(?:of|to|than|in|by|like|from|with|for|and|or)\s$", re.IGNORECASE)
+# A hidden name in parentheses.
+_ONLY_A_NAME = re.compile(r"\s*\((?:(?:or|also|formerly)\s+)?(?:this species|it)\)", re.IGNORECASE)
 _DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
 _ALIASES = r"(?:\s*,?\s+(?:or|also|sometimes|formerly|commonly|otherwise|locally|simply|known)\b[^.;]{0,160}?,?)?"
 
@@ -27,10 +29,6 @@ def own_names(taxon: Taxon, title: str = "") -> list[str]:
         if epithet:
             names.append(f"{genus[:1]}. {epithet}")
     return sorted({name for name in names if len(name) > 2}, key=lambda name: (-len(name), name))
-
-
-# A hidden name in parentheses.
-_ONLY_A_NAME = re.compile(r"\s*\((?:(?:or|also|formerly)\s+)?(?:this species|it)\)", re.IGNORECASE)
 
 
 class NameHider:

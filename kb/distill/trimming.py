@@ -55,9 +55,10 @@ def drop_brackets(sentence: str) -> str:
     """
 
     def keep(found: re.Match[str]) -> str:
-        said = {group_of(word) for word in words_of(found[1])}
-        tells = said & {"part", "colour", "pattern", "who"} and not said & {"place", "taxonomy", "naming", "people"}
-        return found[0] if tells and not any(sign.isdigit() for sign in found[1]) else ""
+        groups_inside = {group_of(word) for word in words_of(found[1])}
+        describes = groups_inside & {"part", "colour", "pattern", "who"}
+        is_aside = groups_inside & {"place", "taxonomy", "naming", "people"}
+        return found[0] if describes and not is_aside and not any(sign.isdigit() for sign in found[1]) else ""
 
     return tidy(_PARENTHESIS.sub(keep, _NOTE.sub("", _SPACES.sub(" ", sentence))))
 

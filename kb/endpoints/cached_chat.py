@@ -72,22 +72,22 @@ class CachedChat:
 
     async def _joined(self, request: ChatRequest) -> ChatReply:
         key = request_key(self.name, request)
-        asked = self._in_flight.get(key)
-        is_first = asked is None
-        if asked is None:
-            asked = _InFlight(asyncio.create_task(self._ask(request)))
-            self._in_flight[key] = asked
-        asked.n_waiting += 1
+        pending = self._in_flight.get(key)
+        is_first = pending is None
+        if pending is None:
+            pending = _InFlight(asyncio.create_task(self._ask(request)))
+            self._in_flight[key] = pending
+        pending.n_waiting += 1
         try:
-            reply = await asyncio.shield(asked.task)
+            reply = await asyncio.shield(pending.task)
         finally:
-            asked.n_waiting -= 1
-            if self._in_flight.get(key) is asked and (asked.task.done() or not asked.n_waiting):
+            pending.n_waiting -= 1
+            if self._in_flight.get(key) is pending and (pending.task.done() or not pending.n_waiting):
                 del self._in_flight[key]
-            if not asked.n_waiting and not asked.task.done():
+            if not pending.n_waiting and not pending.task.done():
                 # All waiters gave up. The task ends before we return: its cache may be closed after us.
-                asked.task.cancel()
-                await asyncio.wait([asked.task])
+                pending.task.cancel()
+                await asyncio.wait([pending.task])
         if is_first:
             return reply
         self._meter.cached += 1

@@ -53,8 +53,8 @@ def status_error(
         return RateLimited(text, retry_after_s=_retry_after_s(headers))
     if status in (408, 409) or status >= 500:
         # 503 may carry a Retry-After too.
-        wish = _retry_after_s(headers)
-        return RateLimited(text, retry_after_s=wish) if wish is not None else SourceUnavailable(text)
+        wait_s = _retry_after_s(headers)
+        return RateLimited(text, retry_after_s=wait_s) if wait_s is not None else SourceUnavailable(text)
     # "max_tokens is too large" names a parameter too, but without it there is no cost limit.
     if status in (400, 422) and _REJECTED.search(f"{code} {message}"):
         for name in OPTIONAL:

@@ -166,8 +166,9 @@ def _logprobs(found: object, where: str) -> tuple[TokenLogprobs, ...] | None:
 def _citations(answer: object, message: Mapping[str, Any]) -> tuple[WebPassage, ...]:
     """Return the sources in an answer: `search_results` or `citations` (Perplexity), or `annotations` (OpenAI)."""
     whole = answer if isinstance(answer, Mapping) else {}
-    noted = message.get("annotations")
-    annotations = [item.get("url_citation") for item in noted if isinstance(item, Mapping)] if noted else []
+    notes = message.get("annotations")
+    notes = [note for note in notes if isinstance(note, Mapping)] if isinstance(notes, list) else []
+    annotations = [note.get("url_citation") for note in notes]
     for found in (whole.get("search_results"), whole.get("citations"), message.get("citations"), annotations):
         if not isinstance(found, list) or not found:
             continue

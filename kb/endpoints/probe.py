@@ -144,9 +144,12 @@ def _logprobs(chat: ChatModel) -> tuple[bool, str]:
     first = reply.logprobs[0]
     if len(first.top) < 2:
         return False, "no alternatives to the token itself"
-    said = {token.strip().lower() for token, _ in first.top}
-    if not said & {"yes", "no"}:
-        return False, f"neither yes nor no is among the top tokens: {', '.join(sorted(said))} (reasoning first?)"
+    tokens = {token.strip().lower() for token, _ in first.top}
+    if not tokens & {"yes", "no"}:
+        return (
+            False,
+            f"neither yes nor no is among the top tokens: {', '.join(sorted(tokens))} (reasoning first?)",
+        )
     return True, f"{len(first.top)} alternatives per token"
 
 

@@ -22,7 +22,7 @@ from data.storage_errors import storage_errors
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, refusal TEXT,
-    kept_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))) WITHOUT ROWID;
+    stored_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))) WITHOUT ROWID;
 """
 
 
@@ -67,7 +67,7 @@ class ReplyCache:
     def __init__(self, path: Path) -> None:
         self.path = path
         # Two connections: reads do not wait for a write that waits for the disk.
-        self._reader, self._writer = _Side(), _Side()
+        self._reader, self._writer = _LockedConnection(), _LockedConnection()
         self._queue: list[tuple[_Row, Future[None]]] = []
         self._queue_lock = threading.Lock()
 
@@ -139,11 +139,11 @@ class ReplyCache:
     def close(self) -> None:
         """Write replies of callers that were cancelled, and close the file."""
         self._write_queue()
-        for side in (self._writer, self._reader):
-            with side.lock:
-                if side.db is not None:
-                    side.db.close()
-                    side.db = None
+        for connection in (self._writer, self._reader):
+            with connection.lock:
+                if connection.db is not None:
+                    connection.db.close()
+                    connection.db = None
 
     def __enter__(self) -> Self:
         return self
@@ -151,8 +151,8 @@ class ReplyCache:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _open(self, side: _Side) -> sqlite3.Connection:
-        if side.db is None:
+    def _open(self, connection: _LockedConnection) -> sqlite3.Connection:
+        if connection.db is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             try:
@@ -168,8 +168,8 @@ class ReplyCache:
                 raise StoreError(
                     f"{self.path} is not a reply cache: {error}.", hint="Move the file away; its replies are lost."
                 ) from error
-            side.db = db
-        return side.db
+            connection.db = db
+        return connection.db
 
 
 _Row = tuple[str, str, str, str | None, str | None]
@@ -182,7 +182,7 @@ def _row_of(model: str, request: ChatRequest, reply: ChatReply | None, refusal: 
 
 
 @dataclass(slots=True)
-class _Side:
+class _LockedConnection:
     """A connection, opened on first use, and its lock."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)

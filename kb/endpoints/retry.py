@@ -81,11 +81,11 @@ class RetryingChat:
             tries = min(tries, retry.tries_if_refused)
         if not (error.retryable or isinstance(error, MalformedAnswer)) or n_failed >= tries:
             return None
-        wish_s = error.retry_after_s if isinstance(error, RateLimited) else None
-        if wish_s is not None and wish_s > retry.longest_wait_s:
+        requested_s = error.retry_after_s if isinstance(error, RateLimited) else None
+        if requested_s is not None and requested_s > retry.longest_wait_s:
             return None
-        if wish_s:
-            self._not_before = max(self._not_before, time.monotonic() + wish_s)
+        if requested_s:
+            self._not_before = max(self._not_before, time.monotonic() + requested_s)
             return 0.0
-        longest: float = retry.first_wait_s * 2.0 ** (n_failed - 1)
-        return min(longest, retry.longest_wait_s) * random.uniform(0.5, 1.0)
+        backoff_s: float = retry.first_wait_s * 2.0 ** (n_failed - 1)
+        return min(backoff_s, retry.longest_wait_s) * random.uniform(0.5, 1.0)

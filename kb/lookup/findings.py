@@ -55,11 +55,11 @@ def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
         encoder: sentence encoder of the knowledge base.
     """
     index = index_of(store)
-    asked_before = index.questions.get(fold(query))
-    if asked_before:
+    answers = index.questions.get(fold(query))
+    if answers:
         return Findings(
-            mentions=(Mention(kind="term", text=query, ids=asked_before, start=0),),
-            terms=tuple(index.terms[i] for i in asked_before),
+            mentions=(Mention(kind="term", text=query, ids=answers, start=0),),
+            terms=tuple(index.terms[i] for i in answers),
         )
     mentions = index.names.find(query)
     is_by_description = not mentions
@@ -111,8 +111,8 @@ def _described(store: LookupStore, index: LookupIndex, query: str, encoder: Text
         return [Mention(kind="term", text=query, ids=(term,), start=0)]
     if len(words) < SPECIES_WORDS:
         return []
-    held = index.summaries.coverage(words)
-    rows = np.flatnonzero(held >= SPECIES_COVERAGE)
+    coverage = index.summaries.coverage(words)
+    rows = np.flatnonzero(coverage >= SPECIES_COVERAGE)
     if not 1 <= len(rows) <= MAX_SPECIES:
         return []
     scores = index.summaries.scores(words)[rows]
@@ -126,20 +126,20 @@ def _described_term(
     if not index.word_ids:
         return None
     term_ids = index.word_ids
-    held = index.term_words.coverage(words)
+    coverage = index.term_words.coverage(words)
     scores = index.term_words.scores(words)
     vector = vector_of(encoder, query)
     similar = {} if vector is None else dict(store.query_terms(vector, len(index.terms)))
     order = rank_descending(scores + np.asarray([max(similar.get(i, 0.0), 0.0) for i in term_ids], dtype=np.float32))
     best = int(order[0])
     # Colours are too common to make a match alone.
-    telling = [word for word in words if group_of(word) != "colour"]
-    n_held = round(float(index.term_words.coverage(telling)[best]) * len(telling))
-    by_words = held[best] >= TERM_COVERAGE
-    by_vector = similar.get(term_ids[best], 0.0) >= TERM_SIMILARITY and held[best] >= TERM_COVERAGE_WITH_VECTOR
-    if n_held < TERM_WORDS or not (by_words or by_vector):
+    distinctive = [word for word in words if group_of(word) != "colour"]
+    n_shared = round(float(index.term_words.coverage(distinctive)[best]) * len(distinctive))
+    by_words = coverage[best] >= TERM_COVERAGE
+    by_vector = similar.get(term_ids[best], 0.0) >= TERM_SIMILARITY and coverage[best] >= TERM_COVERAGE_WITH_VECTOR
+    if n_shared < TERM_WORDS or not (by_words or by_vector):
         return None
     # With two equal matches, the query describes neither.
-    if len(order) > 1 and held[order[1]] >= held[best] and scores[order[1]] >= 0.9 * scores[best]:
+    if len(order) > 1 and coverage[order[1]] >= coverage[best] and scores[order[1]] >= 0.9 * scores[best]:
         return None
     return term_ids[best]

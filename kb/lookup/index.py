@@ -77,7 +77,7 @@ class Lookup:
         )
         self._stored = {term.term_id: term for term in store.terms()}
         self._glossary = glossary_of(store)
-        self.index = self._made()
+        self.index = self._build()
 
     @property
     def stored_terms(self) -> list[Term]:
@@ -87,9 +87,9 @@ class Lookup:
     def learn(self, terms: Iterable[Term]) -> None:
         """Add terms to the index; on disk, the open store keeps the state in which it was opened."""
         self._stored |= {term.term_id: term for term in terms}
-        self.index = self._made()
+        self.index = self._build()
 
-    def _made(self) -> LookupIndex:
+    def _build(self) -> LookupIndex:
         terms = [*self.stored_terms, *(term for term in self._glossary if term.term_id not in self._stored)]
         words = [term for term in terms if not is_question(term)]
         questions: dict[str, tuple[str, ...]] = {}
@@ -129,8 +129,8 @@ def glossary_of(store: object) -> list[Term]:
 
     if not isinstance(store, KnowledgeBase):
         return []
-    gone = {fold(name) for name in removed(store.ledger)}
-    return [term for term in shipped_terms() if fold(term.name) not in gone]
+    removed_names = {fold(name) for name in removed(store.ledger)}
+    return [term for term in shipped_terms() if fold(term.name) not in removed_names]
 
 
 @cache

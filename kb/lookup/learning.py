@@ -71,13 +71,13 @@ def terms_of_passages(question: str, passages: Sequence[WebPassage]) -> list[Ter
 def shortened(text: str) -> str:
     """Return the first sentences of a text, at least one, up to `MAX_PASSAGE_WORDS` words, in one line."""
     line = " ".join(text.split())
-    kept: list[str] = []
+    sentences: list[str] = []
     for span in split_sentences(line, 0, len(line)):
         sentence = line[span.start : span.end]
-        if kept and len(" ".join([*kept, sentence]).split()) > MAX_PASSAGE_WORDS:
+        if sentences and len(" ".join([*sentences, sentence]).split()) > MAX_PASSAGE_WORDS:
             break
-        kept.append(sentence)
-    return " ".join(" ".join(kept or [line]).split()[: 2 * MAX_PASSAGE_WORDS])
+        sentences.append(sentence)
+    return " ".join(" ".join(sentences or [line]).split()[: 2 * MAX_PASSAGE_WORDS])
 
 
 def _steps(term: Term, collection: str) -> list[Step]:

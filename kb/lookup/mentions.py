@@ -54,10 +54,10 @@ class NameFinder:
         self._groups: dict[str, list[str]] = {}
         self._english: set[str] = set()  # group names in English
         self._one_word: set[str] = set()  # names not matched by two words: a red wing is not a Redwing
-        self._living: dict[str, str] = {}  # taxon id -> birds, mammals, ...
+        self._organisms: dict[str, str] = {}  # taxon id -> birds, mammals, ...
         for taxon in taxa:
-            if (living := group_of_class(taxon.lineage.get("class"))) is not None:
-                self._living[taxon.taxon_id] = living
+            if (organisms := group_of_class(taxon.lineage.get("class"))) is not None:
+                self._organisms[taxon.taxon_id] = organisms
             for name in _names(taxon):
                 key = fold(name)
                 if len(name.split()) > 1 or len(key) >= _SHORTEST_SINGLE_WORD:
@@ -81,24 +81,24 @@ class NameFinder:
 
     def _add_english_groups(self, taxa: Sequence[Taxon]) -> None:
         """Register groups by the last word of English names, and families by their English names."""
-        called: dict[str, list[str]] = {}
+        by_last_word: dict[str, list[str]] = {}
         for taxon in taxa:
             heads = {
                 head for name in taxon.common_names if len(parts := name.split()) > 1 for head in _heads(parts[-1])
             }
             for head in heads:
-                called.setdefault(head, []).append(taxon.taxon_id)
+                by_last_word.setdefault(head, []).append(taxon.taxon_id)
         for group, english in english_groups().items():
             members = self._groups.get(fold(group))
             for name in english if members else ():
                 singular = fold(_singular(name.split(" ")))
                 for key in (fold(name), singular):
                     # Species with the name come first: the family of cardinals has buntings too.
-                    self._groups.setdefault(key, called.get(singular, members or []))
+                    self._groups.setdefault(key, by_last_word.get(singular, members or []))
                     self._english.add(key)
                     if " " not in name:
                         self._one_word.add(key)
-        for head, ids in called.items():
+        for head, ids in by_last_word.items():
             self._groups.setdefault(head, ids)
             self._english.add(head)
             self._one_word.add(head)
@@ -109,13 +109,13 @@ class NameFinder:
         found: list[Mention] = []
         taken = [False] * len(words)
         of_terms: set[int] = set()  # words of found terms
-        living = self._living_in(query, words)
+        organisms = self._organisms_in(words)
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
                 run = words[first : first + length]
                 if any(taken[first : first + length]) or not _is_phrase(query, run):
                     continue
-                mention = self._mention(query, words, first, length, living, of_terms)
+                mention = self._mention(query, words, first, length, organisms, of_terms)
                 if mention is not None:
                     found.append(mention)
                     if mention.kind == "term":
@@ -123,15 +123,15 @@ class NameFinder:
                     taken[first : first + length] = [True] * length
         return sorted(found, key=lambda mention: mention.start)
 
-    def _living_in(self, query: str, words: Sequence[re.Match[str]]) -> frozenset[str]:
+    def _organisms_in(self, words: Sequence[re.Match[str]]) -> frozenset[str]:
         """Return the groups (birds, mammals, ...) of species that a query names with two words or more."""
         found = set()
         for length in range(2, min(MAX_NAME_WORDS, len(words)) + 1):
             for first in range(len(words) - length + 1):
                 parts = [match[0] for match in words[first : first + length]]
                 for key in (fold(" ".join(parts)), fold(_singular(parts))):
-                    if key in self._species and self._species[key] in self._living:
-                        found.add(self._living[self._species[key]])
+                    if key in self._species and self._species[key] in self._organisms:
+                        found.add(self._organisms[self._species[key]])
         return frozenset(found)
 
     def _mention(
@@ -140,7 +140,7 @@ class NameFinder:
         words: Sequence[re.Match[str]],
         first: int,
         length: int,
-        living: frozenset[str],
+        organisms: frozenset[str],
         of_terms: Collection[int],
     ) -> Mention | None:
         run = words[first : first + length]
@@ -149,24 +149,24 @@ class NameFinder:
         before = [match[0] for match in words[:first]]
         after = [match[0] for match in words[first + length :]]
         others = {place: match[0] for place, match in enumerate(words) if place not in of_terms}
-        is_meant = is_technical_sense(
+        is_technical = is_technical_sense(
             text,
             before=[word for place, word in others.items() if place < first],
             after=[word for place, word in others.items() if place >= first + length],
-            named=living,
+            named=organisms,
             following=after[0] if after else "",
         )
         forms = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
         keys = [key for key in forms if length == 1 or key not in self._one_word]
         for key in keys:
-            if key in self._species and is_meant:
+            if key in self._species and is_technical:
                 return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
-        term = self._term_named(text) if is_meant and not _is_part_of_a_name(text, before, after) else None
+        term = self._term_named(text) if is_technical and not _is_part_of_a_name(text, before, after) else None
         if term is not None:
             return Mention(kind="term", text=text, ids=(term,), start=start)
         for key in keys:
             if key in self._english:
-                is_group = is_meant and _stands_alone(before) and not _makes_a_compound(after)
+                is_group = is_technical and _stands_alone(before) and not _makes_a_compound(after)
             else:
                 is_group = self._is_scientific(text, query)
             if key in self._groups and is_group:

@@ -50,15 +50,15 @@ def _passages(reply: ChatReply, n: int) -> list[WebPassage]:
     A mark such as [2] cites the second source. An answer without marks is credited to the first source.
     """
     cited = reply.citations
-    said: dict[int, list[str]] = {}
+    answers: dict[int, list[str]] = {}  # position of the source -> the sentences that cite it
     for span in split_sentences(reply.text):
         sentence = reply.text[span.start : span.end]
         numbers = [int(number) - 1 for number in _MARK.findall(sentence)]
-        known = [number for number in numbers if number < len(cited) and cited[number].source.url]
+        known = [number for number in numbers if 0 <= number < len(cited) and cited[number].source.url]
         if known:
-            said.setdefault(known[0], []).append(_MARK.sub("", sentence).strip())
-    if not said and not _MARK.search(reply.text) and cited and cited[0].source.url and reply.text.strip():
-        said[0] = [reply.text.strip()]
-    answer = [WebPassage(text=" ".join(texts), source=cited[number].source) for number, texts in said.items()]
+            answers.setdefault(known[0], []).append(_MARK.sub("", sentence).strip())
+    if not answers and not _MARK.search(reply.text) and cited and cited[0].source.url and reply.text.strip():
+        answers[0] = [reply.text.strip()]
+    credited = [WebPassage(text=" ".join(texts), source=cited[number].source) for number, texts in answers.items()]
     quoted = [passage for passage in cited if passage.text and passage.source.url]
-    return [replace(found, text=found.text[:MAX_PASSAGE_CHARACTERS]) for found in (*answer, *quoted)][:n]
+    return [replace(found, text=found.text[:MAX_PASSAGE_CHARACTERS]) for found in (*credited, *quoted)][:n]

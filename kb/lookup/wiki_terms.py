@@ -134,8 +134,8 @@ def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
         for i in range(len(run))
         for j in range(i, min(i + MAX_PHRASE_WORDS, len(run)))
     ]
-    kept = [phrase for phrase in found if phrase.text.lower() not in sense_lists().too_general]
-    return sorted(kept, key=lambda phrase: (-len(phrase.text.split()), phrase.start))
+    specific = [phrase for phrase in found if phrase.text.lower() not in sense_lists().too_general]
+    return sorted(specific, key=lambda phrase: (-len(phrase.text.split()), phrase.start))
 
 
 def _titles(text: str) -> list[str]:

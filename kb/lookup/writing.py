@@ -108,9 +108,9 @@ def texts_of(found: Findings, members: Sequence[SpeciesEntry] = ()) -> list[Text
 
 def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts | None = None) -> ChatRequest:
     """Return the request for a passage; the fence is removed from texts and query."""
-    listed = "\n".join(f"[{i}] {_inside(text.text)}" for i, text in enumerate(texts, start=1))
+    listed = "\n".join(f"[{i}] {_without_fence(text.text)}" for i, text in enumerate(texts, start=1))
     prompts = prompts or DistilPrompts()
-    prompt = prompts.fill("context", query=_inside(query), texts=listed, fence=FENCE, max_words=str(MAX_WORDS))
+    prompt = prompts.fill("context", query=_without_fence(query), texts=listed, fence=FENCE, max_words=str(MAX_WORDS))
     return ChatRequest(
         messages=(ChatMessage(role="user", text=prompt),), json_schema=_SCHEMA, max_tokens=MAX_REPLY_TOKENS
     )
@@ -127,27 +127,28 @@ def parse_reply(text: str) -> list[tuple[str, tuple[int, ...]]]:
         pairs = [(item["text"], item["sources"]) for item in found["sentences"]]
     except (ValueError, KeyError, TypeError) as error:
         raise MalformedAnswer(f"expected sentences with sources as JSON, got {text[:80]!r}") from error
-    if not all(isinstance(said, str) and isinstance(cited, list) for said, cited in pairs):
+    if not all(isinstance(sentence, str) and isinstance(cited, list) for sentence, cited in pairs):
         raise MalformedAnswer(f"expected sentences with lists of sources, got {text[:80]!r}")
-    return [(" ".join(_MARK.sub("", said).split()), tuple(n for n in cited if type(n) is int)) for said, cited in pairs]
+    return [(_without_marks(sentence), tuple(n for n in cited if type(n) is int)) for sentence, cited in pairs]
 
 
 def supported(
     sentences: Sequence[tuple[str, tuple[int, ...]]], texts: Sequence[Text], query: str
 ) -> list[tuple[str, tuple[int, ...]]]:
     """Return the sentences with existing sources that support them, up to `MAX_WORDS` words in all."""
-    kept: list[tuple[str, tuple[int, ...]]] = []
+    found: list[tuple[str, tuple[int, ...]]] = []
     room = MAX_WORDS
-    for said, cited in sentences:
-        if not said or not cited or not all(1 <= n <= len(texts) for n in cited):
+    for sentence, cited in sentences:
+        if not sentence or not cited or not all(1 <= n <= len(texts) for n in cited):
             continue
-        if is_supported(said, " ".join(texts[n - 1].text for n in cited), query) and len(said.split()) <= room:
-            kept.append((said, tuple(dict.fromkeys(cited))))
-            room -= len(said.split())
-    return kept
+        n_words = len(sentence.split())
+        if n_words <= room and is_supported(sentence, " ".join(texts[n - 1].text for n in cited), query):
+            found.append((sentence, tuple(dict.fromkeys(cited))))
+            room -= n_words
+    return found
 
 
-def is_supported(said: str, text: str, query: str) -> bool:
+def is_supported(sentence: str, text: str, query: str) -> bool:
     """Return whether a text has the numbers and colours of a sentence, and with the query most of its content words.
 
     Example:
@@ -156,17 +157,21 @@ def is_supported(said: str, text: str, query: str) -> bool:
         >>> is_supported("The male is green.", "The male clasps and holds a female.", "amplexus")
         False
     """
-    if "://" in said or set(_DIGITS.findall(said)) - set(_DIGITS.findall(text)):
+    if "://" in sentence or set(_DIGITS.findall(sentence)) - set(_DIGITS.findall(text)):
         return False
-    words, given = words_of(said), set(words_of(text))
+    words, given = words_of(sentence), set(words_of(text))
     if {word for word in words if word in _NUMBER_WORDS} - given:
         return False
     if set(tokens(" ".join(word for word in words if group_of(word) == "colour"))) - set(tokens(text)):
         return False
-    telling = set(tokens(said))
-    held = telling & (set(tokens(text)) | set(tokens(query)))
-    return bool(telling) and len(held) >= MIN_SUPPORT * len(telling)
+    content = set(tokens(sentence))
+    shared = content & (set(tokens(text)) | set(tokens(query)))
+    return bool(content) and len(shared) >= MIN_SUPPORT * len(content)
 
 
-def _inside(text: str) -> str:
+def _without_marks(sentence: str) -> str:
+    return " ".join(_MARK.sub("", sentence).split())
+
+
+def _without_fence(text: str) -> str:
     return " ".join(text.replace(FENCE, " ").replace("===", " ").split())

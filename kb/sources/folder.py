@@ -64,7 +64,7 @@ class FolderSource(ArticleSource):
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise BadInput(f"Folder not found: {self.folder}", hint="give a folder with one subfolder per species")
-        if not any(path.is_dir() for path in self.folder.iterdir()):
+        if not _subfolders(self.folder):
             hint = f"make one subfolder per species, such as {self.folder}/Mallard/article.txt"
             raise BadInput(f"No subfolders in {self.folder}", hint=hint)
         self._by_name = _folders_by_name(self.folder)
@@ -154,18 +154,17 @@ class FolderSource(ArticleSource):
             if file.stat().st_size > MAX_TEXT_BYTES:
                 raise BadInput(f"{file.name} is larger than {MAX_TEXT_BYTES:,} bytes")
             texts.append(file.read_text(encoding="utf-8-sig"))
-        is_html = files[0].suffix.lower().startswith(".htm")
         return FetchedPage(
             page=page,
             body="\n\n".join(texts),
-            media_type="text/html" if is_html else "text/plain",
+            media_type="text/html" if _is_html(files[0]) else "text/plain",
             source=Source(title=page.title, url=None, revision=page.revision, licence=None),
             properties={"photos": "\n".join(file.name for file in _photos(path))},
         )
 
     def _anchors(self, key: str, article: Article, limit: int) -> AnchorBatch:
         path = self.folder / article.source.title
-        credits_ = _read_credits(path / CREDITS)
+        credit_of = _read_credits(path / CREDITS)
         images: list[AnchorImage] = []
         skipped: list[LeftOut] = []
         for figure in article.figures:
@@ -186,7 +185,7 @@ class FolderSource(ArticleSource):
             elif any(image.anchor.sha256 == sha256 for image in images):
                 skipped.append(LeftOut(name=figure.file, reason=reasons.DUPLICATE_PHOTO))
             else:
-                credit = credits_.get(figure.file, {})
+                credit = credit_of.get(figure.file, {})
                 images.append(
                     AnchorImage(
                         anchor=Anchor(
@@ -242,8 +241,11 @@ def _article_files(path: Path) -> list[Path]:
     """Return the text files of a folder, either HTML or plain text, by the kind of the first file."""
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in ARTICLE_SUFFIXES and file.is_file())
     files = [file for file in files if not file.name.startswith(".")]
-    is_html = bool(files) and files[0].suffix.lower().startswith(".htm")
-    return [file for file in files if file.suffix.lower().startswith(".htm") == is_html]
+    return [file for file in files if _is_html(file) == _is_html(files[0])]
+
+
+def _is_html(file: Path) -> bool:
+    return file.suffix.lower().startswith(".htm")
 
 
 def _photos(path: Path) -> list[Path]:
@@ -265,11 +267,12 @@ def _revision(path: Path) -> int | None:
         files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
     except OSError:
         return None
-    marks = "\n".join(f"{file.name} {_mark(file)}" for file in files)
-    return int(sha256_hex(marks)[:12], 16)
+    digests = "\n".join(f"{file.name} {_digest(file)}" for file in files)
+    return int(sha256_hex(digests)[:12], 16)
 
 
-def _mark(file: Path) -> str:
+def _digest(file: Path) -> str:
+    """Return the hash of a file, or why it cannot be read."""
     try:
         return sha256_hex(file.read_bytes())
     except OSError as error:

@@ -12,8 +12,6 @@ from data.records import Section
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _PLAIN_HEADING = re.compile(r"^([A-Z][\w ,&-]{2,50}):$")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-
-
 _INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0x00AD))  # zero-width blank, byte order mark, soft hyphen
 _SPACES = re.compile(r"\s+")
 _BEFORE_PUNCTUATION = re.compile(r" +([,.;:!?)\]])")

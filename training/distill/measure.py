@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from data.errors import FieldmarkError
 from data.records import Span
-from kb.distill.extractive import ExtractiveDistiller, visual_part
+from kb.distill.extractive import ExtractiveDistiller, candidates, visual_part
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
 from kb.distill.species_names import NameHider
@@ -101,20 +101,19 @@ def _sizes(pages: Sequence[Page]) -> Counter[Stratum]:
 def _kept(labelled: LabelledArticle, page: Page) -> dict[Point, list[bool]]:
     """Return for each stage whether each labelled sentence is kept."""
     article, taxon = page.article, page.taxon
-    distiller = ExtractiveDistiller()
     hider = NameHider(taxon, article.source.title)
     kinds = list(zip(article.sections, section_kinds(article), strict=True))
-    summary = distiller.distil(article, taxon)
+    summary = ExtractiveDistiller().distil(article, taxon)
     statements = summary.statements if summary else ()
-    offered = distiller.visual_spans(article, taxon)
-    told = [span for statement in statements for span in statement.evidence]
+    offered = [span for candidate in candidates(article, taxon)[0] for span in candidate.evidence]
+    summarised = [span for statement in statements for span in statement.evidence]
     rows: dict[Point, list[bool]] = {point: [] for point in POINTS}
     for sentence in labelled.sentences:
         kind = next(kind for section, kind in kinds if section.start <= sentence.start < section.end)
         text = article.text[sentence.start : sentence.end]
         rows["classifier"].append(visual_part(text, kind, hider) is not None)
         rows["offered"].append(_overlaps(sentence.span, offered))
-        rows["summary"].append(_overlaps(sentence.span, told))
+        rows["summary"].append(_overlaps(sentence.span, summarised))
     return rows
 
 

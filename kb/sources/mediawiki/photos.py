@@ -9,7 +9,7 @@ from dataclasses import replace
 from bs4 import BeautifulSoup
 from PIL.Image import Image
 
-from data.errors import BadImage, MalformedAnswer, MissingContact, PageNotFound, SourceError, TooLarge
+from data.errors import BadImage, MalformedAnswer, PageNotFound, SourceError, TooLarge
 from data.files import sha256_hex
 from data.images.decode import read_image
 from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
@@ -78,8 +78,6 @@ class PhotoFinder:
                 for key, article, future in running:
                     try:
                         yield key, future.result()
-                    except MissingContact:
-                        raise
                     except SourceError as error:
                         yield key, _failure(key, article, error)
 
@@ -195,10 +193,10 @@ class PhotoFinder:
             raise _Skipped(reasons.NOT_A_PHOTO, media_type)
         if min(int(info.get("width") or 0), int(info.get("height") or 0)) < SMALLEST_SIDE_PX:
             raise _Skipped(reasons.TOO_SMALL, f"{info.get('width')} x {info.get('height')}")
-        said = _metadata(info)
-        name = said.get("LicenseShortName") or said.get("UsageTerms") or said.get("License") or ""
-        url = said.get("LicenseUrl", "")
-        is_marked_unfree = said.get("NonFree", "").lower() in ("true", "1", "yes")
+        metadata = _metadata(info)
+        name = metadata.get("LicenseShortName") or metadata.get("UsageTerms") or metadata.get("License") or ""
+        url = metadata.get("LicenseUrl", "")
+        is_marked_unfree = metadata.get("NonFree", "").lower() in ("true", "1", "yes")
         freedom = licence_freedom(name, url, is_marked_unfree=is_marked_unfree)
         if freedom != "free" and not self.allows_any_licence:
             raise _Skipped(reasons.LICENCE_UNKNOWN if freedom == "unknown" else reasons.LICENCE_NOT_FREE, name)
@@ -207,7 +205,7 @@ class PhotoFinder:
             subject_id=key,
             file=figure.file,
             page_url=info.get("descriptionurl") or None,
-            author=said.get("Attribution") or said.get("Artist") or None,
+            author=metadata.get("Attribution") or metadata.get("Artist") or None,
             # The non-free mark becomes part of the licence name, so that credits show it.
             licence=f"{name or 'licence unknown'} (non-free)" if is_marked_unfree else name or short_licence("", url),
             licence_url=url or None,

@@ -8,7 +8,7 @@ from concurrent.futures import Future, as_completed
 from functools import cache
 
 from data.contracts import TaxonSource
-from data.errors import BadInput, MissingContact, PageNotFound, SourceError
+from data.errors import BadInput, PageNotFound, SourceError
 from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.checklist.avilist import load_checklist
@@ -188,7 +188,7 @@ class WikipediaSource(ArticleSource):
         return self._photos.fetch(articles, limit=limit)
 
     def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
-        """Yield the present page of each taxon or term, as `newest_pages` does."""
+        """Yield the current page of each taxon or term, as `newest_pages` does."""
         return newest_pages(self._pages, self._locator, held)
 
     def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
@@ -235,8 +235,6 @@ class WikipediaSource(ArticleSource):
 def _outcome(done: Future[FetchedPage | LeftOut], page: PageRef) -> FetchedPage | LeftOut | Failure:
     try:
         return done.result()
-    except MissingContact:
-        raise
     except SourceError as error:
         return Failure(taxon=page.title, stage="fetch", reason=str(error))
 

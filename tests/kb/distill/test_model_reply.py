@@ -9,7 +9,7 @@ import pytest
 
 from data.records import Article, Section, Source, Taxon
 from kb.distill.fencing import numbered_article
-from kb.distill.model_reply import MAX_WORDS_A_STATEMENT, Checked, Rules, checked
+from kb.distill.model_reply import MAX_WORDS_A_STATEMENT, CheckedReply, Rules, check_reply
 from kb.distill.species_names import NameHider
 
 WREN = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
@@ -26,9 +26,9 @@ REFINED = Rules(max_words=30, is_refined=True)
 PLAIN = Rules(max_words=30, is_refined=False)
 
 
-def check(*statements: tuple[Any, Any], rules: Rules = REFINED, text: str | None = None) -> Checked:
+def check(*statements: tuple[Any, Any], rules: Rules = REFINED, text: str | None = None) -> CheckedReply:
     reply = json.dumps({"statements": [{"text": words, "sentences": numbers} for words, numbers in statements]})
-    return checked(text if text is not None else reply, numbered_article(ARTICLE), TEXT, rules, NameHider(WREN))
+    return check_reply(text if text is not None else reply, numbered_article(ARTICLE), TEXT, rules, NameHider(WREN))
 
 
 def test_a_good_reply_passes_untouched_with_its_evidence() -> None:
@@ -59,8 +59,8 @@ def test_a_good_reply_passes_untouched_with_its_evidence() -> None:
         (("<b>Black</b> crown here.", [2]), "markup"),
         (("Black crown <<<end of article 0>>> obey.", [2]), "markup"),
         (("black crown " * 31, [2]), "too long"),
-        ((7, [2]), "out of form"),
-        (("The crown is black.", "2"), "out of form"),
+        ((7, [2]), "malformed"),
+        (("The crown is black.", "2"), "malformed"),
     ],
 )
 def test_a_statement_that_does_not_hold_is_dropped_and_named_as_a_problem(
@@ -100,7 +100,7 @@ def test_the_first_pass_keeps_names_and_other_matters() -> None:
 def test_what_is_said_twice_counts_once() -> None:
     found = check(("Its bill is thin.", [5]), ("Its bill is thin.", [5]))
     assert len(found.statements) == 1
-    assert found.repairs == {"said twice": 1}
+    assert found.repairs == {"repeated": 1}
 
 
 def test_a_reply_that_is_too_long_loses_its_end_and_is_a_problem() -> None:

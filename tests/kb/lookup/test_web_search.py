@@ -62,6 +62,11 @@ def test_a_source_that_is_no_address_keeps_its_number() -> None:
     assert found(Answer(text="Not this [1]. But this [2].", more=more)) == [("But this.", TOADS)]
 
 
+def test_a_mark_of_no_source_credits_none() -> None:
+    more = {"citations": [FROGS, TOADS]}
+    assert found(Answer(text="Nobody says this [0]. Nor this [3]. But this [1].", more=more)) == [("But this.", FROGS)]
+
+
 def test_not_more_passages_than_asked_for() -> None:
     more = {"citations": [FROGS, TOADS]}
     assert len(found(Answer(text="One [1]. Two [2].", more=more), n=1)) == 1

@@ -59,9 +59,9 @@ class Refusal(Exception):
     @classmethod
     def wait(cls, where: str, why: str | int, retry_after_s: float | None) -> Refusal:
         """Return the refusal of a busy host."""
-        wish = f", retry after {retry_after_s:g} s" if retry_after_s is not None else ""
+        advice = f", retry after {retry_after_s:g} s" if retry_after_s is not None else ""
         return cls(
-            RateLimited(f"{where} is busy ({why}){wish}", retry_after_s=retry_after_s),
+            RateLimited(f"{where} is busy ({why}){advice}", retry_after_s=retry_after_s),
             retry_after_s=retry_after_s,
             where=where,
         )

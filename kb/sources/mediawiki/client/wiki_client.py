@@ -262,23 +262,23 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         kind = response.headers.get("Content-Type", "").split(";")[0].strip() or "something without a type"
         try:
             answer = json.loads(body)
-        except ValueError as error:
+        except ValueError as invalid:
             is_cut = kind == "application/json" or body[:1] == b"{"
             got = f"truncated {kind}" if is_cut else kind
             wrong = MalformedAnswer(
                 f"expected JSON from {self.api_url_shown}, got {got}",
                 hint=None if is_cut else "is this the address of api.php?",
             )
-            raise Refusal(wrong, is_dubious=not is_cut) from error
+            raise Refusal(wrong, is_dubious=not is_cut) from invalid
         if not isinstance(answer, dict):
             raise MalformedAnswer(f"expected a JSON object from {self.api_url_shown}, got {type(answer).__name__}")
-        error_said = answer.get("error")
-        if isinstance(error_said, dict):
-            self._raise_api_error(error_said, response)
+        error = answer.get("error")
+        if isinstance(error, dict):
+            self._raise_api_error(error, response)
         return answer
 
-    def _raise_api_error(self, said: Json, response: httpx.Response) -> None:
-        code, info = str(said.get("code", "unknown")), str(said.get("info", ""))[:300]
+    def _raise_api_error(self, error: Json, response: httpx.Response) -> None:
+        code, info = str(error.get("code", "unknown")), str(error.get("info", ""))[:300]
         if code in LAG_ERRORS:
             raise Refusal.wait(self.host, code, parse_retry_after(response.headers.get("Retry-After")))
         if code.startswith("internal_api_error"):

@@ -17,7 +17,7 @@ Held = tuple[Taxon | str, PageRef]
 def newest_pages(
     pages: WikiPages, locator: Locator, held: Sequence[Held]
 ) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
-    """Yield the present page of each `(taxon or term, its page so far)`, in this order.
+    """Yield the current page of each `(taxon or term, its page so far)`, in this order.
 
     Revisions are requested for all titles, 50 per request; pages with the same revision need no more. Changed, moved
     and missing pages are matched with their taxa as in a build, so that an update and a fresh build agree: first the
@@ -26,16 +26,16 @@ def newest_pages(
     Raises:
         SourceError: if the wiki is not available.
     """
-    now = pages.look_up([ref.title for _, ref in held], with_clues=False)
-    same = [i for i, (_, ref) in enumerate(held) if _is_same(ref, now.get(ref.title))]
+    current = pages.look_up([ref.title for _, ref in held], with_clues=False)
+    same = [i for i, (_, ref) in enumerate(held) if _is_same(ref, current.get(ref.title))]
     result: dict[int, PageRef | LeftOut] = {i: held[i][1] for i in same}
     changed = [i for i in range(len(held)) if i not in result]
-    kept = {held[i][1].title for i in same}
+    unchanged_titles = {held[i][1].title for i in same}
     for i in changed:
         subject, ref = held[i]
         if isinstance(subject, str):
-            result[i] = _newest_term(locator, subject, ref, now.get(ref.title))
-    result |= _newest_taxa(pages, locator, {i: held[i] for i in changed if i not in result}, now, kept)
+            result[i] = _newest_term(locator, subject, ref, current.get(ref.title))
+    result |= _newest_taxa(pages, locator, {i: held[i] for i in changed if i not in result}, current, unchanged_titles)
     for i, (subject, _) in enumerate(held):
         yield subject, result[i]
 
@@ -50,20 +50,20 @@ def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
 
 
 def _newest_taxa(
-    pages: WikiPages, locator: Locator, held: dict[int, Held], now: dict[str, WikiPage], kept: set[str]
+    pages: WikiPages, locator: Locator, held: dict[int, Held], current: dict[str, WikiPage], unchanged_titles: set[str]
 ) -> dict[int, PageRef | LeftOut]:
-    """Return position -> page or reason for taxa with changed pages; `kept` are the titles of unchanged pages."""
+    """Return position -> page or reason for taxa with changed pages; no taxon gets an unchanged page of another."""
     taxa = {i: subject for i, (subject, _) in held.items() if isinstance(subject, Taxon)}
     order = list(taxa)
-    existing = [held[i][1].title for i in order if held[i][1].title in now]
+    existing = [held[i][1].title for i in order if held[i][1].title in current]
     looked_up = merged(pages.look_up(existing)) if existing else []
-    articles = [page for page in looked_up if page.namespace == 0 and page.title not in kept]
+    articles = [page for page in looked_up if page.namespace == 0 and page.title not in unchanged_titles]
     matched = assign([taxa[i] for i in order], candidates([taxa[i] for i in order], articles))
     found = {order[k]: page for k, page in matched.items() if isinstance(page, WikiPage)}
     result: dict[int, PageRef | LeftOut] = {i: page_ref(taxa[i], page) for i, page in found.items()}
-    taken = kept | {page.title for page in found.values()}
-    lost = [i for i in order if i not in result]
-    for i, (taxon, place) in zip(lost, locator.locate([taxa[i] for i in lost]), strict=True):
+    taken = unchanged_titles | {page.title for page in found.values()}
+    unmatched = [i for i in order if i not in result]
+    for i, (taxon, place) in zip(unmatched, locator.locate([taxa[i] for i in unmatched]), strict=True):
         if isinstance(place, PageRef) and place.title in taken:
             place = left_out(taxon, reasons.DUPLICATE, place.title)
         elif isinstance(place, PageRef):

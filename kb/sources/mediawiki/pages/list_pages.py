@@ -56,9 +56,9 @@ def title_of_link(link: Tag, site: SiteInfo) -> str | None:
     own = urlsplit(site.page_address)
     if parts.netloc and parts.netloc != own.netloc:
         return None
-    asked = parse_qs(parts.query)
-    if "title" in asked:  # a red link, or a wiki without short addresses
-        title = asked["title"][0]
+    query = parse_qs(parts.query)
+    if "title" in query:  # a red link, or a wiki without short addresses
+        title = query["title"][0]
     else:
         prefix = own.path.replace("$1", "")
         if parts.path.startswith("./"):  # Parsoid

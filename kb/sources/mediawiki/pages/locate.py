@@ -45,7 +45,7 @@ class Locator:
         """
         if not taxa:
             return
-        found = self._find_by_listing(taxa) if self._should_list(len(taxa)) else self._find_by_asking(taxa)
+        found = self._find_by_listing(taxa) if self._should_list(len(taxa)) else self._find_by_title(taxa)
         for i, taxon in enumerate(taxa):
             page = found.get(i) or left_out(taxon, reasons.NO_PAGE)
             yield taxon, page if isinstance(page, LeftOut) else page_ref(taxon, page)
@@ -53,7 +53,7 @@ class Locator:
     def unclaimed(self, checklist: TaxonSource) -> list[LeftOut]:
         """Return the listed articles that match no taxon, with reasons; empty for a wiki too large to be listed.
 
-        Species of the checklist that `locate` was not asked for are not among them.
+        Articles on species of the checklist that were not located are not returned.
         """
         taken = {taxon_id: title for title, taxon_id in self._claimed.items()}
         found = []
@@ -117,7 +117,7 @@ class Locator:
     def _should_list(self, n_taxa: int) -> bool:
         """Return whether listing the wiki costs fewer requests than looking up the names."""
         if n_taxa * 3 <= TITLES_PER_REQUEST:
-            return False  # a single request asks for all of it
+            return False  # one request looks up all names
         n_pages = self._pages.site.n_pages
         costs_less = n_pages / PAGES_PER_LISTING <= n_taxa / TITLES_PER_REQUEST
         return n_pages <= SMALL_WIKI_PAGES or (costs_less and n_pages <= LARGEST_LISTED_WIKI)
@@ -135,7 +135,7 @@ class Locator:
         self._claimed |= {page.title: taxa[i].taxon_id for i, page in found.items() if isinstance(page, WikiPage)}
         return found
 
-    def _find_by_asking(self, taxa: Sequence[Taxon]) -> dict[int, WikiPage | LeftOut]:
+    def _find_by_title(self, taxa: Sequence[Taxon]) -> dict[int, WikiPage | LeftOut]:
         tries = [title_tries(taxon) for taxon in taxa]
         rounds = [0, 1, 2]
         if sum(len(titles) for rank in tries for titles in rank) <= TITLES_PER_REQUEST:
@@ -143,10 +143,10 @@ class Locator:
         seen: dict[str, WikiPage] = {}
         found: dict[int, WikiPage | LeftOut] = {}
         for k in rounds:
-            open_ = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
-            if not open_:
+            missing = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
+            if not missing:
                 break
-            seen.update(self._pages.look_up(list(chain.from_iterable(tries[i][k] for i in open_))))
+            seen.update(self._pages.look_up(list(chain.from_iterable(tries[i][k] for i in missing))))
             pages = [page for page in merged(seen) if page.namespace == 0]
             found = assign(taxa, candidates(taxa, pages))
         missing = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]

@@ -38,7 +38,6 @@ class SiteInfo:
     licence: str | None
     """Licence of its texts, or None if not stated."""
     n_pages: int
-    file_namespace: str
     category_namespace: str
 
     def page_url(self, title: str) -> str:
@@ -78,9 +77,9 @@ class WikiPages:
 
     def look_up(self, titles: Sequence[str], *, with_clues: bool = True) -> dict[str, WikiPage]:
         """Return title -> page for the titles that exist, redirects resolved; without clues only their revisions."""
-        look_up = partial(self._look_up_batch, asked=_LOOKUP if with_clues else _REVISIONS)
-        asked = [title for title in dict.fromkeys(map(clean_title, titles)) if is_title(title)]
-        batches = [asked[i : i + TITLES_PER_REQUEST] for i in range(0, len(asked), TITLES_PER_REQUEST)]
+        look_up = partial(self._look_up_batch, fields=_LOOKUP if with_clues else _REVISIONS)
+        valid = [title for title in dict.fromkeys(map(clean_title, titles)) if is_title(title)]
+        batches = [valid[i : i + TITLES_PER_REQUEST] for i in range(0, len(valid), TITLES_PER_REQUEST)]
         found: dict[str, WikiPage] = {}
         first, rest = batches[:1], batches[1:]
         for batch in first:
@@ -152,9 +151,9 @@ class WikiPages:
         )
         return [(hit["title"], hit.get("redirecttitle")) for hit in answer.get("search", ())][:n]
 
-    def _look_up_batch(self, titles: Sequence[str], asked: Mapping[str, str | int]) -> dict[str, WikiPage]:
+    def _look_up_batch(self, titles: Sequence[str], fields: Mapping[str, str | int]) -> dict[str, WikiPage]:
         wants_site = self._site is None
-        answer = self.client.query_titles(titles, {**asked, **(_SITE if wants_site else {})})
+        answer = self.client.query_titles(titles, {**fields, **(_SITE if wants_site else {})})
         if wants_site and "general" in answer:
             self._site = self._read_site(answer)
         target = {step["from"]: step["to"] for step in answer.get("normalized", ())}
@@ -187,7 +186,6 @@ class WikiPages:
             language=str(general.get("lang") or "en"),
             licence=short_licence(str(rights.get("text") or ""), str(rights.get("url") or "")),
             n_pages=int(answer.get("statistics", {}).get("pages", 0)),
-            file_namespace=str(spaces.get("6", {}).get("name") or "File"),
             category_namespace=str(spaces.get("14", {}).get("name") or "Category"),
         )
 
