@@ -27,7 +27,11 @@ EXIT_PARTLY = 7
 @click.command()
 @options.kb_option(needed=True)
 @click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia requires one.")
-@click.option("--api-url", metavar="URL", help="New address of the wiki's api.php, if it has moved.")
+@click.option(
+    "--api-url",
+    metavar="URL",
+    help="The wiki's api.php with its user name and password, which the knowledge base does not record.",
+)
 @click.option(
     "--source",
     "kinds",

@@ -17,7 +17,7 @@ def reopened(
     Args:
         origin: an entry of `KnowledgeBase.origins`.
         contact: contact address for the User-Agent of a wiki.
-        api_url: replaces the recorded api.php of a wiki.
+        api_url: api.php of a wiki with its user name and password, which are not recorded.
         spaces: encoder spaces of the vectors of the shipped knowledge.
     """
     if origin["kind"] == "folder":

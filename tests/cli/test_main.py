@@ -99,6 +99,13 @@ def test_debug_shows_where_an_error_arose(monkeypatch: pytest.MonkeyPatch) -> No
     assert result.stderr.rstrip().endswith("error: broken")
 
 
+def test_debug_after_the_verb_shows_the_traceback_before_the_error(cli: Any) -> None:
+    short, long = (cli.call("status", "--kb", "nowhere.kb", *more).stderr for more in ((), ("--debug",)))
+    assert short.startswith("error: ")
+    assert long.startswith("Traceback")
+    assert long.endswith(short)
+
+
 def test_a_defect_of_ours_is_told_from_every_documented_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_with(ZeroDivisionError("division by zero"), monkeypatch)
     assert result.exit_code == EXIT_DEFECT == 70

@@ -42,6 +42,14 @@ def test_a_photo_goes_to_the_species_of_the_checklist_by_any_name(cli: Any, fold
     assert row["candidates"][0]["anchors"][0]["credit"] == "Ann, unknown licence"
 
 
+def test_a_new_knowledge_base_has_the_encoders_of_the_given_profile(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "admiral.txt").write_text(TEXT)
+    given = ("add", "--kb", "a.kb", *ADMIRAL, "--text", "admiral.txt", "--profile", "plain", "--format", "json")
+    added = json.loads(cli.call(*given, check=True).stdout)
+    assert (added["name"], added["is_new"], added["new_texts"]) == ("Vanessa atalanta", True, 1)
+    assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "plain"
+
+
 def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("An osmeterium is a forked orange organ behind the head of a caterpillar.")
     cli.call("add", "--kb", folder_kb, "--term", "osmeterium", "--text", "t.txt", check=True)

@@ -138,6 +138,21 @@ def test_an_update_asks_the_model_for_what_changed_alone(
     assert "model/1 scripted@" in shown
 
 
+def test_an_update_keeps_to_the_cache_offline_and_to_the_cost_limit(
+    cli: Any, owls: list[str], server: OpenAIServer, tmp_path: Path
+) -> None:
+    cli.call(*owls, "--distiller", "model", check=True)
+    page = sorted((tmp_path / "owls").glob("*/article.txt"))[0]
+    page.write_text(page.read_text().replace("yellow eyes", "orange eyes"))
+    update = ("update", "--kb", "owls.kb")
+    offline = cli.call(*update, "--offline")
+    assert "No cached reply of scripted@" in offline.stdout + offline.stderr
+    assert server.n_calls == N_BIRDS
+    limited = cli.call(*update, "--max-cost", "0.000001")
+    assert (limited.exit_code, server.n_calls) == (7, N_BIRDS)
+    assert fields(cli.call(*update, "--max-cost", "1", check=True).stdout)["model calls"] == "1"
+
+
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "words"),
     [

@@ -58,6 +58,20 @@ def test_another_profile_is_refused_and_both_ways_to_it_work(cli: Any) -> None:
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == before
 
 
+def test_a_new_knowledge_base_has_the_encoders_of_the_given_profile(cli: Any) -> None:
+    cli.call("build", "--source", "starter", "--taxon", "Tyto alba", "--profile", "plain", "--kb", "a.kb", check=True)
+    assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "plain"
+
+
+def test_one_stage_alone_is_run(cli: Any) -> None:
+    outcome = cli.call("build", "--source", "starter", "--taxon", "Tyto alba", "--kb", "a.kb", "--only", "resolve")
+    assert outcome.exit_code == 0
+    assert "resolve" in outcome.stderr
+    assert "fetch" not in outcome.stderr
+    report = fields(outcome.stdout)
+    assert (report["articles"], report["summaries"]) == ("0", "0")
+
+
 def test_limit_stops_at_so_many_species(cli: Any) -> None:
     outcome = cli.call("build", "--source", "starter", "--limit", "3", "--kb", "three.kb", check=True)
     assert fields(outcome.stdout)["species"] == "3"
