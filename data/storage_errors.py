@@ -46,5 +46,8 @@ def storage_error(folder: Path, error: Exception, *, is_disk: bool = False) -> F
 
 
 def is_full(folder: Path) -> bool:
-    """Return whether so little space is left that writing fails."""
-    return shutil.disk_usage(folder).free < LEAST_FREE_BYTES
+    """Return whether so little space is left that writing fails; False for a missing folder."""
+    try:
+        return shutil.disk_usage(folder).free < LEAST_FREE_BYTES
+    except OSError:
+        return False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from data.errors import BadInput
+from data.files import read_lines
 from data.images.find import SUFFIXES
 from data.records import Box
 
@@ -67,18 +68,17 @@ def read_cub(folder: Path | str) -> list[LabelledPhoto]:
     classes = {number: name for number, (name,) in _table(root / "classes.txt", 2).items()}
     class_of = {number: name for number, (name,) in _table(root / "image_class_labels.txt", 2).items()}
     in_training = {number: flag == "1" for number, (flag,) in _table(root / "train_test_split.txt", 2).items()}
-    boxes = _table(root / "bounding_boxes.txt", 5) if (root / "bounding_boxes.txt").exists() else {}
+    boxes = _boxes(root / "bounding_boxes.txt")
     found = []
     for number, (name,) in images.items():
         if number not in class_of or class_of[number] not in classes or number not in in_training:
             raise BadInput(f"{root}: image {number} ({name}) has no class or no split")
-        left, top, width, height = map(float, boxes.get(number, ("nan",) * 4))
         found.append(
             LabelledPhoto(
                 path=root / "images" / name,
                 label=classes[class_of[number]],
                 split="train" if in_training[number] else "test",
-                box=Box(left, top, left + width, top + height) if number in boxes else None,
+                box=boxes.get(number),
             )
         )
     return found
@@ -95,11 +95,14 @@ def read_inaturalist(
         class_name: the taxonomic class to keep; None keeps all.
 
     Raises:
-        BadInput: if the file is not such a list.
+        BadInput: if the file cannot be read, or is not such a list.
     """
     path = Path(annotations)
+    split: Split = "train" if path.stem.startswith("train") else "test"
+    folder = path.parent if root is None else Path(root)
+    text = "\n".join(read_lines(path))
     try:
-        listed = json.loads(path.read_text(encoding="utf-8"))
+        listed = json.loads(text)
         categories = {
             category["id"]: category["name"]
             for category in listed["categories"]
@@ -107,26 +110,22 @@ def read_inaturalist(
         }
         category_of = {row["image_id"]: row["category_id"] for row in listed["annotations"]}
         images = [(image, category_of[image["id"]]) for image in listed["images"]]
-    except FileNotFoundError as error:
-        raise BadInput(f"{path} does not exist") from error
+        return [
+            LabelledPhoto(
+                path=folder / image["file_name"],
+                label=categories[category],
+                split=split,
+                place=_place(image.get("latitude"), image.get("longitude")),
+                date=image.get("date"),
+            )
+            for image, category in images
+            if category in categories
+        ]
     except (ValueError, TypeError, KeyError) as error:
         raise BadInput(
             f"{path}: expected an iNaturalist list with images, annotations and categories "
             f"({type(error).__name__}: {error})"
         ) from error
-    split: Split = "train" if path.stem.startswith("train") else "test"
-    above = path.parent if root is None else Path(root)
-    return [
-        LabelledPhoto(
-            path=above / image["file_name"],
-            label=categories[category],
-            split=split,
-            place=_place(image.get("latitude"), image.get("longitude")),
-            date=image.get("date"),
-        )
-        for image, category in images
-        if category in categories
-    ]
 
 
 def _place(latitude: float | None, longitude: float | None) -> tuple[float, float] | None:
@@ -150,9 +149,9 @@ def _photos_of(root: Path, split: Split | None) -> Iterator[LabelledPhoto]:
 def _table(path: Path, n_columns: int) -> dict[str, tuple[str, ...]]:
     """Return first column -> the others of a table separated by blanks."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise BadInput(f"{path} does not exist", hint="Expected the layout of CUB_200_2011.") from error
+        lines = read_lines(path)
+    except BadInput as error:
+        raise BadInput(str(error), hint="Expected the layout of CUB_200_2011.") from error
     rows: dict[str, tuple[str, ...]] = {}
     for number, line in enumerate(lines, 1):
         cells = line.split()
@@ -160,3 +159,15 @@ def _table(path: Path, n_columns: int) -> dict[str, tuple[str, ...]]:
             raise BadInput(f"{path}: line {number}: expected {n_columns} columns, got {len(cells)}")
         rows[cells[0]] = tuple(cells[1:])
     return rows
+
+
+def _boxes(path: Path) -> dict[str, Box]:
+    """Return number of an image -> its box; empty if there is no such table."""
+    boxes: dict[str, Box] = {}
+    for number, cells in (_table(path, 5) if path.exists() else {}).items():
+        try:
+            left, top, width, height = map(float, cells)
+        except ValueError as error:
+            raise BadInput(f"{path}: image {number}: expected four numbers, got {' '.join(cells)}") from error
+        boxes[number] = Box(left, top, left + width, top + height)
+    return boxes

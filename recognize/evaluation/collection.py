@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from data.arrays import IntArray
+from data.errors import BadInput
+from data.files import read_lines
 
 MAX_ANCHORS = 3
 ANCHOR_SOURCES = ("wikipedia_lead_na", "danish_birds", "euro30_cc")
@@ -90,15 +92,27 @@ class Collection:
 
 
 def read_collection(folder: Path) -> Collection:
-    """Return the photos and descriptions in `folder` (`photos.csv`, `descriptions.jsonl`)."""
-    with (folder / "photos.csv").open(encoding="utf-8", newline="") as file:
-        photos = tuple(
-            Photo(path=row["path"], species=row["scientific_name"], source=row["source"])
-            for row in csv.DictReader(file)
-        )
-    with (folder / "descriptions.jsonl").open(encoding="utf-8") as file:
+    """Return the photos and descriptions in `folder`.
+
+    Args:
+        folder: contains `photos.csv` with the columns `path`, `scientific_name` and `source`, and `descriptions.jsonl`
+            with the keys `scientific_name`, `source` and `sentences`.
+
+    Raises:
+        BadInput: if a file cannot be read or has another format.
+    """
+    file = folder / "photos.csv"
+    try:
+        with file.open(encoding="utf-8", newline="") as rows:
+            photos = tuple(
+                Photo(path=row["path"], species=row["scientific_name"], source=row["source"])
+                for row in csv.DictReader(rows, restval="")
+            )
+        file = folder / "descriptions.jsonl"
         descriptions = tuple(
             Description(species=row["scientific_name"], source=row["source"], sentences=tuple(row["sentences"]))
-            for row in map(json.loads, file)
+            for row in map(json.loads, read_lines(file))
         )
+    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
+        raise BadInput(f"{file} is not a file of a photo collection ({type(error).__name__}: {error})") from error
     return Collection(folder, photos, descriptions)

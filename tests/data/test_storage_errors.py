@@ -63,3 +63,8 @@ def test_what_is_not_the_disk_s_fault_is_a_store_error_and_defects_stay_what_the
     db.close()
     with pytest.raises(ZeroDivisionError), storage_errors(tmp_path):
         _ = 1 // 0
+
+
+def test_an_error_in_a_folder_that_is_gone_is_translated_too(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such table"), storage_errors(tmp_path / "gone"):
+        raise sqlite3.OperationalError("no such table")

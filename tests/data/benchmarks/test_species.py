@@ -51,11 +51,18 @@ def test_cub_without_boxes_has_none(cub: Any) -> None:
         ("image_class_labels.txt", "1 1\n", "image 2"),
         ("train_test_split.txt", "1 0\n", "image 2"),
         ("image_class_labels.txt", "1 1\n2 9\n", "image 2"),
+        ("bounding_boxes.txt", "1 a 2 3 4\n", "image 1: expected four numbers, got a 2 3 4"),
     ],
 )
 def test_a_damaged_table_of_cub_is_named(cub: Any, table: str, text: str, said: str) -> None:
     (cub / table).write_text(text)
     with pytest.raises(BadInput, match=said):
+        read_cub(cub)
+
+
+def test_a_table_of_cub_that_is_no_text_is_named(cub: Any) -> None:
+    (cub / "classes.txt").write_bytes(b"1 \xff\n")
+    with pytest.raises(BadInput, match=r"classes\.txt is not UTF-8"):
         read_cub(cub)
 
 
@@ -116,6 +123,20 @@ def test_inaturalist_photos_may_lie_elsewhere(inaturalist: Any, tmp_path: Path) 
 def test_what_is_no_inaturalist_list_is_refused(tmp_path: Path, text: str) -> None:
     write(tmp_path / "val.json", text)
     with pytest.raises(BadInput, match=r"val\.json: expected an iNaturalist list"):
+        read_inaturalist(tmp_path / "val.json")
+
+
+@pytest.mark.parametrize("change", [{"file_name": None}, {"file_name": 3}, {"latitude": "north"}])
+def test_an_image_of_inaturalist_without_a_file_or_place_is_refused(inaturalist: Path, change: dict[str, Any]) -> None:
+    listed = json.loads(inaturalist.read_text())
+    listed["images"][0].update(change)
+    inaturalist.write_text(json.dumps(listed))
+    with pytest.raises(BadInput, match="expected an iNaturalist list"):
+        read_inaturalist(inaturalist)
+
+
+def test_a_missing_inaturalist_list_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"Cannot read .*val\.json"):
         read_inaturalist(tmp_path / "val.json")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from data.errors import BadInput
 from recognize.evaluation.collection import read_collection
 from tests.recognize.evaluation.small_collection import SPECIES, write_small_collection
 
@@ -41,6 +42,23 @@ def test_half_of_the_photos_outside_the_anchors_is_hidden(collection: Any) -> No
     assert paths(collection, collection.left_over) == ["0-2.png", "0-3.png", "1-2.png", "1-3.png"]
     assert len(collection.hidden) == 2
     assert set(collection.hidden) < set(collection.left_over)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("photos.csv", b"path,source\na.jpg,x\n"),
+        ("photos.csv", b"path,scientific_name,source\n\xff,a,x\n"),
+        ("descriptions.jsonl", b"no JSON\n"),
+        ("descriptions.jsonl", b"{}\n"),
+        ("descriptions.jsonl", b"[1]\n"),
+    ],
+)
+def test_a_file_in_another_format_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+    write_small_collection(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=f"{name} is not a file of a photo collection"):
+        read_collection(tmp_path)
 
 
 def test_the_real_collection_has_the_stated_numbers(birds: Path) -> None:
