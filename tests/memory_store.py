@@ -45,6 +45,7 @@ class ShelfStore:
     """A store for look-ups, over entries in a dict; vectors are compared one by one."""
 
     def __init__(self, entries: Sequence[SpeciesEntry], terms: Sequence[Term], encoder: TextEncoder) -> None:
+        self.sentence_space = encoder.space
         self._entries = {entry.taxon.taxon_id: entry for entry in sorted(entries, key=lambda e: e.taxon.taxon_id)}
         self._derived: dict[object, Any] = {}
         self._terms = sorted(terms, key=lambda term: term.name)

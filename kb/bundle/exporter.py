@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from data.codec import loads, to_json
-from data.errors import BadInput, KnowledgeBaseLocked
+from data.errors import BadInput, KnowledgeBaseLocked, StoreError
 from data.files import write_atomic, writer_lock
 from data.records import Exported, SpeciesEntry, Term
 from kb.bundle import manifest as bundle
@@ -38,7 +38,7 @@ from kb.store.calibrations import calibration_files
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput, FetchOutput, read_origins
-from kb.store.verify import verify
+from kb.store.verify import lost_files, verify
 
 
 def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = True) -> Exported:
@@ -55,7 +55,7 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
     Raises:
         MissingKnowledgeBase: if there is no knowledge base at `path`.
         UsageError: if `out` is not empty.
-        StoreError: if an article or photo is missing.
+        StoreError: if an article or photo is missing or damaged.
         BadInput: without vectors, if there are anchors without a photo.
         KnowledgeBaseLocked: if another process is writing to the knowledge base.
 
@@ -76,14 +76,16 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
     bundle.require_new(target)
     with closing(Ledger(layout.ledger, read_only=True)) as ledger:
         generation = ledger.generation()
-    digest = verify(path).digest
+    verification = verify(path)
+    if lost := lost_files(verification):
+        raise StoreError(f"{layout.root} is incomplete: {lost[0]}")
     work = target.parent / f".{target.name}.exporting"
     with writer_lock(layout.lock), closing(Ledger(layout.ledger, read_only=True)) as ledger:
         if ledger.generation() != generation:
             raise KnowledgeBaseLocked(f"{layout.root} was changed meanwhile", hint="run the same command again")
         shutil.rmtree(work, ignore_errors=True)  # left by an export that was killed
         try:
-            exported = _export(layout, info, ledger, work, digest, with_vectors=with_vectors)
+            exported = _export(layout, info, ledger, work, verification.digest, with_vectors=with_vectors)
             if target.is_dir():
                 target.rmdir()
             work.rename(target)

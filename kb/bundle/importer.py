@@ -34,7 +34,7 @@ from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.project import project
 from kb.store.rows import Subject, entry_of
 from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput
-from kb.store.verify import verify
+from kb.store.verify import lost_files, verify
 
 # Stage -> type of its output; `encode` and `index` have none.
 OUTPUTS: Mapping[str, type[Any]] = {
@@ -108,7 +108,7 @@ def _import(
         info = new_info(encoders, source=manifest.source, languages=manifest.languages)
         write_info(layout.toml, info)
         _copy_contents(source, manifest, layout)
-        with closing(Ledger(layout.ledger)) as ledger:
+        with closing(Ledger(layout.ledger, create=True)) as ledger:
             _copy_ledger(source, manifest, info, ledger, takes_vectors=takes_vectors)
             _copy_calibrations(source, manifest, layout, ledger)
             if takes_vectors:
@@ -129,7 +129,7 @@ def _import(
             f"got {held[0]:,} and {held[1]:,}",
             hint=found.problems[0] if found.problems else None,
         )
-    if lost := [problem for problem in found.problems if "missing or damaged" in problem]:
+    if lost := lost_files(found):
         raise BadInput(f"{source}: {lost[0].partition(';')[0]}")
     if takes_vectors and found.digest != manifest.digest:
         raise BadInput(f"{source}: the imported knowledge base has digest {found.digest}, expected {manifest.digest}")

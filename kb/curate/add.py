@@ -16,7 +16,7 @@ from data.records import Added, Anchor, Article, Source, SpeciesEntry, Statement
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id
-from kb.pipeline.begin import begin
+from kb.pipeline.begin import begin, rolled_back_if_empty
 from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.mediawiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
@@ -89,6 +89,7 @@ def add(
 
     Raises:
         BadInput: if a text has no usable sentence, or a photo cannot be read; nothing is added then.
+        StoreError: if the ledger is missing or damaged.
         SpaceMismatch: if the knowledge base was built with other encoders.
         KnowledgeBaseLocked: if another process is writing to it.
 
@@ -109,9 +110,11 @@ def add(
     pictures = [_read_photo(photo) for photo in photos]
     layout = Layout(Path(path))
     layout.claim()
-    with writer_lock(layout.lock):
+    with writer_lock(layout.lock), rolled_back_if_empty(layout):
+        # The cache exists once a knowledge base has contents; then the ledger must exist too.
+        is_new = not layout.cache.exists()
         info = begin(layout, OwnSource(), encoders)
-        with closing(Ledger(layout.ledger)) as ledger:
+        with closing(Ledger(layout.ledger, create=is_new)) as ledger:
             key = term_id(subject) if isinstance(subject, str) else subject.taxon_id
             before = additions(ledger).get(key, Addition())
             if isinstance(subject, str):

@@ -46,6 +46,7 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
 
     Raises:
         MissingKnowledgeBase: if there is no knowledge base at `path`.
+        StoreError: if its ledger is missing or damaged.
         UnknownTaxon: if a name is unknown; nothing is removed then.
         BadInput: if several species share a name.
         KnowledgeBaseLocked: if another process is writing to it.

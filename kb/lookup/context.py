@@ -67,6 +67,7 @@ def context(
         learn: store learnt terms; if the knowledge base is locked or read-only, a warning is logged.
 
     Raises:
+        SpaceMismatch: for another encoder.
         ConfigError: if the prompts cannot be filled.
         SourceError: if the wiki or search fails, or the chat model if it is required; a refusal is not a failure.
         CostStop: from the chat model or the search.

@@ -9,6 +9,7 @@ import numpy as np
 
 from data.arrays import FloatArray, rank_descending
 from data.contracts import TextEncoder
+from data.errors import SpaceMismatch
 from data.lexicon.word_groups import group_of
 from data.records import QueryPart, SpeciesEntry, Term
 from kb.checklist.names import fold
@@ -53,7 +54,11 @@ def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
         store: open knowledge base.
         query: free text.
         encoder: sentence encoder of the knowledge base.
+
+    Raises:
+        SpaceMismatch: for another encoder.
     """
+    check_encoder(store, encoder)
     index = index_of(store)
     answers = index.questions.get(fold(query))
     if answers:
@@ -72,6 +77,12 @@ def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
         groups=tuple({mention.ids: mention for mention in mentions if mention.kind == "group"}.values()),
         is_by_description=is_by_description and bool(mentions),
     )
+
+
+def check_encoder(store: LookupStore, encoder: TextEncoder) -> None:
+    """Raise `SpaceMismatch` unless the encoder made the vectors of summaries and terms."""
+    if encoder.space != store.sentence_space:
+        raise SpaceMismatch(expected=(store.sentence_space,), given=(encoder.space,))
 
 
 def query_parts(store: LookupStore, query: str) -> list[QueryPart]:

@@ -26,6 +26,10 @@ class LookupStore(Protocol):
     def taxon_ids(self) -> tuple[str, ...]:
         """All species, sorted by id."""
 
+    @property
+    def sentence_space(self) -> str:
+        """The space of the vectors of summaries and terms."""
+
     def taxa(self) -> list[Taxon]:
         """Return the taxa of all species in the order of `taxon_ids`."""
 

@@ -8,11 +8,11 @@ from contextlib import closing
 from data.arrays import check_vectors
 from data.codec import dumps
 from data.contracts import TextEncoder
-from data.errors import SpaceMismatch
 from data.files import writer_lock
 from data.records import Term, WebPassage
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_id
+from kb.lookup.findings import check_encoder
 from kb.lookup.index import QUESTION_ID
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import collection_name
@@ -42,8 +42,7 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
     if not terms:
         return
     info = store.layout.require()
-    if encoder.space != info.sentence:
-        raise SpaceMismatch(expected=(info.sentence,), given=(encoder.space,))
+    check_encoder(store, encoder)
     name = collection_name("terms", info.sentence)
     texts = {term.term_id: str(text) for term in terms for _, text in items_of(term, "terms")}
     vectors = check_vectors(encoder.encode_texts(list(texts.values())), dim=encoder.dim)

@@ -8,7 +8,7 @@ from data.contracts import TextEncoder
 from data.records import TaxonMatch
 from kb.checklist.names import fold
 from kb.lookup.bm25 import tokens
-from kb.lookup.findings import vector_of
+from kb.lookup.findings import check_encoder, vector_of
 from kb.lookup.index import LookupIndex, LookupStore, index_of
 
 # Weights of words and vectors; a name counts more than any description.
@@ -29,6 +29,9 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
         encoder: sentence encoder of the knowledge base.
         n: largest number of species.
 
+    Raises:
+        SpaceMismatch: for another encoder.
+
     Example:
         >>> import kb, recognize
         >>> from kb.sources.starter import StarterSource
@@ -40,6 +43,7 @@ def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) 
     """
     if n < 1:
         raise ValueError(f"expected n of at least 1, got {n}")
+    check_encoder(store, encoder)
     if not text.strip():
         return []
     index = index_of(store)

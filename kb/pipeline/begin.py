@@ -66,7 +66,7 @@ def _other_profile_hint(path: Path, profile: str | None) -> str:
 
 @contextmanager
 def rolled_back_if_empty(layout: Layout) -> Iterator[None]:
-    """Remove a new knowledge base if its first build fails before any look-up; needs the writer's lock."""
+    """Remove a new knowledge base if its first build or addition fails before any content; needs the writer's lock."""
     is_first = not layout.toml.exists()
     try:
         yield

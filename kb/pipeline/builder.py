@@ -103,7 +103,7 @@ def build(
     stopped: CostStop | None = None
     with writer_lock(layout.lock), rolled_back_if_empty(layout):
         info = begin(layout, source, encoders)
-        with closing(Ledger(layout.ledger)) as ledger:
+        with closing(Ledger(layout.ledger, create=True)) as ledger:
             info = restart_if_empty(layout, info, ledger, source)
             run = BuildRun(
                 layout=layout,

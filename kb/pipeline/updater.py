@@ -62,6 +62,7 @@ def update(
 
     Raises:
         MissingKnowledgeBase: if there is none.
+        StoreError: if its ledger is missing or damaged.
         UsageError: if the sources gave no page, or if another distiller or model would distil unchanged pages again.
         MissingRequirement: if it was distilled by a model, and none is given.
         CostStop: if the cost limit of a model is reached; the next update continues.

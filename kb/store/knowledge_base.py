@@ -49,8 +49,6 @@ class KnowledgeBase:
         self.layout = Layout(Path(path))
         self.info: KnowledgeBaseInfo = self.layout.require()
         """Contents of `kb.toml`."""
-        if not self.layout.ledger.is_file():
-            raise StoreError(f"{self.layout.ledger} is missing", hint="repeat the kb build that created it")
         self.ledger = Ledger(self.layout.ledger, read_only=True)
         try:
             self.ledger.hold()  # entries, matrices and positions in `taxon_ids` belong together
@@ -81,6 +79,11 @@ class KnowledgeBase:
     def spaces(self) -> tuple[str, ...]:
         """The encoder spaces, each once."""
         return self.info.spaces
+
+    @property
+    def sentence_space(self) -> str:
+        """The space of the vectors of summaries and terms."""
+        return self.info.sentence
 
     def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
         """Return `make(self)`, computed once and kept until this is closed: the look-up index, for example."""

@@ -115,7 +115,7 @@ class Layout:
                 raise MissingKnowledgeBase(self.root, why="kb.toml is missing", hint=hint)
             why = "No knowledge base (kb.toml is missing)" if self.root.is_dir() else "No knowledge base"
             raise MissingKnowledgeBase(self.root, why=why)
-        return read_info(self.toml)
+        return parse_info(self.toml.read_text(encoding="utf-8", errors="replace"), self.toml)
 
     @property
     def profile(self) -> str | None:
@@ -140,11 +140,6 @@ class Layout:
                     f"{self.root} holds other files and no knowledge base", hint="name an empty or new folder"
                 )
         self.root.mkdir(parents=True, exist_ok=True)
-
-
-def read_info(path: Path) -> KnowledgeBaseInfo:
-    """Return the contents of a `kb.toml`; raises as `parse_info`."""
-    return parse_info(path.read_text(encoding="utf-8", errors="replace"), path)
 
 
 def parse_info(text: str, path: Path) -> KnowledgeBaseInfo:

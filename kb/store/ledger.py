@@ -42,6 +42,8 @@ TABLES: Mapping[str, tuple[str, str]] = {
 }
 """Table -> columns and primary key; each table also has the column `checksum`, over all other columns."""
 
+_BUILD_AGAIN = "repeat the kb build that created it, and your kb add commands"
+
 
 def _schema() -> Iterator[str]:
     yield "CREATE TABLE totals (name TEXT PRIMARY KEY, n INTEGER NOT NULL, checksums INTEGER NOT NULL)"
@@ -111,16 +113,21 @@ class Ledger:
     """The ledger of one knowledge base.
 
     Args:
-        path: the SQLite file; created unless `read_only`.
+        path: the SQLite file.
         read_only: whether to open it for reading only, beside a writer.
+        create: whether a writer creates a missing file; otherwise an empty ledger would hide the loss of all contents.
 
     Raises:
-        StoreError: if the file is damaged or of another version.
+        StoreError: if the file is missing, damaged or of another version.
         KnowledgeBaseLocked: if another process is just creating it.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, create: bool = False) -> None:
         self.path = path
+        if not create and not path.is_file():
+            raise StoreError(f"{path} is missing", hint=_BUILD_AGAIN)
+        if not (create or read_only or path.stat().st_size):
+            raise StoreError(f"{path} is empty", hint=_BUILD_AGAIN)
         try:
             self._db = self._connect_read_only() if read_only else self._connect()
         except sqlite3.DatabaseError as error:

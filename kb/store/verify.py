@@ -30,7 +30,7 @@ from kb.store.project import INFO, empty, project
 from kb.store.rows import rows_of, subject_of, texts_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput
 
-_BUILD_AGAIN = "repeat the kb build that created it, and your kb add commands"
+_LOST = "is missing or damaged"
 GROUP = 1_000  # subjects compared at a time
 
 
@@ -58,13 +58,14 @@ def verify(path: str | Path) -> Verification:
     layout = Layout(Path(path))
     if not layout.ledger.is_file():
         layout.require()
-        raise StoreError(f"{layout.ledger} is missing", hint=_BUILD_AGAIN)
-    with writer_lock(layout.lock):
-        if not layout.ledger.stat().st_size:
-            raise StoreError(f"{layout.ledger} is empty", hint=_BUILD_AGAIN)
-        with closing(Ledger(layout.ledger)) as ledger:
-            ledger.check()
-            return _verify(layout, ledger)
+    with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
+        ledger.check()
+        return _verify(layout, ledger)
+
+
+def lost_files(verification: Verification) -> list[str]:
+    """Return the problems with articles, texts and photos, which verification cannot repair."""
+    return [problem for problem in verification.problems if _LOST in problem]
 
 
 def _verify(layout: Layout, ledger: Ledger) -> Verification:
@@ -139,12 +140,24 @@ def _unfinished(ledger: Ledger) -> Iterator[str]:
 
 
 def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
-    """Compare every article, text and photo with its hash; delete the results of the stages of lost ones."""
-    lost: dict[str, list[str]] = {"fetch": [], "distil": [], "anchor": []}
-    for key, step in ledger.steps("fetch").items():
+    """Compare every article, text and photo with its hash; delete the results of the stages of lost ones.
+
+    Losses whose results an earlier verification deleted are reported again.
+    """
+    resolved, fetched, distilled = (ledger.steps(stage) for stage in ("resolve", "fetch", "distil"))
+    indexed = [entry.subject_id for entry in ledger.entries() if entry.subject_id in resolved]
+    with_page = [key for key in indexed if resolved[key].output]
+    lost: dict[str, list[str]] = {
+        "fetch": [key for key in with_page if key not in fetched],
+        "distil": [
+            key for key in with_page if key not in distilled and (key not in fetched or fetched[key].status == "done")
+        ],
+        "anchor": [],
+    }
+    for key, step in fetched.items():
         if step.output is not None and not layout.articles.is_whole(loads(FetchOutput, step.output).sha256):
             lost["fetch"].append(key)
-    for key, step in ledger.steps("distil").items():
+    for key, step in distilled.items():
         text = loads(DistilOutput, step.output).text_sha256 if step.output is not None else None
         if text is not None and not layout.articles.is_whole(text):
             lost["distil"].append(key)
@@ -157,11 +170,11 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
     with ledger.transaction():
         for stage, keys in lost.items():
             ledger.drop_steps(keys, [stage])
-    yield from (f"{key}: your {file} is missing or damaged; add it again with kb add" for key, file, _ in own)
+    yield from (f"{key}: your {file} {_LOST}; add it again with kb add" for key, file, _ in own)
     names = {"fetch": "article", "distil": "text of the article", "anchor": "reference photo"}
     for stage, keys in lost.items():
         for key in keys:
-            yield f"{key}: the {names[stage]} is missing or damaged; kb build fetches it again"
+            yield f"{key}: the {names[stage]} {_LOST}; kb build fetches it again"
 
 
 def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]]:

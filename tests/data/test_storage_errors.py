@@ -45,7 +45,7 @@ def test_a_build_that_cannot_write_says_so_and_goes_on_later(tmp_path: Path, lar
 
 
 def test_a_transaction_that_the_disk_cut_short_leaves_nothing_and_the_ledger_usable(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Ledger(tmp_path / "ledger.sqlite", create=True)
     ledger._db.execute("PRAGMA max_page_count = 30")  # what a full disk is to SQLite
     with pytest.raises(MissingRequirement, match="cannot be written"), ledger.transaction():
         ledger.set_fact("small", "1")

@@ -108,6 +108,6 @@ class _ModelWork:
         self._in_a_row += 1
         if self._in_a_row >= self._run.settings.max_failures_in_a_row:
             self._stop = self._stop or SourceUnavailable(
-                f"{self._in_a_row} pages in a row failed, the last with: {error}",
+                f"Too many pages failed in a row ({self._in_a_row}). Last error: {error}",
                 hint="Finished summaries are kept. Run the same command again when the model responds.",
             )

@@ -40,7 +40,7 @@ def fetch(run: BuildRun) -> None:
         tracker.add(failed=int(failed))
         if in_a_row >= run.settings.max_failures_in_a_row:
             raise SourceUnavailable(
-                f"{in_a_row} pages in a row failed, the last with: {step.error}",
+                f"Too many pages failed in a row ({in_a_row}). Last error: {step.error}",
                 hint="Fetched pages are kept. Run the same command again when the wiki responds.",
             )
 

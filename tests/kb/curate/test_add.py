@@ -271,3 +271,10 @@ def test_a_removal_that_stopped_before_its_files_were_deleted_is_finished_by_the
     assert [photo for photo in photos if photo.exists()] == []
     assert sum(not file.exists() for file in held) == len(photos) + 1  # and the article
     assert kb.verify(path).ok
+
+
+def test_a_refused_text_leaves_no_new_knowledge_base(tmp_path: Path, encoders: Encoders) -> None:
+    with pytest.raises(BadInput, match="no sentence describes the appearance"):
+        kb.add(tmp_path / "new.kb", ADMIRAL, encoders, texts=[OwnText(text="It sings at night.", title="notes")])
+    assert not (tmp_path / "new.kb" / "kb.toml").exists()
+    assert not (tmp_path / "new.kb" / "ledger.sqlite").exists()

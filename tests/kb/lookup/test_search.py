@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from data.errors import SpaceMismatch
 from kb.lookup.context import context
 from kb.lookup.search import search
 from tests.kb.lookup.shelf import ENCODER, STORE, TERMS, entry
@@ -75,3 +76,10 @@ def test_a_large_knowledge_base_is_loaded_once_and_then_answers_fast() -> None:
     assert context(store, "Two frogs in amplexus", encoder).found
     answering_s = time.process_time() - begin
     assert answering_s < loading_s  # three answers take a fifth of it: nothing that was loaded is made again
+
+
+def test_an_encoder_of_another_space_is_refused() -> None:
+    other = BagOfWords(dim=64)
+    for look_up in (search, context):
+        with pytest.raises(SpaceMismatch, match="bag-of-words/2048; these encoders make vectors of bag-of-words/64"):
+            look_up(STORE, "red crest", other)

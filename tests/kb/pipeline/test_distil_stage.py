@@ -201,7 +201,7 @@ def test_an_endpoint_that_is_down_ends_the_stage_and_keeps_what_was_done(tmp_pat
         return distil(call) if call.number <= 5 else HttpStatus(status=500)
 
     with OpenAIServer(script) as server:
-        with pytest.raises(SourceUnavailable, match="12 pages in a row failed"):
+        with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(12\)"):
             build(path, 30, encoders, server)
         assert server.n_calls < 30 * 6
         done = len(summaries(path))

@@ -18,7 +18,7 @@ import kb
 import recognize
 from data.contracts import Encoders
 from data.errors import ConfigError, SpaceMismatch, StoreError
-from kb.store.layout import Layout, read_info
+from kb.store.layout import Layout
 from tests.mounts import needs_mounts
 from tests.pages import PageSource, made_up_taxa
 
@@ -147,7 +147,7 @@ def test_a_kb_toml_that_says_something_odd_is_refused(path: Path, line: str, com
     kept = [text for text in layout.toml.read_text().splitlines() if not text.startswith(line.split(" ")[0])]
     layout.toml.write_text("\n".join([*kept, line]))
     with pytest.raises(ConfigError, match=complaint):
-        read_info(layout.toml)
+        layout.require()
 
 
 def test_a_damaged_ledger_is_named_with_the_way_out(path: Path, encoders: Encoders) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -233,3 +233,37 @@ def test_what_was_encoded_before_a_stop_is_not_taken_for_damage(tmp_path: Path) 
     with kb.open(tmp_path / "b.kb") as store:
         [after] = store.species([taxon.taxon_id])
     assert len(after.anchors) == len(entry.anchors) + 1
+
+
+@pytest.mark.parametrize("write", [kb.verify, lambda path: kb.remove(path, ["Avis 001"])])
+def test_a_missing_ledger_is_an_error_to_all_but_a_build(
+    copy: tuple[Path, str], encoders: Encoders, write: Callable[[Path], object]
+) -> None:
+    for file in copy[0].glob("ledger.sqlite*"):
+        file.unlink()
+    added = [OwnText(text="The wings are black with a red band.", title="notes")]
+    for use in (
+        write,
+        lambda path: kb.update(path, [PageSource()], encoders),
+        lambda path: kb.add(path, made_up_taxa(1)[0], encoders, texts=added),
+        lambda path: kb.export_bundle(path, path.parent / "bundle"),
+    ):
+        with pytest.raises(StoreError, match=r"ledger\.sqlite is missing") as caught:
+            use(copy[0])
+        assert "kb build" in (caught.value.hint or "")
+        assert not (copy[0] / "ledger.sqlite").exists()
+
+
+def test_a_lost_article_is_reported_until_a_build_and_is_not_exported(
+    copy: tuple[Path, str], encoders: Encoders
+) -> None:
+    path, digest = copy
+    for file in (path / "articles").rglob("*.gz"):
+        file.unlink()
+    first, second = kb.verify(path), kb.verify(path)
+    assert any("article is missing or damaged; kb build fetches it again" in problem for problem in first.problems)
+    assert set(second.problems) == set(first.problems)
+    with pytest.raises(StoreError, match=r"is incomplete: .* is missing or damaged"):
+        kb.export_bundle(path, path.parent / "bundle")
+    assert build(path, encoders) == digest
+    assert kb.verify(path).ok

@@ -288,4 +288,4 @@ def test_the_number_of_failures_after_which_a_build_stops_is_a_setting(cli: Any,
     (tmp_path / "fieldmark.toml").write_text('[llm.text]\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
     asked = ("build", "--source", f"folder:{owls}", "--kb", "o.kb", "--distiller", "model")
     stopped = cli.call(*asked, "--set", "max_failures_in_a_row=1")
-    assert (stopped.exit_code, "1 pages in a row failed" in stopped.stderr) == (6, True)
+    assert (stopped.exit_code, "Too many pages failed in a row (1)" in stopped.stderr) == (6, True)

@@ -17,7 +17,7 @@ import pandas
 import pytest
 from PIL import Image
 
-from kb.store.layout import read_info
+from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.project import keep_info
 
@@ -142,7 +142,7 @@ def test_a_knowledge_base_of_another_space_ends_with_3(
     settings.write_text(told.replace("fieldmark-starter-look/", "somebody-else/"))
     assert settings.read_text() != told
     ledger = Ledger(other / "ledger.sqlite")
-    keep_info(ledger, read_info(settings))
+    keep_info(ledger, Layout(other).require())
     ledger.close()
     outcome = cli.call("identify", drawings, "--kb", other)
     assert outcome.exit_code == 3
