@@ -58,8 +58,8 @@ class EditedPages(PageSource):
         for name, place in super().locate_terms(terms):
             yield name, self._now(place) if isinstance(place, PageRef) else place
 
-    def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
-        for subject, page in held:
+    def newest(self, known: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+        for subject, page in known:
             is_gone = page.subject_id in self.gone
             yield subject, LeftOut(name=page.title, reason="no page") if is_gone else self._now(page)
 
@@ -67,8 +67,8 @@ class EditedPages(PageSource):
         self.n_versions_asked += len(files)
         return {file: self._version(file) for file in files}
 
-    def reuse_photos(self, held: Mapping[str, Anchor]) -> None:
-        self.reused = held
+    def reuse_photos(self, anchors: Mapping[str, Anchor]) -> None:
+        self.reused = anchors
 
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int

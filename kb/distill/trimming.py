@@ -80,19 +80,19 @@ def trim_clauses(sentence: str) -> str:
         text = capitalised(text)
     body, mark = (text[:-1], text[-1]) if text.endswith((".", "!", "?")) else (text, "")
     pieces = _split(body)
-    kept = [pieces[0]]
+    clauses = [pieces[0]]
     was_cut = False
     for seam, piece in pieces[1:]:
         # A dependent clause goes with the one before it ("but other species, including ...").
         was_cut = _is_off_topic(piece) or (was_cut and _DEPENDENT.match(piece) is not None)
         if was_cut:
-            kept[-1] = _closed_list(kept[-1], seam, piece)
+            clauses[-1] = _closed_list(clauses[-1], seam, piece)
             continue
-        kept.append((seam, piece))
-    if len(kept) > 1 and kept[1][0].startswith(";") and _is_off_topic(kept[0][1]):
-        kept = kept[1:]
-        kept[0] = ("", capitalised(kept[0][1]))
-    shorter = tidy("".join(seam + piece for seam, piece in kept).rstrip(" ,;:–—"))
+        clauses.append((seam, piece))
+    if len(clauses) > 1 and clauses[1][0].startswith(";") and _is_off_topic(clauses[0][1]):
+        clauses = clauses[1:]
+        clauses[0] = ("", capitalised(clauses[0][1]))
+    shorter = tidy("".join(seam + piece for seam, piece in clauses).rstrip(" ,;:–—"))
     is_incomplete = set(words_of(shorter)[-1:]) & groups()["dangling"]  # "The race with a yellow bill is"
     return tidy(text) if is_incomplete else shorter + (mark or ".")
 

@@ -91,8 +91,8 @@ class BM25:
 
     def idf(self, word: str) -> float:
         """Return the inverse document frequency of a word; highest for an unknown word."""
-        held = len(self._postings[word][0]) if word in self._postings else 0
-        return math.log(1 + (self.size - held + 0.5) / (held + 0.5))
+        n_texts = len(self._postings[word][0]) if word in self._postings else 0
+        return math.log(1 + (self.size - n_texts + 0.5) / (n_texts + 0.5))
 
     def scores(self, query: Sequence[str]) -> FloatArray:
         """Return the score of every text, float32 `(n,)`, in [0, 1].
@@ -112,9 +112,9 @@ class BM25:
 
     def coverage(self, query: Sequence[str]) -> FloatArray:
         """Return the share of the distinct query words in each text, float32 `(n,)`."""
-        held = np.zeros(self.size, dtype=np.float32)
+        n_words = np.zeros(self.size, dtype=np.float32)
         words = list(dict.fromkeys(query))
         for word in words:
             if word in self._postings:
-                held[self._postings[word][0]] += 1
-        return held / np.float32(max(len(words), 1))
+                n_words[self._postings[word][0]] += 1
+        return n_words / np.float32(max(len(words), 1))

@@ -87,14 +87,14 @@ class ArticleSource(ABC):
 
     # updates
 
-    def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+    def newest(self, known: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
         """Yield the current page of each `(taxon or term, its page so far)`, in this order.
 
         An unchanged page comes back unchanged; a subject without a page is left out. By default all are located again.
         """
-        taxa = [subject for subject, _ in held if isinstance(subject, Taxon)]
+        taxa = [subject for subject, _ in known if isinstance(subject, Taxon)]
         places = {taxon.taxon_id: place for taxon, place in self.locate(taxa)}
-        for subject, page in held:
+        for subject, page in known:
             if isinstance(subject, Taxon):
                 yield subject, places[subject.taxon_id]
             else:
@@ -108,9 +108,9 @@ class ArticleSource(ABC):
         del files
         return {}
 
-    def reuse_photos(self, held: Mapping[str, Anchor]) -> None:
+    def reuse_photos(self, anchors: Mapping[str, Anchor]) -> None:
         """Let `fetch_anchors` reuse these anchors, by version of the photo, instead of downloading them again."""
-        del held
+        del anchors
 
     # cost
 

@@ -52,7 +52,7 @@ class PhotoFinder:
         self._pages = pages
         self.thumbnail_px = thumbnail_px
         self.allows_any_licence = allow_any_licence
-        self._held: Mapping[str, Anchor] = {}
+        self._stored: Mapping[str, Anchor] = {}
         self._has_seen_a_picture = False
 
     def fetch(
@@ -90,9 +90,9 @@ class PhotoFinder:
         found = self._describe([file for file in dict.fromkeys(files) if is_title(file)])
         return {file: _version(found.get(file)) for file in files}
 
-    def reuse(self, held: Mapping[str, Anchor]) -> None:
+    def reuse(self, anchors: Mapping[str, Anchor]) -> None:
         """Reuse these anchors, by version of the photo, instead of downloading the photo again."""
-        self._held = held
+        self._stored = anchors
 
     def _describe(self, files: Sequence[str]) -> dict[str, Json]:
         """Return the wiki's metadata of each existing file, by file name."""
@@ -150,9 +150,9 @@ class PhotoFinder:
         """
         info = info or {}
         anchor = self._credited(key, figure, info)
-        if held := self._held.get(_version(info)):
+        if stored := self._stored.get(_version(info)):
             return AnchorImage(
-                anchor=replace(anchor, anchor_id=held.anchor_id, sha256=held.sha256, media_type=held.media_type)
+                anchor=replace(anchor, anchor_id=stored.anchor_id, sha256=stored.sha256, media_type=stored.media_type)
             )
         is_narrow = int(info.get("width") or 0) <= self.thumbnail_px
         url = str(info["url"] if is_narrow else info.get("thumburl") or info["url"])

@@ -187,17 +187,17 @@ class WikipediaSource(ArticleSource):
         """Yield up to `limit` free photos for each `(subject_id, article)`: lead image, galleries, then the text's."""
         return self._photos.fetch(articles, limit=limit)
 
-    def newest(self, held: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+    def newest(self, known: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
         """Yield the current page of each taxon or term, as `newest_pages` does."""
-        return newest_pages(self._pages, self._locator, held)
+        return newest_pages(self._pages, self._locator, known)
 
     def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
         """Return file -> a text that changes with the photo, its author or its licence; empty for a missing file."""
         return self._photos.versions(files)
 
-    def reuse_photos(self, held: Mapping[str, Anchor]) -> None:
+    def reuse_photos(self, anchors: Mapping[str, Anchor]) -> None:
         """Reuse these anchors, by version of the photo, instead of downloading it again."""
-        self._photos.reuse(held)
+        self._photos.reuse(anchors)
 
     def _fetch_one(self, page: PageRef) -> FetchedPage | LeftOut:
         try:

@@ -312,12 +312,12 @@ def merge_answers(parts: Iterator[Json]) -> Json:
         for key, value in part.items():
             if key == "pages":
                 for page in value:
-                    held = pages.setdefault((page.get("ns", 0), page.get("title", "")), {})
+                    known = pages.setdefault((page.get("ns", 0), page.get("title", "")), {})
                     for name, field in page.items():
-                        if isinstance(field, list) and isinstance(held.get(name), list):
-                            held[name] = held[name] + [item for item in field if item not in held[name]]
+                        if isinstance(field, list) and isinstance(known.get(name), list):
+                            known[name] = known[name] + [item for item in field if item not in known[name]]
                         else:
-                            held[name] = field
+                            known[name] = field
             elif isinstance(value, list) and isinstance(merged.get(key), list):
                 merged[key] = merged[key] + [item for item in value if item not in merged[key]]
             else:

@@ -11,11 +11,11 @@ from kb.sources.mediawiki.pages.locate import Locator
 from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, page_ref
 from kb.sources.mediawiki.pages.wiki_pages import WikiPage, WikiPages
 
-Held = tuple[Taxon | str, PageRef]
+KnownPage = tuple[Taxon | str, PageRef]
 
 
 def newest_pages(
-    pages: WikiPages, locator: Locator, held: Sequence[Held]
+    pages: WikiPages, locator: Locator, known: Sequence[KnownPage]
 ) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
     """Yield the current page of each `(taxon or term, its page so far)`, in this order.
 
@@ -26,17 +26,17 @@ def newest_pages(
     Raises:
         SourceError: if the wiki is not available.
     """
-    current = pages.look_up([ref.title for _, ref in held], with_clues=False)
-    same = [i for i, (_, ref) in enumerate(held) if _is_same(ref, current.get(ref.title))]
-    result: dict[int, PageRef | LeftOut] = {i: held[i][1] for i in same}
-    changed = [i for i in range(len(held)) if i not in result]
-    unchanged_titles = {held[i][1].title for i in same}
+    current = pages.look_up([ref.title for _, ref in known], with_clues=False)
+    same = [i for i, (_, ref) in enumerate(known) if _is_same(ref, current.get(ref.title))]
+    result: dict[int, PageRef | LeftOut] = {i: known[i][1] for i in same}
+    changed = [i for i in range(len(known)) if i not in result]
+    unchanged_titles = {known[i][1].title for i in same}
     for i in changed:
-        subject, ref = held[i]
+        subject, ref = known[i]
         if isinstance(subject, str):
             result[i] = _newest_term(locator, subject, ref, current.get(ref.title))
-    result |= _newest_taxa(pages, locator, {i: held[i] for i in changed if i not in result}, current, unchanged_titles)
-    for i, (subject, _) in enumerate(held):
+    result |= _newest_taxa(pages, locator, {i: known[i] for i in changed if i not in result}, current, unchanged_titles)
+    for i, (subject, _) in enumerate(known):
         yield subject, result[i]
 
 
@@ -50,12 +50,16 @@ def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
 
 
 def _newest_taxa(
-    pages: WikiPages, locator: Locator, held: dict[int, Held], current: dict[str, WikiPage], unchanged_titles: set[str]
+    pages: WikiPages,
+    locator: Locator,
+    known: dict[int, KnownPage],
+    current: dict[str, WikiPage],
+    unchanged_titles: set[str],
 ) -> dict[int, PageRef | LeftOut]:
     """Return position -> page or reason for taxa with changed pages; no taxon gets an unchanged page of another."""
-    taxa = {i: subject for i, (subject, _) in held.items() if isinstance(subject, Taxon)}
+    taxa = {i: subject for i, (subject, _) in known.items() if isinstance(subject, Taxon)}
     order = list(taxa)
-    existing = [held[i][1].title for i in order if held[i][1].title in current]
+    existing = [known[i][1].title for i in order if known[i][1].title in current]
     looked_up = merged(pages.look_up(existing)) if existing else []
     articles = [page for page in looked_up if page.namespace == 0 and page.title not in unchanged_titles]
     matched = assign([taxa[i] for i in order], candidates([taxa[i] for i in order], articles))
