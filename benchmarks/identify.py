@@ -132,7 +132,7 @@ def main() -> None:
         new = [seconds(lambda: identify(photos[0])) for _ in range(args.rounds)]
         peak = identify(*photos)
         store = kb.open(unpack_shipped(home, encoders))
-        recognizer = wiring.recognizer(
+        recognizer = wiring.make_recognizer(
             store, preset="default", n=5, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR
         )
         warm = [seconds(lambda photo=photo: list(recognizer.identify([photo]))) for photo in photos[:50]]  # type: ignore[misc]

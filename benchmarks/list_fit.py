@@ -36,7 +36,7 @@ def asked(
 ) -> tuple[float, ListFit]:
     """Return the top-1 accuracy and the fit of the list; without a share no list is used."""
     taxon_ids = frozenset(taxon.taxon_id for taxon in store.taxa() if taxon.scientific_name in listed)
-    recognizer = wiring.recognizer(
+    recognizer = wiring.make_recognizer(
         store, preset="default", n=1, min_confidence=0.5, unknown_prior=0.2,
         species_list=None if share is None else SpeciesList(taxon_ids=taxon_ids, off_list_share=share),
     )  # fmt: skip

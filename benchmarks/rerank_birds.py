@@ -69,8 +69,8 @@ def main() -> None:
             (given.write / f"{kind}.jsonl").write_text(text, encoding="utf-8")
     starter = load_encoders("starter")
     judge, plain = EncoderJudge(starter.text_image), EncoderJudge(load_encoders("plain").text_image)
-    with wiring.opened(resolve()) as store:
-        context = wiring.context_look_up(store, wiring.ContextHelpers())
+    with wiring.open_knowledge_base(resolve()) as store:
+        context = wiring.context_look_up(store, wiring.ContextSources())
         parts = wiring.query_parts(store)
         lines: list[str] = []
         for kind, of_kind in jobs.items():

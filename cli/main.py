@@ -8,12 +8,11 @@ import keyword
 import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NoReturn
 
 import click
 
-from cli.common import options
+from cli.common import exit_codes, options
 from cli.common.config import Invocation
 from data.errors import FieldmarkError
 
@@ -40,10 +39,6 @@ VERBS = (
     "doctor",
 )
 
-EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report `... | head`
-EXIT_DEFECT = 70  # EX_SOFTWARE of sysexits.h: a bug in Fieldmark
-
 
 class CommandGroup(click.Group):
     """The group of all verbs; `--help` of one imports that one alone."""
@@ -59,9 +54,8 @@ class CommandGroup(click.Group):
         command = _command_of(cmd_name)
         for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
             known = {parameter.name for parameter in each.params}
-            each.params.extend(
-                option for option in (*_settings_options(), *_common_options()) if option.name not in known
-            )
+            own = [] if isinstance(each, click.Group) else _settings_options()
+            each.params.extend(option for option in (*own, *_common_options()) if option.name not in known)
         return command
 
     def resolve_command(
@@ -81,8 +75,8 @@ class CommandGroup(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            _forget_stdout()
-            ctx.exit(EXIT_BROKEN_PIPE)
+            _discard_stdout()
+            ctx.exit(exit_codes.BROKEN_PIPE)
         return result
 
     def main(
@@ -104,23 +98,23 @@ class CommandGroup(click.Group):
             sys.exit(error.exit_code)
         except click.ClickException as error:
             usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
-            _say(error.format_message(), usage and f"{usage.removeprefix('Usage: ')} (more with --help)")
+            _print_error(error.format_message(), usage and f"{usage.removeprefix('Usage: ')} (more with --help)")
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
-            _say("Stopped.", "Finished work is kept; run the same command again to resume.")
-            sys.exit(EXIT_INTERRUPTED)
+            _print_error("Stopped.", "Finished work is kept; run the same command again to resume.")
+            sys.exit(exit_codes.INTERRUPTED)
         except FieldmarkError as error:
-            _trace(invocation)
-            _say(str(error), error.hint)
+            _print_traceback(invocation)
+            _print_error(str(error), error.hint)
             sys.exit(error.exit_code)
         except OSError as error:
-            _trace(invocation)
-            _say(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), None)
+            _print_traceback(invocation)
+            _print_error(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), None)
             sys.exit(3)
         except Exception as error:
-            _trace(invocation)
-            _say(f"{type(error).__name__}: {error}", "This is a bug in Fieldmark; --debug shows the traceback.")
-            sys.exit(EXIT_DEFECT)
+            _print_traceback(invocation)
+            _print_error(f"{type(error).__name__}: {error}", "This is a bug in Fieldmark; --debug shows the traceback.")
+            sys.exit(exit_codes.DEFECT)
 
 
 def _command_of(verb: str) -> click.Command:
@@ -133,25 +127,25 @@ def _command_of(verb: str) -> click.Command:
     return command
 
 
-def _say(message: str, hint: str | None) -> None:
+def _print_error(message: str, hint: str | None) -> None:
     click.echo(f"error: {message}", err=True)
     if hint:
         click.echo(f"hint: {hint}", err=True)
 
 
-def _trace(invocation: Invocation) -> None:
+def _print_traceback(invocation: Invocation) -> None:
     if invocation.debug:
         import traceback
 
         click.echo(traceback.format_exc(), err=True)
 
 
-def _forget_stdout() -> None:
+def _discard_stdout() -> None:
     """Point stdout at nothing: the interpreter flushes it once more at exit and would complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _keep(field: str) -> Callable[[click.Context, click.Parameter, object], None]:
+def _store_value(field: str) -> Callable[[click.Context, click.Parameter, object], None]:
     def callback(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
         if value:
             setattr(ctx.ensure_object(Invocation), field, value)
@@ -160,10 +154,12 @@ def _keep(field: str) -> Callable[[click.Context, click.Parameter, object], None
 
 
 def _common_options() -> list[click.Option]:
-    quiet, debug = (
-        partial(click.Option, is_flag=True, expose_value=False, callback=_keep(name)) for name in ("quiet", "debug")
-    )
-    return [quiet(["-q", "--quiet"], help="No progress on stderr."), debug(["--debug"], help="Show tracebacks.")]
+    return [_flag(["-q", "--quiet"], help="No progress on stderr."), _flag(["--debug"], help="Show tracebacks.")]
+
+
+def _flag(names: list[str], *, help: str) -> click.Option:
+    store = _store_value(names[-1].removeprefix("--"))
+    return click.Option(names, is_flag=True, expose_value=False, callback=store, help=help)
 
 
 def _settings_options() -> list[click.Option]:
@@ -173,7 +169,7 @@ def _settings_options() -> list[click.Option]:
             help="Change a setting for this run; may be repeated.",
         ),
         click.Option(
-            ["--settings"], type=options.FILE, expose_value=False, callback=_keep("settings"), metavar="FILE",
+            ["--settings"], type=options.FILE, expose_value=False, callback=_store_value("settings"), metavar="FILE",
             help="Settings of this run, a TOML file; wins over fieldmark.toml and the environment.",
         ),
     ]  # fmt: skip
@@ -217,12 +213,12 @@ def main() -> NoReturn:
     try:
         commands.main()
     except SystemExit as ended:
-        if ended.code != EXIT_INTERRUPTED:
+        if ended.code != exit_codes.INTERRUPTED:
             raise
         # The interpreter would wait for threads that wait for a slow wiki. What a kill leaves is safe, and so is this.
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(EXIT_INTERRUPTED)
+        os._exit(exit_codes.INTERRUPTED)
 
 
 if __name__ == "__main__":

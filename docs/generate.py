@@ -25,7 +25,7 @@ CSV = {
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
     "kb credits --format csv": ("kb.curate.credit_pages.COLUMNS", "One row per article or photo."),
     "kb eval species --format csv": ("cli.verbs.eval.species.tables.CSV_COLUMNS", "One row per setup and measure."),
-    "kb eval rerank --format csv": ("cli.verbs.eval.rerank.CSV_COLUMNS", "One row per run, stratum and measure."),
+    "kb eval rerank --format csv": ("cli.verbs.eval.rerank_tables.CSV_COLUMNS", "A row per run, stratum and measure."),
 }
 # Command -> the record that it prints, and the example that the tests hold still.
 JSON = {

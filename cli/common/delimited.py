@@ -23,23 +23,23 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return out.getvalue()
 
 
-def disarmed(row: Iterable[object]) -> list[object]:
+def escape_formulas(row: Iterable[object]) -> list[object]:
     """Return the cells with an apostrophe before each text that a spreadsheet would run as a formula.
 
     For text of other people, such as author names in a wiki; JSON keeps it unchanged.
 
     Example:
-        >>> disarmed(["=1+2", "@ann", "Ann", -1, None])
+        >>> escape_formulas(["=1+2", "@ann", "Ann", -1, None])
         ["'=1+2", "'@ann", 'Ann', -1, None]
     """
     return [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row]
 
 
-def armed(cell: str) -> str:
-    """Return the cell before `disarmed`.
+def unescape_formula(cell: str) -> str:
+    """Return the cell before `escape_formulas`.
 
     Example:
-        >>> armed("'=1+2"), armed("'t Hooft")
+        >>> unescape_formula("'=1+2"), unescape_formula("'t Hooft")
         ('=1+2', "'t Hooft")
     """
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell

@@ -151,7 +151,7 @@ def read_set(ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, 
         ctx.ensure_object(Invocation).set[key] = value.strip()
 
 
-def given(ctx: click.Context, names: Sequence[str]) -> list[str]:
+def given_options(ctx: click.Context, names: Sequence[str]) -> list[str]:
     """Return the options among these parameters that stand on the command line, as a user writes them."""
     found = [name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     return [f"--{name.replace('_', '-')}" for name in found]

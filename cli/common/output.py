@@ -39,16 +39,16 @@ def note(text: str) -> None:
 
 def warn(text: str) -> None:
     """Write a warning to stderr."""
-    note("warning: " + steady(text))  # it may hold names of files and labels of other people's data
+    note("warning: " + printable(text))  # it may hold names of files and labels of other people's data
 
 
-def steady(text: str) -> str:
+def printable(text: str) -> str:
     """Return the text without control characters, such as escape codes in names of files."""
     return _STEERING.sub("", text)
 
 
 @contextmanager
-def logged(name: str, level: int = logging.WARNING) -> Iterator[None]:
+def log_to_stderr(name: str, level: int = logging.WARNING) -> Iterator[None]:
     """Within the block, write log records of this logger and its children from this level on to stderr."""
 
     class Printer(logging.Handler):
@@ -104,13 +104,13 @@ def as_table(
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     texts = list(zip(map(_cell, columns), *([_cell(value) for value in row] for row in rows), strict=True))
-    widths = _widths(texts)
+    widths = _column_widths(texts)
     left_out: list[str] = []
     for column in reversed([column for column in spare if column in columns]):
-        if _total(widths) > line_width():
+        if _table_width(widths) > line_width():
             left_out.insert(0, column)
             texts = [one for one in texts if one[0] != column]
-            widths = _widths(texts)
+            widths = _column_widths(texts)
     for (column, *_), width in zip(texts, widths, strict=True):
         side: Literal["left", "right"] = "right" if column in set(right) else "left"
         table.add_column(Text(column), justify=side, overflow="fold", width=width)
@@ -118,7 +118,7 @@ def as_table(
         table.add_row(*map(Text, row))
     out = io.StringIO()
     # Rendered without colours: the same bytes whether a person or a program reads them.
-    Console(file=out, width=_total(widths), color_system=None, highlight=False).print(table)
+    Console(file=out, width=_table_width(widths), color_system=None, highlight=False).print(table)
     lines = [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
     return "\n".join([*lines, *([f"(no room for {', '.join(left_out)})"] if left_out else [])])
 
@@ -165,14 +165,14 @@ def first_few(names: Sequence[str], *, rest: str = "") -> str:
     return "; ".join(names[:MOST_NAMES]) + (f"; and {n:,} more{rest}" if n > 0 else "")
 
 
-def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
+def _column_widths(columns: Sequence[Sequence[str]]) -> list[int]:
     """Return the width of each column: of its longest text, less for the widest columns if the line is too long."""
     from rich.cells import cell_len
 
     widths = [max(map(cell_len, texts), default=0) or 1 for texts in columns]
     words = [max((cell_len(word) for text in texts for word in text.split()), default=0) for texts in columns]
     least = [max(1, min(word, _LONGEST_WORD)) for word in words]
-    for _ in range(_total(widths) - line_width()):
+    for _ in range(_table_width(widths) - line_width()):
         free = [i for i, width in enumerate(widths) if width > least[i]]
         if not free:
             break
@@ -180,11 +180,11 @@ def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
     return widths
 
 
-def _total(widths: Sequence[int]) -> int:
+def _table_width(widths: Sequence[int]) -> int:
     return sum(widths) + _BETWEEN * max(0, len(widths) - 1)
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else steady(str(value))
+    return f"{value:.3f}" if isinstance(value, float) else printable(str(value))

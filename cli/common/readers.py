@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cli.common.config import Settings
-from cli.common.models import connected
+from cli.common.language_models import connect_model
 from data.records import Identification
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class OpenReader:
     """A reader, and everything that determines its answers, for comparison when a run resumes."""
 
     read: Callable[[Iterable[Identification]], Iterator[Identification]]
@@ -27,9 +27,9 @@ class Reading:
 
 
 @contextmanager
-def reading(
+def open_reader(
     settings: Settings, store: KnowledgeBase, *, context: str, n_samples: int, max_cost: float | None, offline: bool
-) -> Iterator[Reading]:
+) -> Iterator[OpenReader]:
     """Open the reader that chooses among the candidates of each row.
 
     Args:
@@ -51,9 +51,9 @@ def reading(
     from recognize.reader.stream import read_over
 
     texts = CandidateContext(store, context_of(context), source_texts(store)).texts
-    with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
+    with connect_model(settings, "vision", max_cost=max_cost, offline=offline) as chat:
         reader = Reader(chat, n_samples=n_samples, prompts=Prompts("recognize", PLACEHOLDERS, settings.prompts))
-        yield Reading(
+        yield OpenReader(
             read=lambda rows: read_over(rows, reader, partial(jpeg_of, max_side=chat.endpoint.image_px), texts),
             parameters={
                 "reader": chat.name,
@@ -66,10 +66,10 @@ def reading(
 
 
 @contextmanager
-def asking(
+def open_reader_resources(
     settings: Settings, store: KnowledgeBase, *, n_samples: int, max_cost: float | None, offline: bool
 ) -> Iterator[ReaderResources]:
-    """Open the model of `[llm.vision]` for an evaluation of readers; arguments and errors as in `reading`."""
+    """Open the model of `[llm.vision]` for an evaluation of readers; arguments and errors as in `open_reader`."""
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
     from kb.checklist.reconcile import load_reconciler
@@ -84,7 +84,7 @@ def asking(
         return matched[0].taxon.taxon_id if matched else None
 
     prompts = Prompts("recognize", PLACEHOLDERS, settings.prompts)
-    with connected(settings, "vision", max_cost=max_cost, offline=offline) as chat:
+    with connect_model(settings, "vision", max_cost=max_cost, offline=offline) as chat:
         yield ReaderResources(
             model=chat.name,
             n_samples=n_samples,

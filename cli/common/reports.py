@@ -7,8 +7,15 @@ from pathlib import Path
 
 from cli.common.output import as_fields
 from data.records import Failure, Source, Status, Taxon
+from kb.reasons import NO_ANCHORS, NO_SUMMARY, WHOLE_ARTICLE
 
 RANKS = ("class", "order", "family", "genus")
+NOTES = {
+    NO_ANCHORS: "no reference photos",
+    NO_SUMMARY: "no summary",
+    WHOLE_ARTICLE: "summary of the whole article",
+}
+"""Mark of an incomplete species -> words."""
 MAX_FAILURES = 10  # shown in a report; `--format json` has all of them
 
 
@@ -16,16 +23,16 @@ def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None
     """Return the contents of a knowledge base, names left out by reason, the cost of a build, and failures."""
     counts = {
         "knowledge base": str(path),
-        "species": status.species,
-        "articles": status.articles,
-        "summaries": status.summaries,
-        "chunks": status.chunks,
-        "reference photos": status.anchors,
-        "terms": status.terms,
-        "notes": by_reason(status.marks),
+        "species": f"{status.species:,}",
+        "articles": f"{status.articles:,}",
+        "summaries": f"{status.summaries:,}",
+        "chunks": f"{status.chunks:,}",
+        "reference photos": f"{status.anchors:,}",
+        "terms": f"{status.terms:,}",
+        "notes": by_reason({NOTES[mark]: n for mark, n in status.marks.items()}),
         "left out": by_reason(status.left_out),
         "photos skipped": by_reason(status.skipped_photos),
-        "failures": len(status.failures) or None,
+        "failures": f"{len(status.failures):,}" if status.failures else None,
         "profile": status.profile,
         "spaces": ", ".join(status.spaces),
         **(cost or {}),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cli.common.config import Settings
-from cli.common.output import logged, note
+from cli.common.output import log_to_stderr, note
 from data.errors import MissingRequirement
 from data.records import Context, Identification, QueryPart
 
@@ -29,11 +29,11 @@ FoundT = TypeVar("FoundT")
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[KnowledgeBase]:
+def open_knowledge_base(settings: Settings) -> Iterator[KnowledgeBase]:
     """Open the knowledge base in the settings, else the one that ships with Fieldmark, unpacked on first use."""
     import kb
 
-    with logged("kb.shipped", logging.INFO):
+    with log_to_stderr("kb.shipped", logging.INFO):
         encoders = load_encoders("starter") if settings.kb is None else None
         store = kb.open(settings.kb, home=settings.home, encoders=encoders)
     with store:
@@ -54,7 +54,7 @@ def encoders_for(path: Path, settings: Settings) -> Encoders:
     return load_encoders(Layout(path).profile or settings.profile)
 
 
-def named(settings: Settings) -> Path:
+def required_path(settings: Settings) -> Path:
     """Return the folder of the knowledge base in the settings, for verbs that write.
 
     Raises:
@@ -66,7 +66,7 @@ def named(settings: Settings) -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextHelpers:
+class ContextSources:
     """Sources of context beside the knowledge base; None is not used."""
 
     wiki: Explainer | None = None
@@ -82,7 +82,7 @@ class ContextHelpers:
 
 
 @contextmanager
-def helpers_of_context(
+def open_context_sources(
     settings: Settings,
     *,
     wiki: bool | None,
@@ -90,7 +90,7 @@ def helpers_of_context(
     model: bool | None = False,
     max_cost: float | None = None,
     offline: bool = False,
-) -> Iterator[ContextHelpers]:
+) -> Iterator[ContextSources]:
     """Open the sources of context in the settings, unless a flag turns them off.
 
     Args:
@@ -106,26 +106,26 @@ def helpers_of_context(
         UsageError: if the cost is limited and a price is unknown.
     """
     with ExitStack() as stack:
-        stack.enter_context(logged("kb.lookup"))
-        helpers = ContextHelpers(wiki=_wiki_terms(settings, stack, wiki=False if offline else wiki))
+        stack.enter_context(log_to_stderr("kb.lookup"))
+        sources = ContextSources(wiki=_wiki_terms(settings, stack, wiki=False if offline else wiki))
         asks_web, asks_model = (
             kind in settings.llm if flag is None else flag for kind, flag in (("search", web), ("text", model))
         )
         if asks_web or asks_model:
-            from cli.common.models import connected
+            from cli.common.language_models import connect_model
             from kb.endpoints.budget import Budget
             from kb.lookup.web_search import ChatWebSearch
 
             budget = Budget(max_cost)
-            helpers = replace(helpers, prompts=settings.prompts, budget=budget)
+            sources = replace(sources, prompts=settings.prompts, budget=budget)
             if asks_web:
-                search = stack.enter_context(connected(settings, "search", budget=budget, offline=offline))
-                helpers = replace(helpers, search=ChatWebSearch(search), models=(search.name,))
+                search = stack.enter_context(connect_model(settings, "search", budget=budget, offline=offline))
+                sources = replace(sources, search=ChatWebSearch(search), models=(search.name,))
             if asks_model:
-                chat = stack.enter_context(connected(settings, "text", budget=budget, offline=offline))
-                models = (*helpers.models, chat.name)
-                helpers = replace(helpers, chat=chat, require_chat=model is True, models=models)
-        yield helpers
+                chat = stack.enter_context(connect_model(settings, "text", budget=budget, offline=offline))
+                models = (*sources.models, chat.name)
+                sources = replace(sources, chat=chat, require_chat=model is True, models=models)
+        yield sources
 
 
 def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> Explainer | None:
@@ -139,8 +139,8 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
     return WikiTerms(source)
 
 
-def contexts_of(
-    store: KnowledgeBase, queries: Sequence[str], helpers: ContextHelpers, *, learn: bool
+def find_contexts(
+    store: KnowledgeBase, queries: Sequence[str], sources: ContextSources, *, learn: bool
 ) -> Iterator[Context]:
     """Yield the context of each query, in order."""
     from kb.lookup.context import contexts
@@ -149,16 +149,16 @@ def contexts_of(
         store,
         queries,
         load_encoders(store.info.profile).sentence,
-        wiki=helpers.wiki,
-        search=helpers.search,
-        chat=helpers.chat,
-        require_chat=helpers.require_chat,
-        prompts=helpers.prompts,
+        wiki=sources.wiki,
+        search=sources.search,
+        chat=sources.chat,
+        require_chat=sources.require_chat,
+        prompts=sources.prompts,
         learn=learn,
     )
 
 
-def recognizer(
+def make_recognizer(
     store: KnowledgeBase,
     *,
     preset: str,
@@ -217,12 +217,12 @@ def explanation_text(store: KnowledgeBase, row: Identification) -> str:
     return recognize.explain(store, row).text if row.candidates else ""
 
 
-def reconciled(names: Sequence[str]) -> Reconciled:
+def match_names(names: Sequence[str]) -> Reconciled:
     """Return the species of the checklist for the names of a list or the labels of a dataset."""
-    return reconciled_rows([(name,) for name in names])
+    return match_rows([(name,) for name in names])
 
 
-def reconciled_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
+def match_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
     """Return the species for rows of several names each: binomial, English name, eBird code.
 
     The first known name of a row decides; a row is reported under its first name that is not empty.
@@ -233,9 +233,9 @@ def reconciled_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
     return load_reconciler().reconcile_rows(rows, given=CUB_NAMES)
 
 
-def context_look_up(store: KnowledgeBase, helpers: ContextHelpers) -> Callable[[str], Context]:
+def context_look_up(store: KnowledgeBase, sources: ContextSources) -> Callable[[str], Context]:
     """Return a thread-safe function from a query to its context."""
-    return _one_at_a_time(lambda query: next(contexts_of(store, [query], helpers, learn=True)))
+    return _one_at_a_time(lambda query: next(find_contexts(store, [query], sources, learn=True)))
 
 
 def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:

@@ -15,16 +15,14 @@ from recognize.settings import PROFILES
 if TYPE_CHECKING:
     from data.records import Added
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
 
 @click.command()
 @options.kb_option("Knowledge base; created if it does not exist.", needed=True)
 @click.option("--name", metavar="NAME", help="Species: any name of the checklist, or genus and epithet.")
 @click.option("--term", metavar="TERM", help="Term, instead of a species.")
 @click.option("--common-name", "common_names", multiple=True, metavar="NAME", help="English name; the best one first.")
-@click.option("--text", "texts", multiple=True, type=FILE, metavar="FILE", help="Description: plain text or Markdown.")
-@click.option("--photo", "photos", multiple=True, type=FILE, metavar="FILE", help="Photo; may be repeated.")
+@click.option("--text", "texts", multiple=True, type=options.FILE, metavar="FILE", help="Description; may be repeated.")
+@click.option("--photo", "photos", multiple=True, type=options.FILE, metavar="FILE", help="Photo; may be repeated.")
 @click.option("--author", metavar="NAME", help="Photo author.")
 @click.option("--licence", metavar="NAME", help="Licence of text and photos, such as CC BY 4.0.")
 @click.option("--url", metavar="URL", help="Web address of text and photos.")
@@ -66,7 +64,7 @@ def add(
     if term is not None and (photos or common_names or above):
         raise UsageError("A term takes no photos, common names or lineage.", hint="Add a species with --name.")
     settings = options.settings(kb=kb, profile=profile)
-    path = wiring.named(settings)
+    path = wiring.required_path(settings)
     added = library.add(
         path,
         term or species_named(load_checklist(), name or "", common_names=common_names, lineage=above),

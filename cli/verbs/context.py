@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
-from cli.common.models import cost_text
+from cli.common.language_models import cost_text
 from cli.common.reports import source_text
 from data.errors import UsageError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @options.kb_option()
 @click.option(
     "--file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=options.FILE,
     metavar="FILE",
     help="Many queries: a CSV with a column query_text, text or query, a rerank job (.jsonl), or a query a line.",
 )
@@ -76,12 +76,12 @@ def context(
     form = form or ("text" if file is None else "jsonl")
     settings = options.settings(kb=kb, api_url=api_url, contact=contact)
     with (
-        wiring.opened(settings) as knowledge,
-        wiring.helpers_of_context(
+        wiring.open_knowledge_base(settings) as knowledge,
+        wiring.open_context_sources(
             settings, wiki=wiki, web=web, model=model, max_cost=max_cost, offline=offline
-        ) as helpers,
+        ) as sources,
     ):
-        answers = wiring.contexts_of(knowledge, [query.text for query in queries], helpers, learn=store)
+        answers = wiring.find_contexts(knowledge, [query.text for query in queries], sources, learn=store)
         rows = zip(queries, answers, strict=True)
         try:
             if form == "json":
@@ -92,11 +92,11 @@ def context(
                 if form == "jsonl":
                     output.write(json.dumps(_row(query, to_json(answer)), ensure_ascii=False))
                 else:
-                    text = context_text(answer, has_model=helpers.chat is not None)
+                    text = context_text(answer, has_model=sources.chat is not None)
                     output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
         finally:
             # Also after an interrupt: somebody pays for this, and may not know that a model is set.
-            if spent := _spent(helpers):
+            if spent := _spent(sources):
                 output.note(spent)
 
 
@@ -114,16 +114,16 @@ def context_text(context: Context, *, has_model: bool = False) -> str:
     return "\n".join([*lines, *(f"  {source_text(source)}" for source in context.sources)])
 
 
-def _spent(helpers: wiring.ContextHelpers) -> str:
+def _spent(sources: wiring.ContextSources) -> str:
     """Return the models, their calls and the cost; empty without calls."""
-    if helpers.budget is None:
+    if sources.budget is None:
         return ""
-    meter = helpers.budget.meter
+    meter = sources.budget.meter
     if not (meter.calls or meter.unsure_usd):
         return ""
-    off = " ".join(flag for flag, used in (("--no-web", helpers.search), ("--no-model", helpers.chat)) if used)
-    cost = cost_text(meter, "search" if helpers.chat is None else "text")
-    return f"{' and '.join(helpers.models)}: {output.plural(meter.calls, 'call')}, cost {cost} ({off} turns this off)"
+    off = " ".join(flag for flag, used in (("--no-web", sources.search), ("--no-model", sources.chat)) if used)
+    cost = cost_text(meter, "search" if sources.chat is None else "text")
+    return f"{' and '.join(sources.models)}: {output.plural(meter.calls, 'call')}, cost {cost} ({off} turns this off)"
 
 
 def _row(query: FileQuery, answer: object) -> object:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, wiring
-from cli.common.delimited import as_csv, disarmed
+from cli.common.delimited import as_csv, escape_formulas
 
 
 @click.command()
@@ -24,7 +24,7 @@ def credits(kb: Path | None, form: str) -> None:  # the verb's name
     from kb.curate import credit_pages
     from kb.curate.credits import collect_credits
 
-    with wiring.opened(options.settings(kb=kb)) as store:
+    with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         found = collect_credits(store)
     if form == "json":
         from data.codec import to_json
@@ -35,7 +35,7 @@ def credits(kb: Path | None, form: str) -> None:  # the verb's name
             given["publishable"] = value
         output.write(output.as_json(payload))
     elif form == "csv":
-        output.write_rows(as_csv(credit_pages.COLUMNS, map(disarmed, credit_pages.as_rows(found))))
+        output.write_rows(as_csv(credit_pages.COLUMNS, map(escape_formulas, credit_pages.as_rows(found))))
     elif form == "html":
         output.write_rows(credit_pages.as_html(found))
     else:

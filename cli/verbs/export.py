@@ -24,7 +24,7 @@ def export(out: Path, kb: Path | None, vectors: bool, form: str) -> None:
     """
     import kb as library
 
-    exported = library.export_bundle(wiring.named(options.settings(kb=kb)), out, with_vectors=vectors)
+    exported = library.export_bundle(wiring.required_path(options.settings(kb=kb)), out, with_vectors=vectors)
     fields = {
         "bundle": str(out),
         "species": f"{exported.species:,}",

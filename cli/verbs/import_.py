@@ -29,7 +29,7 @@ def import_(bundle: Path, kb: Path | None, re_encode: bool, profile: str | None,
     from kb.bundle.manifest import read_manifest
 
     settings = options.settings(kb=kb, profile=profile)
-    path = wiring.named(settings)
+    path = wiring.required_path(settings)
     own = read_manifest(bundle).profile
     encoders = wiring.load_encoders(profile or (own if own in PROFILES else settings.profile))
     with stage_progress(quiet=options.invocation().quiet) as progress:

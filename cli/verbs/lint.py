@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.common import options, output, wiring
-from cli.common.delimited import as_csv, disarmed
+from cli.common import exit_codes, options, output, wiring
+from cli.common.delimited import as_csv, escape_formulas
 
 if TYPE_CHECKING:
     from kb.curate.lint import LintReport, Severity
 
-EXIT_FINDINGS = 1
 COLUMNS = ("severity", "rule", "species", "sentence", "detail", "text")
 CSV_COLUMNS = ("severity", "rule", "taxon_id", "name", "statement", "detail", "text")
 
@@ -53,7 +52,7 @@ def lint(ctx: click.Context, kb: Path | None, severity: Severity, form: str) -> 
     from data.codec import to_json
     from kb.curate.lint import lint as lint_store
 
-    with wiring.opened(options.settings(kb=kb)) as store:
+    with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         report = lint_store(store)
     if form == "json":
         payload = {"ok": not report.has(severity), "counts": dict(report.counts), **to_json(report)}
@@ -62,11 +61,11 @@ def lint(ctx: click.Context, kb: Path | None, severity: Severity, form: str) -> 
         output.write_rows(output.json_lines(report.findings))
     elif form == "csv":
         rows = ([getattr(finding, name) for name in CSV_COLUMNS] for finding in report.findings)
-        output.write_rows(as_csv(CSV_COLUMNS, map(disarmed, rows)))
+        output.write_rows(as_csv(CSV_COLUMNS, map(escape_formulas, rows)))
     else:
         output.write(_text(report))
     if report.has(severity):
-        ctx.exit(EXIT_FINDINGS)
+        ctx.exit(exit_codes.FINDINGS)
 
 
 def _text(report: LintReport) -> str:

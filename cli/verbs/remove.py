@@ -22,7 +22,7 @@ def remove(names: tuple[str, ...], kb: Path | None, form: str) -> None:
     """
     import kb as library
 
-    removed = library.remove(wiring.named(options.settings(kb=kb)), names)
+    removed = library.remove(wiring.required_path(options.settings(kb=kb)), names)
     fields = {"removed": ", ".join(removed.names), "files deleted": removed.files}
     text = output.as_fields(fields) if removed.names else "Nothing to do: removed before."
     output.write_record(form, removed, lambda: text)

@@ -22,14 +22,9 @@ def search(text: str, kb: Path | None, n: int, form: str) -> None:
     Example: kb search "red crest, black mask, thick orange bill"
     """
     import kb as library
-    from data.codec import to_json
 
-    with wiring.opened(options.settings(kb=kb)) as store:
+    with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         found = library.search(store, text, wiring.load_encoders(store.info.profile).sentence, n=n)
-    if form == "json":
-        output.write(output.as_json([to_json(match) for match in found]))
-    elif found:
-        rows = [(rank, match.common_name, match.scientific_name, match.score) for rank, match in enumerate(found, 1)]
-        output.write(output.as_table(["#", "common name", "scientific name", "score"], rows, right=["#", "score"]))
-    else:
-        output.write("No species found.")
+    rows = [(rank, match.common_name, match.scientific_name, match.score) for rank, match in enumerate(found, 1)]
+    table = output.as_table(["#", "common name", "scientific name", "score"], rows, right=["#", "score"])
+    output.write_record(form, found, lambda: table if rows else "No species found.")

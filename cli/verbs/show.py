@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
-from cli.common.reports import lineage_text, source_text
+from cli.common.reports import NOTES, lineage_text, source_text
 
 if TYPE_CHECKING:
     from data.records import Term
@@ -29,7 +29,7 @@ def show(name: str, kb: Path | None, form: str) -> None:
     from data.records import Term
     from kb.lookup.entries import find_entry
 
-    with wiring.opened(options.settings(kb=kb)) as store:
+    with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         found = find_entry(store, name)
     if isinstance(found, Term):
         output.write(output.as_json(term_payload(found)) if form == "json" else term_text(found))
@@ -70,7 +70,7 @@ def species_text(found: FoundSpecies) -> str:
         "other names": ", ".join((*taxon.common_names[1:], *taxon.synonyms)),
         "lineage": lineage_text(taxon),
         "identifiers": ", ".join(f"{checklist} {identifier}" for checklist, identifier in sorted(taxon.ids.items())),
-        "notes": ", ".join(entry.marks),
+        "notes": ", ".join(NOTES[mark] for mark in entry.marks),
         "article": source_text(entry.source) if entry.source is not None else "",
     }
     lines = [output.as_fields(head)]
@@ -91,7 +91,7 @@ def species_text(found: FoundSpecies) -> str:
     if entry.anchors:
         lines += ["", "Reference photos"]
         lines += [
-            f"  {anchor.file or anchor.anchor_id}: {anchor.credit or 'vector only, no picture'}"
+            f"  {anchor.file or anchor.anchor_id}: {anchor.credit or 'vector only, no photo'}"
             for anchor in entry.anchors
         ]
     if found.terms:

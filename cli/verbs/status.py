@@ -20,11 +20,12 @@ def status(kb: Path | None, lists_left_out: bool, form: str) -> None:
 
     Example: kb status --kb birds.kb --left-out
     """
-    with wiring.opened(options.settings(kb=kb)) as store:
+    with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         if lists_left_out:
             rows = store.left_out()
             listed = [dict(zip(LEFT_OUT_COLUMNS, row, strict=True)) for row in rows]
-            output.write_record(form, listed, lambda: output.as_table(LEFT_OUT_COLUMNS, rows))
+            table = output.as_table(LEFT_OUT_COLUMNS, rows) if rows else "No name was left out."
+            output.write_record(form, listed, lambda: table)
         else:
             found = store.status()
             output.write_record(form, found, lambda: reports.status_text(found, store.path))

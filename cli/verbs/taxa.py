@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import delimited, options, output, wiring
-from cli.common.delimited import disarmed
+from cli.common.delimited import escape_formulas
 from cli.common.reports import lineage_text
 from data.errors import BadInput, UsageError
 
@@ -31,7 +31,7 @@ TABLES = (".csv", ".tsv", ".json")  # other files are names, one a line, whateve
 @options.kb_option("Also count the species of this knowledge base.", needed=True)
 @click.option(
     "--file",
-    type=click.Path(path_type=Path, allow_dash=True),
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
     metavar="FILE",
     help="Match the names of a file: one a line (- is stdin), or a CSV or JSON list as for --species-list.",
 )
@@ -68,7 +68,7 @@ def report_taxon(kb: Path | None, name: str, form: str) -> None:
     settings = options.settings(kb=kb)
     held = None
     if settings.kb is not None:
-        with wiring.opened(settings) as store:
+        with wiring.open_knowledge_base(settings) as store:
             held = frozenset(store.taxon_ids)
     found = find_taxon(load_checklist(), name, held)
     taxon = found.taxon
@@ -97,7 +97,7 @@ def report_taxon(kb: Path | None, name: str, form: str) -> None:
 def report_file(file: Path, form: str) -> None:
     """Print the species for each name of a file."""
     listed = read_rows(file)
-    found = wiring.reconciled_rows(listed)
+    found = wiring.match_rows(listed)
     matches = rows([names[0] for names in listed], found)
     if form == "table":
         output.write(table(matches))
@@ -105,7 +105,7 @@ def report_file(file: Path, form: str) -> None:
         output.write(output.as_json(matches))
     else:
         cells = ([_joined(row, name) if name in LISTS else row[name] for name in COLUMNS] for row in matches)
-        output.write_rows(delimited.as_csv(COLUMNS, map(disarmed, cells)))
+        output.write_rows(delimited.as_csv(COLUMNS, map(escape_formulas, cells)))
     output.note(summary(found))
 
 
@@ -124,7 +124,7 @@ def read_rows(file: Path) -> list[tuple[str, ...]]:
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise BadInput(f"There is no file {file}.") from error
+        raise BadInput(f"File not found: {file}") from error
     except UnicodeDecodeError as error:
         raise BadInput(f"{file}: expected names, one a line, in UTF-8.") from error
     return [(line.strip(),) for line in text.split("\n") if line.strip()]

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.common import options, output, wiring
-from cli.common.models import chosen_distiller, usage_fields
+from cli.common import exit_codes, options, output, wiring
+from cli.common.language_models import open_distiller, usage_fields
 from cli.common.progress import stage_progress
 from cli.common.reports import failure_lines
 from kb.pipeline.settings import BuildSettings
 
 if TYPE_CHECKING:
     from data.records import Update
-
-EXIT_PARTLY = 7
 
 
 @click.command()
@@ -65,7 +63,7 @@ def update(
 
     settings = options.settings(kb=kb, contact=contact)
     method = options.method_settings("build", BuildSettings)
-    path = wiring.named(settings)
+    path = wiring.required_path(settings)
     with library.open(path) as store:
         origins, profile = origins_to_update(store, kinds), store.info.profile
     began = time.monotonic()
@@ -73,7 +71,7 @@ def update(
         encoders = wiring.load_encoders(profile)
         # The distiller is the knowledge base's own.
         own = replace(settings, distiller=None)
-        distilling = stack.enter_context(chosen_distiller(own, path, max_cost=max_cost, offline=offline))
+        distilling = stack.enter_context(open_distiller(own, path, max_cost=max_cost, offline=offline))
         sources = [
             stack.enter_context(
                 reopened(origin, contact=settings.contact, api_url=api_url, spaces=encoders.anchor_spaces)
@@ -87,7 +85,7 @@ def update(
     seconds = time.monotonic() - began
     output.write_record(form, found, lambda: update_text(found, usage_fields(distilling), seconds=seconds))
     if found.failures:
-        ctx.exit(EXIT_PARTLY)
+        ctx.exit(exit_codes.PARTLY)
 
 
 def update_text(found: Update, model: Mapping[str, object], *, seconds: float) -> str:

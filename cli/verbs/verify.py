@@ -6,9 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.common import options, output, wiring
-
-EXIT_FINDINGS = 1
+from cli.common import exit_codes, options, output, wiring
 
 
 @click.command()
@@ -25,10 +23,10 @@ def verify(ctx: click.Context, kb: Path | None, form: str) -> None:
     """
     import kb as library
 
-    found = library.verify(wiring.named(options.settings(kb=kb)))
+    found = library.verify(wiring.required_path(options.settings(kb=kb)))
     lines = [f"problem   {problem}" for problem in found.problems if problem not in found.mended]
     lines += [f"repaired  {problem}" for problem in found.mended]
     lines += [f"ok        {'yes' if found.ok else 'no'}", f"digest    {found.digest}"]
     output.write_record(form, found, lambda: "\n".join(lines))
     if not found.ok:
-        ctx.exit(EXIT_FINDINGS)
+        ctx.exit(exit_codes.FINDINGS)

@@ -14,7 +14,8 @@ from typing import Any
 import click
 import pytest
 
-from cli.main import EXIT_DEFECT, VERBS, commands
+from cli.common import exit_codes
+from cli.main import VERBS, commands
 from data import errors
 from data.errors import FieldmarkError
 
@@ -108,7 +109,7 @@ def test_debug_after_the_verb_shows_the_traceback_before_the_error(cli: Any) -> 
 
 def test_a_defect_of_ours_is_told_from_every_documented_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_with(ZeroDivisionError("division by zero"), monkeypatch)
-    assert result.exit_code == EXIT_DEFECT == 70
+    assert result.exit_code == exit_codes.DEFECT == 70
     assert result.stderr.startswith("error: ZeroDivisionError: division by zero\nhint: ")
 
 
@@ -219,3 +220,11 @@ def test_a_real_interrupt_ends_with_130(cli: Any) -> None:
 
 def test_the_group_is_an_ordinary_click_command() -> None:
     assert isinstance(commands, click.Group)
+
+
+def test_a_group_takes_no_settings_of_its_verbs() -> None:
+    from click.testing import CliRunner
+
+    result = CliRunner().invoke(commands, ["eval", "--set", "species.texts=names", "species", "."], prog_name="kb")
+    assert result.exit_code == 2
+    assert "No such option" in result.stderr

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.common import options, output, reports
+from cli.common import exit_codes, options, output, reports
 from cli.common.config import Settings
-from cli.common.models import chosen_distiller, estimate_fields, usage_fields
+from cli.common.language_models import estimate_fields, open_distiller, usage_fields
 from cli.common.progress import stage_progress
 from cli.common.wiring import load_encoders
 from cli.verbs.build.arguments import BuildArguments
@@ -24,14 +24,12 @@ from recognize.settings import PROFILES
 if TYPE_CHECKING:
     from kb.pipeline.selection import Selection
 
-EXIT_PARTLY = 7
-
 
 @click.command()
 @click.option("--taxon", "taxa", multiple=True, metavar="T",
               help="Class, order, family, genus or species by any name; may be repeated.")  # fmt: skip
 @click.option("--kb", type=click.Path(path_type=Path), metavar="DIR",
-              help="Knowledge base.  [default: FIELDMARK_KB, else ./ and the name of T, PAGE, C or CSV]")  # fmt: skip
+              help="Knowledge base.  [default: FIELDMARK_KB, else a folder named after T, PAGE, C or CSV]")  # fmt: skip
 @click.option("--source", default="wikipedia", show_default=True, metavar="wikipedia|folder:DIR|starter",
               help="Source of the articles.")  # fmt: skip
 @options.wiki_options
@@ -84,7 +82,7 @@ def build(
 
         encoders = load_encoders(profile_to_build(path, settings.profile))
         began = time.monotonic()
-        distilling = stack.enter_context(chosen_distiller(settings, path, max_cost=max_cost, offline=offline))
+        distilling = stack.enter_context(open_distiller(settings, path, max_cost=max_cost, offline=offline))
         selection = select(given, settings, stack, spaces=encoders.anchor_spaces)
         progress = stack.enter_context(stage_progress(quiet=options.invocation().quiet))
         stopped: CostStop | None = None
@@ -115,7 +113,7 @@ def build(
     if stopped is not None:
         raise stopped
     if status.failures:
-        ctx.exit(EXIT_PARTLY)
+        ctx.exit(exit_codes.PARTLY)
 
 
 def select(given: BuildArguments, settings: Settings, stack: ExitStack, *, spaces: tuple[str, ...] = ()) -> Selection:
@@ -167,7 +165,7 @@ def plan_text(
         "left out": reports.by_reason(found.left_out),
         "requests": selection.source.n_requests or None,
     }
-    dry = chosen_distiller(settings, path, max_cost=max_cost, offline=offline, is_dry_run=True)
+    dry = open_distiller(settings, path, max_cost=max_cost, offline=offline, is_dry_run=True)
     distilling = stack.enter_context(dry)
     if distilling.chat is not None and isinstance(distilling.distiller, ModelDistiller):
         endpoint = distilling.chat.endpoint

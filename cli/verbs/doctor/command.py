@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.common import options, output
+from cli.common import exit_codes, options, output
 from cli.common.config import Settings
-from cli.common.models import key_of
+from cli.common.language_models import key_of
 from cli.verbs.doctor import encoders as doctor_encoders
 from data.errors import MissingRequirement
 
 if TYPE_CHECKING:
     from kb.endpoints.probe import Probe
-
-EXIT_MISSING = 3
 
 
 @click.command()
@@ -40,7 +38,7 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
         payload, text, is_ready = doctor_encoders.report(settings)
         output.write(output.as_json(payload) if form == "json" else text)
         if not is_ready:
-            ctx.exit(EXIT_MISSING)
+            ctx.exit(exit_codes.MISSING)
         return
     probes = _probes(settings)
     if form == "json":
@@ -48,7 +46,7 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
     else:
         output.write(_text(settings, probes))
     if any(found.ability == "answers" and not found.is_there for found in probes):
-        ctx.exit(EXIT_MISSING)
+        ctx.exit(exit_codes.MISSING)
 
 
 def _here(settings: Settings) -> dict[str, str]:

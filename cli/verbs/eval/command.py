@@ -53,7 +53,7 @@ def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
 
     Example: kb eval rerank context=a.run both=b.jsonl --jobs jobs.jsonl --without Species
     """
-    from cli.verbs.eval.rerank import as_csv, as_text
+    from cli.verbs.eval.rerank_tables import as_csv, as_text
     from rerank.evaluation.files import evaluate_files, evaluation_warnings
 
     request = EvaluationRequest(cutoffs=tuple(sorted(set(cutoffs))), **given)  # type: ignore[arg-type]  # click has checked

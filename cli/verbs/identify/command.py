@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from cli.common import options, output, readers, wiring
+from cli.common import exit_codes, options, output, readers, wiring
 from cli.common.progress import ProgressForm, counted
 from cli.verbs.identify import rows
 from cli.verbs.identify import species_list as species_lists
@@ -32,7 +32,6 @@ from recognize.settings import (
 if TYPE_CHECKING:
     from data.records import Identification
 
-EXIT_PARTLY = 7
 CALIBRATED = ("min_confidence", "unknown_prior")  # options that only change calibrated answers
 READER_OPTIONS = ("reader_samples", "max_cost", "offline")
 GROUPS = {
@@ -156,11 +155,11 @@ def identify(
     if explain and row_form != "table":
         output.warn(f"--explain only changes the table, not {row_form} rows")
     with ExitStack() as stack:
-        store = stack.enter_context(wiring.opened(settings))
+        store = stack.enter_context(wiring.open_knowledge_base(settings))
         expected, share = None, OFF_LIST_SHARE if off_list_share is None else off_list_share
         if species_list is not None:
-            expected = species_lists.expected(store, species_list, share, quiet=quiet)
-        recognizer = wiring.recognizer(
+            expected = species_lists.read_expected(store, species_list, share, quiet=quiet)
+        recognizer = wiring.make_recognizer(
             store,
             preset=preset,
             n=shown if reader else n,
@@ -169,12 +168,12 @@ def identify(
             unknown_prior=unknown_prior,
             species_list=expected,
         )
-        warn_of_calibration(options.given(ctx, CALIBRATED), recognizer, store, reader=reader)
+        warn_of_calibration(options.given_options(ctx, CALIBRATED), recognizer, store, reader=reader)
         fit = species_lists.list_fit(store, recognizer, share, quiet=quiet)
         reading, parameters = None, wiring.identify_parameters(store, recognizer)
         if reader:
             reading = stack.enter_context(
-                readers.reading(
+                readers.open_reader(
                     settings,
                     store,
                     context=reader_settings.reader_context,
@@ -224,10 +223,11 @@ def identify(
         for warning in species_lists.fit_warnings(fit):
             output.warn(warning)
     if n_failed == len(found):
-        raise NothingReadable(f"None of {output.plural(n_failed, 'photo')} is readable.")
+        readable = "The photo is not readable." if n_failed == 1 else f"None of the {n_failed:,} photos is readable."
+        raise NothingReadable(readable)
     warn_of_missing(n_failed, missing, len(found), can_retry=file is not None)
     if n_failed or missing["reader"]:
-        ctx.exit(EXIT_PARTLY)
+        ctx.exit(exit_codes.PARTLY)
 
 
 def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file: bool) -> None:
@@ -238,7 +238,7 @@ def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file
         ("--output", has_file, ("retry_failed", "no_resume")),
     ]
     for option, is_given, dependent in needs:
-        if not is_given and (found := options.given(ctx, dependent)):
+        if not is_given and (found := options.given_options(ctx, dependent)):
             raise UsageError(f"{' and '.join(found)} {'needs' if len(found) == 1 else 'need'} {option}.")
     keys = [field.name for field in fields(IdentifySettings) if field.name in options.invocation().set]
     if keys and not reader:

@@ -32,7 +32,7 @@ def find_photos(arguments: Sequence[str]) -> list[str]:
     named = [path for argument in arguments for path in (_lines_of_stdin() if argument == "-" else [argument])]
     found = [str(path) for path in find_images(named)]
     if not found:
-        raise NothingReadable(f"No photo found in {', '.join(named) or 'the paths on stdin'}.")
+        raise NothingReadable(f"No photo found in {output.first_few(named) or 'the paths on stdin'}.")
     return found
 
 
@@ -60,8 +60,10 @@ def form_for(form: str | None, file: Path | None) -> rows.Form:
         if form == "parquet":
             raise UsageError("--format parquet needs --output FILE.")
         return rows.form_of(form or "table")
+    if form == "table":
+        raise UsageError("--output takes no tables.", hint="Use --format csv, jsonl or parquet.")
     form = form or SUFFIXES.get(file.suffix.lower())
-    if form is None or form == "table":
+    if form is None:
         raise UsageError(
             f"Unknown format of --output {file}.",
             hint="Add --format csv, jsonl or parquet, or use one of these extensions.",

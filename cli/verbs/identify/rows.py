@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal, cast, get_args
 
-from cli.common.delimited import armed, disarmed
-from cli.common.output import json_lines, steady
+from cli.common.delimited import escape_formulas, unescape_formula
+from cli.common.output import json_lines, printable
 from cli.verbs.identify.table import table_text
 from data.records import Identification
 from recognize.answer_text import failures_text
@@ -43,7 +43,7 @@ COLUMNS: Mapping[str, str] = {
 CSV_COLUMNS = tuple(COLUMNS)
 _LINE_ENDS = re.compile(r"\r\n?|\n")
 # Lone surrogates in replies of models; bytes of file names use another range.
-_HALVES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_LONE_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def header(form: Form) -> str:
@@ -58,7 +58,7 @@ def form_of(name: str) -> Form:
 
 def lines(form: Form, row: Identification, *, why: str = "") -> str:
     """Return the rows of one photo, each with its line end; `why` follows a table."""
-    return _HALVES.sub("\ufffd", _lines(form, row, why))
+    return _LONE_SURROGATES.sub("\ufffd", _lines(form, row, why))
 
 
 def _lines(form: Form, row: Identification, why: str) -> str:
@@ -68,7 +68,7 @@ def _lines(form: Form, row: Identification, why: str) -> str:
         return "".join(_csv_line(record.values()) for record in _records(row))
     if form == "parquet":
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(row))
-    return steady(table_text(row, why)) + "\n\n"
+    return printable(table_text(row, why)) + "\n\n"
 
 
 def image_of(form: Form, line: str) -> str:
@@ -79,7 +79,7 @@ def image_of(form: Form, line: str) -> str:
     """
     if form in {"jsonl", "parquet"}:
         return str(json.loads(line)["image"])
-    return armed(next(csv.reader([line], strict=True))[0])
+    return unescape_formula(next(csv.reader([line], strict=True))[0])
 
 
 def _records(row: Identification) -> list[dict[str, object]]:
@@ -113,5 +113,5 @@ def _csv_line(values: Iterable[object]) -> str:
     out = io.StringIO()
     # A row is one line, whatever an error message holds: files of rows are cut at line ends.
     flat = (_LINE_ENDS.sub(" ", value) if isinstance(value, str) else value for value in values)
-    csv.writer(out, lineterminator="\n").writerow(disarmed(flat))
+    csv.writer(out, lineterminator="\n").writerow(escape_formulas(flat))
     return out.getvalue()

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from recognize.confidence.prior import ListPrior
 
 MANY_OUTSIDE = 0.3  # a larger share of the list outside the knowledge base is mentioned
-FEW_LISTED = 10  # fewer species hardly cover a place;
-MANY_TIMES = 100  # warn if each is favoured more than this
+FEW_LISTED = 10  # fewer species hardly cover a place
+LARGE_ODDS = 100  # a short list that favours its species more than this gets a warning
 
 
-def expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: bool) -> SpeciesList:
+def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: bool) -> SpeciesList:
     """Return the listed species of the knowledge base; warn about unmatched names.
 
     `quiet` omits the summary, not the warning.
@@ -40,7 +40,8 @@ def expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: 
     if unknown:
         output.warn(unknown_text(file, unknown))
     if not matched.taxon_ids:
-        raise BadInput(f"No species of {file} is in the knowledge base {store.path}.", hint=summary(matched))
+        hint = summary(matched) if matched.absent else "Expected one species per line, a CSV, or an eBird download."
+        raise BadInput(f"No species of {file} is in the knowledge base {store.path}.", hint=hint)
     if not quiet:
         output.note(f"{file} ({listed.kind}): {summary(matched)}")
     return SpeciesList(taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share)
@@ -78,10 +79,10 @@ def boost_text(prior: ListPrior) -> str:
     )
 
 
-def few_warnings(prior: ListPrior) -> Iterator[str]:
+def short_list_warnings(prior: ListPrior) -> Iterator[str]:
     """Yield a warning for a list that is probably too short."""
     n, odds = int(prior.listed(None).sum()), math.exp(prior.log_odds(None))
-    if n < FEW_LISTED and odds > MANY_TIMES:
+    if n < FEW_LISTED and odds > LARGE_ODDS:
         yield (
             f"The list has only {output.plural(n, 'species', 'species')} of this knowledge base, each favoured "
             f"{odds:,.0f} to 1. List every species to expect, or raise --off-list-share"
@@ -97,7 +98,7 @@ def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quie
 
     if not quiet:
         output.note(boost_text(prior))
-    for warning in few_warnings(prior):
+    for warning in short_list_warnings(prior):
         output.warn(warning)
     return ListFit({taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids}, share)
 

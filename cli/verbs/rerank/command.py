@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from cli.common import options, output
+from cli.common import exit_codes, options, output
 from cli.common.progress import counted_calls
 from cli.verbs.rerank.output import RowWriter, forecast_text, summary
 from cli.verbs.rerank.resources import open_resources
@@ -22,8 +22,6 @@ from rerank.settings import PRESETS, RerankSettings, preset_settings
 
 if TYPE_CHECKING:
     from data.records import Job, RankedImage
-
-EXIT_PARTLY = 7
 
 
 @click.command()
@@ -103,14 +101,14 @@ def rerank(
     if form == "trec" or stem is not None:
         check_ids(jobs)
     if dry_run:
-        # Opened all the same, to report missing resources before the run.
+        # OpenResources all the same, to report missing resources before the run.
         with open_resources(settings, plan, max_cost=max_cost, offline=True):
             output.write(forecast_text(forecast(plan, jobs), plan, settings.llm))
         return
     quiet = options.invocation().quiet
     with open_resources(
         settings, plan, max_cost=max_cost, offline=offline, rejudge=rejudge
-    ) as opened, output.logged("rerank"):  # fmt: skip
+    ) as opened, output.log_to_stderr("rerank"):  # fmt: skip
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")
         writer = RowWriter(jobs, form=form, stem=stem, tag=f"fieldmark-{method}")
@@ -135,7 +133,7 @@ def rerank(
     for line in result.tally.warnings():
         output.warn(line)
     if not result.is_complete:
-        ctx.exit(EXIT_PARTLY)
+        ctx.exit(exit_codes.PARTLY)
 
 
 def _checked_stem(stem: Path | None, job: Path) -> Path | None:

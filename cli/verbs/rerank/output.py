@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cli.common import output
 
 if TYPE_CHECKING:
-    from cli.verbs.rerank.resources import Opened
+    from cli.verbs.rerank.resources import OpenResources
     from data.records import Job, RankedImage
     from rerank.forecast import Forecast, PricedModel
     from rerank.run import RunResult
@@ -52,7 +52,7 @@ class RowWriter:
         return output.json_lines(rows)
 
 
-def summary(result: RunResult, opened: Opened) -> str:
+def summary(result: RunResult, opened: OpenResources) -> str:
     """Return one line on a run: counts, and the model calls with their cost."""
     n_queries = len(result.rows)
     parts = [f"{output.plural(n_queries, 'query', 'queries')}, {output.plural(result.n_images, 'photo')}"]

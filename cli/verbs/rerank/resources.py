@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cli.common import wiring
 from cli.common.config import Settings
-from cli.common.models import connected
+from cli.common.language_models import connect_model
 
 if TYPE_CHECKING:
     from kb.endpoints.budget import Budget
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenResources:
     """The resources of a run, and its connections to models."""
 
     resources: RerankResources
@@ -41,7 +41,7 @@ def open_resources(
     max_cost: float | None = None,
     offline: bool = False,
     rejudge: bool = False,
-) -> Iterator[Opened]:
+) -> Iterator[OpenResources]:
     """Open the resources that the plan names, and close them at the end.
 
     Args:
@@ -62,15 +62,15 @@ def open_resources(
     from rerank.scheduling import FairChat
 
     if plan.method == "similarity":
-        yield Opened(resources=RerankResources(encoders=wiring.load_encoders(settings.profile).text_image))
+        yield OpenResources(resources=RerankResources(encoders=wiring.load_encoders(settings.profile).text_image))
         return
     with ExitStack() as stack:
         look_up, parts, budget = None, None, None
         profile: str | None = settings.profile
         if plan.needs_knowledge:
-            store = stack.enter_context(wiring.opened(settings))
-            helpers = stack.enter_context(
-                wiring.helpers_of_context(
+            store = stack.enter_context(wiring.open_knowledge_base(settings))
+            sources = stack.enter_context(
+                wiring.open_context_sources(
                     settings,
                     wiki=None if plan.uses_wiki and not offline else False,
                     web=plan.context_search,
@@ -79,11 +79,11 @@ def open_resources(
                     offline=offline,
                 )
             )
-            look_up, parts = wiring.context_look_up(store, helpers), wiring.query_parts(store)
-            profile, budget = store.info.profile, helpers.budget
+            look_up, parts = wiring.context_look_up(store, sources), wiring.query_parts(store)
+            profile, budget = store.info.profile, sources.budget
         budget = budget or Budget(max_cost)
         connections = [
-            stack.enter_context(connected(settings, name, budget=budget, offline=offline)) for name in plan.models
+            stack.enter_context(connect_model(settings, name, budget=budget, offline=offline)) for name in plan.models
         ]
         chats = {
             name: FairChat(
@@ -104,4 +104,4 @@ def open_resources(
             prompts=Prompts(settings.prompts),
         )
         has_models = bool(plan.models or plan.context_models)
-        yield Opened(resources=resources, connections=connections, budget=budget if has_models else None)
+        yield OpenResources(resources=resources, connections=connections, budget=budget if has_models else None)

@@ -18,6 +18,7 @@ def test_status_counts_what_is_there(cli: Any, built_kb: Path) -> None:
     assert found["failures"] == []
     table = cli.call("status", "--kb", built_kb, check=True).stdout
     assert f"species           {found['species']}" in table
+    assert cli.call("status", "--kb", built_kb, "--left-out", check=True).stdout == "No name was left out.\n"
 
 
 def test_status_lists_what_was_left_out_and_why(cli: Any, tmp_path: Path) -> None:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import click
 
-from cli.common import options, output, readers, wiring
+from cli.common import exit_codes, options, output, readers, wiring
 from cli.common.progress import counted_calls
 from data.errors import NothingReadable, UsageError
 from recognize.evaluation.datasets import ANCHOR_SETS
 from recognize.settings import EvaluationSettings
 
-EXIT_PARTLY = 7
 PRESETS = ("text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
 CHOICES = (*PRESETS, "direct-rag")
 READ_PRESETS = ("vr-rag-v1",)  # with a reader and no --preset: asking about all of them costs five times as much
@@ -106,23 +105,26 @@ def species(
         settings=method,
     )
     with ExitStack() as stack:
-        stack.enter_context(output.logged("recognize.evaluation"))
-        store = stack.enter_context(wiring.opened(settings))
+        stack.enter_context(output.log_to_stderr("recognize.evaluation"))
+        store = stack.enter_context(wiring.open_knowledge_base(settings))
         read = read_dataset(dataset, split=split, photos=photos, train=train, anchors=anchors)
-        names = wiring.reconciled(list(dict.fromkeys([*(photo.label for photo in read.photos), *read.covered])))
+        names = wiring.match_names(list(dict.fromkeys([*(photo.label for photo in read.photos), *read.covered])))
         taxa = {match.name: match.taxon for match in names.matched}
         selected = labelled.select_photos(read, taxa, frozenset(store.taxon_ids), limit=limit)
         labels = {photo.label for photo in read.photos}
         skipped = tables.Skipped(selected, tuple(name for name in names.unmatched if name.name in labels))
         if not selected.photos:
             raise NothingReadable(
-                f"No photo of {dataset} shows a species of the knowledge base: {output.steady(skipped.text())}.",
+                f"No photo of {dataset} shows a species of the knowledge base: {output.printable(skipped.text())}.",
                 hint=tables.NAMES_HINT if skipped.unmatched else "Choose a knowledge base of these species with --kb.",
             )
         resources = None
         if has_reader:
-            asking = readers.asking(settings, store, n_samples=reader_samples, max_cost=max_cost, offline=offline)
-            resources = stack.enter_context(asking)
+            resources = stack.enter_context(
+                readers.open_reader_resources(
+                    settings, store, n_samples=reader_samples, max_cost=max_cost, offline=offline
+                )
+            )
         report = labelled.evaluate_photos(
             store,
             wiring.load_encoders(store.info.profile),
@@ -142,7 +144,7 @@ def species(
     else:
         output.write(tables.as_text(report, kb=name, dataset=selected.kind))
     if report.unreadable:
-        ctx.exit(EXIT_PARTLY)
+        ctx.exit(exit_codes.PARTLY)
 
 
 def _check_dataset(dataset: Path, photos: Path | None, train: Path | None, anchors: tuple[str, ...]) -> None:
@@ -171,5 +173,5 @@ def _check_reader(ctx: click.Context, *, has_reader: bool, ablation: bool, compa
         raise UsageError(
             f"--comparisons sets {settings[0]} itself.", hint="Use --reader to choose the settings of the reader."
         )
-    if not has_reader and (needing := [*options.given(ctx, READER_OPTIONS), *settings]):
+    if not has_reader and (needing := [*options.given_options(ctx, READER_OPTIONS), *settings]):
         raise UsageError(f"{needing[0]} needs --reader or --comparisons.")

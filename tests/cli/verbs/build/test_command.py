@@ -153,7 +153,7 @@ def test_a_folder_of_articles_is_a_source(cli: Any, tmp_path: Path) -> None:
     outcome = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", check=True)
     report = fields(outcome.stdout)
     assert (report["species"], report["summaries"]) == ("1", "1")
-    assert "no-anchors 1" in report["notes"]
+    assert "no reference photos 1" in report["notes"]
     assert "not in the checklist 1" in report["left out"]
     shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "strigiformes.kb", "--format", "json", check=True).stdout)
     assert "white" in shown["summary"]["text"]

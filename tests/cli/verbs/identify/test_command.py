@@ -117,7 +117,8 @@ def test_no_readable_photo_at_all_ends_with_5(cli: Any, built_kb: Path, tmp_path
 
 def test_a_photo_that_does_not_exist_and_an_empty_folder_end_with_5(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert cli.call("identify", "nowhere.jpg", "--kb", built_kb).exit_code == 5
+    missing = cli.call("identify", "nowhere.jpg", "--kb", built_kb)
+    assert (missing.exit_code, missing.stderr) == (5, "error: The photo is not readable.\n")
     empty = cli.call("identify", "empty", "--kb", built_kb)
     assert (empty.exit_code, empty.stdout) == (5, "")
     assert empty.stderr == "error: No photo found in empty.\n"
@@ -500,3 +501,9 @@ def test_a_run_with_vectors_of_other_encoders_is_not_resumed(cli: Any, built_kb:
     outcome = cli.call(*asked)
     assert outcome.exit_code == 2
     assert "rows.csv was written with other parameters: spaces ['another encoder'" in outcome.stderr
+
+
+def test_a_table_is_not_written_to_a_file(cli: Any, tmp_path: Path) -> None:
+    refused = cli.call("identify", "x.jpg", "--output", "x.csv", "--format", "table")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("error: --output takes no tables.")

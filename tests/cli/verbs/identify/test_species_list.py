@@ -59,7 +59,7 @@ def test_what_a_listed_species_gets_is_said_in_units_of_the_score() -> None:
 def test_few_species_that_count_for_much_are_worth_a_word(n_listed: int, n_species: int, is_worth_a_word: bool) -> None:
     ids = tuple(f"species-{number}" for number in range(n_species))
     prior = ListPrior(SpeciesList(taxon_ids=frozenset(ids[:n_listed])), ids, temperature=1.0)
-    told = list(species_lists.few_warnings(prior))
+    told = list(species_lists.short_list_warnings(prior))
     assert [text.startswith(f"The list has only {n_listed} species of this") for text in told] == [
         True
     ] * is_worth_a_word

@@ -24,7 +24,7 @@ REPLIES = "replies.sqlite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distilling:
+class OpenDistiller:
     """The distiller of a run, and the connection to its model where it has one."""
 
     distiller: AnyDistiller
@@ -37,9 +37,9 @@ class Distilling:
 
 
 @contextmanager
-def chosen_distiller(
+def open_distiller(
     settings: Settings, path: Path, *, max_cost: float | None = None, offline: bool = False, is_dry_run: bool = False
-) -> Iterator[Distilling]:
+) -> Iterator[OpenDistiller]:
     """Open the distiller of `distiller_name`. A dry run calls no model, so it needs no key.
 
     Raises:
@@ -56,14 +56,14 @@ def chosen_distiller(
                 raise UsageError(
                     f"{option} needs a model, and the distiller {name} uses none.", hint="Add --distiller model."
                 )
-        yield Distilling(distiller=make_distiller(name))  # prompts of the settings are for models
+        yield OpenDistiller(distiller=make_distiller(name))  # prompts of the settings are for models
         return
-    with connected(settings, "text", max_cost=max_cost, offline=offline or is_dry_run) as chat:
-        yield Distilling(distiller=make_distiller(name, chat=chat, prompts=settings.prompts), chat=chat)
+    with connect_model(settings, "text", max_cost=max_cost, offline=offline or is_dry_run) as chat:
+        yield OpenDistiller(distiller=make_distiller(name, chat=chat, prompts=settings.prompts), chat=chat)
 
 
 @contextmanager
-def connected(
+def connect_model(
     settings: Settings,
     kind: str,
     *,
@@ -130,7 +130,7 @@ def distiller_name(settings: Settings, path: Path) -> str:
     return settings.distiller or last_distiller(path) or DEFAULT
 
 
-def usage_fields(distilling: Distilling) -> dict[str, object]:
+def usage_fields(distilling: OpenDistiller) -> dict[str, object]:
     """Return the use of the model as lines of a report; nothing without a model."""
     chat = distilling.chat
     if chat is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.common.config import resolve
-from cli.common.models import key_of
+from cli.common.language_models import key_of
 from data.errors import ConfigError, MissingRequirement
 from kb.endpoints.endpoint import Endpoint, Prices
 
