@@ -65,7 +65,7 @@ def cost_options(command: CommandT) -> CommandT:
     """Add `--max-cost` and `--offline`, for verbs that call models."""
     command = click.option("--offline", is_flag=True, help="Use cached model replies only.")(command)
     cost = click.FloatRange(min=0)
-    return click.option("--max-cost", type=cost, metavar="USD", help="Stop before the models cost more.")(command)
+    return click.option("--max-cost", type=cost, metavar="USD", help="Maximum cost of the models.")(command)
 
 
 def wiki_options(command: CommandT) -> CommandT:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from recognize.evaluation.reader_comparison import ReaderResources
     from recognize.reader.candidate_context import SourceTexts
 
+OPTIONS = ("reader_samples", "max_cost", "offline")
+"""Options of verbs that only readers use."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenReader:

@@ -217,11 +217,6 @@ def explanation_text(store: KnowledgeBase, row: Identification) -> str:
     return recognize.explain(store, row).text if row.candidates else ""
 
 
-def match_names(names: Sequence[str]) -> Reconciled:
-    """Return the species of the checklist for the names of a list or the labels of a dataset."""
-    return match_rows([(name,) for name in names])
-
-
 def match_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
     """Return the species for rows of several names each: binomial, English name, eBird code.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--file",
     type=options.FILE,
     metavar="FILE",
-    help="Many queries: a CSV with a column query_text, text or query, a rerank job (.jsonl), or a query a line.",
+    help="Many queries: a CSV with a column query_text, text or query, a rerank job (.jsonl), or one query per line.",
 )
 @click.option("--wiki/--no-wiki", default=None, help="Look up words in the wiki that the knowledge base lacks.")
 @options.wiki_options

@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 @click.option("--taxon", "taxa", multiple=True, metavar="T",
               help="Class, order, family, genus or species by any name; may be repeated.")  # fmt: skip
 @click.option("--kb", type=click.Path(path_type=Path), metavar="DIR",
-              help="Knowledge base.  [default: FIELDMARK_KB, else a folder named after T, PAGE, C or CSV]")  # fmt: skip
+              help="Knowledge base.  [default: FIELDMARK_KB, else a name from T, PAGE, NAME or CSV]")  # fmt: skip
 @click.option("--source", default="wikipedia", show_default=True, metavar="wikipedia|folder:DIR|starter",
               help="Source of the articles.")  # fmt: skip
 @options.wiki_options
 @click.option("--list", "list_page", metavar="PAGE", help="Take the species linked from a list page.")
-@click.option("--category", metavar="C", help="Take the species in a category of the wiki.")
+@click.option("--category", metavar="NAME", help="Take the species in a category of the wiki.")
 @click.option("--names", type=options.FILE, metavar="CSV", help="Take the species named in a CSV file.")
 @click.option("--terms", type=options.FILE, metavar="FILE",
               help="Also take terms: one a line, optionally a tab and the title of its page.")  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Largest number of species.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of species.")
 @click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
 @click.option("--distiller", type=click.Choice(DISTILLERS),

@@ -42,14 +42,16 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
         return
     probes = _probes(settings)
     if form == "json":
-        output.write(output.as_json({"here": _here(settings), "endpoints": [asdict(found) for found in probes]}))
+        output.write(
+            output.as_json({"installation": _installation(settings), "endpoints": [asdict(found) for found in probes]})
+        )
     else:
         output.write(_text(settings, probes))
     if any(found.ability == "answers" and not found.is_there for found in probes):
         ctx.exit(exit_codes.MISSING)
 
 
-def _here(settings: Settings) -> dict[str, str]:
+def _installation(settings: Settings) -> dict[str, str]:
     """Return the installation and the general settings, without secrets."""
     from importlib.metadata import version
     from importlib.util import find_spec
@@ -85,7 +87,7 @@ def _probes(settings: Settings) -> list[Probe]:
 
 
 def _text(settings: Settings, probes: list[Probe]) -> str:
-    parts = [output.as_fields(_here(settings))]
+    parts = [output.as_fields(_installation(settings))]
     if probes:
         rows = [
             (found.endpoint, found.model, found.ability, "yes" if found.is_there else "no", found.seen, found.without)

