@@ -74,7 +74,7 @@ class ResumableOutput:
         """The unreadable ones among them."""
         self.missing: Mapping[str, str] = {}
         """Readable ones with a missing part."""
-        self._shown = path if table is None else table.path
+        self._final = path if table is None else table.path
         self._parameters = dict(parameters)
         self._header = header
         self._image_of = image_of
@@ -116,16 +116,16 @@ class ResumableOutput:
     def _drop_unfinished(self) -> None:
         """Keep only rows and journal lines of finished, unchanged photos that need no retry."""
         was_cut_off = self._table is not None and self.path.exists()
-        is_there = any(path.exists() and path.stat().st_size for path in (self.path, self._shown))
-        finished = self._finished() if is_there else {}
-        is_of_use = is_there and not self._start_over  # a table that starts over may have other columns
-        counts = Counter(image for image, _ in self._rows_of_photos()) if is_of_use else Counter()
+        has_rows = any(path.exists() and path.stat().st_size for path in (self.path, self._final))
+        finished = self._finished() if has_rows else {}
+        is_usable = has_rows and not self._start_over  # a table that starts over may have other columns
+        counts = Counter(image for image, _ in self._rows_of_photos()) if is_usable else Counter()
         kept = {image: line for image, line in finished.items() if counts[image] == line.rows}
         with _replacing(self.path) as out:
             out.write(self._header)
             out.writelines(row for image, row in (self._rows_of_photos() if kept else ()) if image in kept)
         with _replacing(self.journal) as out:
-            out.write(json.dumps({"output": str(self._shown.absolute()), "parameters": self._parameters}) + "\n")
+            out.write(json.dumps({"output": str(self._final.absolute()), "parameters": self._parameters}) + "\n")
             out.writelines(json.dumps(asdict(line)) + "\n" for line in kept.values())
         self.done = frozenset(kept)
         self.failed = frozenset(image for image, line in kept.items() if not line.ok)
@@ -156,21 +156,21 @@ class ResumableOutput:
         """
         try:
             with self.journal.open(encoding="utf-8") as file:
-                then = json.loads(next(file))["parameters"]
+                earlier = json.loads(next(file))["parameters"]
                 found = self._lines_of_journal(file) if not self._start_over else {}
         except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
-            there = self._shown if self._shown.exists() else self.path
+            existing = self._final if self._final.exists() else self.path
             raise UsageError(
-                f"{there} exists but was not written by kb identify.",
+                f"{existing} exists but was not written by kb identify.",
                 hint="Choose another --output, or delete the file.",
             ) from error
-        now = json.loads(json.dumps(self._parameters))
-        if then != now and not self._start_over:
+        current = json.loads(json.dumps(self._parameters))
+        if earlier != current and not self._start_over:
             # Both sides: a removed parameter is a change too.
-            names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-            changed = ", ".join(f"{name} {then.get(name)!r} -> {now.get(name)!r}" for name in names)
+            names = [name for name in {**earlier, **current} if earlier.get(name) != current.get(name)]
+            changed = ", ".join(f"{name} {earlier.get(name)!r} -> {current.get(name)!r}" for name in names)
             raise UsageError(
-                f"{self._shown} was written with other parameters: {changed}.",
+                f"{self._final} was written with other parameters: {changed}.",
                 hint="Choose another --output, or use --no-resume to start over.",
             )
         return found
@@ -185,14 +185,14 @@ class ResumableOutput:
                 continue  # truncated last line of a killed run
             found.pop(line.image, None)
             now = _state(line.image)
-            if now in (None, line.state) and not self._is_to_retry(line, is_there=now is not None):
+            if now in (None, line.state) and not self._is_to_retry(line, exists=now is not None):
                 found[line.image] = line
         return found
 
-    def _is_to_retry(self, line: _Line, *, is_there: bool) -> bool:
+    def _is_to_retry(self, line: _Line, *, exists: bool) -> bool:
         if not self._retry_failed or (self._wanted is not None and line.image not in self._wanted):
             return False
-        return not line.ok or (line.missing != "" and is_there)
+        return not line.ok or (line.missing != "" and exists)
 
 
 def _state(image: str) -> tuple[int, int] | None:

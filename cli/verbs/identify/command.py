@@ -142,10 +142,10 @@ def identify(
     settings = options.settings(kb=kb)
     reader_settings = options.method_settings("identify", IdentifySettings)
     _check_options(ctx, reader=reader, has_list=species_list is not None, has_file=file is not None)
-    shown = reader_settings.reader_candidates or n
-    if reader and shown > MAX_READER_CANDIDATES:
+    n_candidates = reader_settings.reader_candidates or n
+    if reader and n_candidates > MAX_READER_CANDIDATES:
         raise UsageError(
-            f"Expected at most {MAX_READER_CANDIDATES} candidates for the reader, got {shown}.",
+            f"Expected at most {MAX_READER_CANDIDATES} candidates for the reader, got {n_candidates}.",
             hint="Use a smaller --top, or --set reader_candidates=K.",
         )
     row_form = form_for(form, file)
@@ -161,7 +161,7 @@ def identify(
         recognizer = wiring.make_recognizer(
             store,
             preset=preset,
-            n=shown if reader else n,
+            n=n_candidates if reader else n,
             n_chunks=reader_settings.reader_chunks(preset) if reader else None,
             min_confidence=min_confidence,
             unknown_prior=unknown_prior,
@@ -210,10 +210,10 @@ def identify(
                 from recognize.explanation.cards.page import write_card
 
                 write_card(store, row, cards)
-            lacking = row.reader.missing if row.reader is not None else ""
-            sink.add(row.image, rows.lines(row_form, row, why=evidence), ok=not _has_failed(row), missing=lacking)
+            missing_part = row.reader.missing if row.reader is not None else ""
+            sink.add(row.image, rows.lines(row_form, row, why=evidence), ok=not _has_failed(row), missing=missing_part)
             n_failed += _has_failed(row)
-            missing[lacking] += 1
+            missing[missing_part] += 1
             if fit is not None:
                 fit.add(row)
     if fit is not None:

@@ -33,8 +33,8 @@ def table_text(row: Identification, why: str) -> str:
     parts = [stage for stage in stages if stage.endswith("_part")]
     spare = [*(stage for stage in stages if stage not in parts), *parts]
     scores = as_table(columns, table, right=["#", *numbers], spare=spare)
-    shown = f"{row.image}\n  {answer_text(row)}{_without_list_text(row)}{_reader_text(row)}\n{scores}"
-    return f"{shown}\n{why}" if why else shown
+    text = f"{row.image}\n  {answer_text(row)}{_without_list_text(row)}{_reader_text(row)}\n{scores}"
+    return f"{text}\n{why}" if why else text
 
 
 def _table_stages(candidates: Sequence[Candidate]) -> list[str]:
@@ -66,8 +66,8 @@ def _reader_text(row: Identification) -> str:
     name = next((c.common_name for c in row.candidates if c.taxon_id == reading.choice), "none of the candidates")
     if not reading.agreement:
         return f"\n  Reader: {reading.reason}"
-    silent = unanswered_text(reading)
-    how = f"agreement {100 * reading.agreement:.0f} %{f', {silent}' if silent else ''}"
+    unanswered = unanswered_text(reading)
+    how = f"agreement {100 * reading.agreement:.0f} %{f', {unanswered}' if unanswered else ''}"
     return f"\n  Reader: {name}, {how}: {' '.join(reading.reason.split())}"
 
 
