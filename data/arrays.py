@@ -39,14 +39,14 @@ def check_vectors(vectors: ArrayLike, *, dim: int) -> FloatArray:
 def rank_descending(scores: ArrayLike, k: int | None = None) -> IntArray:
     """Return the positions of the `k` highest scores, best first, ties in input order; all of them without `k`.
 
-    `-inf` marks what takes no part and is still ranked, last.
+    Items with the score `-inf` are ranked last.
     """
     array = np.asarray(scores)
     if k is None or k >= array.shape[0]:
         return np.argsort(-array, kind="stable")
     if k <= 0:
         return np.empty(0, dtype=np.intp)
-    # The k-th highest value splits the rest cheaply; of those equal to it the earliest win, as in a full stable sort.
+    # A partition is cheaper than a full sort; of equal scores the first ones win, as in a stable sort.
     threshold = np.partition(array, array.shape[0] - k)[array.shape[0] - k]
     pool = np.flatnonzero(array >= threshold)
     return pool[np.argsort(-array[pool], kind="stable")][:k]

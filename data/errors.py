@@ -38,7 +38,7 @@ from typing import ClassVar
 
 
 class FieldmarkError(Exception):
-    """Base of all errors that Fieldmark raises on purpose; `hint` tells the user what to do."""
+    """Base of all errors that Fieldmark raises on purpose; `hint` is the remedy."""
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False

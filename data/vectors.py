@@ -1,7 +1,7 @@
 """Memory-mapped matrices: rows of vectors with their ids and species.
 
 The manifest of a folder is written last and atomically. It names the files of one generation of their source, with
-checksums. So readers get the matrices of a whole generation, undamaged, or none, while a writer is at work.
+checksums. While a writer is at work, readers therefore get the undamaged matrices of a whole generation, or none.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import Final
 
 from data.records import Answer, Identification, Reading
 
-_WORTH_SAYING: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
+_MIN_UNKNOWN_SHOWN: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
 
 
 def answer_text(row: Identification) -> str:
@@ -26,7 +26,7 @@ def answer_text(row: Identification) -> str:
             return "No matching species"
         if answer.confidence is None:
             unknown = f" {percent(answer.unknown)} chance that this species is not in the knowledge base."
-            return f"Not sure.{unknown if answer.unknown >= _WORTH_SAYING else ''}{closest}"
+            return f"Not sure.{unknown if answer.unknown >= _MIN_UNKNOWN_SHOWN else ''}{closest}"
         return f"Probably not in the knowledge base ({percent(answer.confidence)}).{closest}"
     name = answer_name(answer)
     if is_reader_choice(row):
@@ -34,7 +34,7 @@ def answer_text(row: Identification) -> str:
     if answer.confidence is None:
         return f"{name}. Confidence not available for this knowledge base"
     sure = f"{name}, {percent(answer.confidence)} sure"
-    if answer.unknown is None or answer.unknown < _WORTH_SAYING:
+    if answer.unknown is None or answer.unknown < _MIN_UNKNOWN_SHOWN:
         return sure
     return f"{sure}; {percent(answer.unknown)} chance of a species outside the knowledge base"
 

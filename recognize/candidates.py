@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isnan
 from typing import Final
 
 import numpy as np
@@ -111,4 +112,4 @@ def _anchor_matches(entry: _Species, query: FloatArray) -> tuple[AnchorMatch, ..
 
 
 def _shown(score: float) -> float | None:
-    return None if score != score else round(score, _DIGITS)  # NaN: the stage does not apply
+    return None if isnan(score) else round(score, _DIGITS)  # NaN: the stage does not apply

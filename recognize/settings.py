@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from data.metrics import N_RESAMPLES
+
 MIN_CONFIDENCE: Final = 0.5
 """Minimum confidence of an answer; below it the answer rolls up to the next rank."""
 UNKNOWN_PRIOR: Final = 0.2
@@ -66,7 +68,7 @@ class EvaluationSettings:
     """Numbers of candidates shown to the reader, each measured on its own. Default: 10; 5 for vr-rag-v2."""
     reader_alone: bool = False
     """Also measure the reader without retrieval, naming the species by itself."""
-    resamples: int = 2_000
+    resamples: int = N_RESAMPLES
     """Number of bootstrap and randomisation resamples, at least 100."""
     seed: int = 0
     """Random seed of the resamples."""

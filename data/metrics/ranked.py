@@ -13,6 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from data.metrics import N_RESAMPLES
+
 DEFINITIONS: Final[dict[str, str]] = {
     "top-k": "share of photos whose species is among the first k species",
     "hit@k": "1 if a relevant item is among the first k, else 0; the same as top-k",
@@ -55,7 +57,7 @@ class Measured:
 
 
 def measure(
-    name: str, values: Sequence[float], groups: Sequence[Hashable], *, n_resamples: int = 2_000, seed: int = 0
+    name: str, values: Sequence[float], groups: Sequence[Hashable], *, n_resamples: int = N_RESAMPLES, seed: int = 0
 ) -> Measured:
     """Return the mean of the values over items and over groups, with intervals.
 
@@ -75,7 +77,7 @@ def measure(
 
 
 def measure_all(
-    values: Mapping[str, Sequence[float]], groups: Sequence[Hashable], *, n_resamples: int = 2_000, seed: int = 0
+    values: Mapping[str, Sequence[float]], groups: Sequence[Hashable], *, n_resamples: int = N_RESAMPLES, seed: int = 0
 ) -> tuple[Measured, ...]:
     """Return the result of `measure` for each name, from one draw of groups, which is many times faster.
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from data.metrics import N_TEST_RESAMPLES
 from data.metrics.ranked import measure
 
 MAX_EXACT: Final = 12  # differences: 2**12 sign patterns are fewer than the random ones
@@ -28,7 +29,7 @@ class PairedTest:
     n_worse: int
 
 
-def paired_test(differences: Sequence[float], *, n_resamples: int = 10_000, seed: int = 0) -> PairedTest:
+def paired_test(differences: Sequence[float], *, n_resamples: int = N_TEST_RESAMPLES, seed: int = 0) -> PairedTest:
     """Return the test of differences (first run minus second), one per query.
 
     The randomisation test flips the sign of each difference: all patterns for up to `MAX_EXACT` queries, else

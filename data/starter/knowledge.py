@@ -69,7 +69,7 @@ def read_species() -> list[StarterSpecies]:
         >>> next(species for species in read_species() if species.by_hand).taxon.common_name
         'Red-winged Blackbird'
     """
-    return [loads(StarterSpecies, line) for line in read_lines(SPECIES_FILE)]
+    return [loads(StarterSpecies, line) for line in read_bytes(SPECIES_FILE).decode().splitlines()]
 
 
 def read_terms() -> list[Term]:
@@ -79,12 +79,7 @@ def read_terms() -> list[Term]:
         >>> "amplexus" in [term.name for term in read_terms()]
         True
     """
-    return [loads(Term, line) for line in read_lines(TERMS_FILE)]
-
-
-def read_lines(name: str) -> list[str]:
-    """Return the lines of a file that ships beside this module."""
-    return read_bytes(name).decode().splitlines()
+    return [loads(Term, line) for line in read_bytes(TERMS_FILE).decode().splitlines()]
 
 
 def read_bytes(name: str) -> bytes:

@@ -40,7 +40,7 @@ Lineage = Mapping[str, str]
 """Rank -> name for one species, with `genus` and `family` if known."""
 
 _CERTAIN: Final = 1e-6  # masses are clipped to this distance from 0 and 1
-_DIGITS: Final = 4  # of chances, far below the calibration error of a hundredth
+CHANCE_DIGITS: Final = 4  # far below the calibration error of a hundredth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,12 +227,12 @@ def chances_of(evidence: Evidence, parameters: Parameters, *, unknown_prior: flo
     least = 0.0
     for rank, model in zip(RANKS, models, strict=True):
         least = max(least, parameters.chance(model, evidence.row(rank)))
-        confidence[rank] = round(least, _DIGITS)
+        confidence[rank] = round(least, CHANCE_DIGITS)
     # Fitted with a prior of one half: Bayes' rule for another prior multiplies the odds.
     even = parameters.chance(parameters.unknown, evidence.row("species"))
     odds = even / (1 - even) * unknown_prior / (1 - unknown_prior) if even < 1 else np.inf
     unknown = float(odds / (1 + odds)) if np.isfinite(odds) else 1.0
-    return Chances(confidence=confidence, unknown=round(unknown, _DIGITS))
+    return Chances(confidence=confidence, unknown=round(unknown, CHANCE_DIGITS))
 
 
 def answer_of(first: Taxon | None, chances: Chances | None, lineage: Lineage, *, min_confidence: float) -> Answer:

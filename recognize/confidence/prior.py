@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from data.errors import UsageError
 from data.files import sha256_hex
-from recognize.confidence.calibration import N_JUDGED, RANKS, Chances, JudgedRank, Lineage
+from recognize.confidence.calibration import CHANCE_DIGITS, N_JUDGED, RANKS, Chances, JudgedRank, Lineage
 from recognize.scoring.exact import rounded
 from recognize.scoring.fusion import AnchorMode
 from recognize.scoring.pairs import Scores
@@ -38,8 +38,6 @@ TEMPERATURES: Final[Mapping[str, Mapping[str, Mapping[AnchorMode, float]]]] = {
 }
 """Profile -> preset -> anchor mode -> temperature of maximum likelihood; half of the photos show species that the model
 was not trained on (`benchmarks.species_lists`). A calibration has its own."""
-
-_DIGITS: Final = 4  # of chances, as without a list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +148,7 @@ class ListPrior:
         is_listed = np.concatenate([self.listed(date)[species], np.zeros(len(others), dtype=np.bool_)])
         weighted = likely * np.where(is_listed, odds, 1.0)
         confidence = {
-            rank: round(float(weighted[_same(all_lineages, new, rank)].sum() / weighted.sum()), _DIGITS)
+            rank: round(float(weighted[_same(all_lineages, new, rank)].sum() / weighted.sum()), CHANCE_DIGITS)
             for rank in RANKS
         }
         return Chances(confidence=confidence, unknown=chances.unknown)

@@ -10,6 +10,7 @@ import numpy as np
 
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import UsageError
+from data.metrics import N_RESAMPLES
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
 from recognize.evaluation.encoded_photos import EncodedPhotos
@@ -85,7 +86,7 @@ def compare_setups(
     setups: Sequence[Setup],
     *,
     anchor_sets: Mapping[str, AnchorSet] | None = None,
-    n_resamples: int = 2_000,
+    n_resamples: int = N_RESAMPLES,
     seed: int = 0,
 ) -> SpeciesEvaluation:
     """Return the figures of each setup on the same photos, and paired tests against the first of its vocabulary.

@@ -16,6 +16,7 @@ import numpy as np
 
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import SourceError, UsageError
+from data.metrics import N_RESAMPLES
 from data.metrics.ranked import Measured, measure_all
 from data.records import Reading
 from recognize.evaluation.comparison import genera, paired_tests
@@ -114,7 +115,7 @@ def compare_readers(
     resources: ReaderResources,
     *,
     anchor_sets: Mapping[str, AnchorSet] | None = None,
-    n_resamples: int = 2_000,
+    n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> ReaderEvaluation:

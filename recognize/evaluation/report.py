@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from data.metrics import N_RESAMPLES
 from data.metrics.ranked import Measured, hit, measure, rank_of, reciprocal_rank
 from recognize.photos import ImageSource
 from recognize.recognizer import PhotoRanking, Recognizer
@@ -30,7 +31,7 @@ class SpeciesReport:
 
 
 def evaluate(
-    recognizer: Recognizer, photos: Iterable[tuple[ImageSource, str]], *, n_resamples: int = 2_000
+    recognizer: Recognizer, photos: Iterable[tuple[ImageSource, str]], *, n_resamples: int = N_RESAMPLES
 ) -> SpeciesReport:
     """Return the figures of a recognizer over labelled photos.
 
@@ -66,7 +67,7 @@ def evaluate(
     return evaluate_rankings(((ranking, labels[i]) for i, ranking in rankings), n_resamples=n_resamples)
 
 
-def evaluate_rankings(rankings: Iterable[tuple[PhotoRanking, str]], *, n_resamples: int = 2_000) -> SpeciesReport:
+def evaluate_rankings(rankings: Iterable[tuple[PhotoRanking, str]], *, n_resamples: int = N_RESAMPLES) -> SpeciesReport:
     """Return the figures of existing rankings, as `evaluate` does.
 
     Args:

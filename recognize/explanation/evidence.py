@@ -189,7 +189,7 @@ def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry
         sentences.append(f"The {each.named} {verb} {ours} in {_name(first)} and {theirs} in {_name(second)}.")
     for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):
         by_themselves = found.elsewhere(marks)
-        # A colour without a part says little: only in the absence of others.
+        # A colour without a part is weak evidence, shown only if there is no other mark.
         alone = list(map(str, [mark for mark in by_themselves if mark.part] or by_themselves))[:_MOST_MARKS]
         if alone:
             sentences.append(f"Only the {_name(candidate)} description mentions {_listed(alone)}.")

@@ -164,13 +164,13 @@ def _majority(samples: Sequence[Sample], candidates: Sequence[Candidate]) -> Rea
         return counts[choice], margins, -(len(candidates) if choice is None else choice)
 
     choice = max(counts, key=strength)
-    for_it = [sample for sample in read if sample.choice == choice]
-    margins = [sample.margin for sample in for_it if sample.margin is not None]
+    supporting = [sample for sample in read if sample.choice == choice]
+    margins = [sample.margin for sample in supporting if sample.margin is not None]
     return Reading(
         choice=None if choice is None else candidates[choice].taxon_id,
-        agreement=len(for_it) / len(samples),
+        agreement=len(supporting) / len(samples),
         margin=float(np.mean(margins)) if margins else None,
-        reason=for_it[0].reason,
+        reason=supporting[0].reason,
         samples=len(samples),
         answered=len(read),
         failures=failures,

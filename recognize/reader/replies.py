@@ -24,7 +24,7 @@ _NEGATED = re.compile(_NOT + "$", re.IGNORECASE)
 _ANSWER_KEY = re.compile(r'"answer"\s*:\s*"([^"]*)"', re.IGNORECASE)
 # Labels are capitals, since "a" is an article; "A or B" is no answer.
 _EITHER = r"(?!\s*(?:,|/|or\b|and\b)\s*(?:candidate\s+)?[A-Z]\b)"
-_SAID_TO_BE = re.compile(rf"(?i:\b(?:answer|label|choice|option)\b\W*(?:is\b\W*)?)\b([A-Z])\b{_EITHER}")
+_STATED_LABEL = re.compile(rf"(?i:\b(?:answer|label|choice|option)\b\W*(?:is\b\W*)?)\b([A-Z])\b{_EITHER}")
 _LABEL_FIRST = re.compile(r"^\W*([A-Z])(?:[.):*]|$)")
 # Neither the article "A" nor the pronoun "I".
 _LABEL = re.compile(r"\b(?![AI]['’])(?![AI]\s+(?!(?:and|but|nor|not|or|over|rather|than)\b)[a-z])([A-Z])\b")
@@ -122,7 +122,7 @@ def _plain(answer: str) -> str:
 def _label_in(text: str, labels: str) -> str | None:
     """Return the single label that a text gives as its answer."""
     last = next((part for part in reversed(_SENTENCE_END.split(text)) if part.strip()), "")
-    found = set(_SAID_TO_BE.findall(text)) or set(_LABEL_FIRST.findall(text))
+    found = set(_STATED_LABEL.findall(text)) or set(_LABEL_FIRST.findall(text))
     if not found:
         mentioned = [match for match in _LABEL.finditer(last) if match.group(1) in labels]
         is_at_end = bool(mentioned) and not re.search(r"\w", last[mentioned[-1].end() :])

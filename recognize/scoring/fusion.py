@@ -122,7 +122,7 @@ def default(
         proposed = [Pairs(chunks.photos, chunk_owners[chunks.items]), Pairs(seen.photos, anchor_owners[seen.items])]
         if prototype_scores:
             proposed.append(prototypes.pool(prototype_scores[0], m))
-        species = _each_once(proposed, knowledge.n_species)
+        species = _unique_pairs(proposed, knowledge.n_species)
         text_weights, visual_weights = prototypes.weights_of(species.items)
         best_chunk = _best_chunks(knowledge, chunk_scores, species, text.mean)
 
@@ -135,7 +135,7 @@ def default(
             )
 
         def explain(at: IntArray) -> tuple[Scores, Stages]:
-            by_encoder = _text_of(text, Pairs(species.photos[at], best_chunk[at]))
+            by_encoder = _text_cosines(text, Pairs(species.photos[at], best_chunk[at]))
             s_c, s_i, s_p = mean_of(by_encoder), anchors.exactly(species[at]), prototypes.exactly(species[at])
             parts = fuse(at, s_c, s_i, s_p)
             return _total(parts), {
@@ -177,7 +177,7 @@ def _total(parts: tuple[Scores, ...]) -> Scores:
     return sum(parts[1:], start=parts[0])
 
 
-def _each_once(proposed: Sequence[Pairs], n_species: int) -> Pairs:
+def _unique_pairs(proposed: Sequence[Pairs], n_species: int) -> Pairs:
     """Return all pairs of photo and species, each once, in order."""
     keys = np.sort(np.concatenate([pairs.photos * n_species + pairs.items for pairs in proposed]))
     pairs = Pairs(*np.divmod(keys, n_species))
@@ -265,7 +265,7 @@ def _scale(queries: tuple[FloatArray, ...], sample: Scores) -> _Scale:
     return scales
 
 
-def _text_of(text: TextStage, rows: Pairs) -> Scores:
+def _text_cosines(text: TextStage, rows: Pairs) -> Scores:
     """Return the cosines of chunks, `(n_encoders, n)`; NaN for row -1, no chunk."""
     cosines = np.full((len(text.matrices), len(rows)), np.nan)
     has = rows.items >= 0

@@ -2,5 +2,3 @@
 
 They need onnxruntime and NumPy alone. `python -m training.starter.train` makes them.
 """
-
-__all__: list[str] = []

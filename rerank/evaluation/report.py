@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from data.errors import BadInput, UsageError, did_you_mean
+from data.metrics import N_RESAMPLES, N_TEST_RESAMPLES
 from data.metrics.lists import TieMass, tie_mass
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
@@ -96,7 +97,7 @@ def evaluate(
     jobs: Iterable[Job],
     *,
     cutoffs: Sequence[int] = (1, 10, 50),
-    n_resamples: int = 2_000,
+    n_resamples: int = N_RESAMPLES,
 ) -> RunFigures:
     """Return the figures of re-ranked lists.
 
@@ -144,7 +145,7 @@ def evaluate_runs(
     by: Sequence[Sequence[str]] = (),
     baseline: str | None = None,
     tested: Sequence[str] = ("AP",),
-    n_resamples: int = 10_000,
+    n_resamples: int = N_TEST_RESAMPLES,
     seed: int = 0,
 ) -> Evaluation:
     """Return the figures of several runs over all queries with relevant images, and their differences.

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from data.metrics import N_TEST_RESAMPLES
+
 TiePolicy = Literal["first-stage", "expected", "worst", "best", "trec", "inquire"]
 Strata = Literal["auto", "inquire", "none"]
 
@@ -48,7 +50,7 @@ class EvaluationRequest:
     """`auto` recognises INQUIRE's queries by their text, `inquire` by their number too."""
     without: tuple[str, ...] = ()
     """Labels of queries to leave out."""
-    n_resamples: int = 10_000
+    n_resamples: int = N_TEST_RESAMPLES
     """Bootstrap and randomisation resamples."""
     seed: int = 0
 

@@ -110,7 +110,7 @@ class Lesson:
 
 
 def lesson(study: Study, mode: str, weights: FusionWeights, *, without: int | None = None) -> Lesson:
-    """Return the cases for fitting: the models of the folds, asked for new and known species.
+    """Return the cases for fitting: photos of new and known species, ranked by the models of the folds.
 
     Args:
         study: models and photos.

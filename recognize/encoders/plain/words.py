@@ -14,7 +14,7 @@ from data.arrays import FloatArray
 
 _DIM: Final = 1024
 _TOKEN: Final = re.compile(r"[a-zà-ÿ0-9]+")
-_PAIR_WEIGHT: Final = 0.7  # a pair repeats what its words say, so it counts less than a rare word
+_PAIR_WEIGHT: Final = 0.7  # a pair repeats its words, so it counts less than a rare word
 
 _STOP_TEXT: Final = """
 a about above after again all also although an and any are as at be because been before being below between both but by

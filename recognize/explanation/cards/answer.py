@@ -10,7 +10,7 @@ from data.records import Answer, Candidate, Identification, Reading
 from recognize.answer_text import is_reader_choice, percent, unanswered_text
 from recognize.explanation.evidence import Explanation
 
-_WORTH_SAYING: Final = 0.1  # smaller probabilities of an unknown species are not mentioned
+_MIN_UNKNOWN_SHOWN: Final = 0.1  # smaller probabilities of an unknown species are not mentioned
 
 
 def verdict(row: Identification) -> str:
@@ -90,7 +90,7 @@ def _how_sure(row: Identification) -> str:
         parts.append(f"<p><strong>{share}</strong> {meaning}</p>{meter}")
     else:
         parts.append("<p>Neither species nor genus nor family is certain enough. The closest matches are listed.</p>")
-    if answer.rank != "none" and answer.unknown is not None and answer.unknown >= _WORTH_SAYING:
+    if answer.rank != "none" and answer.unknown is not None and answer.unknown >= _MIN_UNKNOWN_SHOWN:
         unknown = percent(answer.unknown)
         parts.append(f"<p class=small>{unknown} chance of a species outside the knowledge base.</p>")
     return "".join(parts)

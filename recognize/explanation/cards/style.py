@@ -38,7 +38,7 @@ figure { margin: 0; }
 figure img { display: block; width: 100%; height: auto; border-radius: 8px; background: var(--line); }
 figcaption, .small { font-size: .8rem; line-height: 1.4; color: var(--quiet); } figcaption { margin-top: .3rem; }
 .photo img { max-height: 80vh; object-fit: contain; }
-.candidate, .scores, .credits { background: var(--sheet); border: 1px solid var(--line); border-radius: 12px;
+.candidate, .scores { background: var(--sheet); border: 1px solid var(--line); border-radius: 12px;
   padding: 1rem 1.1rem; margin: 0 0 1rem; }
 .candidate.chosen { border: 2px solid var(--leaf); }
 .tag.is { background: var(--leaf-soft); border-color: transparent; color: var(--ink); }
@@ -52,7 +52,7 @@ figcaption, .small { font-size: .8rem; line-height: 1.4; color: var(--quiet); } 
 .chips { display: flex; flex-wrap: wrap; gap: .35rem; padding: 0; margin: .3rem 0; list-style: none; }
 .chips li, mark { background: var(--mark); color: var(--mark-ink); border-radius: 4px; }
 .chips li { padding: .05rem .5rem; font-size: .9rem; } .chips small { opacity: .75; } mark { padding: 0 .1em; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; } caption { text-align: left; font-weight: 600; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-top: 1px solid var(--line); }
 thead th { border-top: 0; font-weight: 600; color: var(--quiet); font-size: .8rem; }
 tbody th { font-weight: 400; } .contrast td { width: 40%; } .contrast tbody th { color: var(--quiet); }
