@@ -136,6 +136,7 @@ def test_what_cannot_be_read_is_a_failure_and_a_missing_folder_an_error(folder: 
 
 def test_a_folder_of_loose_files_is_told_how_it_should_be(tmp_path: Path) -> None:
     (tmp_path / "Mallard.txt").write_text("The head is green.")
+    (tmp_path / ".git").mkdir()
     with pytest.raises(BadInput, match="No subfolders in") as error:
         FolderSource(tmp_path)
     assert error.value.hint is not None
