@@ -11,10 +11,12 @@ option does anything.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -109,6 +111,8 @@ class DeadOptions:
         self.cut_at: set[int] = set()
         self.dead: list[str] = []
         self.never_given: list[str] = []
+        self.seconds: dict[str, float] = {}
+        self.home = TemporaryDirectory()
 
     def pytest_configure(self) -> None:
         whole = click.Command.invoke
@@ -137,6 +141,8 @@ class DeadOptions:
                 del invocation.set[self.cut[1].removeprefix(SET)]
             else:
                 cut_off(context, options[self.cut[1]])
+            if self.cut[1] == "kb":  # the shipped knowledge base takes its place, and takes seconds to unpack
+                os.environ["FIELDMARK_HOME"] = self.home.name  # the fixture that set it puts it back
         if not given:
             return whole(command, context)
         try:
@@ -153,8 +159,10 @@ class DeadOptions:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run all tests, then for each option the tests that give it, with the option cut off."""
-        for item in session.items:
-            self.note(item, session)
+        began = time.perf_counter()
+        for item, following in zip(session.items, [*session.items[1:], Stay(session)], strict=True):
+            self.note(item, following)
+        self.seconds["the tests as usual"] = time.perf_counter() - began
         by_option: dict[Option, list[Tried]] = defaultdict(list)
         for tried in sorted(self.tried, key=lambda each: each.seconds):
             for option in {option for run in tried.runs for option in run.given}:
@@ -162,17 +170,20 @@ class DeadOptions:
         for option in all_options():
             if option not in by_option:
                 self.never_given.append(title(option))
-            elif not any(self.missed(option, tried, session) for tried in by_option[option]):
+                continue
+            began = time.perf_counter()
+            if not any(self.missed(option, tried, session) for tried in by_option[option]):
                 self.dead.append(title(option))
+            self.seconds[title(option)] = time.perf_counter() - began
         session.testsfailed += len(self.dead) + len(self.never_given)
         session._setupstate.teardown_exact(None)
         return True
 
-    def note(self, item: pytest.Item, session: pytest.Session) -> None:
+    def note(self, item: pytest.Item, following: pytest.Item | Stay) -> None:
         """Run a test as usual and note the options that it gives."""
         self.current, self.place, self.cut, began = [], 0, None, time.perf_counter()
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        reports = runtestprotocol(item, log=True, nextitem=Stay(session))  # type: ignore[arg-type]
+        reports = runtestprotocol(item, log=True, nextitem=following)  # type: ignore[arg-type]
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         if self.current and all(report.passed for report in reports):
             self.tried.append(Tried(item, time.perf_counter() - began, self.current))
@@ -191,6 +202,9 @@ class DeadOptions:
             terminalreporter.section(f"options {title}: {len(names)}")
             for name in names:
                 terminalreporter.line(name)
+        terminalreporter.section(f"seconds: {sum(self.seconds.values()):.0f}, the slowest of {len(self.seconds)}")
+        for name, seconds in sorted(self.seconds.items(), key=lambda each: -each[1])[:20]:
+            terminalreporter.line(f"{seconds:7.1f} {name}")
 
 
 class Stay:
