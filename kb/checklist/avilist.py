@@ -48,8 +48,8 @@ class AviList:
         self._spellings: dict[str, str] = {}  # folded -> as written
         self._folder = folder
         self._by_code: dict[str, _Entry] = {}
-        self._elsewhere: dict[str, list[_Entry]] = {}  # folded -> species that another list calls so
-        self._strangers: dict[str, str] = {}  # folded name or code -> binomial of a species that AviList lacks
+        self._other_meanings: dict[str, list[_Entry]] = {}  # folded -> species that another list calls so
+        self._unlisted: dict[str, str] = {}  # folded name or code -> binomial of a species that AviList lacks
         self._subspecies: dict[str, set[str]] | None = None  # folded name -> trinomials
         self._near: NearNames | None = None
         self._class = _Entry(CLASS_NAME, "class", (), ["Birds"])
@@ -93,11 +93,11 @@ class AviList:
 
     def others_called(self, name: str) -> list[Taxon]:
         """Return the species with that name on another list, if the name means another species here, or none."""
-        return [_taxon(entry) for entry in self._elsewhere.get(fold(name), ())]
+        return [_taxon(entry) for entry in self._other_meanings.get(fold(name), ())]
 
     def lacks(self, name: str) -> bool:
         """Return whether the name is a species on another list but not on this one."""
-        return fold(name) in self._strangers
+        return fold(name) in self._unlisted
 
     def subspecies(self, name: str) -> tuple[str, Taxon] | None:
         """Return the one subspecies with that name, as trinomial, with its species, or None.
@@ -106,7 +106,7 @@ class AviList:
         """
         if self._subspecies is None:
             self._subspecies = subspecies_by_name(_rows(self._folder, AVILIST))
-        found = self._subspecies.get(fold(self._strangers.get(fold(name), name)), set())
+        found = self._subspecies.get(fold(self._unlisted.get(fold(name), name)), set())
         if len(found) != 1:
             return None
         (trinomial,) = found
@@ -119,13 +119,12 @@ class AviList:
         holder = self._by_name.setdefault(folded, entry)
         if holder is entry:
             self._spellings.setdefault(folded, name)
-        elif entry.rank == "species" == holder.rank and entry not in self._elsewhere.setdefault(folded, []):
-            self._elsewhere[folded].append(entry)
+        elif entry.rank == "species" == holder.rank and entry not in self._other_meanings.setdefault(folded, []):
+            self._other_meanings[folded].append(entry)
         return holder is entry
 
     def _read_avilist(self, folder: Path) -> Iterator[_Entry]:
-        self._claim(self._class, CLASS_NAME)
-        for name in ("Birds", "Bird"):
+        for name in (CLASS_NAME, "Birds", "Bird"):
             self._claim(self._class, name)
         above: dict[str, _Entry] = {}
         species: list[_Entry] = []
@@ -160,14 +159,14 @@ class AviList:
         by_common = {fold(entry.common_names[0]): entry for entry in self._species if entry.common_names}
         by_code = self._by_code
         for table in OTHER_TABLES:
-            strangers: list[tuple[str, str, str, str]] = []
+            unmatched: list[tuple[str, str, str, str]] = []
             listed: set[str] = set()
             for row in _rows(folder, table):
                 scientific, common = row[0], row[1]
                 code, family = (row[2], row[4]) if table.startswith("ebird") else ("", row[3])
                 entry = own.get(scientific)
                 if entry is None:
-                    strangers.append((scientific, common, code, family))
+                    unmatched.append((scientific, common, code, family))
                     continue
                 listed.add(scientific)
                 self._add_names(entry, common, code, by_code)
@@ -176,15 +175,15 @@ class AviList:
             by_stem = _unique(
                 {_stem_key(entry.parents[2], entry.scientific_name): entry for entry in unlisted}, unlisted
             )
-            stems = Counter(_stem_key(family, scientific) for scientific, _, _, family in strangers)
-            for scientific, common, code, family in strangers:
+            stems = Counter(_stem_key(family, scientific) for scientific, _, _, family in unmatched)
+            for scientific, common, code, family in unmatched:
                 key = _stem_key(family, scientific)
                 found = by_code.get(code) or by_common.get(fold(common))
                 if found is None and stems[key] == 1:
                     found = by_stem.get(key)
                 if found is None or found.scientific_name in listed or not self._claim(found, scientific):
                     for name in filter(None, (scientific, common, code)):
-                        self._strangers.setdefault(fold(name), scientific)
+                        self._unlisted.setdefault(fold(name), scientific)
                     continue
                 if scientific not in found.synonyms:
                     found.synonyms.append(scientific)

@@ -198,8 +198,8 @@ class Reconciler:
         if len(name) > LONGEST_NAME:
             return UnmatchedName(name=name, reason="unknown")
         label = _plain(name)
-        is_several = _HYBRID.search(label) or _SEVERAL_IN_BRACKETS.search(name)
-        if is_several or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
+        names_several = _HYBRID.search(label) or _SEVERAL_IN_BRACKETS.search(name)
+        if names_several or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
             if one := self._named_twice(name, label):
                 return one
             return UnmatchedName(name=name, reason="several species")
@@ -244,8 +244,8 @@ class Reconciler:
         if bare and bare != label and (found := self._named(name, bare) or self._lumped(name, bare)):
             return replace(found, variant="inside")
         words_left = [word for word in bare.split() if not _WORDS_ABOUT_ONE_BIRD.match(word)]
-        kept = " ".join(words_left)
-        if kept and kept != bare and (found := self._named(name, kept)):
+        other_words = " ".join(words_left)
+        if other_words and other_words != bare and (found := self._named(name, other_words)):
             return replace(found, variant="inside")
         return None
 
@@ -260,9 +260,13 @@ class Reconciler:
             tried += [("genus", self._in_families.get(_stem(f"{self._family(genus)} {epithet}"), {}))]
         for variant, fitting in tried:
             if len(fitting) == 1:
-                ((met, taxon),) = fitting.values()
+                ((matched_name, taxon),) = fitting.values()
                 return MatchedName(
-                    name=name, taxon=taxon, kind=_matching_name(met, taxon)[0], variant=variant, matched_name=met
+                    name=name,
+                    taxon=taxon,
+                    kind=_matching_name(matched_name, taxon)[0],
+                    variant=variant,
+                    matched_name=matched_name,
                 )
         if near:
             names = tuple(taxon.scientific_name for _, taxon in near.values())

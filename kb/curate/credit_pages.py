@@ -3,38 +3,68 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
-from kb.curate.credits import Credits, PhotoCredit, TextCredit
+from kb.curate.credits import Credits, TextCredit
+from kb.sources.licences import Freedom
 
-COLUMNS = (
-    *("kind", "title", "url", "revision", "author", "licence", "licence_url", "freedom", "publishable", "adapted"),
-    *("species", "sha256"),
-)
 UNKNOWN_LICENCE = "licence unknown"
+UNKNOWN_AUTHOR = "unknown author"
 ADAPTATION = "Its summaries are adaptations, shortened and changed, under the same licence."
 OWN_TEXTS = "Written for Fieldmark, part of the program and under its licence."
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # terminals, and the order of letters
 
 
+class CreditRow(NamedTuple):
+    """A text or photo; the title of a photo is its file name, and its address that of its file page."""
+
+    kind: str
+    title: str
+    url: str | None
+    revision: int | None
+    author: str | None
+    licence: str | None
+    licence_url: str | None
+    freedom: Freedom
+    publishable: bool
+    adapted: bool
+    species: tuple[str, ...]
+    sha256: str | None
+
+
+COLUMNS = CreditRow._fields
+
+
+def credit_rows(credits: Credits) -> list[CreditRow]:
+    """Return the texts, then the photos, which all forms of the credits list."""
+    texts = [
+        CreditRow(
+            *(text.kind, text.title, text.url, text.revision, None, text.licence, text.licence_url, text.freedom),
+            *(text.is_publishable, text.is_adapted, text.species, None),
+        )
+        for text in credits.texts
+    ]
+    photos = [
+        CreditRow(
+            *("photo", photo.file, photo.page_url, None, photo.author, photo.licence, photo.licence_url),
+            *(photo.freedom, photo.is_publishable, False, photo.species, photo.sha256),
+        )
+        for photo in credits.photos
+    ]
+    return texts + photos
+
+
 def as_rows(credits: Credits) -> list[tuple[object, ...]]:
-    """Return a row of `COLUMNS` for each text and each photo."""
-    return [*map(_text_row, credits.texts), *map(_photo_row, credits.photos)]
+    """Return the values of `COLUMNS` for each text and photo: `yes` or `no`, species joined with semicolons."""
+    return [tuple(_cell(value) for value in row) for row in credit_rows(credits)]
 
 
-def _text_row(text: TextCredit) -> tuple[object, ...]:
-    owed = (text.kind, text.title, text.url, text.revision, None, text.licence, text.licence_url, text.freedom)
-    return (*owed, _yes(text.is_publishable), _yes(text.is_adapted), "; ".join(text.species), None)
-
-
-def _photo_row(photo: PhotoCredit) -> tuple[object, ...]:
-    owed = ("photo", photo.file, photo.page_url, None, photo.author, photo.licence, photo.licence_url, photo.freedom)
-    return (*owed, _yes(photo.is_publishable), _yes(False), "; ".join(photo.species), photo.sha256)
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "; ".join(value) if isinstance(value, tuple) else value
 
 
 def as_text(credits: Credits) -> str:
@@ -48,16 +78,20 @@ def _in_one_line(line: str) -> str:
 
 
 def _parts(credits: Credits) -> list[list[str]]:
-    articles = [text for text in credits.texts if text.kind == "article"]
-    own = [text for text in credits.texts if text.kind == "own"]
+    rows = credit_rows(credits)
     starter = [text for text in credits.texts if text.kind == "starter"]
+
+    def listed(title: str, kind: str) -> list[str]:
+        lines = [_line(row) for row in rows if row.kind == kind]
+        return [title, *lines] if lines else []
+
     return [
         [f"Credits of {credits.kb}"],
-        ["Articles", *map(text_line, articles)] if articles else [],
-        ["Your own texts", *map(text_line, own)] if own else [],
+        listed("Articles", "article"),
+        listed("Your own texts", "own"),
         [f"Fieldmark's own texts: {_counted(starter)}.", OWN_TEXTS] if starter else [],
-        ["Pictures", *map(photo_line, credits.photos)] if credits.photos else [],
-        remarks(credits),
+        listed("Pictures", "photo"),
+        _remarks(credits),
     ]
 
 
@@ -67,24 +101,19 @@ def _counted(texts: Sequence[TextCredit]) -> str:
     return f"{len(names):,} species and terms, {licences}"
 
 
-def text_line(text: TextCredit) -> str:
-    """Return title, revision, address and licence of a text as a line."""
-    where = [f"revision {text.revision}" if text.revision is not None else "", text.url or ""]
-    line = ", ".join([f'"{text.title}"', *filter(None, where), text.licence or UNKNOWN_LICENCE])
-    line += f" ({text.licence_url})" if text.licence_url else ""
-    line += "." if text.is_publishable else ". NOT TO BE PUBLISHED."
-    return line + (f" {ADAPTATION}" if text.is_adapted else "")
+def _line(row: CreditRow) -> str:
+    licence = row.licence or UNKNOWN_LICENCE
+    licence += f" ({row.licence_url})" if row.licence_url else ""
+    if row.kind == "photo":
+        line = ", ".join(filter(None, [f"{row.title}: {row.author or UNKNOWN_AUTHOR}", licence, row.url]))
+    else:
+        revision = f"revision {row.revision}" if row.revision is not None else ""
+        line = ", ".join(filter(None, [f'"{row.title}"', revision, row.url, licence]))
+    line += "." if row.publishable else ". NOT TO BE PUBLISHED."
+    return line + (f" {ADAPTATION}" if row.adapted else "")
 
 
-def photo_line(photo: PhotoCredit) -> str:
-    """Return file, author, licence and file page of a photo as a line."""
-    line = f"{photo.file}: {photo.author or 'unknown author'}, {photo.licence or UNKNOWN_LICENCE}"
-    line += f" ({photo.licence_url})" if photo.licence_url else ""
-    line += f", {photo.page_url}" if photo.page_url else ""
-    return line + ("." if photo.is_publishable else ". NOT TO BE PUBLISHED.")
-
-
-def remarks(credits: Credits) -> list[str]:
+def _remarks(credits: Credits) -> list[str]:
     """Return notes on content that must not be published, vectors without photos, and skipped photos."""
     lines = []
     if n := len(credits.unpublishable):
@@ -120,44 +149,37 @@ th {{ white-space: nowrap; }}
 
 def as_html(credits: Credits) -> str:
     """Return the credits as a self-contained HTML page without scripts."""
-    articles = [text for text in credits.texts if text.kind != "starter"]
+    rows = credit_rows(credits)
+    texts = [row for row in rows if row.kind in ("article", "own")]
+    photos = [row for row in rows if row.kind == "photo"]
     starter = [text for text in credits.texts if text.kind == "starter"]
-    body = [f"<p>{escape(line)}</p>" for line in remarks(credits)]
-    if articles:
-        rows = [_row(_text_cells(text), is_publishable=text.is_publishable) for text in articles]
-        body.append(_table("Texts", ("Article", "Revision", "Species", "Licence"), rows))
-    if any(text.is_adapted for text in articles):
+    body = [f"<p>{escape(line)}</p>" for line in _remarks(credits)]
+    if texts:
+        body.append(_table("Texts", ("Article", "Revision", "Species", "Licence"), texts))
+    if any(row.adapted for row in texts):
         body.append(f"<p>Texts marked <em>adapted</em>: {escape(ADAPTATION)}</p>")
     if starter:
         body.append(f"<h2>Fieldmark's own texts</h2>\n<p>{escape(_counted(starter))}. {escape(OWN_TEXTS)}</p>")
-    if credits.photos:
-        rows = [_row(_photo_cells(photo), is_publishable=photo.is_publishable) for photo in credits.photos]
-        body.append(_table("Pictures", ("File", "Author", "Species", "Licence"), rows))
+    if photos:
+        body.append(_table("Pictures", ("File", "Author", "Species", "Licence"), photos))
     return _PAGE.format(title=escape(f"Credits of {credits.kb}"), body="\n".join(body))
 
 
-def _text_cells(text: TextCredit) -> list[str]:
-    licence = _link(text.licence or UNKNOWN_LICENCE, text.licence_url) + (
-        ", <em>adapted</em>" if text.is_adapted else ""
+def _table(title: str, headings: Sequence[str], rows: Sequence[CreditRow]) -> str:
+    head = "".join(f"<th>{heading}</th>" for heading in headings)
+    return f"<h2>{title}</h2>\n<table>\n<tr>{head}</tr>\n" + "\n".join(map(_html_row, rows)) + "\n</table>"
+
+
+def _html_row(row: CreditRow) -> str:
+    revision = "" if row.revision is None else str(row.revision)
+    cells = (
+        _link(row.title, row.url),
+        escape(row.author or UNKNOWN_AUTHOR) if row.kind == "photo" else revision,
+        escape(", ".join(row.species)),
+        _link(row.licence or UNKNOWN_LICENCE, row.licence_url) + (", <em>adapted</em>" if row.adapted else ""),
     )
-    revision = "" if text.revision is None else str(text.revision)
-    return [_link(text.title, text.url), revision, escape(", ".join(text.species)), licence]
-
-
-def _photo_cells(photo: PhotoCredit) -> list[str]:
-    licence = _link(photo.licence or UNKNOWN_LICENCE, photo.licence_url)
-    author = escape(photo.author or "unknown author")
-    return [_link(photo.file, photo.page_url), author, escape(", ".join(photo.species)), licence]
-
-
-def _row(cells: Iterable[str], *, is_publishable: bool) -> str:
-    mark = "" if is_publishable else ' class="unfree"'
+    mark = "" if row.publishable else ' class="unfree"'
     return f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-
-
-def _table(title: str, columns: Sequence[str], rows: Sequence[str]) -> str:
-    head = "".join(f"<th>{column}</th>" for column in columns)
-    return f"<h2>{title}</h2>\n<table>\n<tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
 
 
 def _link(text: str, url: str | None) -> str:

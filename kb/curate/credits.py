@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TextKind = Literal["article", "starter", "own"]
 # The shipped texts have the licence of the program, which no wiki uses for prose.
 STARTER_LICENCE = "Apache-2.0"
-_Use = tuple[Source, str, str | None]  # a text, the species or term it serves, what made the summary of it
+_Use = tuple[Source, str, str | None]  # text, its species or term, and the distiller of the summary
 _SHARE_ALIKE = re.compile(r"\bBY[ -]SA\b|share[ -]?alike|\bGFDL\b|free documentation", re.IGNORECASE)
 _CC = re.compile(r"^CC (BY(?:-(?:NC|SA|ND))*) (\d\.\d)(?: ([a-z]{2}))?$", re.IGNORECASE)
 _CC_ZERO = re.compile(r"^CC ?0(?: 1\.0)?$", re.IGNORECASE)

@@ -51,7 +51,7 @@ _IN_PASSING = frozenset(
     ("species", "subspecies", "race", "nominate", "group", "described", "considered", "population", "populations", "he")
 ) | frozenset(("his", "she", "her", "they", "found", "known", "north", "south", "east", "west", "flight", "flying"))
 _SONGBIRD = re.compile(r"\bsong[- ](?:thrush|sparrow)", re.IGNORECASE)
-_GOES_ON = re.compile(r"^(?:It|They|Its|Their|He|She|His|Her|The|This|These|In)\b")
+_CONTINUES = re.compile(r"^(?:It|They|Its|Their|He|She|His|Her|The|This|These|In)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,7 @@ def same_texts(entries: Sequence[SpeciesEntry]) -> list[Finding]:
             by_text.setdefault(" ".join(words_of(entry.summary.text)), []).append(entry)
     found = []
     for entries_alike in by_text.values():
-        for entry in entries_alike[1:] and entries_alike:
+        for entry in entries_alike if len(entries_alike) > 1 else ():
             others = [other.taxon.common_name for other in entries_alike if other is not entry]
             report = _Report(entry)
             report.add("warning", "same-text", None, f"as {', '.join(others[:3])}{' and more' * (len(others) > 3)}")
@@ -225,16 +225,16 @@ def _check_evidence(report: _Report, number: int, statement: Statement, passages
 
 
 def _check_sexes(report: _Report, number: int, text: str, passages: list[str], earlier: str) -> None:
-    said, known = sexes_ages(text), sexes_ages(" ".join(passages))
-    if strange := sorted(said - known - {"", "both"}):
-        report.add("error", "sex-mixed-up", number, f"says {', '.join(strange)}, its evidence does not")
+    claimed_sexes, cited_sexes = sexes_ages(text), sexes_ages(" ".join(passages))
+    if uncited := sorted(claimed_sexes - cited_sexes - {"", "both"}):
+        report.add("error", "sex-mixed-up", number, f"says {', '.join(uncited)}, its evidence does not")
     for colour, (owner, real) in swapped(text, passages).items():
-        if owner not in strange:
+        if owner not in uncited:
             report.add("error", "sex-mixed-up", number, f"says {colour} of {owner}, the evidence of {real}")
     subject = stated_subject(passages[-1])
     # "It has ..." continues the statement on the male before it.
-    goes_on = _GOES_ON.match(text) is not None and stated_subject(earlier) == subject
-    if subject in ("male", "female", "juvenile") and not said and not goes_on:
+    continues = _CONTINUES.match(text) is not None and stated_subject(earlier) == subject
+    if subject in ("male", "female", "juvenile") and not claimed_sexes and not continues:
         report.add("warning", "sex-mixed-up", number, f"its evidence is about the {subject}, the statement about all")
 
 

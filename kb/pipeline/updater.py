@@ -85,7 +85,7 @@ def update(
     layout.require()
     started = time.monotonic()
     with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
-        asked_before = _n_requests(sources)
+        requests_before = _n_requests(sources)
         made = distiller_for(ledger.fact(DISTILLER), distiller, chat=chat)
         runs = [
             BuildRun(
@@ -106,7 +106,7 @@ def update(
             raise UsageError(f"{layout.root} has no page from these sources: {given}. Its sources: {held}.")
         checked = 0
         for run in runs:
-            findings = _ask(run)
+            findings = _find_changes(run)
             checked += findings.checked
             _check_distiller(run, {before.subject_id for _, before, _ in findings.pages})
             note(run, findings)
@@ -123,7 +123,7 @@ def update(
         failures = tuple(ledger.failures())
     for run in runs:
         write_manifest(run, seconds=time.monotonic() - started)
-    requests, photos = (now - before for now, before in zip(_n_requests(sources), asked_before, strict=True))
+    requests, photos = (now - before for now, before in zip(_n_requests(sources), requests_before, strict=True))
     return Update(
         checked=checked,
         changes=changes,
@@ -160,7 +160,7 @@ def origins_to_update(store: KnowledgeBase, kinds: Sequence[str] = ()) -> list[M
     return chosen
 
 
-def _ask(run: BuildRun) -> Findings:
+def _find_changes(run: BuildRun) -> Findings:
     """Return the changes at this run's source; nothing is written."""
     taxa = {key: loads(Taxon, record) for key, record in run.ledger.subjects("taxon").items()}
     names = run.ledger.subject_names("term")

@@ -403,8 +403,8 @@ class Ledger:
         if set(held) <= set(items):
             return
         self._db.execute("DELETE FROM vectors WHERE collection = ? AND subject_id = ?", (collection, subject_id))
-        if kept := {item: vector for item, vector in held.items() if item in items}:
-            self._put("vectors", [_vector_row(subject_id, collection, kept)])
+        if remaining := {item: vector for item, vector in held.items() if item in items}:
+            self._put("vectors", [_vector_row(subject_id, collection, remaining)])
 
     def all_vectors(self, collection: str) -> Iterator[tuple[str, dict[str, FloatArray]]]:
         """Yield `(subject_id, item_id -> vector)` of a whole collection, sorted by subject."""

@@ -99,8 +99,8 @@ def keep_info(ledger: Ledger, info: KnowledgeBaseInfo) -> None:
 
 def check_info(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
     """Raise `StoreError` if `kb.toml` differs from the ledger's copy in anything but `chroma`, which users may edit."""
-    kept = ledger.fact(INFO)
-    if kept is not None and replace(parse_info(kept, layout.toml), chroma=info.chroma) != info:
+    copied = ledger.fact(INFO)
+    if copied is not None and replace(parse_info(copied, layout.toml), chroma=info.chroma) != info:
         raise StoreError(
             f"{layout.toml} is damaged: it differs from the ledger's copy",
             hint=f"kb verify --kb {layout.root} restores it",

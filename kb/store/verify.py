@@ -93,10 +93,10 @@ def _verify(layout: Layout, ledger: Ledger) -> Verification:
 
 def _restore_info(layout: Layout, ledger: Ledger) -> list[str]:
     """Restore a missing or damaged `kb.toml` from the ledger, never the other way round."""
-    kept = ledger.fact(INFO)
-    if kept is None:
+    copied = ledger.fact(INFO)
+    if copied is None:
         return []
-    good = parse_info(kept, layout.toml)
+    good = parse_info(copied, layout.toml)
     try:
         found = layout.require()
     except (ConfigError, StoreError, MissingKnowledgeBase):

@@ -71,11 +71,11 @@ def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]])
     unwanted = removed(ledger)
     terms = [term for term in terms if (term.name if isinstance(term, Term) else term[0]) not in unwanted]
     given = [term for term in terms if isinstance(term, Term)]
-    asked = {term_id(term[0]): term for term in terms if not isinstance(term, Term)}
-    key = f"resolved:{fingerprint(run.source.name, sorted(asked.items()), [dumps(term) for term in given])}"
+    by_id = {term_id(term[0]): term for term in terms if not isinstance(term, Term)}
+    key = f"resolved:{fingerprint(run.source.name, sorted(by_id.items()), [dumps(term) for term in given])}"
     if not terms or ledger.fact(key) is not None:
         return
-    places = list(run.source.locate_terms(list(asked.values()))) if asked else []
+    places = list(run.source.locate_terms(list(by_id.values()))) if by_id else []
     with ledger.transaction():
         ledger.add_subjects((term.term_id, "term", term.name, dumps(term)) for term in given)
         ledger.record(
