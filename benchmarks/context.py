@@ -25,6 +25,7 @@ from kb.lookup.findings import Findings
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped
 from kb.sources.mediawiki.source import WikipediaSource
+from training.tables import markdown
 
 COLUMNS = ("queries", "species", "group", "terms", "any of these", "nothing", "from KB", "from wiki")
 
@@ -64,14 +65,14 @@ def read(paths: Iterable[Path]) -> list[tuple[str, str]]:
 def table(rows: Sequence[Row]) -> str:
     """Return the counts by supercategory as a Markdown table."""
     names = [*dict.fromkeys(sorted(row.supercategory for row in rows)), "all"]
-    lines = [f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
+    lines: list[list[object]] = []
     for name in names:
         counts: Counter[str] = Counter()
         for row in rows:
             if name in ("all", row.supercategory):
                 counts += row.counts
-        lines.append(f"| {name} | {' | '.join(str(counts[column]) for column in COLUMNS)} |")
-    return "\n".join(lines)
+        lines.append([name, *(counts[column] for column in COLUMNS)])
+    return "\n".join(markdown(["", *COLUMNS], lines))
 
 
 def line(row: Row) -> str:
@@ -109,8 +110,8 @@ def main() -> None:
             rows.append(Row(query=query, supercategory=supercategory, found=found, n_learnt=len(learnt)))
         if options.list:
             sys.stdout.writelines(f"{line(row)}\n" for row in rows)
-        asked = "" if source is None else f", {source.n_requests} requests to the wiki"
-        sys.stdout.write(f"{len(rows)} queries, {len(store.taxon_ids)} species, {len(store.terms())} terms{asked}\n")
+        requests = "" if source is None else f", {source.n_requests} requests to the wiki"
+        sys.stdout.write(f"{len(rows)} queries, {len(store.taxon_ids)} species, {len(store.terms())} terms{requests}\n")
         sys.stdout.write(table(rows) + "\n")
 
 

@@ -21,6 +21,7 @@ from kb.curate.lint import lint_entry
 from kb.distill.claims import claims
 from kb.distill.extractive import ExtractiveDistiller
 from training.distill.labelled import LabelledArticle, Page, read_fitting
+from training.tables import markdown
 
 SEED = 20261122
 COLOURS = ("black", "white", "red", "blue", "green", "yellow", "brown", "grey", "orange", "purple", "pink", "rufous")
@@ -130,19 +131,18 @@ def main(data: Path) -> None:
     distiller = ExtractiveDistiller()
     made = [(page, distiller.distil(page.article, page.taxon)) for page in pages.values()]
     cases = [Case(page=page, summary=summary) for page, summary in made if summary is not None]
-    lines = ["| fault | found |", "|---|---|"]
+    rows: list[tuple[str, object]] = []
     for name, (rule, fault) in FAULTS.items():
-        lines.append("| {} | {} of {} |".format(name, *planted(cases, rule, fault)))
-    lines.append(
-        "| a sentence that is not visual | {} of {} |".format(*labelled_sentences(labels, pages, is_visual=False))
-    )
+        rows.append((name, "{} of {}".format(*planted(cases, rule, fault))))
+    reported = labelled_sentences(labels, pages, is_visual=False)
+    rows.append(("a sentence that is not visual", "{} of {}".format(*reported)))
     wrong = labelled_sentences(labels, pages, is_visual=True)
-    lines.append("| *no fault*: a visual sentence reported as not visual | {} of {} |".format(*wrong))
+    rows.append(("*no fault*: a visual sentence reported as not visual", "{} of {}".format(*wrong)))
     found = [finding for case in cases for finding in case.findings(case.summary.statements)]
     n = sum(len(case.summary.statements) for case in cases)
     for severity in ("error", "warning", "note"):
-        lines.append(f"| *no fault*: {severity}s in {n} statements | {sum(f[0] == severity for f in found)} |")
-    click.echo("\n".join(lines))
+        rows.append((f"*no fault*: {severity}s in {n} statements", sum(f[0] == severity for f in found)))
+    click.echo("\n".join(markdown(["fault", "found"], rows)))
 
 
 if __name__ == "__main__":

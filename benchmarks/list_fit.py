@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import kb
-from benchmarks.species_lists import LISTS, PAIRS, PHOTOS, short
+from benchmarks.species_lists import LISTS, PAIRS, PHOTOS
 from cli.common import wiring
 from cli.common.config import resolve
 from kb.shipped import unpack_shipped
@@ -26,18 +26,19 @@ from kb.store.knowledge_base import KnowledgeBase
 from recognize import SpeciesList, load_encoders
 from recognize.confidence.list_fit import ListFit
 from recognize.evaluation.collection import Photo, read_collection
-from recognize.settings import OFF_LIST_SHARE
+from recognize.settings import MIN_CONFIDENCE, OFF_LIST_SHARE, UNKNOWN_PRIOR
+from training.tables import decimals, markdown
 
 FIVE = ("Ardea cinerea", "Anas platyrhynchos", "Buteo buteo", "Parus major", "Erithacus rubecula")
 
 
-def asked(
+def identify(
     store: KnowledgeBase, folder: Path, photos: Sequence[Photo], listed: set[str], share: float | None
 ) -> tuple[float, ListFit]:
     """Return the top-1 accuracy and the fit of the list; without a share no list is used."""
     taxon_ids = frozenset(taxon.taxon_id for taxon in store.taxa() if taxon.scientific_name in listed)
     recognizer = wiring.make_recognizer(
-        store, preset="default", n=1, min_confidence=0.5, unknown_prior=0.2,
+        store, preset="default", n=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR,
         species_list=None if share is None else SpeciesList(taxon_ids=taxon_ids, off_list_share=share),
     )  # fmt: skip
     fit = ListFit(listed, OFF_LIST_SHARE)
@@ -66,23 +67,19 @@ def main() -> None:
     nepal = [collection.photos[i] for i in sorted(missing) if collection.photos[i].source in PHOTOS["Nepal"]]
     cases += [("Nepal, not in the knowledge base", "Nepal", nepal, lists["Nepal"])]
     cases += [("all", "five birds", hidden, set(FIVE))]
-    lines = [
-        "| photos | list | n | unlisted | confident | confident, unlisted | confident, changed | top-1 without | "
-        "share .1 | share advised | with that |",
-        "|---" * 11 + "|",
-    ]
+    head = ["photos", "list", "n", "unlisted", "confident", "confident, unlisted", "confident, changed"]
+    head += ["top-1 without", "share .1", "share advised", "with that"]
+    rows: list[list[object]] = []
     with kb.open(unpack_shipped(resolve().home, load_encoders("starter"))) as store:
         for place, name, photos, listed in cases:
-            without, _ = asked(store, folder, photos, listed, None)
-            first, fit = asked(store, folder, photos, listed, OFF_LIST_SHARE)
+            without, _ = identify(store, folder, photos, listed, None)
+            first, fit = identify(store, folder, photos, listed, OFF_LIST_SHARE)
             off = sum(photo.species not in listed for photo in photos) / len(photos)
-            again = "" if fit.fits else short(asked(store, folder, photos, listed, fit.share_off)[0])
-            lines.append(
-                f"| {place} | {name} | {len(photos)} | {short(off)} | {fit.n_sure} | {fit.n_sure_off} | "
-                f"{fit.n_sure_changed} | {short(without)} | {short(first)} | "
-                f"{'' if fit.fits else short(fit.share_off)} | {again} |"
-            )
-    sys.stdout.write("\n".join(lines) + "\n")
+            again = "" if fit.fits else decimals(identify(store, folder, photos, listed, fit.share_off)[0])
+            advised = "" if fit.fits else decimals(fit.share_off)
+            row = [place, name, len(photos), decimals(off), fit.n_sure, fit.n_sure_off, fit.n_sure_changed]
+            rows.append([*row, decimals(without), decimals(first), advised, again])
+    sys.stdout.write("\n".join(markdown(head, rows)) + "\n")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from kb.distill.extractive import ExtractiveDistiller
 from kb.lookup.bm25 import BM25, tokens
 from kb.lookup.search import VECTOR_SHARE, WORDS_SHARE
 from kb.sources.mediawiki.html.parse import parse_article
+from training.tables import markdown
 
 QUESTIONS = Path(__file__).with_name("term_questions.tsv")
 PER_SPECIES = 3
@@ -63,8 +64,8 @@ def species_questions(folder: Path) -> tuple[list[str], list[Question]]:
         of_this = []
         for i, statement in enumerate(summary.statements):
             rest = " ".join(other.text for j, other in enumerate(summary.statements) if j != i)
-            said = " ".join(article.text[span.start : span.end] for span in statement.evidence)
-            text = without_names(said, taxon, row["title"])
+            source = " ".join(article.text[span.start : span.end] for span in statement.evidence)
+            text = without_names(source, taxon, row["title"])
             if len(tokens(text)) >= 5:
                 of_this.append(Question(text=text, truth=len(documents), document=without_names(rest, taxon, "")))
         of_this.sort(key=lambda question: sha256(question.text.encode()).hexdigest())  # a fixed random sample
@@ -131,7 +132,7 @@ def _rank(scores: FloatArray, truth: int) -> int:
 
 def table(found: Mapping[str, Sequence[int]], groups: Sequence[int], *, against: str) -> str:
     """Return a Markdown table of all methods, with paired differences of hit@1 from one of them."""
-    lines = [f"| | hit@1 | hit@5 | MRR@10 | hit@1 minus {against} |", "|---|---|---|---|---|"]
+    rows: list[list[str]] = []
     reference = [hit(rank, 1) for rank in found[against]]
     for name, given in found.items():
         cells = [
@@ -141,8 +142,8 @@ def table(found: Mapping[str, Sequence[int]], groups: Sequence[int], *, against:
         ]
         paired = [hit(rank, 1) - other for rank, other in zip(given, reference, strict=True)]
         cells.append("" if name == against else _cell(measure(name, paired, groups), sign="+"))
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([name, *cells])
+    return "\n".join(markdown(["", "hit@1", "hit@5", "MRR@10", f"hit@1 minus {against}"], rows))
 
 
 def _cell(measured: Measured, *, sign: str = "") -> str:

@@ -94,9 +94,11 @@ def agreement(listed: NamedList) -> str:
     text = f"{listed.title}: {len(both) - len(differing):,} of {len(both):,} the same species"
     if not differing:
         return text
-    told = sum(b.taxon.scientific_name in a.elsewhere for a, b in differing)
+    n_flagged = sum(b.taxon.scientific_name in a.elsewhere for a, b in differing)
     examples = "; ".join(f"{a.name} = {b.name}" for a, b in differing[:3])
-    return f"{text}; {told} of the other {len(differing)} are flagged as a different bird on other lists ({examples})"
+    return (
+        f"{text}; {n_flagged} of the other {len(differing)} are flagged as a different bird on other lists ({examples})"
+    )
 
 
 def genera() -> str:

@@ -66,8 +66,8 @@ def main() -> None:
     texts = texts_of(args.texts)
     vectors = encoders.sentence.encode_texts(texts)
     dice = np.random.default_rng(0)
-    asked = [texts[i].split() for i in dice.choice(len(texts), size=args.queries, replace=False)]
-    halves = [" ".join(dice.choice(words, size=max(2, len(words) // 2), replace=False)) for words in asked]
+    chosen = [texts[i].split() for i in dice.choice(len(texts), size=args.queries, replace=False)]
+    halves = [" ".join(dice.choice(words, size=max(2, len(words) // 2), replace=False)) for words in chosen]
     queries = encoders.sentence.encode_texts(halves)
     sys.stdout.write(f"{len(texts):,} texts, {vectors.shape[1]} dimensions, {len(queries)} queries, top {TOP}\n")
     rows = [Row(id=f"{i:06d}", document=text, metadata={"n": i}, vector=vectors[i]) for i, text in enumerate(texts)]

@@ -109,9 +109,9 @@ def _reply(call: Call, *, noise: float, reply_s: float) -> Answer:
         entries = [{"question": text, "statement": text, "negation": "none"} for text in QUESTIONS]
         return Answer(text=json.dumps({"questions": entries}), after_s=reply_s)
     n_passed = _n_passed(call.images[0])
-    asked = [i for i, text in enumerate(QUESTIONS) if f"question from what can be seen in it: {text}" in call.text]
+    single = [i for i, text in enumerate(QUESTIONS) if f"question from what can be seen in it: {text}" in call.text]
     together = "one line for each question" in call.text
-    numbers = range(len(QUESTIONS)) if together else asked or [len(QUESTIONS) - 1]
+    numbers = range(len(QUESTIONS)) if together else single or [len(QUESTIONS) - 1]
     tokens: list[tuple[str, float, tuple[tuple[str, float], ...]]] = []
     if "Answer: Yes" in call.text:
         tokens.append((REASONS + "\nAnswer: ", 0.0, ()))
@@ -120,10 +120,10 @@ def _reply(call: Call, *, noise: float, reply_s: float) -> Answer:
         draw = int(sha256_hex(f"{call.text}{call.payload.get('seed')}{sha256_hex(call.images[0])}")[:8], 16)
         if draw / 2**32 < noise:
             is_yes = not is_yes
-        said, other = ("Yes", "No") if is_yes else ("No", "Yes")
+        word, other = ("Yes", "No") if is_yes else ("No", "Yes")
         if together:
             tokens.append((f"{i + 1}. ", 0.0, ()))
-        tokens.append((said, math.log(0.97), ((said, math.log(0.97)), (other, math.log(0.03)))))
+        tokens.append((word, math.log(0.97), ((word, math.log(0.97)), (other, math.log(0.03)))))
         if together:
             tokens.append(("\n", 0.0, ()))
     text = "".join(token for token, _, _ in tokens)

@@ -14,26 +14,26 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from data.arrays import IntArray
 from data.metrics.ranked import measure
-from data.starter.knowledge import read_bytes
-from recognize.confidence.calibration import Calibration, Chances, chances_of, find_evidence
+from recognize.confidence.calibration import Chances, chances_of, read_calibration
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries, Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
-from recognize.settings import OFF_LIST_SHARE
-from training.starter.calibrate import MODES, fit_temperature
-from training.starter.cases import Case, lineages_of
+from recognize.settings import OFF_LIST_SHARE, UNKNOWN_PRIOR
+from training.starter.calibrate import MODES, SHIPPED, fit_temperature
+from training.starter.cases import Case, ask, lineages_of
 from training.starter.fitting import calibration_error
 from training.starter.protocol import N_FOLDS
-from training.starter.study import ABSENT, Study, read_study
+from training.starter.study import Study, rank_of, read_study
+from training.tables import decimals, markdown
 
 SHARES = (0.01, 0.05, 0.1, 0.2)
 SHOWN = OFF_LIST_SHARE  # the share with intervals and confidences
@@ -50,35 +50,22 @@ PAIRS = (
     ("Europe", "North America"), ("Nepal", "Nepal"), ("Nepal", "North America"),
 )  # fmt: skip
 EVERYTHING = 10_000  # number of species per ranking: all
-UNKNOWN_PRIOR = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A photo and its ranking."""
-
-    photo: int
-    truth: int
-    ranking: Ranking
-    trained: IntArray
+Cases = Mapping[int, Case]
+"""Photo -> its ranking."""
 
 
-def ask(study: Study, setting: str, weights: Sequence[FusionWeights], photos: IntArray) -> list[Asked]:
+def rank_photos(study: Study, setting: str, weights: Sequence[FusionWeights], photos: IntArray) -> dict[int, Case]:
     """Return the rankings of photos by `default`."""
     labels, folds = study.collection.labels, study.collection.folds
-    asked: list[Asked] = []
+    cases: dict[int, Case] = {}
     for fold in range(N_FOLDS):
         mine = photos[folds[labels[photos]] == fold]
         model = study.seen if setting == "seen" else study.folds[fold]
-        knowledge = model.knowledge("three", study.everything)
-        rankings = default(
-            knowledge, model.queries(mine), weights=weights[fold], anchor_pooling="centroid", n_shown=EVERYTHING
-        )
-        asked += [
-            Asked(photo=int(photo), truth=int(labels[photo]), ranking=ranking, trained=knowledge.trained)
-            for photo, ranking in zip(mine, rankings, strict=True)
-        ]
-    return asked
+        found = ask(study, model, "three", mine, weights[fold], n_shown=EVERYTHING)
+        cases |= zip(mine.tolist(), found, strict=True)
+    return cases
 
 
 def prior_of(study: Study, listed: set[str], share: float) -> ListPrior:
@@ -90,28 +77,23 @@ def prior_of(study: Study, listed: set[str], share: float) -> ListPrior:
     )
 
 
-def rank_of(ranking: Ranking, truth: int) -> int:
-    """Return the rank of the right species."""
-    found = np.flatnonzero(ranking.species == truth)
-    return int(found[0]) + 1 if len(found) else ABSENT
-
-
-def compare(asked: Sequence[Asked], prior_for: Callable[[Asked, float], ListPrior]) -> list[str]:
+def compare(cases: Cases, prior_for: Callable[[int, float], ListPrior]) -> list[str]:
     """Return the cells of a row: top-1 without and with the list, the difference, top-5."""
-    plain = [rank_of(one.ranking, one.truth) for one in asked]
+    plain = [rank_of(case.ranking, case.truth) for case in cases.values()]
     listed = {
-        share: [rank_of(prior_for(one, share).apply(one.ranking, None), one.truth) for one in asked] for share in SHARES
+        share: [rank_of(prior_for(photo, share).apply(case.ranking, None), case.truth) for photo, case in cases.items()]
+        for share in SHARES
     }
     gains = [
         float(with_list == 1) - float(without == 1) for with_list, without in zip(listed[SHOWN], plain, strict=True)
     ]
-    gain = measure("gain", gains, [str(one.truth) for one in asked])
+    gain = measure("gain", gains, [str(case.truth) for case in cases.values()])
     low, high = gain.micro_interval
     return [
-        short(hits(plain, 1)),
-        *(short(hits(listed[share], 1)) for share in SHARES),
+        decimals(hits(plain, 1)),
+        *(decimals(hits(listed[share], 1)) for share in SHARES),
         f"{gain.micro:+.3f} ({low:+.3f} to {high:+.3f})",
-        f"{short(hits(plain, 5))} -> {short(hits(listed[SHOWN], 5))}",
+        f"{decimals(hits(plain, 5))} -> {decimals(hits(listed[SHOWN], 5))}",
     ]
 
 
@@ -120,84 +102,72 @@ def hits(ranks: Sequence[int], k: int) -> float:
     return float(np.mean([rank <= k for rank in ranks]))
 
 
-def short(value: float) -> str:
-    """Return a share with three digits."""
-    return f"{value:.3f}".removeprefix("0")
-
-
 HEAD = [
-    "| photos | list | n | species on it | photos on it | top-1 without | " + " | ".join(f"share {s}" for s in SHARES)
-    + f" | gain at {SHOWN} | top-5 without -> with |",
-    "|---" * (8 + len(SHARES)) + "|",
-]  # fmt: skip
+    *("photos", "list", "n", "species on it", "photos on it", "top-1 without", *(f"share {s}" for s in SHARES)),
+    *(f"gain at {SHOWN}", "top-5 without -> with"),
+]
 
 
-def regions(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
+def regions(study: Study, setting: str, cases: Cases) -> list[str]:
     """Return the table of regional lists."""
-    lines = ["", f"**lists of regions, {setting}**", "", *HEAD]
+    rows: list[list[object]] = []
     lists, source = species_of_lists(study), sources(study)
     for photos, name in PAIRS:
-        some = [one for one in asked if source[one.photo] in PHOTOS[photos]]
+        some = {photo: case for photo, case in cases.items() if source[photo] in PHOTOS[photos]}
         priors = {share: prior_of(study, lists[name], share) for share in SHARES}
-        on_it = np.mean([study.collection.vocabulary[one.truth] in lists[name] for one in some])
+        on_it = np.mean([study.collection.vocabulary[case.truth] in lists[name] for case in some.values()])
         n_listed = len(lists[name] & set(study.collection.vocabulary))
-        cells = compare(some, lambda _one, share, priors=priors: priors[share])  # type: ignore[misc]
-        lines.append(
-            f"| {photos} | {name} | {len(some)} | {n_listed} | {short(float(on_it))} | " + " | ".join(cells) + " |"
-        )
-    return lines
+        cells = compare(some, lambda _photo, share, priors=priors: priors[share])  # type: ignore[misc]
+        rows.append([photos, name, len(some), n_listed, decimals(float(on_it)), *cells])
+    return ["", f"**lists of regions, {setting}**", "", *markdown(HEAD, rows)]
 
 
-def at_random(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
+def at_random(study: Study, setting: str, cases: Cases) -> list[str]:
     """Return the table of random lists, with and without the species of the photo."""
-    lines = ["", f"**lists at random, {setting}**", "", *HEAD]
+    rows: list[list[object]] = []
     names = np.array(study.collection.vocabulary)
     for size in SIZES:
         for is_on in (True, False):
             rng = np.random.default_rng(size)
             drawn: dict[int, set[str]] = {}
-            for one in asked:
-                others = rng.choice(np.delete(np.arange(len(names)), one.truth), size - is_on, replace=False)
-                drawn[one.photo] = {*names[others], *([names[one.truth]] if is_on else [])}
-            cells = compare(asked, lambda one, share, drawn=drawn: prior_of(study, drawn[one.photo], share))  # type: ignore[misc]
-            on_it = "1.000" if is_on else ".000"
-            lines.append(f"| all | at random | {len(asked)} | {size} | {on_it} | " + " | ".join(cells) + " |")
-    return lines
+            for photo, case in cases.items():
+                others = rng.choice(np.delete(np.arange(len(names)), case.truth), size - is_on, replace=False)
+                drawn[photo] = {*names[others], *([names[case.truth]] if is_on else [])}
+            cells = compare(cases, lambda photo, share, drawn=drawn: prior_of(study, drawn[photo], share))  # type: ignore[misc]
+            rows.append(["all", "at random", len(cases), size, "1.000" if is_on else ".000", *cells])
+    return ["", f"**lists at random, {setting}**", "", *markdown(HEAD, rows)]
 
 
-def confidences(study: Study, setting: str, asked: Sequence[Asked]) -> list[str]:
+def confidences(study: Study, setting: str, cases: Cases) -> list[str]:
     """Return the table of calibration errors without and with a list, on photos that were never used for fitting."""
-    lines = ["", f"**confidence of the species, {setting}, hidden half, `--off-list-share {SHOWN}`**", ""]
-    lines += [
-        "| photos | list | n | correct | mean confidence | calibration error | correct with the list | mean | error |"
-    ]
-    lines += ["|---" * 9 + "|"]
+    rows: list[list[object]] = []
     lists, source = species_of_lists(study), sources(study)
-    parameters = shipped().parameters["several"]
+    parameters = read_calibration(SHIPPED).parameters["several"]
     lineages = lineages_of(study.collection.vocabulary)
     for photos, name in PAIRS:
         prior = prior_of(study, lists[name], SHOWN)
-        some = [one for one in asked if source[one.photo] in PHOTOS[photos]]
+        some = [case for photo, case in cases.items() if source[photo] in PHOTOS[photos]]
         sure: tuple[list[float], list[float]] = ([], [])
         right: tuple[list[bool], list[bool]] = ([], [])
-        for one in some:
-            evidence = find_evidence(
-                one.ranking, one.trained, lambda s: [lineages[int(i)] for i in s], temperature=parameters.temperature
-            )
+        for case in some:
+            evidence = case.evidence(parameters.temperature)
             chances: Chances = chances_of(evidence, parameters, unknown_prior=UNKNOWN_PRIOR)
-            after = prior.apply(one.ranking, None)
+            after = prior.apply(case.ranking, None)
             found = prior.chances(
-                one.ranking, after, chances, [lineages[int(i)] for i in judged(one.ranking, after)], None
+                case.ranking, after, chances, [lineages[int(i)] for i in judged(case.ranking, after)], None
             )
-            for at, (ranking, made) in enumerate(((one.ranking, chances), (after, found))):
+            for at, (ranking, made) in enumerate(((case.ranking, chances), (after, found))):
                 sure[at].append(made.confidence["species"])
-                right[at].append(int(ranking.species[0]) == one.truth)
+                right[at].append(int(ranking.species[0]) == case.truth)
         cells = []
         for confidence, is_right in zip(sure, right, strict=True):
             error = calibration_error(np.array(confidence), np.array(is_right), min(10, max(1, len(some) // 10)))
-            cells += [short(float(np.mean(is_right))), short(float(np.mean(confidence))), short(error)]
-        lines.append(f"| {photos} | {name} | {len(some)} | " + " | ".join(cells) + " |")
-    return lines
+            cells += [decimals(float(np.mean(is_right))), decimals(float(np.mean(confidence))), decimals(error)]
+        rows.append([photos, name, len(some), *cells])
+    head = ["photos", "list", "n", "correct", "mean confidence", "calibration error"]
+    head += ["correct with the list", "mean", "error"]
+    title = f"**confidence of the species, {setting}, hidden half, `--off-list-share {SHOWN}`**"
+    return ["", title, "", *markdown(head, rows)]
 
 
 def species_of_lists(study: Study) -> dict[str, set[str]]:
@@ -213,19 +183,12 @@ def sources(study: Study) -> Mapping[int, str]:
     return {i: photo.source for i, photo in enumerate(study.collection.photos)}
 
 
-def shipped() -> Calibration:
-    """Return the calibration of the starter knowledge."""
-    from data.codec import loads
-
-    return loads(Calibration, read_bytes("calibration.json").decode())
-
-
 Run = Callable[[Knowledge, Queries], list[Ranking]]
 
 
 def temperatures(study: Study) -> list[str]:
     """Return the fitted temperature of each preset; new and known species have equal weight."""
-    lines = ["| preset | anchors | temperature |", "|---|---|---|"]
+    rows: list[list[object]] = []
     labels, folds = study.collection.labels, study.collection.folds
     lineages = lineages_of(study.collection.vocabulary)
     for name, mode in MODES.items():
@@ -246,11 +209,11 @@ def temperatures(study: Study) -> list[str]:
                 for group, photos in zip(groups, (new, held), strict=True):
                     group += [
                         Case(truth=int(labels[photo]), ranking=ranking, trained=knowledge.trained,
-                             kept=study.everything, lineages=lineages)
+                             vocabulary=study.everything, lineages=lineages)
                         for photo, ranking in zip(photos, run(knowledge, model.queries(photos)), strict=True)
                     ]  # fmt: skip
-            lines.append(f"| {preset} | {mode} | {fitted(groups):.3f} |")
-    return lines
+            rows.append([preset, mode, f"{fitted(groups):.3f}"])
+    return markdown(["preset", "anchors", "temperature"], rows)
 
 
 def fitted(groups: Sequence[Sequence[Case]]) -> float:
@@ -279,9 +242,9 @@ def main() -> None:
         ships = [WEIGHTS["starter"]["several"]] * N_FOLDS
         for setting in ("unseen", "seen"):
             weights = study.nested_weights("three") if setting == "unseen" else ships
-            asked = ask(study, setting, weights, study.queries_of(setting))
-            lines += regions(study, setting, asked) + at_random(study, setting, asked)
-            hidden = ask(study, setting, ships, study.hidden)
+            cases = rank_photos(study, setting, weights, study.queries_of(setting))
+            lines += regions(study, setting, cases) + at_random(study, setting, cases)
+            hidden = rank_photos(study, setting, ships, study.hidden)
             lines += confidences(study, setting, hidden)
     sys.stdout.write("\n".join(lines) + "\n")
 

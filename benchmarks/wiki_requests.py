@@ -40,10 +40,10 @@ def build(proxy: WikiProxy, path: Path, *, is_hurried: bool = False) -> tuple[st
 
 def counted(proxy: WikiProxy) -> str:
     """Return the proxy's counts, one per line."""
-    api = [asked for asked in proxy.requests if asked.kind == "api"]
-    photos = [asked for asked in proxy.requests if asked.kind == "photo"]
-    agents = Counter(asked.headers.get("User-Agent") for asked in proxy.requests)
-    titles = sorted((asked.n_titles for asked in api if asked.n_titles > 1), reverse=True)
+    api = [request for request in proxy.requests if request.kind == "api"]
+    photos = [request for request in proxy.requests if request.kind == "photo"]
+    agents = Counter(request.headers.get("User-Agent") for request in proxy.requests)
+    titles = sorted((request.n_titles for request in api if request.n_titles > 1), reverse=True)
     lines = {
         "requests": f"{len(proxy.requests)}: {len(api)} to the API, {len(photos)} for photos",
         "most at once": proxy.most_at_once,
@@ -51,10 +51,10 @@ def counted(proxy: WikiProxy) -> str:
         "too early after a 429": len(proxy.too_early),
         "User-Agent": "; ".join(f"{agent} ({n})" for agent, n in agents.items()),
         "bodies": f"{len(proxy.bodies())}, fetched twice: {sum(n > 1 for n in proxy.bodies().values())}",
-        "widths": dict(Counter(asked.width_px for asked in proxy.requests if asked.width_px is not None)),
+        "widths": dict(Counter(request.width_px for request in proxy.requests if request.width_px is not None)),
         "titles per call": titles,
-        "maxlag": dict(Counter(asked.fields.get("maxlag") for asked in api)),
-        "gzip accepted": sum("gzip" in asked.headers.get("Accept-Encoding", "") for asked in proxy.requests),
+        "maxlag": dict(Counter(request.fields.get("maxlag") for request in api)),
+        "gzip accepted": sum("gzip" in request.headers.get("Accept-Encoding", "") for request in proxy.requests),
     }
     return "\n".join(f"{name:<21} {value}" for name, value in lines.items())
 
@@ -72,9 +72,9 @@ def main() -> None:
         for seed in range(args.seeds):
             proxy.begin(rates=FAULTS, seed=seed)
             found, species, seconds = build(proxy, Path(folder, f"{seed}.kb"), is_hurried=True)
-            met = ", ".join(f"{name} {n}" for name, n in sorted(proxy.faults().items()))
+            faults = ", ".join(f"{name} {n}" for name, n in sorted(proxy.faults().items()))
             sys.stdout.write(
-                f"seed {seed}: {len(proxy.requests)} requests, {met}; {species} species in {seconds:.0f} s,"
+                f"seed {seed}: {len(proxy.requests)} requests, {faults}; {species} species in {seconds:.0f} s,"
                 f" digest {'equal' if found == digest else 'DIFFERENT'}, too early {len(proxy.too_early)}\n"
             )
             sys.stdout.flush()

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from benchmarks import species_lists
-from benchmarks.species_lists import ask, at_random, hits, prior_of, rank_of, temperatures
+from benchmarks.species_lists import at_random, hits, prior_of, rank_photos, temperatures
 from tests.training.starter.test_measure import rows_of
 from tests.training.starter.world import features_of, study_of, write_collection
 from training.starter.protocol import StudyCollection
-from training.starter.study import Study
+from training.starter.study import Study, rank_of
 
 
 @pytest.fixture(scope="module")
@@ -20,24 +20,24 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def test_a_list_with_the_right_species_raises_it_and_one_without_lowers_it(study: Study) -> None:
-    asked = ask(study, "unseen", study.nested_weights("three"), study.queries_of("unseen"))
+    cases = rank_photos(study, "unseen", study.nested_weights("three"), study.queries_of("unseen"))
     names = study.collection.vocabulary
     ranks: dict[str, list[int]] = {"none": [], "right": [], "wrong": []}
-    for one in asked:
-        right, wrong = {names[one.truth]}, set(names) - {names[one.truth]}
-        ranks["none"].append(rank_of(one.ranking, one.truth))
-        ranks["right"].append(rank_of(prior_of(study, right, 0.01).apply(one.ranking, None), one.truth))
-        ranks["wrong"].append(rank_of(prior_of(study, wrong, 0.01).apply(one.ranking, None), one.truth))
+    for case in cases.values():
+        right, wrong = {names[case.truth]}, set(names) - {names[case.truth]}
+        ranks["none"].append(rank_of(case.ranking, case.truth))
+        ranks["right"].append(rank_of(prior_of(study, right, 0.01).apply(case.ranking, None), case.truth))
+        ranks["wrong"].append(rank_of(prior_of(study, wrong, 0.01).apply(case.ranking, None), case.truth))
     assert hits(ranks["right"], 1) > hits(ranks["none"], 1) > hits(ranks["wrong"], 1)
-    assert sorted(one.photo for one in asked) == sorted(study.queries_of("unseen"))
+    assert sorted(cases) == sorted(study.queries_of("unseen"))
 
 
 def test_random_lists_have_a_row_for_each_size_with_and_without_the_species(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(species_lists, "SIZES", (4, 9))
-    asked = ask(study, "unseen", study.nested_weights("three"), study.queries_of("unseen"))
-    rows = [line.split(" | ") for line in at_random(study, "unseen", asked) if line.startswith("| all")]
+    cases = rank_photos(study, "unseen", study.nested_weights("three"), study.queries_of("unseen"))
+    rows = [line.split(" | ") for line in at_random(study, "unseen", cases) if line.startswith("| all")]
     assert [(row[3], row[4]) for row in rows] == [("4", "1.000"), ("4", ".000"), ("9", "1.000"), ("9", ".000")]
     gains = [float(row[10].split()[0]) for row in rows]
     assert gains[0] >= gains[2] > gains[1]

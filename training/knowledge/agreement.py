@@ -84,9 +84,9 @@ def agree(claims: Mapping[str, Sequence[Claim]]) -> list[AgreedFact]:
 def _voices(claims: Mapping[str, Sequence[Claim]]) -> dict[_Key, list[_Voice]]:
     voices: dict[_Key, list[_Voice]] = defaultdict(list)
     for source, everything in claims.items():
-        said = _settled(everything, MIN_MENTIONS.get(source, 1))
+        frequent = _frequent_claims(everything, MIN_MENTIONS.get(source, 1))
         parts_of_colour: dict[tuple[str, Sex], set[str]] = defaultdict(set)
-        for order, claim in enumerate(said):
+        for order, claim in enumerate(frequent):
             voices[claim.part, claim.sex, claim.aspect].append(_Voice(source, claim.values, claim.shade, True, order))
             if claim.aspect != "shape":
                 for part in MEMBERS.get(claim.part, ()):
@@ -98,11 +98,11 @@ def _voices(claims: Mapping[str, Sequence[Claim]]) -> dict[_Key, list[_Voice]]:
         for (value, sex), parts in parts_of_colour.items():
             for part, sets in WHOLES.items():
                 if part not in parts and any(parts.issuperset(members) for members in sets):
-                    voices[part, sex, "colour"].append(_Voice(source, (value,), "", False, len(said)))
+                    voices[part, sex, "colour"].append(_Voice(source, (value,), "", False, len(frequent)))
     return voices
 
 
-def _settled(claims: Sequence[Claim], min_mentions: int) -> list[Claim]:
+def _frequent_claims(claims: Sequence[Claim], min_mentions: int) -> list[Claim]:
     """Return the claims that a source makes often enough, alone and relative to its others on the same part."""
     counts = Counter((claim.part, claim.sex, claim.aspect, claim.values[0]) for claim in claims)
     most: dict[_Key, int] = {}
@@ -176,12 +176,12 @@ def _foremost(
 
 def _consistent(facts: list[AgreedFact]) -> list[AgreedFact]:
     """Return the facts without contradictions and repetitions, each with the sex that it holds for."""
-    kept = [fact for fact in facts if not _is_excluded(fact, facts)]
-    return _of_both_sexes([_of_the_other_sex(fact, kept) for fact in kept])
+    consistent = [fact for fact in facts if not _is_excluded(fact, facts)]
+    return _of_both_sexes([_as_male(fact, consistent) for fact in consistent])
 
 
 def _is_excluded(fact: AgreedFact, facts: Sequence[AgreedFact]) -> bool:
-    """Say whether another fact contradicts this one, says more, or says the same of both sexes."""
+    """Return whether another fact contradicts this one, is more precise, or states the same of both sexes."""
     same = [other for other in facts if (other.part, other.aspect) == (fact.part, fact.aspect)]
     values = {other.value for other in same if other.sex == fact.sex}
     if any(fact.value in shapes and len(values & shapes) > 1 for shapes in EXCLUSIVE):
@@ -211,7 +211,7 @@ def _of_both_sexes(facts: list[AgreedFact]) -> list[AgreedFact]:
     return list(merged.values())
 
 
-def _of_the_other_sex(fact: AgreedFact, facts: Sequence[AgreedFact]) -> AgreedFact:
+def _as_male(fact: AgreedFact, facts: Sequence[AgreedFact]) -> AgreedFact:
     """Return the fact as one on males if the female has other colours there."""
     if fact.sex != "both" or fact.aspect != "colour":
         return fact

@@ -130,7 +130,7 @@ def _of_topic(topic: str, text: str) -> Iterator[Claim]:
         tokens = _TOKEN.findall(segment)
         run, rest = _predicate(tokens, 0)
         if i == 0 or sex != "both":
-            yield from _said_of([topic], run, sex)
+            yield from _claims_on([topic], run, sex)
         yield from _scan(tokens[rest:], sex, topic)
 
 
@@ -198,7 +198,7 @@ def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]
         elif _is_adjective(token) or (token in _JOINS and run.items):
             run.items.append(token)
         elif token in ("tips", "tip") and last in ("tail", "wings") and run.items:
-            yield from _said_of([f"{last.rstrip('s')}tip" + ("s" if last == "wings" else "")], run, sex)
+            yield from _claims_on([f"{last.rstrip('s')}tip" + ("s" if last == "wings" else "")], run, sex)
             run = _Run()
         elif token in PARTS:
             parts, i = _coordinated(tokens, i - 1)
@@ -207,15 +207,15 @@ def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]
                     yield from _patterned(parts[-1], PATTERNS[tokens[i]], sex)
                 run, i = _Run(), i + 1
                 continue
-            yield from _said_of(parts, run, sex)
+            yield from _claims_on(parts, run, sex)
             run, last = _Run(), parts[-1]
             j = i + 1 if i < len(tokens) and tokens[i] in ("that", "which") else i
             if j < len(tokens) and tokens[j] in _COPULAS:
                 run, i = _predicate(tokens, j + 1)
-                yield from _said_of(parts, run, sex)
+                yield from _claims_on(parts, run, sex)
                 run = _Run()
         elif token == "size" or token in BIRDS:
-            yield from _said_of(["bird"], run, sex)
+            yield from _claims_on(["bird"], run, sex)
             run = _Run()
         elif token not in FILLERS:
             run = _Run()
@@ -258,7 +258,7 @@ def _patterned(part: str, pattern: str, sex: Sex) -> Iterator[Claim]:
     yield Claim(part=part, sex=sex, aspect="pattern", values=(pattern,))
 
 
-def _said_of(parts: Sequence[str], run: _Run, sex: Sex) -> Iterator[Claim]:
+def _claims_on(parts: Sequence[str], run: _Run, sex: Sex) -> Iterator[Claim]:
     """Yield the claims of a run of adjectives on parts."""
     colours, shade = _colours(run.items)
     for part in parts:

@@ -21,7 +21,7 @@ from training.knowledge.wording import (
     noun_of,
     noun_phrase,
     patterns_of,
-    said_look_of,
+    predicate_of,
     sentence,
     shapes_of,
     with_article,
@@ -68,7 +68,7 @@ def _composed(facts: Sequence[Fact], noun: str, digest: bytes, *, is_plain: bool
     sentences += plain
     bare = [*_lone_shapes(shared), *_bare_parts(shared)]
     subject = "it" if sentences else f"this {noun}"
-    sentences += _told([*clauses, *bare], len(clauses), subject, digest[3] % 2)
+    sentences += _clause_sentences([*clauses, *bare], len(clauses), subject, digest[3] % 2)
     return sentences + _sexes([fact for fact in facts if fact.sex != "both"])
 
 
@@ -134,22 +134,22 @@ def _traits(part: str, fact: Fact, plumage: dict[str, Fact]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """Parts that share a look: `said` follows "is", `before` precedes the noun (empty if only "is" is possible)."""
+    """Parts that share a look: `predicate` follows "is"; `attribute` precedes the noun, empty if it cannot."""
 
     parts: tuple[str, ...]
-    said: str
-    before: str
+    predicate: str
+    attribute: str
     name: str = ""
     """Replaces the names of the parts."""
 
     @property
-    def as_is(self) -> str:
+    def with_is(self) -> str:
         verb = "are" if len(self.parts) > 1 or self.parts[0] in PLURAL else "is"
-        return f"the {self.name or listed([name_of(part) for part in self.parts])} {verb} {self.said}"
+        return f"the {self.name or listed([name_of(part) for part in self.parts])} {verb} {self.predicate}"
 
     @property
-    def as_has(self) -> str:
-        return noun_phrase(self.before, self.parts)
+    def with_has(self) -> str:
+        return noun_phrase(self.attribute, self.parts)
 
 
 def _groups(plumage: Mapping[str, Fact], order: Sequence[str]) -> list[list[str]]:
@@ -157,7 +157,7 @@ def _groups(plumage: Mapping[str, Fact], order: Sequence[str]) -> list[list[str]
     groups: dict[str, list[str]] = {}
     for part in order:
         if part in plumage:
-            look = part if part in MARKS else said_look_of(plumage[part])
+            look = part if part in MARKS else predicate_of(plumage[part])
             groups.setdefault(look, []).append(part)
     return list(groups.values())
 
@@ -167,30 +167,30 @@ def _plumage(plumage: dict[str, Fact], noun: str, digest: bytes, *, is_first: bo
     sentences: list[str] = []
     subject = f"this {noun}" if is_first else "it"
     if "body" in plumage:
-        look = said_look_of(plumage.pop("body"))
+        look = predicate_of(plumage.pop("body"))
         forms = (f"{subject} is mostly {look}", f"the plumage is mainly {look}", f"most of the plumage is {look}")
         sentences.append(sentence(forms[digest[0] % 3]))
         subject = "it"
     if {"upperparts", "underparts"} <= set(plumage) and digest[1] % 3:
-        above, below = (said_look_of(plumage.pop(part)) for part in ("upperparts", "underparts"))
+        above, below = (predicate_of(plumage.pop(part)) for part in ("upperparts", "underparts"))
         ways = (f"{subject} is {above} above and {below} below", f"above it is {above}, below {below}")
         form = 0 if is_first and not sentences else digest[2] % 2
         sentences.append(sentence(ways[form] if above != below else f"{subject} is {above} above and below"))
     groups = [group for region in ((*UPPER, *REAR), HEAD, UNDER) for group in _groups(plumage, region)]
     merged: list[list[str]] = []
     for group in groups:
-        look = said_look_of(plumage[group[0]])
-        home = next((other for other in merged if said_look_of(plumage[other[0]]) == look), None)
+        look = predicate_of(plumage[group[0]])
+        home = next((other for other in merged if predicate_of(plumage[other[0]]) == look), None)
         if home is not None and not {*home, *group} & MARKS and len(home) + len(group) <= 4:
             home.extend(group)
         else:
             merged.append(list(group))
     return sentences, [
-        _Clause(tuple(group), said_look_of(plumage[group[0]]), look_of(plumage[group[0]])) for group in merged
+        _Clause(tuple(group), predicate_of(plumage[group[0]]), look_of(plumage[group[0]])) for group in merged
     ]
 
 
-def _told(clauses: Sequence[_Clause], n_plumage: int, subject: str, form: int) -> list[str]:
+def _clause_sentences(clauses: Sequence[_Clause], n_plumage: int, subject: str, form: int) -> list[str]:
     """Return the clauses in one to three sentences, in turn of form 0 ("the back is ...") and 1 ("it has a ...")."""
     if not clauses:
         return []
@@ -204,18 +204,18 @@ def _told(clauses: Sequence[_Clause], n_plumage: int, subject: str, form: int) -
     sentences = []
     for row in filter(None, rows):
         is_bare = row[0] in clauses[n_plumage:]
-        told = _in_one(row, subject, form if not is_bare or len(row) == 1 else 0)
-        sentences.append(told)
+        text = _one_sentence(row, subject, form if not is_bare or len(row) == 1 else 0)
+        sentences.append(text)
         subject, form = "it", 1 - form
     return sentences
 
 
-def _in_one(clauses: Sequence[_Clause], subject: str, form: int) -> str:
-    if form == 0 or not all(clause.before for clause in clauses):
-        said = [clause.as_is for clause in clauses]
-        many = len(said) > 2 or any(" and " in clause for clause in said)
-        return sentence(f"{', '.join(said[:-1])}, and {said[-1]}" if many and len(said) > 1 else listed(said))
-    return sentence(f"{subject} has {_joined([clause.as_has for clause in clauses])}")
+def _one_sentence(clauses: Sequence[_Clause], subject: str, form: int) -> str:
+    if form == 0 or not all(clause.attribute for clause in clauses):
+        texts = [clause.with_is for clause in clauses]
+        many = len(texts) > 2 or any(" and " in text for text in texts)
+        return sentence(f"{', '.join(texts[:-1])}, and {texts[-1]}" if many and len(texts) > 1 else listed(texts))
+    return sentence(f"{subject} has {_joined([clause.with_has for clause in clauses])}")
 
 
 def _lone_shapes(shared: Mapping[str, Fact]) -> list[_Clause]:
@@ -230,15 +230,15 @@ def _bare_parts(shared: Mapping[str, Fact]) -> list[_Clause]:
         fact = shared.get(part)
         if fact is None:
             continue
-        colours, shapes = said_look_of(fact), shapes_of(fact)
+        colours, shapes = predicate_of(fact), shapes_of(fact)
         if part == "legs" and "webbed" in shapes:
             shapes.remove("webbed")
             clauses.append(_Clause(("legs",), "webbed", "", "feet"))
         if not colours and not shapes:
             continue
-        same = next((c for c in clauses if c.said == colours and not shapes and not c.name), None)
+        same = next((c for c in clauses if c.predicate == colours and not shapes and not c.name), None)
         if same is not None:
-            clauses[clauses.index(same)] = _Clause((*same.parts, part), same.said, same.before)
+            clauses[clauses.index(same)] = _Clause((*same.parts, part), same.predicate, same.attribute)
             continue
         before = " ".join(word for word in (", ".join(shapes), look_of(fact)) if word)
         if colours and shapes:
@@ -249,7 +249,7 @@ def _bare_parts(shared: Mapping[str, Fact]) -> list[_Clause]:
 
 
 def _sexes(facts: Sequence[Fact]) -> list[str]:
-    told = {}
+    looks = {}
     for sex in ("male", "female"):
         own = {fact.part: fact for fact in facts if fact.sex == sex and look_of(fact)}
         needed = {**_needed(own), **{part: fact for part, fact in own.items() if part in BARE}}
@@ -258,10 +258,10 @@ def _sexes(facts: Sequence[Fact]) -> list[str]:
             areas = [part for part in parts if part != "body"]
             phrases += [f"{look} plumage"] if "body" in parts else []
             phrases += [noun_phrase(look, areas)] if areas else []
-        told[sex] = _joined(phrases)
-    if told["male"] and told["female"]:
-        return [sentence(f"the male has {told['male']}; the female has {told['female']}")]
-    return [sentence(f"the {sex} has {phrase}") for sex, phrase in told.items() if phrase]
+        looks[sex] = _joined(phrases)
+    if looks["male"] and looks["female"]:
+        return [sentence(f"the male has {looks['male']}; the female has {looks['female']}")]
+    return [sentence(f"the {sex} has {phrase}") for sex, phrase in looks.items() if phrase]
 
 
 def _by_look(facts: Mapping[str, Fact]) -> list[tuple[str, list[str]]]:

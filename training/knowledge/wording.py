@@ -59,17 +59,17 @@ def look_of(fact: Fact) -> str:
     return f"{' and '.join(patterns_of(fact))} {colours_of(fact)}".strip()
 
 
-def said_look_of(fact: Fact) -> str:
+def predicate_of(fact: Fact) -> str:
     """Return the look after "is": `brown and streaked`, `glossy black`, `pale`."""
     patterns, colours = patterns_of(fact), colours_of(fact)
     if not colours:
         return listed(patterns)
     front = [word for word in patterns if word == "glossy"]
     behind = [word for word in patterns if word != "glossy"]
-    said = " ".join([*front, colours])
+    text = " ".join([*front, colours])
     if not behind:
-        return said
-    return f"{said}, {listed(behind)}" if len(fact.colours) > 1 or len(behind) > 1 else f"{said} and {behind[0]}"
+        return text
+    return f"{text}, {listed(behind)}" if len(fact.colours) > 1 or len(behind) > 1 else f"{text} and {behind[0]}"
 
 
 def listed(items: Sequence[str]) -> str:

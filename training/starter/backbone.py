@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.errors import MissingDependency
+from recognize.starter.tower import N_FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,6 @@ STAGES = (
 )
 # (width, depth, pixels) of the variants.
 VARIANTS = {"lite0": (1.0, 1.0, 224), "lite1": (1.0, 1.1, 240), "lite2": (1.1, 1.2, 260)}
-N_FEATURES = 1280
 
 
 def scaled_channels(channels: int, width: float) -> int:

@@ -28,7 +28,7 @@ from recognize.confidence.calibration import (
 from recognize.scoring.fusion import WEIGHTS, AnchorMode, FusionWeights
 from recognize.scoring.pairs import Scores
 from recognize.starter.encoders import load_starter
-from training.starter.cases import Case, Lesson, lesson
+from training.starter.cases import Case, FittingCases, fitting_cases
 from training.starter.study import Study, read_study
 from training.tables import study_options
 
@@ -41,19 +41,19 @@ _ROUNDS: Final = 50
 _DIGITS: Final = 6  # of coefficients
 
 
-def fit_parameters(weights: FusionWeights, lesson: Lesson) -> Parameters:
+def fit_parameters(weights: FusionWeights, cases: FittingCases) -> Parameters:
     """Return the maximum-likelihood parameters."""
-    temperature = round(fit_temperature(lesson.present), _DIGITS)
-    shares = _shares(lesson.present)
+    temperature = round(fit_temperature(cases.present), _DIGITS)
+    shares = _shares(cases.present)
     models: dict[str, dict[str, float]] = {}
-    present, unknown = ([case.evidence(temperature) for cases in groups for case in cases]
-                        for groups in (lesson.present, lesson.unknown))  # fmt: skip
+    present, unknown = ([case.evidence(temperature) for group in groups for case in group]
+                        for groups in (cases.present, cases.unknown))  # fmt: skip
     for rank in RANKS:
-        right = is_right([case for cases in lesson.present for case in cases], rank)
+        right = is_right([case for group in cases.present for case in group], rank)
         models[rank] = _named(fit_logistic(rows_of(present, rank), right, shares))
     is_unknown = np.repeat([False, True], [len(present), len(unknown)])
     rows = rows_of([*present, *unknown], "species")
-    models["unknown"] = _named(fit_logistic(rows, is_unknown, _shares([*lesson.present, *lesson.unknown])))
+    models["unknown"] = _named(fit_logistic(rows, is_unknown, _shares([*cases.present, *cases.unknown])))
     return Parameters(weights=weights, temperature=temperature, **models)
 
 
@@ -78,7 +78,7 @@ def _named(coefficients: Scores) -> dict[str, float]:
 
 def fit_temperature(groups: Sequence[Sequence[Case]]) -> float:
     """Return the maximum-likelihood temperature, by golden section; cases without the right species are ignored."""
-    found = [(*case.scores(), 1 / len(cases)) for cases in groups for case in cases]
+    found = [(*case.scores(), 1 / len(group)) for group in groups for case in group]
     ranked = [(scores, at, share) for scores, at, share in found if at is not None]
 
     def loss(log_temperature: float) -> float:
@@ -130,7 +130,7 @@ def shipped_calibration(study: Study) -> Calibration:
     parameters = {}
     for mode, anchor_mode in MODES.items():
         weights = WEIGHTS["starter"][anchor_mode]
-        parameters[anchor_mode] = fit_parameters(weights, lesson(study, mode, weights))
+        parameters[anchor_mode] = fit_parameters(weights, fitting_cases(study, mode, weights))
     return Calibration(
         profile=encoders.profile,
         preset="default",

@@ -32,15 +32,15 @@ class Case:
     truth: int
     ranking: Ranking
     trained: IntArray
-    """The species that the model was trained on, positions in `kept`."""
-    kept: IntArray
+    """The species that the model was trained on, positions in `vocabulary`."""
+    vocabulary: IntArray
     """The species of the knowledge base, ascending."""
     lineages: Sequence[Lineage]
 
     @property
     def first(self) -> int:
         """The first species."""
-        return int(self.kept[self.ranking.species[0]])
+        return int(self.vocabulary[self.ranking.species[0]])
 
     def is_right(self, rank: JudgedRank) -> bool:
         """Return whether the first species, or its genus or family, is right."""
@@ -53,12 +53,12 @@ class Case:
         """Return the evidence for the photo's chances."""
         lineages = self.lineages
         return find_evidence(
-            self.ranking, self.trained, lambda s: [lineages[i] for i in self.kept[s]], temperature=temperature
+            self.ranking, self.trained, lambda s: [lineages[i] for i in self.vocabulary[s]], temperature=temperature
         )
 
     def scores(self) -> tuple[Scores, int | None]:
         """Return the scores of the candidates, and the position of the right species among them, if any."""
-        at = np.flatnonzero(self.kept[self.ranking.species[:N_JUDGED]] == self.truth)
+        at = np.flatnonzero(self.vocabulary[self.ranking.species[:N_JUDGED]] == self.truth)
         return self.ranking.scores[:N_JUDGED], int(at[0]) if len(at) else None
 
 
@@ -71,6 +71,7 @@ def ask(
     *,
     is_unknown: bool = False,
     vocabulary: IntArray | None = None,
+    n_shown: int = N_JUDGED,
 ) -> list[Case]:
     """Return the cases of some photos, in their order.
 
@@ -82,25 +83,26 @@ def ask(
         weights: weights of the default preset.
         is_unknown: leave each photo's own species out of the knowledge base.
         vocabulary: species of the knowledge base, ascending; default: all.
+        n_shown: species per ranking.
     """
     vocabulary = study.everything if vocabulary is None else vocabulary
     truth = study.collection.labels[photos]
     lineages = lineages_of(study.collection.vocabulary)
     cases: dict[int, Case] = {}
     groups = [(truth == species, vocabulary[vocabulary != species]) for species in np.unique(truth)]
-    for mine, kept in groups if is_unknown else [(np.ones(len(photos), dtype=bool), vocabulary)]:
-        knowledge = model.knowledge(mode, kept)
+    for mine, included in groups if is_unknown else [(np.ones(len(photos), dtype=bool), vocabulary)]:
+        knowledge = model.knowledge(mode, included)
         queries = model.queries(photos[mine])
-        rankings = default(knowledge, queries, weights=weights, anchor_pooling="centroid", n_shown=N_JUDGED)
+        rankings = default(knowledge, queries, weights=weights, anchor_pooling="centroid", n_shown=n_shown)
         for at, ranking in zip(np.flatnonzero(mine), rankings, strict=True):
             cases[int(at)] = Case(
-                truth=int(truth[at]), ranking=ranking, trained=knowledge.trained, kept=kept, lineages=lineages
+                truth=int(truth[at]), ranking=ranking, trained=knowledge.trained, vocabulary=included, lineages=lineages
             )
     return [cases[at] for at in range(len(photos))]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lesson:
+class FittingCases:
     """Cases for fitting parameters, in groups of equal weight."""
 
     present: tuple[Sequence[Case], ...]
@@ -109,7 +111,7 @@ class Lesson:
     """The same photos with their species left out."""
 
 
-def lesson(study: Study, mode: str, weights: FusionWeights, *, without: int | None = None) -> Lesson:
+def fitting_cases(study: Study, mode: str, weights: FusionWeights, *, without: int | None = None) -> FittingCases:
     """Return the cases for fitting: photos of new and known species, ranked by the models of the folds.
 
     Args:
@@ -121,12 +123,12 @@ def lesson(study: Study, mode: str, weights: FusionWeights, *, without: int | No
     labels, folds = study.collection.labels, study.collection.folds
     groups: dict[bool, tuple[list[Case], list[Case]]] = {False: ([], []), True: ([], [])}
     for fold, model in enumerate(study.folds):
-        asked = [study.fold_queries(fold), study.held[folds[labels[study.held]] != fold]]
+        new_and_known = [study.fold_queries(fold), study.held[folds[labels[study.held]] != fold]]
         if without is None:
-            asked[0] = np.setdiff1d(asked[0], study.collection.hidden)
+            new_and_known[0] = np.setdiff1d(new_and_known[0], study.collection.hidden)
         else:
-            asked = [photos[folds[labels[photos]] != without] for photos in asked]
+            new_and_known = [photos[folds[labels[photos]] != without] for photos in new_and_known]
         for is_unknown, group in groups.items():
-            for cases, photos in zip(group, asked, strict=True):
+            for cases, photos in zip(group, new_and_known, strict=True):
                 cases += ask(study, model, mode, photos, weights, is_unknown=is_unknown)
-    return Lesson(present=groups[False], unknown=groups[True])
+    return FittingCases(present=groups[False], unknown=groups[True])

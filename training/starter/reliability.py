@@ -20,7 +20,7 @@ from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.pairs import Scores
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 from training.starter.calibrate import MODES, SHIPPED, fit_parameters, is_right
-from training.starter.cases import Case, ask, lesson
+from training.starter.cases import Case, ask, fitting_cases
 from training.starter.charts import Line, Panel, draw
 from training.starter.fitting import calibration_error
 from training.starter.protocol import N_FOLDS
@@ -78,7 +78,7 @@ def measure(study: Study, mode: str) -> DataFrame:
     weights = study.nested_weights(mode)
     asked_species = np.unique(study.collection.labels[study.collection.left_over])
     for fold in range(N_FOLDS):
-        fitted = fit_parameters(weights[fold], lesson(study, mode, weights[fold], without=fold))
+        fitted = fit_parameters(weights[fold], fitting_cases(study, mode, weights[fold], without=fold))
         for setting in SETTINGS:
             photos = photos_of_fold(study, fold, setting)
             model = study.seen if setting == "seen" else study.folds[fold]

@@ -19,6 +19,7 @@ from recognize.scoring.stages import Queries, Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from recognize.starter.encoders import Weights
 from recognize.starter.heads import Heads, read_heads
+from recognize.starter.tower import N_FEATURES
 from training.starter.fitting import Sample, as_fusion_weights, fit_weights, stage_scores
 from training.starter.protocol import N_FOLDS, StudyCollection, read_study_collection
 
@@ -91,14 +92,15 @@ ROWS: Final[dict[str, Score]] = {
 }
 
 
+def rank_of(ranking: Ranking, truth: int) -> int:
+    """Return the rank of the right species, `ABSENT` if it was not ranked."""
+    found = np.flatnonzero(ranking.species == truth)
+    return int(found[0]) + 1 if len(found) else ABSENT
+
+
 def ranks_of(rankings: Sequence[Ranking], truth: IntArray) -> IntArray:
-    """Return the rank of the right species for each photo, `ABSENT` where it was not ranked."""
-    ranks = np.full(len(rankings), ABSENT, dtype=np.intp)
-    for i, ranking in enumerate(rankings):
-        found = np.flatnonzero(ranking.species == truth[i])
-        if len(found):
-            ranks[i] = found[0] + 1
-    return ranks
+    """Return the rank of the right species for each photo."""
+    return np.array([rank_of(*pair) for pair in zip(rankings, truth, strict=True)], dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,7 @@ def read_study(data: Path, work: Path) -> Study:
     collection = read_study_collection(data)
     weights = Weights()
     needed = np.union1d(np.union1d(collection.anchors("three"), collection.anchors("wiki")), collection.left_over)
-    features = np.zeros((len(collection.photos), 1280), dtype=np.float32)
+    features = np.zeros((len(collection.photos), N_FEATURES), dtype=np.float32)
     for first in range(0, len(needed), 64):
         some = needed[first : first + 64]
         images = []

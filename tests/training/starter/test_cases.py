@@ -8,7 +8,7 @@ import pytest
 from recognize.confidence.calibration import JudgedRank
 from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.stages import Ranking
-from training.starter.cases import Case, Lesson, ask, lesson, lineages_of
+from training.starter.cases import Case, FittingCases, ask, fitting_cases, lineages_of
 from training.starter.study import Study
 
 FUSION = WEIGHTS["starter"]["several"]
@@ -20,11 +20,11 @@ def test_the_own_species_is_in_the_knowledge_base_unless_it_is_left_out(study: S
     cases = ask(study, study.seen, "three", photos, FUSION, is_unknown=is_unknown)
     assert [case.truth for case in cases] == study.collection.labels[photos].tolist()
     for case in cases:
-        assert (case.truth in case.kept) is not is_unknown
-        assert len(case.kept) == len(study.everything) - is_unknown
+        assert (case.truth in case.vocabulary) is not is_unknown
+        assert len(case.vocabulary) == len(study.everything) - is_unknown
         assert (case.first == case.truth) is not is_unknown
         scores, at = case.scores()
-        assert len(scores) == len(case.kept)
+        assert len(scores) == len(case.vocabulary)
         assert (at is None) is is_unknown
 
 
@@ -32,31 +32,31 @@ def test_only_species_of_the_vocabulary_are_answers(study: Study) -> None:
     photos = study.queries_of("seen")[:6]
     vocabulary = np.unique(study.collection.labels[photos])
     for case in ask(study, study.seen, "wiki", photos, FUSION, vocabulary=vocabulary):
-        assert case.kept.tolist() == vocabulary.tolist()
-        assert set(case.kept[case.ranking.species]) <= set(vocabulary)
+        assert case.vocabulary.tolist() == vocabulary.tolist()
+        assert set(case.vocabulary[case.ranking.species]) <= set(vocabulary)
 
 
-def truths(found: Lesson) -> set[int]:
+def truths(found: FittingCases) -> set[int]:
     return {case.truth for group in (*found.present, *found.unknown) for case in group}
 
 
 @pytest.mark.parametrize("fold", [0, 3])
 def test_a_lesson_without_a_fold_has_no_photo_of_its_species(study: Study, fold: int) -> None:
-    found = lesson(study, "three", FUSION, without=fold)
+    found = fitting_cases(study, "three", FUSION, without=fold)
     folds = study.collection.folds
     assert truths(found) == set(np.flatnonzero(folds != fold)) & truths(found)
     assert {int(folds[truth]) for truth in truths(found)} == {0, 1, 2, 3, 4} - {fold}
 
 
 def test_the_shipped_lesson_asks_new_and_known_species_without_the_hidden_half(study: Study) -> None:
-    found = lesson(study, "three", FUSION)
+    found = fitting_cases(study, "three", FUSION)
     new, known = (len(group) for group in found.present)
     visible = np.setdiff1d(study.collection.queries, study.collection.hidden)
     assert (new, known) == (len(visible), 4 * len(study.held))
     assert [len(group) for group in found.unknown] == [new, known]
     # Known species are learnt, new ones are not.
-    assert {bool(np.isin(case.truth, case.kept[case.trained])) for case in found.present[0]} == {False}
-    assert {bool(np.isin(case.truth, case.kept[case.trained])) for case in found.present[1]} == {True}
+    assert {bool(np.isin(case.truth, case.vocabulary[case.trained])) for case in found.present[0]} == {False}
+    assert {bool(np.isin(case.truth, case.vocabulary[case.trained])) for case in found.present[1]} == {True}
 
 
 def test_a_case_is_right_at_a_rank_if_both_species_have_its_name() -> None:
@@ -66,7 +66,9 @@ def test_a_case_is_right_at_a_rank_if_both_species_have_its_name() -> None:
     def is_right(first: int, truth: int, rank: JudgedRank) -> bool:
         ranking = Ranking(species=np.array([first]), scores=np.ones(1), stages={})
         nothing = np.empty(0, dtype=np.intp)
-        return Case(truth=truth, ranking=ranking, trained=nothing, kept=np.arange(5), lineages=lineages).is_right(rank)
+        return Case(truth=truth, ranking=ranking, trained=nothing, vocabulary=np.arange(5), lineages=lineages).is_right(
+            rank
+        )
 
     pairs = ((0, 0), (0, 1), (0, 2), (3, 3), (3, 4))
     assert [is_right(*pair, "species") for pair in pairs] == [True, False, False, True, False]

@@ -13,7 +13,7 @@ from data.arrays import IntArray
 from recognize.confidence.calibration import RANKS
 from tests.training.starter.test_measure import rows_of
 from training.starter import cases, reliability
-from training.starter.cases import Case, Lesson
+from training.starter.cases import Case, FittingCases
 from training.starter.protocol import N_FOLDS
 from training.starter.reliability import (
     answers_table,
@@ -114,16 +114,16 @@ def test_parameters_for_a_fold_are_fitted_without_it_and_asked_with_all_species_
 ) -> None:
     calls: list[tuple[str, object]] = []
 
-    def lesson(*args: object, without: int) -> Lesson:
+    def fitting_cases(*args: object, without: int) -> FittingCases:
         calls.append(("lesson", without))
-        return cases.lesson(*args, without=without)  # type: ignore[arg-type]
+        return cases.fitting_cases(*args, without=without)  # type: ignore[arg-type]
 
     def ask(study: Study, model: Model, mode: str, photos: IntArray, *args: object, **more: object) -> list[Case]:
         fold = set(study.collection.folds[study.collection.labels[photos]].tolist())
         calls.append(("ask", (fold, len(more["vocabulary"]))))  # type: ignore[arg-type]
         return cases.ask(study, model, mode, photos, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reliability, "lesson", lesson)
+    monkeypatch.setattr(reliability, "fitting_cases", fitting_cases)
     monkeypatch.setattr(reliability, "ask", ask)
     few = replace(noisy, collection=replace(noisy.collection, photos=noisy.collection.photos[:-4]))
     measure(few, "three")
