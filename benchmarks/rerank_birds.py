@@ -29,6 +29,7 @@ from data.starter.knowledge import Fact, read_species
 from recognize import load_encoders
 from recognize.evaluation.collection import read_collection
 from rerank import DecomposeReranker, DecomposeSettings, EncoderJudge, first_stage
+from training.knowledge.wording import listed
 from training.starter.protocol import fold_of
 
 N_CANDIDATES: Final = 60
@@ -124,8 +125,8 @@ def _jobs(birds: Path) -> dict[str, list[Job]]:
         called = f"{'an' if species.common_name[0] in 'AEIOU' else 'a'} {species.common_name}"
         texts = {
             "named": called,
-            "described": f"a bird with {_listed(species.facts)}",
-            "named and described": f"{called} with {_listed(species.facts[:2])}",
+            "described": f"a bird with {listed(species.facts)}",
+            "named and described": f"{called} with {listed(species.facts[:2])}",
         }
         for kind, text in texts.items():
             query_id = name.lower().replace(" ", "-")
@@ -154,10 +155,6 @@ def _phrase(fact: Fact) -> str:
         return ""
     article = "" if fact.part in PLURAL else "an " if words[0] in "aeiou" else "a "
     return f"{article}{words} {fact.part}"
-
-
-def _listed(facts: Sequence[str]) -> str:
-    return f"{', '.join(facts[:-1])} and {facts[-1]}" if len(facts) > 1 else facts[0]
 
 
 def _cosine(judge: EncoderJudge, text: str, path: str) -> float:

@@ -18,23 +18,15 @@ TEXT, SOURCES, WRITTEN = 1_000, 2_000, 400  # request for questions, sources of 
 NOTE, PLACE, COMPARISON = 120, 5, 200  # parts of a ranking
 
 
-class Prices(Protocol):
-    """Prices of a model."""
-
-    def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the cost of one request in US dollars."""
-
-
 class PricedModel(Protocol):
     """A model with prices, such as an endpoint."""
 
     @property
-    def prices(self) -> Prices | None:
-        """None if unknown."""
-
-    @property
     def image_tokens(self) -> int:
         """Tokens per image."""
+
+    def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the cost of one request in US dollars; None if the prices are unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +61,10 @@ class Forecast:
         cost = 0.0
         for call in (*self.context_calls, *self.calls):
             model = models[call.model]
-            if model.prices is None:
+            each = model.cost_usd(call.tokens_in + call.photos * model.image_tokens, call.tokens_out)
+            if each is None:
                 return None
-            tokens_in = call.tokens_in + call.photos * model.image_tokens
-            cost += call.n * model.prices.cost_usd(tokens_in, call.tokens_out)
+            cost += call.n * each
         return cost
 
 

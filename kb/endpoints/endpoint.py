@@ -92,6 +92,10 @@ class Endpoint:
             return None
         return Prices(per_million_in=self.price_in, per_million_out=self.price_out, per_request=self.price_per_request)
 
+    def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the cost of one request in US dollars; None if the prices are unknown."""
+        return None if self.prices is None else self.prices.cost_usd(input_tokens, output_tokens)
+
 
 def _is_loopback(host: str) -> bool:
     try:

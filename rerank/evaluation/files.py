@@ -32,7 +32,7 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
         truth = truth_of_jobs(jobs)
         strata = {job.query_id: _label(job.query_id, job.text, request) for job in jobs}
         # The first stage is always measured: a re-ranked list says little without it.
-        runs.insert(0, first_stage_run(jobs, name=FIRST_STAGE))
+        runs.insert(0, first_stage_run(jobs))
     else:
         assert request.qrels is not None
         truth = truth_of_qrels(request.qrels)

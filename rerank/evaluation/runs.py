@@ -14,6 +14,7 @@ from data.files import read_lines
 from data.records import Job, RankedImage
 from data.trec import parse_run, read_qrels
 from rerank.evaluation.figures import RankedList
+from rerank.evaluation.request import FIRST_STAGE
 from rerank.ranked_images import first_stage, first_stage_ranks, total_cost
 
 
@@ -106,9 +107,9 @@ def read_run(path: Path, *, name: str | None = None) -> Run:
     return Run(name=name or path.stem, images={query: tuple(found) for query, found in images.items()})
 
 
-def first_stage_run(jobs: Iterable[Job], *, name: str = "first stage") -> Run:
+def first_stage_run(jobs: Iterable[Job]) -> Run:
     """Return the first-stage order of the jobs as a run, the baseline of every re-ranking."""
-    return Run(name=name, images={job.query_id: tuple(first_stage(job)) for job in jobs if job.candidates})
+    return Run(name=FIRST_STAGE, images={job.query_id: tuple(first_stage(job)) for job in jobs if job.candidates})
 
 
 def truth_of_jobs(jobs: Iterable[Job]) -> Truth:

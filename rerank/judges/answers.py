@@ -17,7 +17,7 @@ TOP_LOGPROBS: Final = 20  # the paper's, and the most that servers give
 ANSWER_TOKENS: Final = 5  # room for an answer of one word
 REASONING_TOKENS: Final = 4096  # room for a model that reasons before it answers
 LEAST_MASS: Final = 0.01  # of yes and no together: below it a token is not an answer
-# Marks around a word in tokens: the marks of a leading blank, quotes, points, stars of Markdown.
+# Characters around a word in a token: blanks and their marks, quotes, punctuation, asterisks of Markdown.
 _AROUND: Final = " \t\r\n▁Ġ\"'“”‘’`*_.,;:!?()[]{}<>"
 _WORD: Final = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _FINAL: Final = re.compile(r"\banswer\b[\s*_\"'`]*[:=-][\s*_\"'`(]*(yes|no)\b", re.IGNORECASE)

@@ -47,7 +47,7 @@ class VisionJudge:
 
     Args:
         chat: the model; wrapped in `rerank.scheduling.FairChat`, queries share its calls fairly.
-        settings: how it is asked.
+        settings: reasoning, samples, and the source of probabilities.
         prompts: the prompts `question`, `question_reasoned`, `question_stated`, `questions_together` and `direct`.
 
     Source:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from data.lexicon.word_groups import groups
@@ -71,18 +71,6 @@ _SHAPE_WORDS = frozenset(word for words in SHAPES.values() for word in words)
 _COPULAS = frozenset(("is", "are", "being", "appears", "appear"))
 _BREAKS = frozenset(("outer", "central", "inner", "tipped", "edged", "bordered"))
 _ON = frozenset(("on", "across", "along", "down", "over", "through", "throughout"))
-
-
-@dataclass(slots=True)
-class _Run:
-    """Adjectives in a row, with the joining words between them."""
-
-    items: list[str] = field(default_factory=list)
-
-    def without_last_group(self) -> _Run:
-        """Return the run up to its last comma: the words after it describe something else."""
-        cut = max((i for i, item in enumerate(self.items) if item == ","), default=0)
-        return _Run(self.items[:cut])
 
 
 def read_claims(sentences: Sequence[str]) -> list[Claim]:
@@ -162,29 +150,31 @@ def _colour_pieces(token: str) -> tuple[str, ...] | None:
     return None
 
 
-def _predicate(tokens: Sequence[str], start: int) -> tuple[_Run, int]:
+def _predicate(tokens: Sequence[str], start: int) -> tuple[list[str], int]:
     """Return the adjectives from `start`, and the position after them."""
-    run = _Run()
+    run: list[str] = []
     i = start
     while i < len(tokens):
         token = tokens[i]
-        if _is_adjective(token) or (token in _JOINS and run.items):
-            run.items.append(token)
+        if _is_adjective(token) or (token in _JOINS and run):
+            run.append(token)
         elif token not in FILLERS:
             break
         i += 1
     following = [token for token in tokens[i : i + 2] if token not in FILLERS]
     if following and following[0] in PARTS:  # "pink and its bill": words after "and" belong to the bill
-        cut = max((j for j, item in enumerate(run.items) if item in _JOINS), default=0)
-        return _Run(run.items[:cut]), max((j for j in range(start, i) if tokens[j] in _JOINS), default=start)
+        cut = max((j for j, item in enumerate(run) if item in _JOINS), default=0)
+        return run[:cut], max((j for j in range(start, i) if tokens[j] in _JOINS), default=start)
     if following and (following[0] in NOT_THE_PART or following[0] in PATTERN_NOUNS or following[0] in _BREAKS):
-        return run.without_last_group(), max((j for j in range(start, i) if tokens[j] == ","), default=start)
+        # The words after the last comma describe something else.
+        cut = max((j for j, item in enumerate(run) if item == ","), default=0)
+        return run[:cut], max((j for j in range(start, i) if tokens[j] == ","), default=start)
     return run, i
 
 
 def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]:
     """Yield the claims of a segment; `topic` is its part until it names another."""
-    run = _Run()
+    run: list[str] = []
     last = topic
     i = 0
     while i < len(tokens):
@@ -194,31 +184,31 @@ def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]
             parts, i = _after_on(tokens, i)
             for part in parts or ([last] if last else []):
                 yield from _patterned(part, PATTERNS[token], sex)
-            run = _Run()
-        elif _is_adjective(token) or (token in _JOINS and run.items):
-            run.items.append(token)
-        elif token in ("tips", "tip") and last in ("tail", "wings") and run.items:
+            run = []
+        elif _is_adjective(token) or (token in _JOINS and run):
+            run.append(token)
+        elif token in ("tips", "tip") and last in ("tail", "wings") and run:
             yield from _claims_on([f"{last.rstrip('s')}tip" + ("s" if last == "wings" else "")], run, sex)
-            run = _Run()
+            run = []
         elif token in PARTS:
             parts, i = _coordinated(tokens, i - 1)
             if i < len(tokens) and tokens[i] in (NOT_THE_PART | PATTERN_NOUNS):
                 if tokens[i] in PATTERN_NOUNS:
                     yield from _patterned(parts[-1], PATTERNS[tokens[i]], sex)
-                run, i = _Run(), i + 1
+                run, i = [], i + 1
                 continue
             yield from _claims_on(parts, run, sex)
-            run, last = _Run(), parts[-1]
+            run, last = [], parts[-1]
             j = i + 1 if i < len(tokens) and tokens[i] in ("that", "which") else i
             if j < len(tokens) and tokens[j] in _COPULAS:
                 run, i = _predicate(tokens, j + 1)
                 yield from _claims_on(parts, run, sex)
-                run = _Run()
+                run = []
         elif token == "size" or token in BIRDS:
             yield from _claims_on(["bird"], run, sex)
-            run = _Run()
+            run = []
         elif token not in FILLERS:
-            run = _Run()
+            run = []
 
 
 def _coordinated(tokens: Sequence[str], i: int) -> tuple[list[str], int]:
@@ -258,16 +248,16 @@ def _patterned(part: str, pattern: str, sex: Sex) -> Iterator[Claim]:
     yield Claim(part=part, sex=sex, aspect="pattern", values=(pattern,))
 
 
-def _claims_on(parts: Sequence[str], run: _Run, sex: Sex) -> Iterator[Claim]:
+def _claims_on(parts: Sequence[str], run: Sequence[str], sex: Sex) -> Iterator[Claim]:
     """Yield the claims of a run of adjectives on parts."""
-    colours, shade = _colours(run.items)
+    colours, shade = _colours(run)
     for part in parts:
         target = "body" if part == "bird" else part
         for values, of_colour in colours:
             yield Claim(part=target, sex=sex, aspect="colour", values=values, shade=of_colour)
         if shade or colours:
             yield Claim(part=target, sex=sex, aspect="shade", values=(shade or NO_SHADE,))
-        for item in run.items:
+        for item in run:
             if item in PATTERNS:
                 yield from _patterned(target, PATTERNS[item], sex)
             shapes = SHAPES.get(target, {})
