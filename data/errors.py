@@ -81,9 +81,10 @@ class MissingKnowledgeBase(MissingRequirement):
 class MissingContact(MissingRequirement):
     """A Wikimedia request without the contact address that Wikimedia asks for."""
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, given: str = "") -> None:
+        found = f'"{given}" is neither an e-mail address nor a URL' if given else "none is set"
         super().__init__(
-            f"{host} requires a contact address in the User-Agent, and none is set.",
+            f"{host} requires a contact address in the User-Agent, and {found}.",
             hint="Use --contact you@example.org, or export FIELDMARK_CONTACT='you@example.org'.",
         )
 

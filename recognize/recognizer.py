@@ -158,10 +158,13 @@ class Recognizer:
         self.prior = self._prior(species_list)
         """Prior of the species list."""
         self._batch_size = batch_size
+        hint = f"kb status --kb {store.path} shows whether its build is finished."
         if not store.taxon_ids:
-            raise MissingKnowledgeBase(store.path, why="No species in the knowledge base")
+            raise MissingKnowledgeBase(store.path, why="No species in the knowledge base", hint=hint)
         if not (len(self._knowledge.chunk_owners) or len(self._knowledge.anchors.owners)):
-            raise MissingKnowledgeBase(store.path, why="Neither texts nor reference photos in the knowledge base")
+            raise MissingKnowledgeBase(
+                store.path, why="Neither texts nor reference photos in the knowledge base", hint=hint
+            )
         check_contents(preset, self._knowledge, store.path)
 
     def identify(self, images: Iterable[ImageSource], *, on_photo: OnPhoto | None = None) -> Iterator[Identification]:

@@ -79,7 +79,10 @@ def words_argument(name: str) -> Callable[[CommandT], CommandT]:
     """Return an argument of one or more words, so that a name of two words needs no quotes."""
 
     def join(_ctx: click.Context, _parameter: click.Parameter, words: tuple[str, ...]) -> str:
-        return " ".join(words)
+        joined = " ".join(words).strip()
+        if not joined:
+            raise click.BadParameter("expected words, got an empty text.")
+        return joined
 
     return click.argument(name, nargs=-1, required=True, callback=join, metavar=name.upper())
 

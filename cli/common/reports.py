@@ -33,6 +33,7 @@ def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None
         "left out": by_reason(status.left_out),
         "photos skipped": by_reason(status.skipped_photos),
         "failures": f"{len(status.failures):,}" if status.failures else None,
+        "not finished": " and ".join(f"the last {work}" for work in status.unfinished) or None,
         "profile": status.profile,
         "spaces": ", ".join(status.spaces),
         **(cost or {}),

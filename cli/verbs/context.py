@@ -70,7 +70,7 @@ def context(
     from data.codec import to_json
     from kb.lookup.query_file import FileQuery, read_queries
 
-    if bool(words) == (file is not None):
+    if bool(" ".join(words).strip()) == (file is not None):
         raise UsageError("Expected either a QUERY or --file FILE.")
     queries = [FileQuery(text=" ".join(words))] if file is None else read_queries(file)
     form = form or ("text" if file is None else "jsonl")

@@ -26,7 +26,8 @@ def verify(ctx: click.Context, kb: Path | None, form: str) -> None:
     found = library.verify(wiring.required_path(options.settings(kb=kb)))
     lines = [f"problem   {problem}" for problem in found.problems if problem not in found.mended]
     lines += [f"repaired  {problem}" for problem in found.mended]
-    lines += [f"ok        {'yes' if found.ok else 'no'}", f"digest    {found.digest}"]
+    is_repaired = len(found.mended) == len(found.problems)
+    lines += [f"ok        {'yes' if found.ok else 'repaired' if is_repaired else 'no'}", f"digest    {found.digest}"]
     output.write_record(form, found, lambda: "\n".join(lines))
     if not found.ok:
         ctx.exit(exit_codes.FINDINGS)

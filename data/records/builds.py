@@ -69,6 +69,8 @@ class Status:
     """Mark -> number of species."""
     skipped_photos: Mapping[str, int] = field(default_factory=dict)
     """Photos that were not taken as anchors, by reason (licence, size, format)."""
+    unfinished: tuple[Literal["build", "update"], ...] = ()
+    """Work that was interrupted; run it again to finish it."""
 
 
 ChangeKind = Literal["new revision", "moved", "taken out", "photos"]

@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import TYPE_CHECKING
 
+import httpx  # noqa: F401 - the SDK fails if another thread, such as Chroma's, is halfway through this import
+
 from data.errors import (
     ConnectionRefused,
     FieldmarkError,

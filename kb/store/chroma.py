@@ -191,7 +191,8 @@ class Collections:
 
     def _get(self, name: str, ids: Sequence[str] | None, *columns: str) -> dict[str, Any]:
         which: dict[str, Any] = {"limit": 1} if ids is None else {"ids": list(ids)}
-        found = self._run(name, methodcaller("get", **which, include=list(columns)))
+        is_nothing = ids is not None and not ids  # which Chroma refuses
+        found = None if is_nothing else self._run(name, methodcaller("get", **which, include=list(columns)))
         return found or {column: [] for column in ("ids", *columns)}
 
     def query(self, name: str, vector: FloatArray, n: int) -> list[tuple[str, float]]:

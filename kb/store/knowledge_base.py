@@ -200,6 +200,7 @@ class KnowledgeBase:
             left_out=dict(sorted(left_out.items())),
             marks=dict(sorted(Counter(mark for entry in entries for mark in entry.marks).items())),
             skipped_photos=dict(sorted(self._skipped_photos().items())),
+            unfinished=self.ledger.unfinished(),
         )
 
     def _skipped_photos(self) -> Counter[str]:
@@ -257,7 +258,9 @@ class KnowledgeBase:
         if not is_newest(self.layout, self._generation):
             raise ChromaDiffers(f"{self.path} has changed")
         if not self.info.chroma and not is_sealed(self.layout, self.ledger):
-            raise ChromaDiffers(f"{self.layout.chroma} is missing or damaged")
+            if "build" in self.ledger.unfinished():
+                raise ChromaDiffers(f"The build of {self.path} did not finish; run it again")
+            raise ChromaDiffers(f"{self.layout.chroma} is missing or damaged; kb verify repairs it")
         collections = Collections(self.layout, self.info)
         try:
             check_counts(self.ledger, collections)
@@ -273,7 +276,7 @@ class KnowledgeBase:
             self._chroma.close()
             self._chroma = None
         if is_newest(self.layout, self._generation) and os.access(self.path, os.W_OK):
-            log.warning("%s; using the ledger instead, which is slower. kb verify repairs Chroma", why)
+            log.warning("%s. The ledger is used instead, which is slower.", why)
 
     # --- all vectors at once -------------------------------------------------------------------------------------
 

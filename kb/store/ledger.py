@@ -283,6 +283,11 @@ class Ledger:
         rows = self._rows("facts", "WHERE key = ?", (key,))
         return rows[0][1] if rows else None
 
+    def unfinished(self) -> tuple[Literal["build", "update"], ...]:
+        """Return the kinds of work that were interrupted."""
+        facts: tuple[tuple[Literal["build", "update"], str], ...] = (("build", "building"), ("update", "updating"))
+        return tuple(work for work, fact in facts if self.fact(fact) is not None)
+
     def facts(self, prefix: str) -> list[tuple[str, str]]:
         """Return `(key, value)` of all facts with this prefix, sorted by key."""
         return [row for row in self._rows("facts") if row[0].startswith(prefix)]

@@ -131,10 +131,8 @@ def _differing(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> str |
 
 
 def _unfinished(ledger: Ledger) -> Iterator[str]:
-    if state := ledger.fact("building"):
-        yield f"the last build did not finish ({state}); run it again"
-    if ledger.fact("updating") is not None:
-        yield "the last update did not finish; run it again"
+    for work in ledger.unfinished():
+        yield f"the last {work} did not finish; run it again"
     for failure in ledger.failures():
         yield f"{failure.taxon}: {failure.stage} failed: {failure.reason}"
 

@@ -95,6 +95,7 @@ PAYLOADS: dict[str, Any] = {
             species=2, articles=2, summaries=1, chunks=3, anchors=4, terms=1, profile="starter", spaces=("starter/1",),
             failures=(r.Failure(taxon="Piranga rubra", stage="fetch", reason="503"),),
             left_out={"no page": 2}, marks={"no-anchors": 1}, skipped_photos={"licence unknown": 1},
+            unfinished=("build",),
         )
     ),
     "verify": to_json(r.Verification(ok=False, digest="00ff", problems=("an article is missing",), mended=("cache",))),

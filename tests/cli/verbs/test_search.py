@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def test_search_finds_a_bird_by_its_looks(cli: Any, built_kb: Path) -> None:
     outcome = cli.call(
@@ -15,3 +17,10 @@ def test_search_finds_a_bird_by_its_looks(cli: Any, built_kb: Path) -> None:
     assert len(found) == 3
     assert "bubo-scandiacus" in [match["taxon_id"] for match in found]
     assert [set(match) for match in found] == [{"taxon_id", "scientific_name", "common_name", "rank", "score"}] * 3
+
+
+@pytest.mark.parametrize("verb", ["search", "context", "show"])
+def test_an_empty_text_is_a_usage_error(cli: Any, verb: str) -> None:
+    outcome = cli.call(verb, " ")
+    assert outcome.exit_code == 2
+    assert "xpected" in outcome.stderr

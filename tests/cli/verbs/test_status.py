@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from kb.store.ledger import Ledger
 
 
 def test_status_counts_what_is_there(cli: Any, built_kb: Path) -> None:
@@ -40,3 +43,16 @@ def test_status_lists_what_was_left_out_and_why(cli: Any, tmp_path: Path) -> Non
 def test_the_environment_names_the_knowledge_base(cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
     assert cli.call("status").stdout == cli.call("status", "--kb", built_kb).stdout
+
+
+def test_an_unfinished_build_is_named_with_the_remedy(cli: Any, tmp_path: Path, drawings: Path) -> None:
+    """A killed build leaves the note of its stages in the ledger."""
+    path = tmp_path / "a.kb"
+    cli.call("build", "--source", "starter", "--limit", "3", "--only", "resolve", "--kb", path, check=True)
+    with closing(Ledger(path / "ledger.sqlite")) as ledger:
+        ledger.set_fact("building", "fetch, distil")
+    assert "not finished      the last build" in cli.call("status", "--kb", path, check=True).stdout
+    outcome = cli.call("identify", drawings, "--kb", path)
+    assert outcome.exit_code == 3
+    assert f"The build of {path} did not finish; run it again." in outcome.stderr
+    assert f"kb status --kb {path}" in outcome.stderr

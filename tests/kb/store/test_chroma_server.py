@@ -95,7 +95,7 @@ def test_an_address_written_into_kb_toml_is_filled_by_verify(
     toml.write_text(toml.read_text().replace('chroma = ""', f'chroma = "{server.address}"'))
     with kb.open(path) as store, caplog.at_level(logging.WARNING):
         assert len(kb.search(store, "red crown", encoders.sentence, n=3)) == 3
-    assert "using the ledger instead" in caplog.text
+    assert "The ledger is used instead" in caplog.text
     assert len(kb.verify(path).mended) > 0
     assert kb.verify(path) == own
 

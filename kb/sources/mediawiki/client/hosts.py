@@ -77,10 +77,11 @@ def require_contact(url: str, contact: str | None) -> None:
     """Check that the host may be contacted.
 
     Raises:
-        MissingContact: if it is Wikimedia's and there is no contact address for the User-Agent.
+        MissingContact: if it is Wikimedia's and there is no e-mail address or URL for the User-Agent.
     """
-    if is_wikimedia(url) and not (contact or "").strip():
-        raise MissingContact(host_of(url))
+    given = (contact or "").strip()
+    if is_wikimedia(url) and not ("@" in given or "://" in given):
+        raise MissingContact(host_of(url), given)
 
 
 def _is_loopback(host: str) -> bool:

@@ -278,9 +278,10 @@ def test_addresses_that_a_wiki_may_send_us_to(url: str, origin: str) -> None:
 
 
 @pytest.mark.parametrize("url", [None, "https://commons.wikimedia.org/w/api.php", "https://DE.Wikipedia.org/w/api.php"])
-def test_wikimedia_is_not_asked_without_a_contact(url: str | None) -> None:
+@pytest.mark.parametrize("contact", [" ", "nobody"])
+def test_wikimedia_is_not_asked_without_a_contact(url: str | None, contact: str) -> None:
     with pytest.raises(MissingContact, match="contact address"):
-        WikiClient(url, contact=" ")
+        WikiClient(url, contact=contact)
 
 
 def test_wikipedia_in_a_language_is_the_default() -> None:
