@@ -45,7 +45,9 @@ def test_the_environment_names_the_knowledge_base(cli: Any, built_kb: Path, monk
     assert cli.call("status").stdout == cli.call("status", "--kb", built_kb).stdout
 
 
-def test_an_unfinished_build_is_named_with_the_remedy(cli: Any, tmp_path: Path, drawings: Path) -> None:
+def test_an_unfinished_build_is_named_with_the_remedy(
+    cli: Any, tmp_path: Path, drawings: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """A killed build leaves the note of its stages in the ledger."""
     path = tmp_path / "a.kb"
     cli.call("build", "--source", "starter", "--limit", "3", "--only", "resolve", "--kb", path, check=True)
@@ -54,5 +56,5 @@ def test_an_unfinished_build_is_named_with_the_remedy(cli: Any, tmp_path: Path, 
     assert "not finished      the last build" in cli.call("status", "--kb", path, check=True).stdout
     outcome = cli.call("identify", drawings, "--kb", path)
     assert outcome.exit_code == 3
-    assert f"The build of {path} did not finish; run it again." in outcome.stderr
+    assert f"The build of {path} did not finish; run it again." in caplog.text
     assert f"kb status --kb {path}" in outcome.stderr

@@ -193,9 +193,7 @@ def test_an_unfinished_build_is_a_finding(copy: tuple[Path, str]) -> None:
     assert "did not finish" in found.problems[0]
 
 
-def test_a_group_of_subjects_without_terms_is_compared(
-    copy: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_group_of_subjects_without_terms_is_compared(copy: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Species come first, so in a large knowledge base the first groups hold no term."""
     monkeypatch.setattr("kb.store.verify.GROUP", 1)
     found = kb.verify(copy[0])
