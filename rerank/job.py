@@ -92,7 +92,7 @@ def job_of_folder(folder: Path, query: str, *, query_id: str | None = None) -> J
         raise UsageError("The query is empty.", hint='--query "a bird with a red crown"')
     photos = find_images([folder])
     if not photos:
-        raise NothingReadable(f"no photo in {folder}")
+        raise NothingReadable(f"No photo found in {folder}.")
     candidates = tuple(
         JobImage(image_id=_image_id(photo.relative_to(folder)), path=str(photo), score=0.0) for photo in photos
     )

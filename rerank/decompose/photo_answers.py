@@ -42,11 +42,14 @@ class MissingAnswers:
     """Answers if all questions are asked about all photos."""
     n: int = 0
     n_missing: int = 0
+    reason: str = ""
+    """Why the first one is missing, if the judge says so."""
 
-    def add(self, answers: Sequence[QuestionAnswer]) -> None:
-        """Count answers."""
+    def add(self, answers: Sequence[QuestionAnswer], judged: Sequence[Judgement] = ()) -> None:
+        """Count answers; `judged` are the judgements that they come from, unless they are cached."""
         self.n += len(answers)
         self.n_missing += sum(answer.probability is None for answer in answers)
+        self.reason = self.reason or next((one.note for one in judged if one.probability is None), "")
 
     def check(self, *, is_last: bool = False) -> None:
         """Raise if too many answers are missing: the ranking would be little more than the first-stage order.
@@ -58,8 +61,8 @@ class MissingAnswers:
         n = self.n if is_last else self.n_expected  # by chance the first answers may be the missing ones
         if self.n_missing > self.max_share * n:
             raise TooManyUnscored(
-                f"the judge gave no usable answer to {self.n_missing} of {n} questions; at most {self.max_share:.0%} "
-                "may be missing",
+                f"The judge gave no usable answer to {self.n_missing} of {n} questions"
+                f"{f' ({self.reason})' if self.reason else ''}; at most {self.max_share:.0%} may be missing.",
                 hint="kb doctor tests the endpoint; --preset paper accepts only the exact spellings `Yes` and `No`; "
                 "--set decompose.max_unscored=0.5 allows more",
             )

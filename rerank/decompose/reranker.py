@@ -207,7 +207,7 @@ class DecomposeReranker:
             judged = await judge.judge_together(look, plan.questions, query=work.query, context=plan.passage)
             if judged is not None:
                 answers = [answer_of(question, one) for question, one in zip(plan.questions, judged, strict=True)]
-                work.missing.add(answers)
+                work.missing.add(answers, judged)
                 work.missing.check()
                 return collect_answers(answers, judged)
         found: list[QuestionAnswer] = []
@@ -218,7 +218,7 @@ class DecomposeReranker:
             one = await judge.judge(look, question, query=work.query, context=plan.passage, earlier=earlier)
             found.append(answer_of(question, one))
             judgements.append(one)
-            work.missing.add(found[-1:])
+            work.missing.add(found[-1:], [one])
             work.missing.check()
             if one.probability is not None and one.probability < self._stop_below:
                 break

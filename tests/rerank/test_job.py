@@ -96,7 +96,7 @@ def test_a_query_in_another_script_has_an_id_too(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_photos_and_an_empty_query_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NothingReadable, match="no photo in"):
+    with pytest.raises(NothingReadable, match="No photo found in"):
         job_of_folder(tmp_path, "x")
     with pytest.raises(UsageError, match="The query is empty"):
         job_of_folder(tmp_path, " ")

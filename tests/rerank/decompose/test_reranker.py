@@ -156,7 +156,7 @@ def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_
     table = TABLE | {"b": (None, None, None)}
     ranked, reranker = run(job, TableJudge(table), PRESETS[preset])
     assert {row.status for row in ranked} == {"error"}
-    assert "no usable answer to 3 of 12 questions" in ranked[0].error
+    assert "no usable answer to 3 of 12 questions (mumbled); at most" in ranked[0].error
     assert len(reranker.tally.failures) == 1
 
 
