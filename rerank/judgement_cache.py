@@ -12,6 +12,7 @@ from pathlib import Path
 
 from data.errors import StoreError
 from data.files import sha256_hex
+from data.sqlite import use_write_ahead_log
 from data.storage_errors import storage_errors
 
 _TABLE = "CREATE TABLE IF NOT EXISTS judgements (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
@@ -52,7 +53,7 @@ class JudgementCache:
             )
             # The cache that a re-ranker makes for itself is never closed.
             weakref.finalize(self, self._connection.close)
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            use_write_ahead_log(self._connection)
             # A power cut may lose the last rows; a killed process loses none.
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(_TABLE)

@@ -17,6 +17,7 @@ from data.codec import dumps, loads
 from data.errors import Refused, StoreError
 from data.files import sha256_hex
 from data.records import ChatReply, ChatRequest
+from data.sqlite import use_write_ahead_log
 from data.storage_errors import storage_errors
 
 _SCHEMA = """
@@ -156,7 +157,7 @@ class ReplyCache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             try:
-                db.execute("PRAGMA journal_mode=WAL")
+                use_write_ahead_log(db)
                 # A reply costs money: it must survive a power cut.
                 db.execute("PRAGMA synchronous=FULL")
                 db.execute(_SCHEMA)

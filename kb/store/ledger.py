@@ -24,6 +24,7 @@ from data.arrays import FloatArray
 from data.errors import KnowledgeBaseLocked, StoreError
 from data.files import sha256_hex
 from data.records import Failure, SubjectKind
+from data.sqlite import use_write_ahead_log
 from data.storage_errors import storage_errors
 
 StepStatus = Literal["done", "failed", "left-out"]
@@ -165,7 +166,7 @@ class Ledger:
         db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
         try:
             db.execute(f"PRAGMA page_size={PAGE_BYTES}")
-            db.execute("PRAGMA journal_mode=WAL")
+            use_write_ahead_log(db)
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute("PRAGMA recursive_triggers=ON")  # so that replaced rows are subtracted from the totals
             with storage_errors(self.path.parent):

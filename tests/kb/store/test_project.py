@@ -33,7 +33,8 @@ STOPPING = Path(__file__).with_name("stop_in_project.py")
 BUILDING = Path(__file__).with_name("build_pages.py")
 TERMS = [("Amplexus", None)]
 N = 4
-KILLS = 40 if IN_CI else 8
+KILLS = 40 if IN_CI else 4
+FREE_KIB = (100, 400, 1_000, 6_000) if IN_CI else (400,)
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,7 @@ def run_stopped(path: Path, last: int, by: str = "SIGKILL") -> subprocess.Comple
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("by", "n_stops", "code"), [("SIGKILL", KILLS, -9), ("SIGINT", KILLS // 2, -2)])
 def test_stopped_before_any_step_the_next_build_gives_the_digest_of_an_uninterrupted_one(
     path: Path, encoders: Encoders, by: str, n_stops: int, code: int
@@ -114,7 +116,8 @@ def test_a_second_builder_is_refused_while_the_first_holds_the_lock(path: Path) 
 
 
 @needs_mounts
-@pytest.mark.parametrize("free_kib", [100, 400, 1_000, 6_000])
+@pytest.mark.thorough
+@pytest.mark.parametrize("free_kib", FREE_KIB)
 def test_a_full_disk_is_said_and_the_build_goes_on_when_there_is_room(
     path: Path, encoders: Encoders, tmp_path: Path, free_kib: int
 ) -> None:
