@@ -216,6 +216,8 @@ def identify(
             missing[missing_part] += 1
             if fit is not None:
                 fit.add(row)
+    if cards is not None and todo and not quiet:
+        output.note(f"{output.plural(len(todo), 'card')} in {cards}: HTML pages to open in a browser")
     if fit is not None:
         if fit.n_changed and not quiet:
             output.note(species_lists.changed_text(fit))

@@ -194,7 +194,9 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
     assert text.exit_code == 3, "offline nobody can be asked for missing answers"
     cards = tmp_path / "cards"
     server.script = lambda call: TOO_DARK
-    shown = cli.call(*command, "--cards", cards, check=True).stdout
+    outcome = cli.call(*command, "--cards", cards, check=True)
+    assert f"1 card in {cards}" in outcome.stderr
+    shown = outcome.stdout
     assert server.n_calls == 5, "every reply, readable or not, is cached"
     silent = r"2 of 4 samples answered \(1 failed: .*400: the picture is too dark; 1 unreadable\)"
     assert re.search(rf"^  Reader: .*, agreement 50 %, {silent}: Its second look\.$", shown, re.MULTILINE)
