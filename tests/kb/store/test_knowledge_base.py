@@ -234,6 +234,7 @@ def in_read_only_folder(path: Path, code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.integration
 @needs_mounts
 @pytest.mark.parametrize("missing", [(), ("cache",), ("cache", "chroma")], ids=["whole", "no cache", "ledger alone"])
 def test_a_read_only_folder_is_read_without_a_warning(path: Path, missing: Sequence[str]) -> None:
@@ -247,6 +248,7 @@ def test_a_read_only_folder_is_read_without_a_warning(path: Path, missing: Seque
     assert sorted(path.rglob("*")) == before
 
 
+@pytest.mark.integration
 @needs_mounts
 def test_a_writer_says_that_the_folder_is_read_only(path: Path) -> None:
     assert "cannot be written" in in_read_only_folder(path, WRITE)

@@ -115,6 +115,7 @@ def test_a_second_builder_is_refused_while_the_first_holds_the_lock(path: Path) 
     assert "Wait for it to end" in answer["message"]
 
 
+@pytest.mark.integration
 @needs_mounts
 @pytest.mark.thorough
 @pytest.mark.parametrize("free_kib", FREE_KIB)
