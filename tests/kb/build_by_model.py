@@ -1,4 +1,4 @@
-"""Builds a knowledge base of made-up birds by a model, for tests that kill it: `build_by_model.py DIR URL CACHE N`."""
+"""Build of made-up birds with a language model, for tests that kill it: `build_by_model.py DIR URL CACHE N`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds a knowledge base of made-up birds in a process of its own, for tests that kill it: `build_pages.py DIR N`."""
+"""Build of made-up birds in a separate process, for tests that kill it: `build_pages.py DIR N`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoders that hash what they are given, and write down every text and picture: whoever encodes twice is seen."""
+"""Hash encoders that count every text and picture, so that tests can detect repeated encoding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from data.contracts import Encoders
 
 @dataclass
 class CountedEncoder:
-    """A `TextImageEncoder` of a made-up space; `max_tokens` counts words."""
+    """A `TextImageEncoder` with an invented space; `max_tokens` counts words."""
 
     name: str
     dim: int = 8
@@ -46,18 +46,18 @@ class CountedEncoder:
 
 
 def profile(name: str, *text_image: CountedEncoder, visual: CountedEncoder, sentence: CountedEncoder) -> Encoders:
-    """Return a profile of these encoders."""
+    """Return a profile that consists of these encoders."""
     return Encoders(profile=name, text_image=text_image, visual=visual, sentence=sentence)
 
 
 def small(*, sentence: CountedEncoder | None = None) -> Encoders:
-    """Return a profile of one encoder without a limit, which also compares pictures."""
+    """Return a profile with one encoder, without a token limit, for texts and pictures."""
     both = CountedEncoder("small")
     return profile("small", both, visual=both, sentence=sentence or CountedEncoder("words", dim=5))
 
 
 def large(*, sentence: CountedEncoder | None = None) -> Encoders:
-    """Return a profile of two encoders, of which one reads 12 words at most, and another one for pictures."""
+    """Return a profile with two text encoders (one limited to 12 words) and a separate picture encoder."""
     return profile(
         "large",
         CountedEncoder("long", dim=12, max_tokens=77),

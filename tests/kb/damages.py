@@ -1,8 +1,8 @@
-"""Everything in a knowledge base that can be lost or spoilt, one by one; run, it prints what `kb verify` makes of each.
+"""Every kind of damage to a knowledge base; as a script it prints the response of `kb verify` to each.
 
     PYTHONPATH=. python tests/kb/damages.py
 
-The knowledge base is of made-up birds and plain encoders: what is tried is the store.
+The knowledge base holds made-up birds and uses plain encoders, since only the store is tested.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Harm = Callable[[Path], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """One thing that can go wrong. `mended_by` is what it takes: verify alone, or what verify then says."""
+    """One kind of damage. `mended_by` is the remedy: verify alone, or the steps that verify recommends."""
 
     name: str
     harm: Harm
@@ -46,29 +46,29 @@ class Damage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Outcome of a damage: messages of verify, whether it mended the damage, whether the digest is the old one."""
+    """Messages of verify, whether it mended the damage, and whether the digest is unchanged."""
 
-    said: tuple[str, ...]
+    messages: tuple[str, ...]
     hint: str
     is_mended: bool
     is_equal: bool
 
 
 def build(path: Path, encoders: Encoders) -> str:
-    """Build it, or go on with it, and return the digest."""
+    """Build or resume the knowledge base and return its digest."""
     kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
     return kb.verify(path).digest
 
 
 def outcome(damage: Damage, path: Path, encoders: Encoders, digest: str) -> Outcome:
-    """Harm the knowledge base, verify it, and do what verify says until it is whole."""
+    """Damage the knowledge base, then verify it and follow the hints until it is whole."""
     damage.harm(path)
     hint = ""
     try:
         found = kb.verify(path)
-        said = found.problems
+        messages = found.problems
     except FieldmarkError as error:
-        said, hint = (str(error),), error.hint or ""
+        messages, hint = (str(error),), error.hint or ""
         if "remove" in hint:
             for file in path.glob("ledger.sqlite*"):
                 file.unlink()
@@ -77,7 +77,7 @@ def outcome(damage: Damage, path: Path, encoders: Encoders, digest: str) -> Outc
     if not is_mended:
         kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
     last = kb.verify(path)
-    return Outcome(said=said, hint=hint, is_mended=is_mended, is_equal=last.ok and last.digest == digest)
+    return Outcome(messages=messages, hint=hint, is_mended=is_mended, is_equal=last.ok and last.digest == digest)
 
 
 # --- Chroma ----------------------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def on_rows(kind: CollectionKind, change: Callable[[Collections, str, list[Row]]
 
 
 def in_database(statement: str) -> Harm:
-    """Change Chroma's own database behind its back."""
+    """Change Chroma's own database directly."""
 
     def harm(path: Path) -> None:
         with closing(sqlite3.connect(path / "chroma" / "chroma.sqlite3")) as db, db:
@@ -135,7 +135,7 @@ def drop_collection(collections: Collections, name: str, rows: list[Row]) -> Non
 
 
 def sql(*statements: str) -> Harm:
-    """Change the ledger behind its back: what a damaged disk would do fires no trigger."""
+    """Change the ledger directly, without its triggers, as a damaged disk would."""
 
     def harm(path: Path) -> None:
         with closing(sqlite3.connect(path / "ledger.sqlite")) as db, db:
@@ -144,14 +144,14 @@ def sql(*statements: str) -> Harm:
                 db.execute(f"DROP TRIGGER {name}")
             for statement in statements:
                 assert db.execute(statement).rowcount > 0
-            for _, again in triggers:
-                db.execute(again)
+            for _, definition in triggers:
+                db.execute(definition)
 
     return harm
 
 
-ONE = "avis-002"
-HIS = f"subject_id = '{ONE}'"
+ONE_SPECIES = "avis-002"
+OF_ONE_SPECIES = f"subject_id = '{ONE_SPECIES}'"
 FLIPPED = "vectors = CAST(substr(vectors, 1, 8) || x'00000040' || substr(vectors, 13) AS BLOB)"
 
 
@@ -198,14 +198,14 @@ def garble_toml(path: Path) -> None:
 
 
 def change_toml(path: Path) -> None:
-    """Turn a letter of a space: still TOML, still a knowledge base, of other encoders."""
+    """Change one letter of a space name: still valid TOML, but for other encoders."""
     text = (path / "kb.toml").read_text()
     assert "plain-words" in text
     (path / "kb.toml").write_text(text.replace("plain-words", "plain-w0rds"))
 
 
 def scatter(pattern: str) -> Harm:
-    """Change 64 bytes all over a file."""
+    """Change 64 bytes at random places in a file."""
 
     def harm(path: Path) -> None:
         victim = max(files_of(path, pattern), key=lambda file: file.stat().st_size)
@@ -291,22 +291,22 @@ DAMAGES = (
         for file in ("data_level0.bin", "header.bin", "index_metadata.pickle")
     ),
     Damage(name="Chroma: an index file is cut short", harm=cut("chroma/*/data_level0.bin")),
-    Damage(name="ledger: an entry is gone", harm=sql(f"DELETE FROM entries WHERE {HIS}"), mended_by=REMOVE),
+    Damage(name="ledger: an entry is gone", harm=sql(f"DELETE FROM entries WHERE {OF_ONE_SPECIES}"), mended_by=REMOVE),
     Damage(
         name="ledger: an entry was changed",
-        harm=sql(f"UPDATE entries SET record = replace(record, 'bird', 'brid') WHERE {HIS}"),
+        harm=sql(f"UPDATE entries SET record = replace(record, 'bird', 'brid') WHERE {OF_ONE_SPECIES}"),
         mended_by=REMOVE,
     ),
     Damage(
-        name="ledger: a byte of an entry is no UTF-8",
-        harm=sql(f"UPDATE entries SET name = CAST(x'41ff' AS TEXT) WHERE {HIS}"),
+        name="ledger: a byte of an entry is not UTF-8",
+        harm=sql(f"UPDATE entries SET name = CAST(x'41ff' AS TEXT) WHERE {OF_ONE_SPECIES}"),
         mended_by=REMOVE,
     ),
     Damage(name="ledger: all entries are gone", harm=sql("DELETE FROM entries"), mended_by=REMOVE),
     *(
         Damage(
             name=f"ledger: the row of {stage} is gone",
-            harm=sql(f"DELETE FROM steps WHERE {HIS} AND stage = '{stage}'"),
+            harm=sql(f"DELETE FROM steps WHERE {OF_ONE_SPECIES} AND stage = '{stage}'"),
             mended_by=REMOVE,
         )
         for stage in ("resolve", "fetch", "distil", "anchor", "encode")
@@ -314,25 +314,25 @@ DAMAGES = (
     *(
         Damage(
             name=f"ledger: the output of {stage} was changed",
-            harm=sql(f"UPDATE steps SET output = 'x' || output WHERE {HIS} AND stage = '{stage}'"),
+            harm=sql(f"UPDATE steps SET output = 'x' || output WHERE {OF_ONE_SPECIES} AND stage = '{stage}'"),
             mended_by=REMOVE,
         )
         for stage in ("resolve", "fetch", "distil", "anchor")
     ),
     Damage(
         name="ledger: the names of a species are gone",
-        harm=sql(f"DELETE FROM subjects WHERE {HIS}"),
+        harm=sql(f"DELETE FROM subjects WHERE {OF_ONE_SPECIES}"),
         mended_by=REMOVE,
     ),
-    Damage(name="ledger: vectors are gone", harm=sql(f"DELETE FROM vectors WHERE {HIS}"), mended_by=REMOVE),
+    Damage(name="ledger: vectors are gone", harm=sql(f"DELETE FROM vectors WHERE {OF_ONE_SPECIES}"), mended_by=REMOVE),
     Damage(
         name="ledger: vectors are cut short",
-        harm=sql(f"UPDATE vectors SET vectors = substr(vectors, 3) WHERE {HIS}"),
+        harm=sql(f"UPDATE vectors SET vectors = substr(vectors, 3) WHERE {OF_ONE_SPECIES}"),
         mended_by=REMOVE,
     ),
     Damage(
         name="ledger: vectors were changed",
-        harm=sql(f"UPDATE vectors SET {FLIPPED} WHERE {HIS} AND collection LIKE 'chunks%'"),
+        harm=sql(f"UPDATE vectors SET {FLIPPED} WHERE {OF_ONE_SPECIES} AND collection LIKE 'chunks%'"),
         mended_by=REMOVE,
     ),
     Damage(name="ledger: its facts are gone", harm=sql("DELETE FROM facts"), mended_by=REMOVE),
@@ -352,13 +352,13 @@ DAMAGES = (
     Damage(name="cache: a number was changed", harm=flip("cache/chunks-*.npy")),
     Damage(name="cache: a matrix is cut short", harm=cut("cache/chunks-*.npy")),
     Damage(name="cache: rows were given to other species", harm=mixed_cache),
-    Damage(name="cache: of another state", harm=stale_cache),
+    Damage(name="cache: outdated", harm=stale_cache),
     Damage(name="kb.toml is gone", harm=without("kb.toml")),
     Damage(name="kb.toml is garbled", harm=garble_toml),
     Damage(name="kb.toml: a letter was changed", harm=change_toml),
 )
-UNSAID = ("cache: the folder is gone", "cache: of another state")
-"""No findings: any reader makes a cache that is not there, or of another state."""
+UNREPORTED = ("cache: the folder is gone", "cache: outdated")
+"""Verify reports nothing here: any reader rebuilds a missing or outdated cache."""
 
 
 def main() -> None:
@@ -371,9 +371,9 @@ def main() -> None:
             path = Path(folder, f"{i}.kb")
             shutil.copytree(Path(folder, "whole.kb"), path)
             found = outcome(damage, path, encoders, digest)
-            said = "yes" if found.said else "made again by any reader"
+            is_reported = "yes" if found.messages else "rebuilt by any reader"
             how = "verify" if found.is_mended else damage.mended_by
-            sys.stdout.write(f"| {damage.name} | {said} | {how} | {'yes' if found.is_equal else 'NO'} |\n")
+            sys.stdout.write(f"| {damage.name} | {is_reported} | {how} | {'yes' if found.is_equal else 'NO'} |\n")
             shutil.rmtree(path)
 
 

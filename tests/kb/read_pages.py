@@ -1,7 +1,7 @@
-"""Reads a knowledge base again and again until a file appears, and says what it saw: `read_pages.py DIR PHOTO STOP`.
+"""Reader that queries a knowledge base until a file appears: `read_pages.py DIR PHOTO STOP`.
 
-The first line on stdout is written when it has begun. Then comes JSON: for each kind of question every different answer
-with how often it was given, and at last what a knowledge base opened anew answers.
+The first line on stdout appears once reading has started. JSON follows: for each kind of query, every distinct answer
+with its count, and the answers of a newly opened knowledge base.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kb.store.knowledge_base import KnowledgeBase
 LONGEST_S = 120
 
 
-def questions(store: KnowledgeBase, encoders: Encoders, photo: str) -> dict[str, Callable[[], object]]:
+def queries_of(store: KnowledgeBase, encoders: Encoders, photo: str) -> dict[str, Callable[[], object]]:
     recognizer = recognize.Recognizer(store, encoders)
     space = store.info.text_image[0]
     return {
@@ -45,19 +45,19 @@ def main(path: str, photo: str, stop: Path) -> None:
     encoders = recognize.load_encoders("plain")
     seen: dict[str, Counter[str]] = {}
     with kb.open(path) as store:
-        asked = questions(store, encoders, photo)
+        query_functions = queries_of(store, encoders, photo)
         end = time.monotonic() + LONGEST_S
         while time.monotonic() < end:
             is_last = stop.exists()
-            for kind, ask in asked.items():
-                seen.setdefault(kind, Counter())[json.dumps(ask())] += 1
+            for kind, query in query_functions.items():
+                seen.setdefault(kind, Counter())[json.dumps(query())] += 1
             if sum(seen["context"].values()) == 1:
                 sys.stdout.write("reading\n")
                 sys.stdout.flush()
             if is_last:
                 break
     with kb.open(path) as store:
-        again = {kind: json.dumps(ask()) for kind, ask in questions(store, encoders, photo).items()}
+        again = {kind: json.dumps(query()) for kind, query in queries_of(store, encoders, photo).items()}
     sys.stdout.write(json.dumps({"seen": seen, "again": again}))
 
 

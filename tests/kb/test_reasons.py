@@ -1,4 +1,4 @@
-"""Reasons of a build are explained in the documentation."""
+"""The documentation explains every reason in a build report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kb import reasons
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "build.md"
 
 
-def test_every_word_that_a_build_counts_is_explained_in_the_docs() -> None:
+def test_every_reason_in_a_build_report_is_documented() -> None:
     words = {value for name, value in vars(reasons).items() if name.isupper()}
     section = PAGE.read_text(encoding="utf-8").partition("## Read the report")[2].partition("\n## ")[0]
     rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| ")]

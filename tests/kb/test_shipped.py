@@ -1,4 +1,4 @@
-"""`kb.open` without a path opens the calibrated knowledge that ships with Fieldmark."""
+"""`kb.open` without a path opens the calibrated knowledge base that ships with Fieldmark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data.errors import MissingRequirement
 from kb import shipped
 
 
-def test_without_a_path_or_as_starter_it_opens_what_ships(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_defaults_to_the_shipped_starter_knowledge_base(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIELDMARK_HOME", str(unpacked))
     for arguments in ((), ("starter",)):
         with kb.open(*arguments, encoders=recognize.load_encoders("starter")) as store:
@@ -22,7 +22,7 @@ def test_without_a_path_or_as_starter_it_opens_what_ships(unpacked: Path, monkey
             assert (store.layout.calibration / "default.json").is_file()
 
 
-def test_another_version_of_the_store_unpacks_the_knowledge_again(
+def test_a_new_store_version_unpacks_the_shipped_knowledge_again(
     unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Unpacking(Exception):
@@ -39,14 +39,14 @@ def test_another_version_of_the_store_unpacks_the_knowledge_again(
         shipped.unpack_shipped(unpacked, encoders)
 
 
-def test_it_asks_the_installed_distribution_for_encoders(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoders_are_found_through_entry_points(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offered = EntryPoint("starter", "recognize.encoders.profiles:load_encoders", shipped.ENCODERS)
     monkeypatch.setattr(shipped, "entry_points", lambda **_: [offered])
     with kb.open(home=unpacked) as store:
         assert store.path.parent == unpacked / "starter"
 
 
-def test_the_distribution_offers_the_encoders_of_the_starter() -> None:
+def test_the_entry_point_loads_the_starter_encoders() -> None:
     import tomllib
 
     project = tomllib.loads((Path(kb.__file__).parents[1] / "pyproject.toml").read_text())["project"]
@@ -54,7 +54,7 @@ def test_the_distribution_offers_the_encoders_of_the_starter() -> None:
     assert EntryPoint("starter", value, shipped.ENCODERS).load() is recognize.load_encoders
 
 
-def test_without_encoders_it_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_encoders_are_reported_with_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shipped, "entry_points", lambda **_: [])
     with pytest.raises(MissingRequirement, match="needs the starter encoders") as caught:
         kb.open(home=tmp_path)

@@ -1,4 +1,4 @@
-"""A bundle is a dataset that anybody can read, and the same knowledge base when it comes back; a bad one is refused."""
+"""Bundles are readable datasets, import as the same knowledge base, and are refused when damaged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plain() -> Encoders:
 
 @pytest.fixture(scope="module")
 def source_kb(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
-    """Five birds of a wiki of which one was removed, a term, and a text of the user's own."""
+    """A knowledge base of birds from a wiki (one removed), a term and an added text."""
     path = tmp_path_factory.mktemp("source") / "a.kb"
     taxa = made_up_taxa(6)
     kb.build(path, taxa, EditedPages(), encoders, terms=[("Amplexus", None)])
@@ -53,7 +53,7 @@ def source_kb(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> P
 
 @pytest.fixture(scope="module")
 def exported(source_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its bundle; tests must not write to it."""
+    """The exported bundle; tests must not write to it."""
     out = tmp_path_factory.mktemp("bundle") / "out"
     kb.export_bundle(source_kb, out)
     return out
@@ -61,7 +61,7 @@ def exported(source_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def bundle(exported: Path, tmp_path: Path) -> Path:
-    """A copy of the bundle, to be spoilt."""
+    """A copy of the bundle that tests may damage."""
     shutil.copytree(exported, tmp_path / "bundle")
     return tmp_path / "bundle"
 
@@ -72,13 +72,13 @@ def rewrite_manifest(bundle: Path, change: Callable[[dict[str, object]], None]) 
     (bundle / MANIFEST).write_text(json.dumps(manifest))
 
 
-def agree(bundle: Path, name: str) -> None:
-    """Let the manifest say of a file what it is now, as a forger would."""
+def forge_manifest(bundle: Path, name: str) -> None:
+    """Update the size and hash of a file in the manifest, as a forger would."""
     note = note_of(bundle / name)
     rewrite_manifest(bundle, lambda m: m["files"].update({name: {"bytes": note.bytes, "sha256": note.sha256}}))  # type: ignore[attr-defined]
 
 
-def nothing_is_left(bundle: Path) -> bool:
+def only_the_bundle_remains(bundle: Path) -> bool:
     return sorted(path.name for path in bundle.parent.iterdir()) == ["bundle"]
 
 
@@ -99,7 +99,7 @@ def test_pandas_reads_species_photos_and_credits_without_fieldmark(exported: Pat
     assert list(pd.read_parquet(exported / "terms.parquet")["name"]) == ["Amplexus"]
 
 
-def test_vectors_are_unit_rows_that_name_their_species(exported: Path, encoders: Encoders) -> None:
+def test_exported_vectors_are_unit_rows_with_species_ids(exported: Path, encoders: Encoders) -> None:
     tables = sorted((exported / "vectors").glob("anchors-*.parquet"))
     assert len(tables) == 2  # the pair's space and the visual one
     for table in tables:
@@ -109,7 +109,7 @@ def test_vectors_are_unit_rows_that_name_their_species(exported: Path, encoders:
         assert {row["subject_id"] for row in rows} == {"avis-000", "avis-003", "avis-004"}
 
 
-def test_the_card_has_the_yaml_header_of_an_imagefolder(exported: Path) -> None:
+def test_the_dataset_card_has_an_imagefolder_header(exported: Path) -> None:
     card = (exported / "README.md").read_text()
     header = card.split("---\n")[1]
     assert "drop_labels: true" in header
@@ -118,14 +118,14 @@ def test_the_card_has_the_yaml_header_of_an_imagefolder(exported: Path) -> None:
     assert "4 species (Aves 4) and 1 terms" in card
 
 
-def test_the_manifest_holds_size_and_hash_of_every_file_but_itself_and_the_card(exported: Path) -> None:
+def test_the_manifest_lists_size_and_hash_of_data_files(exported: Path) -> None:
     noted = json.loads((exported / MANIFEST).read_text())["files"]
     there = {str(p.relative_to(exported)) for p in exported.rglob("*") if p.is_file()}
     assert there - set(noted) == {MANIFEST, "README.md"}
     assert noted == {n: {"bytes": (f := note_of(exported / n)).bytes, "sha256": f.sha256} for n in noted}
 
 
-def test_a_bundle_is_not_written_over_anything(source_kb: Path, exported: Path) -> None:
+def test_export_refuses_an_existing_folder(source_kb: Path, exported: Path) -> None:
     with pytest.raises(UsageError, match="already exists"):
         kb.export_bundle(source_kb, exported)
 
@@ -133,7 +133,7 @@ def test_a_bundle_is_not_written_over_anything(source_kb: Path, exported: Path) 
 # --- and back ----------------------------------------------------------------------------------------------------
 
 
-def test_it_comes_back_as_the_same_knowledge_base_and_goes_on_living(
+def test_an_imported_knowledge_base_is_identical_and_can_be_updated(
     source_kb: Path, exported: Path, encoders: Encoders, tmp_path: Path
 ) -> None:
     path = tmp_path / "b.kb"
@@ -142,7 +142,7 @@ def test_it_comes_back_as_the_same_knowledge_base_and_goes_on_living(
     before = kb.verify(source_kb)
     assert imported.digest == before.digest
     assert kb.verify(path) == before
-    # removed species stay out, added ones stay in, and an update knows what is new
+    # removed species stay removed, added text stays, and an update finds the changes
     for each in (path, shutil.copytree(source_kb, tmp_path / "a.kb")):
         found = kb.update(each, [second_state()], encoders)
         kb.build(each, made_up_taxa(6), second_state(), encoders, terms=[("Amplexus", None)])
@@ -155,9 +155,7 @@ def test_it_comes_back_as_the_same_knowledge_base_and_goes_on_living(
         assert entry.summary.statements[0].text == "The iris is bright orange."
 
 
-def test_without_vectors_it_is_encoded_here_and_comes_to_the_same(
-    source_kb: Path, encoders: Encoders, tmp_path: Path
-) -> None:
+def test_import_without_vectors_encodes_to_the_same_digest(source_kb: Path, encoders: Encoders, tmp_path: Path) -> None:
     kb.export_bundle(source_kb, tmp_path / "out", with_vectors=False)
     assert not (tmp_path / "out" / "vectors").exists()
     imported = kb.import_bundle(tmp_path / "out", tmp_path / "b.kb", encoders)
@@ -165,10 +163,10 @@ def test_without_vectors_it_is_encoded_here_and_comes_to_the_same(
     assert imported.digest == kb.verify(source_kb).digest
 
 
-def test_other_encoders_are_refused_unless_all_is_encoded_again(bundle: Path, plain: Encoders, tmp_path: Path) -> None:
+def test_import_refuses_other_encoders_unless_re_encoding(bundle: Path, plain: Encoders, tmp_path: Path) -> None:
     with pytest.raises(SpaceMismatch):
         kb.import_bundle(bundle, tmp_path / "b.kb", plain)
-    assert nothing_is_left(bundle)
+    assert only_the_bundle_remains(bundle)
     imported = kb.import_bundle(bundle, tmp_path / "b.kb", plain, re_encode=True)
     assert (imported.species, imported.encoded) == (4, True)
     with kb.open(tmp_path / "b.kb") as store:
@@ -177,9 +175,7 @@ def test_other_encoders_are_refused_unless_all_is_encoded_again(bundle: Path, pl
     assert kb.verify(tmp_path / "b.kb").ok
 
 
-def test_anchors_that_are_vectors_alone_travel_with_the_vectors_or_not_at_all(
-    encoders: Encoders, tmp_path: Path
-) -> None:
+def test_vector_only_anchors_require_an_export_with_vectors(encoders: Encoders, tmp_path: Path) -> None:
     source = StarterSource(spaces=encoders.spaces[:2])
     kb.build(tmp_path / "a.kb", source.taxa()[:20], source, encoders)
     with kb.open(tmp_path / "a.kb") as store:
@@ -196,7 +192,7 @@ def test_anchors_that_are_vectors_alone_travel_with_the_vectors_or_not_at_all(
 SPECIES = "species.parquet"
 
 
-def cut(bundle: Path) -> None:
+def truncate(bundle: Path) -> None:
     (bundle / SPECIES).write_bytes((bundle / SPECIES).read_bytes()[:-10])
 
 
@@ -206,11 +202,11 @@ def flip(bundle: Path) -> None:
     (bundle / SPECIES).write_bytes(content)
 
 
-def take_away(bundle: Path) -> None:
+def remove_file(bundle: Path) -> None:
     (bundle / SPECIES).unlink()
 
 
-def link(bundle: Path) -> None:
+def link_file(bundle: Path) -> None:
     outside = bundle.parent.parent / f"{bundle.parent.name}.outside"
     shutil.move(bundle / SPECIES, outside)
     (bundle / SPECIES).symlink_to(outside)
@@ -222,7 +218,7 @@ def link_folder(bundle: Path) -> None:
     (bundle / "ledger").symlink_to(outside)
 
 
-def no_json(bundle: Path) -> None:
+def write_invalid_json(bundle: Path) -> None:
     (bundle / MANIFEST).write_text("{")
 
 
@@ -234,9 +230,9 @@ def other_digest(bundle: Path) -> None:
     rewrite_manifest(bundle, lambda manifest: manifest.update(digest="0" * 64))
 
 
-def no_table(bundle: Path) -> None:
+def write_invalid_table(bundle: Path) -> None:
     (bundle / SPECIES).write_bytes(b"PAR1 no table at all PAR1")
-    agree(bundle, SPECIES)
+    forge_manifest(bundle, SPECIES)
 
 
 def bad_record(bundle: Path) -> None:
@@ -244,20 +240,20 @@ def bad_record(bundle: Path) -> None:
     pq.write_table(
         table.set_column(table.schema.get_field_index("record"), "record", pa.array(["{}"] * 4)), bundle / SPECIES
     )
-    agree(bundle, SPECIES)
+    forge_manifest(bundle, SPECIES)
 
 
 def other_article(bundle: Path) -> None:
     table = pq.read_table(bundle / "articles.parquet")
     texts = pa.array(["something else"] * table.num_rows)
     pq.write_table(table.set_column(1, "text", texts), bundle / "articles.parquet")
-    agree(bundle, "articles.parquet")
+    forge_manifest(bundle, "articles.parquet")
 
 
 def other_photo(bundle: Path) -> None:
     photo = next(bundle.glob("images/*/*.png"))
     photo.write_bytes(photo.read_bytes() + b"more")
-    agree(bundle, str(photo.relative_to(bundle)))
+    forge_manifest(bundle, str(photo.relative_to(bundle)))
 
 
 def other_vector(bundle: Path) -> None:
@@ -266,7 +262,7 @@ def other_vector(bundle: Path) -> None:
     vectors = table.column("vector").to_pylist()
     vectors[0] = vectors[0][::-1]
     pq.write_table(table.set_column(2, "vector", pa.array(vectors, type=pa.list_(pa.float32()))), file)
-    agree(bundle, str(file.relative_to(bundle)))
+    forge_manifest(bundle, str(file.relative_to(bundle)))
 
 
 def nan_vector(bundle: Path) -> None:
@@ -275,16 +271,16 @@ def nan_vector(bundle: Path) -> None:
     vectors = table.column("vector").to_pylist()
     vectors[0][0] = float("nan")
     pq.write_table(table.set_column(2, "vector", pa.array(vectors, type=pa.list_(pa.float32()))), file)
-    agree(bundle, str(file.relative_to(bundle)))
+    forge_manifest(bundle, str(file.relative_to(bundle)))
 
 
 def unknown_stage(bundle: Path) -> None:
     table = pq.read_table(bundle / "ledger/steps.parquet")
     pq.write_table(table.set_column(1, "stage", pa.array(["sudo"] * table.num_rows)), bundle / "ledger/steps.parquet")
-    agree(bundle, "ledger/steps.parquet")
+    forge_manifest(bundle, "ledger/steps.parquet")
 
 
-def hash_that_leaves_the_folder(bundle: Path) -> None:
+def path_traversal_hash(bundle: Path) -> None:
     table = pq.read_table(bundle / "ledger/steps.parquet")
     outputs = [
         re.sub(r'"sha256":"[0-9a-f]{64}"', '"sha256":"../../../../etc/passwd"', text) if text else text
@@ -292,38 +288,38 @@ def hash_that_leaves_the_folder(bundle: Path) -> None:
     ]
     index = table.schema.get_field_index("output")
     pq.write_table(table.set_column(index, "output", pa.array(outputs)), bundle / "ledger/steps.parquet")
-    agree(bundle, "ledger/steps.parquet")
+    forge_manifest(bundle, "ledger/steps.parquet")
 
 
 @pytest.mark.parametrize(
-    ("spoil", "why"),
+    ("corrupt", "why"),
     [
-        (cut, "expected [0-9,]+ bytes"),
+        (truncate, "expected [0-9,]+ bytes"),
         (flip, "its sha256 differs"),
-        (take_away, "species.parquet is missing"),
-        (link, "got a link"),
+        (remove_file, "species.parquet is missing"),
+        (link_file, "got a link"),
         (link_folder, "got a link"),
-        (no_json, "is not a manifest"),
+        (write_invalid_json, "is not a manifest"),
         (other_format, "expected the format fieldmark-bundle/2"),
         (other_digest, "expected 0000"),
-        (no_table, "is not a readable Parquet table"),
+        (write_invalid_table, "is not a readable Parquet table"),
         (bad_record, "is inconsistent: not a SpeciesEntry"),
         (other_article, "an article does not match its sha256"),
         (other_photo, "reference photo is missing or damaged"),
         (other_vector, "knowledge base has digest"),
         (nan_vector, "finite numbers"),
         (unknown_stage, "expected the result of a stage"),
-        (hash_that_leaves_the_folder, "is inconsistent"),
+        (path_traversal_hash, "is inconsistent"),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
-def test_a_spoilt_bundle_is_refused_and_leaves_nothing_behind(
-    bundle: Path, encoders: Encoders, tmp_path: Path, spoil: Callable[[Path], None], why: str
+def test_a_damaged_bundle_is_refused_without_leftovers(
+    bundle: Path, encoders: Encoders, tmp_path: Path, corrupt: Callable[[Path], None], why: str
 ) -> None:
-    spoil(bundle)
+    corrupt(bundle)
     with pytest.raises(BadInput, match=why):
         kb.import_bundle(bundle, tmp_path / "b.kb", encoders)
-    assert nothing_is_left(bundle)
+    assert only_the_bundle_remains(bundle)
 
 
 @pytest.mark.parametrize(
@@ -331,34 +327,32 @@ def test_a_spoilt_bundle_is_refused_and_leaves_nothing_behind(
     ["../outside", "/etc/passwd", "images/../../outside", "a\\b", "..", "a//b", "", "images/.hidden", "a\nb", "C:x",
      "images/" + "x" * 200, "\u202egnp.exe", "con/./x"],
 )  # fmt: skip
-def test_no_path_leaves_the_folder_or_looks_like_another(bundle: Path, encoders: Encoders, name: str) -> None:
+def test_unsafe_paths_in_the_manifest_are_refused(bundle: Path, encoders: Encoders, name: str) -> None:
     (bundle.parent.parent / "outside").write_text("x")
     rewrite_manifest(bundle, lambda m: m["files"].update({name: {"bytes": 1, "sha256": sha256_hex("x")}}))  # type: ignore[attr-defined]
     with pytest.raises(BadInput, match="is not a plain path"):
         kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
-    assert nothing_is_left(bundle)
+    assert only_the_bundle_remains(bundle)
 
 
-def test_a_table_that_would_fill_the_memory_is_refused_before_it_is_read(bundle: Path, encoders: Encoders) -> None:
+def test_a_decompression_bomb_is_refused_before_reading(bundle: Path, encoders: Encoders) -> None:
     rows = pa.table({"sha256": ["0" * 64], "text": ["a" * 50_000_000]})
     pq.write_table(rows, bundle / "articles.parquet", compression="zstd")
-    agree(bundle, "articles.parquet")
+    forge_manifest(bundle, "articles.parquet")
     assert (bundle / "articles.parquet").stat().st_size < 50_000
     with pytest.raises(BadInput, match="would unpack to"):
         kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
-    assert nothing_is_left(bundle)
+    assert only_the_bundle_remains(bundle)
 
 
-def test_files_that_the_manifest_does_not_name_are_passed_over(bundle: Path, encoders: Encoders) -> None:
+def test_files_outside_the_manifest_are_skipped(bundle: Path, encoders: Encoders) -> None:
     (bundle / ".gitattributes").write_text("*.parquet filter=lfs")
     (bundle / "images" / "extra.png").write_bytes(b"no picture")
     (bundle / "README.md").write_text("# My own card")
     assert kb.import_bundle(bundle, bundle.parent / "b.kb", encoders).species == 4
 
 
-def test_what_is_no_folder_or_would_be_written_over_is_refused(
-    bundle: Path, encoders: Encoders, tmp_path: Path
-) -> None:
+def test_import_refuses_non_folders_and_existing_targets(bundle: Path, encoders: Encoders, tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK")
     with pytest.raises(BadInput, match="is not a folder"):
         kb.import_bundle(tmp_path / "a.zip", tmp_path / "b.kb", encoders)
@@ -366,7 +360,7 @@ def test_what_is_no_folder_or_would_be_written_over_is_refused(
         kb.import_bundle(bundle, tmp_path, encoders)
 
 
-def test_a_bundle_cannot_make_an_update_ask_this_machine_or_its_network(bundle: Path, encoders: Encoders) -> None:
+def test_source_addresses_in_the_local_network_are_dropped(bundle: Path, encoders: Encoders) -> None:
     wikis = {
         "here": "http://127.0.0.1:8080/api.php",
         "there": "http://10.0.0.7/api.php",
@@ -386,9 +380,7 @@ def test_a_bundle_cannot_make_an_update_ask_this_machine_or_its_network(bundle: 
         assert set(store.origins()) == {"public"}
 
 
-def test_killed_at_random_moments_an_import_ends_when_run_again(
-    exported: Path, encoders: Encoders, tmp_path: Path
-) -> None:
+def test_a_killed_import_leaves_no_partial_knowledge_base(exported: Path, encoders: Encoders, tmp_path: Path) -> None:
     target = tmp_path / "b.kb"
     program = "import sys, kb, recognize; kb.import_bundle(*sys.argv[1:3], recognize.load_encoders('starter'))"
     command = [sys.executable, "-c", program, str(exported)]
@@ -406,7 +398,7 @@ def test_killed_at_random_moments_an_import_ends_when_run_again(
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.wait()
-        if target.exists():  # whole, or not there at all
+        if target.exists():  # either complete or absent
             assert kb.verify(target).ok
             shutil.rmtree(target)
     imported = kb.import_bundle(exported, target, encoders)

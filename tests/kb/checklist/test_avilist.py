@@ -1,4 +1,4 @@
-"""AviList as the checklist: names of all ranks, however they are spelt, and the names that other lists use."""
+"""AviList as the checklist: names of all ranks in any spelling, and the names that other lists use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def species(checklist: TaxonSource, name: str) -> Taxon:
     return found
 
 
-def test_a_species_has_all_that_the_tables_know_of_it(checklist: TaxonSource) -> None:
+def test_a_species_has_names_lineage_and_ids(checklist: TaxonSource) -> None:
     assert checklist.name == "AviList 2025"
     assert checklist.find("Cardinalis cardinalis") == Taxon(
         taxon_id="cardinalis-cardinalis",
@@ -57,18 +57,18 @@ def test_a_species_has_all_that_the_tables_know_of_it(checklist: TaxonSource) ->
         ("Birds", "Aves"),
     ],
 )
-def test_names_are_found_however_they_are_spelt(checklist: TaxonSource, name: str, scientific: str) -> None:
+def test_names_are_found_in_any_spelling(checklist: TaxonSource, name: str, scientific: str) -> None:
     found = checklist.find(name)
     assert found is not None
     assert found.scientific_name == scientific
 
 
 @pytest.mark.parametrize("name", ["", " ", "-", "Homo sapiens", "Cardinalis cardinalis floridanus", "北"])
-def test_what_is_no_bird_is_not_found(checklist: TaxonSource, name: str) -> None:
+def test_names_outside_the_checklist_are_not_found(checklist: TaxonSource, name: str) -> None:
     assert checklist.find(name) is None
 
 
-def test_every_rank_gives_its_species(checklist: TaxonSource) -> None:
+def test_taxa_of_every_rank_list_their_species(checklist: TaxonSource) -> None:
     counts = {}
     for name in ("Aves", "Strigiformes", "Cardinalidae", "Cardinalis", "Cardinalis cardinalis"):
         found = checklist.find(name)
@@ -79,19 +79,19 @@ def test_every_rank_gives_its_species(checklist: TaxonSource) -> None:
     assert counts["species"] == 1
     assert counts["family"] > 40
     assert counts["order"] > 200
-    strangers = Taxon(taxon_id="bufo-bufo", scientific_name="Bufo bufo", rank="species")
-    assert checklist.species_of(strangers) == []
+    toad = Taxon(taxon_id="bufo-bufo", scientific_name="Bufo bufo", rank="species")
+    assert checklist.species_of(toad) == []
 
 
-def test_lineages_lead_from_the_class_to_the_genus(checklist: TaxonSource) -> None:
+def test_lineages_run_from_class_to_genus(checklist: TaxonSource) -> None:
     assert list(species(checklist, "Merlin").lineage) == ["class", "order", "family", "genus"]
     owls = checklist.find("Strigidae")
     assert owls is not None
     assert dict(owls.lineage) == {"class": "Aves", "order": "Strigiformes"}
 
 
-def test_no_name_leads_to_two_species(checklist: TaxonSource) -> None:
-    """A name that AviList uses for one species is no synonym of another, whatever older lists meant by it."""
+def test_no_name_belongs_to_two_species(checklist: TaxonSource) -> None:
+    """A name that AviList uses for one species is never a synonym of another, even if older lists differ."""
     birds = checklist.find("Aves")
     assert birds is not None
     every = checklist.species_of(birds)
@@ -118,20 +118,20 @@ def test_no_name_leads_to_two_species(checklist: TaxonSource) -> None:
         ("eurasian wrenn", "Eurasian Wren"),
     ],
 )
-def test_a_typo_gets_the_name_that_was_meant_first(checklist: TaxonSource, typo: str, meant: str) -> None:
+def test_a_typo_gets_the_intended_name_as_first_suggestion(checklist: TaxonSource, typo: str, meant: str) -> None:
     assert checklist.find(typo) is None
     assert checklist.suggest(typo)[0] == meant
 
 
-def test_codes_are_ebird_s_as_it_writes_them() -> None:
+def test_ebird_codes_are_found_in_lower_case_only() -> None:
     found = load_checklist().with_code("norcar")
     assert found is not None
     assert found.scientific_name == "Cardinalis cardinalis"
     assert load_checklist().with_code("NORCAR") is None
 
 
-def test_what_another_list_means_by_a_name_is_known_where_it_differs() -> None:
-    """AviList's Grey-headed Woodpecker is of Eurasia, BirdLife's of Africa."""
+def test_names_used_for_other_species_elsewhere_are_known() -> None:
+    """AviList's Grey-headed Woodpecker lives in Eurasia, BirdLife's in Africa."""
     others = load_checklist().others_called("Gray-headed woodpecker")
     assert [taxon.scientific_name for taxon in others] == ["Dendropicos spodocephalus"]
     assert load_checklist().others_called("Northern Cardinal") == []
@@ -149,14 +149,14 @@ def test_what_another_list_means_by_a_name_is_known_where_it_differs() -> None:
         ("", None),
     ],
 )
-def test_a_subspecies_is_found_by_the_names_of_a_species_elsewhere(name: str, trinomial: str | None) -> None:
+def test_a_subspecies_is_found_by_another_lists_species_name(name: str, trinomial: str | None) -> None:
     found = load_checklist().subspecies(name)
     assert (found and found[0]) == trinomial
     if found:
         assert found[1].scientific_name == " ".join(found[0].split()[:2])
 
 
-def test_a_name_that_fits_subspecies_of_two_species_stands_for_none() -> None:
+def test_ambiguous_subspecies_names_map_to_all_trinomials() -> None:
     genus_and_epithet = [
         ("Motacilla", "alba", "lugens"), ("Motacilla", "flava", "lugens"), ("Motacilla", "flava", "flava"),
     ]  # fmt: skip
@@ -166,13 +166,13 @@ def test_a_name_that_fits_subspecies_of_two_species_stands_for_none() -> None:
     assert fold("Motacilla flava") not in names
 
 
-def test_a_species_that_another_list_alone_has_is_lacking() -> None:
+def test_species_found_only_in_other_lists_are_lacking() -> None:
     assert load_checklist().lacks("Oxyura ferruginea")
     assert not load_checklist().lacks("Oxyura jamaicensis")
     assert not load_checklist().lacks("Accipiter badius")  # a synonym
 
 
-def test_suggestions_are_few_distinct_and_absent_for_nonsense(checklist: TaxonSource) -> None:
+def test_suggestions_are_limited_distinct_and_empty_for_nonsense(checklist: TaxonSource) -> None:
     assert len(checklist.suggest("kingfisher", 3)) == 3
     assert len(set(checklist.suggest("sparow", 10))) == len(checklist.suggest("sparow", 10))
     assert checklist.suggest("xqzzyqq") == []
@@ -180,7 +180,7 @@ def test_suggestions_are_few_distinct_and_absent_for_nonsense(checklist: TaxonSo
     assert checklist.suggest("owl", 0) == []
 
 
-def test_reading_the_checklist_loads_no_heavy_library() -> None:
+def test_reading_the_checklist_imports_no_heavy_library() -> None:
     code = (
         "import sys; from kb.checklist.avilist import load_checklist; load_checklist().find('Merlin');"
         "print([m for m in ('pandas', 'openpyxl', 'birdnames', 'numpy', 'bs4') if m in sys.modules])"

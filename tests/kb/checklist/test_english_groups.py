@@ -1,4 +1,4 @@
-"""The table of English names belongs to groups of the checklist."""
+"""English group names belong to orders and families of the checklist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kb.checklist.avilist import load_checklist
 from kb.checklist.english_groups import english_groups
 
 
-def test_every_group_is_an_order_or_family_of_the_checklist_found_by_its_english_names() -> None:
+def test_english_names_find_their_order_or_family() -> None:
     checklist = load_checklist()
     assert len(english_groups()) > 150
     for group, names in english_groups().items():

@@ -1,4 +1,4 @@
-"""Names are compared without the differences that lists make in spelling."""
+"""Names are compared regardless of spelling differences between lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kb.checklist.names import NearNames, epithet_stem, fold
         ("зяблик", "ЗЯБЛИК"),
     ],
 )
-def test_spellings_of_one_name_are_equal(one: str, other: str) -> None:
+def test_spelling_variants_of_a_name_are_equal(one: str, other: str) -> None:
     assert fold(one) == fold(other)
 
 
@@ -30,11 +30,11 @@ def test_different_names_stay_different(one: str, other: str) -> None:
     ("binomial", "stem"),
     [("Motacilla alba", "alb"), ("Motacilla albus", "alb"), ("Foo a", "a")],
 )
-def test_the_stem_of_an_epithet_has_no_ending(binomial: str, stem: str) -> None:
+def test_epithet_stems_drop_the_ending(binomial: str, stem: str) -> None:
     assert epithet_stem(binomial) == stem
 
 
-def test_the_nearest_name_comes_first_and_unlike_names_are_left_out() -> None:
+def test_near_names_are_sorted_and_exclude_dissimilar_ones() -> None:
     near = NearNames(["snowyowl", "sootyowl", "mallard", "snowyplover"])
     assert near.to("snowyowll")[:2] == ["snowyowl", "sootyowl"]
     assert "mallard" not in near.to("snowyowll")

@@ -46,7 +46,7 @@ def reconciler() -> Any:
          "synonym (inside)"),
         ("Cardinalis cardinalis floridanus", "Cardinalis cardinalis", "subspecies"),
         ("Cardinalis cardinalis nonsensus", "Cardinalis cardinalis", "scientific name (inside)"),
-        ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies"),  # eBird's Andean Duck is no species of AviList
+        ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies"),  # eBird's Andean Duck is not a species in AviList
         ("Andean Duck", "Oxyura jamaicensis", "subspecies"),
         ("andduc1", "Oxyura jamaicensis", "subspecies"),
         ("Cardellina pusillus", "Cardellina pusilla", "scientific name (ending)"),
@@ -55,15 +55,13 @@ def reconciler() -> Any:
          "scientific name (genus)"),
     ],
 )  # fmt: skip
-def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(
-    reconciler: Any, name: str, species: str, rule: str
-) -> None:
+def test_a_name_matches_its_species_by_the_expected_rule(reconciler: Any, name: str, species: str, rule: str) -> None:
     (match,) = reconciler.reconcile([name]).matched
     assert (match.taxon.scientific_name, match.rule, match.name) == (species, rule, name)
 
 
 @pytest.mark.parametrize(
-    ("name", "met"),
+    ("name", "expected"),
     [
         ("180.Wilson_Warbler", "Wilson's Warbler"),
         ("Accipiter_badius", "Accipiter badius"),
@@ -71,18 +69,18 @@ def test_a_name_is_brought_to_its_species_by_a_rule_that_is_named(
         ("Cardellina pusillus", "Cardellina pusilla"),
     ],
 )
-def test_the_name_of_the_checklist_that_was_met_is_told(reconciler: Any, name: str, met: str) -> None:
+def test_a_match_reports_the_checklist_name(reconciler: Any, name: str, expected: str) -> None:
     (match,) = reconciler.reconcile([name]).matched
-    assert match.matched_name == met
+    assert match.matched_name == expected
 
 
-def test_a_name_that_another_list_gives_to_another_species_says_so(reconciler: Any) -> None:
-    """AviList's Grey-headed Woodpecker is of Eurasia, BirdLife's of Africa."""
+def test_a_match_reports_other_species_of_the_same_name(reconciler: Any) -> None:
+    """AviList's Grey-headed Woodpecker lives in Eurasia, BirdLife's in Africa."""
     (match,) = reconciler.reconcile(["Grey-headed Woodpecker"]).matched
     assert (match.taxon.scientific_name, match.elsewhere) == ("Picus canus", ("Dendropicos spodocephalus",))
 
 
-def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler: Any) -> None:
+def test_a_row_with_several_names_uses_the_first_known_one(reconciler: Any) -> None:
     result = reconciler.reconcile_rows(
         [
             ("Nonsense nonsense", "Mallard", "norcar"),
@@ -124,24 +122,24 @@ def test_a_row_of_several_names_goes_by_the_first_that_is_known(reconciler: Any)
         ("", "unknown"),
     ],
 )
-def test_what_is_no_one_species_is_reported_with_the_reason(reconciler: Any, name: str, why: str) -> None:
+def test_names_without_a_single_species_are_unmatched_with_a_reason(reconciler: Any, name: str, why: str) -> None:
     result = reconciler.reconcile([name])
     assert result.matched == ()
     assert [(missed.name, missed.reason) for missed in result.unmatched] == [(name, why)]
 
 
-def test_likeness_is_a_suggestion_and_never_a_match(reconciler: Any) -> None:
+def test_similar_names_are_suggested_but_never_matched(reconciler: Any) -> None:
     (missed,) = reconciler.reconcile(["Artic Tern"]).unmatched
     assert missed.suggestions[0] == "Arctic Tern"
 
 
-def test_an_english_name_inside_another_bird_s_name_is_no_match(reconciler: Any) -> None:
-    """Only words of age, sex and plumage may stand beside it; "Northern cardinal" looks like a binomial and is none."""
+def test_an_english_name_inside_another_name_is_not_matched(reconciler: Any) -> None:
+    """Only words for age, sex and plumage may surround it; "Northern cardinal" only looks like a binomial."""
     missed = reconciler.reconcile(["Imaginary Northern Cardinal", "False Northern cardinal"]).unmatched
     assert [name.reason for name in missed] == ["unknown", "unknown"]
 
 
-def test_a_table_of_the_caller_s_goes_before_all_rules(reconciler: Any) -> None:
+def test_given_names_take_precedence_over_all_rules(reconciler: Any) -> None:
     given = {"Cardinal": "Cardinalis cardinalis", "Robin": "Turdus migratorius", "Odd": "Nonsense nonsense"}
     result = reconciler.reconcile(["Cardinal", "Robin", "Odd"], given=given)
     assert [(match.taxon.scientific_name, match.kind) for match in result.matched] == [
@@ -151,7 +149,7 @@ def test_a_table_of_the_caller_s_goes_before_all_rules(reconciler: Any) -> None:
     assert [missed.name for missed in result.unmatched] == ["Odd"]
 
 
-def test_a_name_that_fits_two_species_without_its_possessive_is_left_open() -> None:
+def test_a_name_ambiguous_without_its_possessive_is_unmatched() -> None:
     def wren(scientific_name: Any, common_name: Any) -> Taxon:
         return Taxon(
             taxon_id=taxon_id(scientific_name),
@@ -172,19 +170,19 @@ def test_names_that_share_a_species_are_listed_together(reconciler: Any) -> None
     assert result.shared == {"Anas platyrhynchos": ("Mallard", "Anas platyrhynchos")}
 
 
-def test_every_class_of_cub_in_our_table_is_a_species_of_the_checklist(reconciler: Any) -> None:
+def test_every_cub_name_in_the_table_is_a_checklist_species(reconciler: Any) -> None:
     result = reconciler.reconcile(list(CUB_NAMES), given=CUB_NAMES)
     assert [match.taxon.scientific_name for match in result.matched] == list(CUB_NAMES.values())
 
 
-def test_of_the_200_classes_of_cub_all_but_the_genus_sayornis_are_species(reconciler: Any) -> None:
+def test_all_cub_classes_but_sayornis_are_species(reconciler: Any) -> None:
     result = reconciler.reconcile(CUB_CLASSES, given=CUB_NAMES)
     assert [missed.name for missed in result.unmatched] == ["103.Sayornis"]
     assert len({match.taxon.taxon_id for match in result.matched}) == 199
     assert set(CUB_NAMES) < set(CUB_CLASSES)
 
 
-def test_the_birds_of_inaturalist_that_benchmarks_name_are_species(reconciler: Any, shared: Path) -> None:
+def test_inaturalist_birds_in_the_benchmarks_are_species(reconciler: Any, shared: Path) -> None:
     text = (shared / "benchmarks" / "inquire_rerank_hard.json").read_text(encoding="utf-8")
     text += (shared / "benchmarks" / "visual_rag_me.jsonl").read_text(encoding="utf-8")
     classes = sorted(set(re.findall(r"\d{5}_Animalia_Chordata_Aves_[A-Za-z_-]+", text)))
@@ -194,7 +192,7 @@ def test_the_birds_of_inaturalist_that_benchmarks_name_are_species(reconciler: A
     assert result.shared == {}
 
 
-def test_names_of_photos_lead_where_their_binomials_lead(reconciler: Any, birds: Path) -> None:
+def test_common_names_of_photos_agree_with_their_binomials(reconciler: Any, birds: Path) -> None:
     with (birds / "photos.csv").open(encoding="utf-8", newline="") as lines:
         pairs = sorted({(row["scientific_name"], row["common_name"]) for row in csv.DictReader(lines)})
     both = reconciler.reconcile_rows(pairs)
@@ -202,7 +200,7 @@ def test_names_of_photos_lead_where_their_binomials_lead(reconciler: Any, birds:
     assert [match.name for match in both.matched if match.elsewhere] == []
 
 
-def test_what_is_too_long_for_a_name_is_none_whatever_stands_in_it() -> None:
+def test_overlong_labels_are_never_matched() -> None:
     label = f"Turdus merula {'x' * LONGEST_NAME}"
     (missed,) = load_reconciler().reconcile([label]).unmatched
     assert (missed.reason, missed.suggestions) == ("unknown", ())

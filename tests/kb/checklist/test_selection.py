@@ -1,4 +1,4 @@
-"""Selection of species: below a taxon, and tables of names in the forms that people have them."""
+"""Selection of species by taxon and from tables of names in common formats."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def names(path: Path, text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("taxon", "n"), [("Northern Cardinal", 1), ("  cardinalis   cardinalis ", 1), ("Cardinalis", 3), ("aves", 11131)]
 )
-def test_a_taxon_gives_the_species_below_it(taxon: str, n: int) -> None:
+def test_a_taxon_selects_the_species_below_it(taxon: str, n: int) -> None:
     assert len(select(CHECKLIST, taxon)) == n
 
 
-def test_an_unknown_taxon_comes_with_suggestions() -> None:
+def test_an_unknown_taxon_is_refused_with_suggestions() -> None:
     with pytest.raises(UnknownTaxon, match='Unknown taxon "Strigiforms": not in AviList 2025') as caught:
         select(CHECKLIST, "Strigiforms")
     assert (caught.value.hint or "").startswith("Did you mean Strigiformes")
@@ -45,13 +45,13 @@ def test_an_unknown_taxon_comes_with_suggestions() -> None:
         "Cardinalis cardinalis",
     ],
 )
-def test_tables_and_lists_of_names_are_understood(tmp_path: Path, text: str) -> None:
+def test_tables_and_lists_of_names_are_read(tmp_path: Path, text: str) -> None:
     assert (
         names(tmp_path / "names.csv", text) == ["Cardinalis cardinalis", "Upupa epops"][: 1 if "\n" not in text else 2]
     )
 
 
-def test_a_row_that_is_unknown_is_left_out_with_its_line(tmp_path: Path) -> None:
+def test_an_unknown_row_is_left_out_with_its_line_number(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     path.write_text("common_name\nNorthern Cardinal\nnorthen cardinl\n", encoding="utf-8")
     found = read_names(path, CHECKLIST)
@@ -60,13 +60,13 @@ def test_a_row_that_is_unknown_is_left_out_with_its_line(tmp_path: Path) -> None
     assert found.left_out[0].detail.startswith("line 3; did you mean Northern Cardinal")
 
 
-def test_a_group_is_no_species(tmp_path: Path) -> None:
+def test_a_group_name_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     path.write_text("Strigiformes\nMerlin\n", encoding="utf-8")
     assert read_names(path, CHECKLIST).left_out[0].name == "Strigiformes"
 
 
-def test_frogs_can_be_named_with_what_is_known_of_them(tmp_path: Path) -> None:
+def test_tables_can_add_taxa_outside_the_checklist(tmp_path: Path) -> None:
     path = tmp_path / "frogs.csv"
     path.write_text(
         "scientific_name,common_name,class,family\nRana temporaria,Common Frog,Amphibia,Ranidae\nBufo bufo,,,\n",
@@ -98,14 +98,14 @@ def test_frogs_can_be_named_with_what_is_known_of_them(tmp_path: Path) -> None:
         ("a\0b", "binary file"),
     ],
 )
-def test_a_bad_table_says_what_is_wrong_and_where(tmp_path: Path, text: str, message: str) -> None:
+def test_a_bad_table_is_refused_with_the_reason_and_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "names.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput, match=message):
         read_names(path, CHECKLIST)
 
 
-def test_a_table_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+def test_an_unreadable_table_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="File not found"):
         read_names(tmp_path / "none.csv", CHECKLIST)
     latin = tmp_path / "latin.csv"
@@ -116,7 +116,7 @@ def test_a_table_that_cannot_be_read_says_so(tmp_path: Path) -> None:
         read_names(tmp_path, CHECKLIST)
 
 
-def test_a_quoted_cell_may_go_over_several_lines(tmp_path: Path) -> None:
+def test_a_quoted_cell_may_span_several_lines(tmp_path: Path) -> None:
     table = tmp_path / "birds.csv"
     table.write_text('scientific_name,notes\n"Pica\npica","seen twice,\nonce in rain"\nBubo scandiacus,\n')
     assert [taxon.taxon_id for taxon in read_names(table, load_checklist()).taxa] == ["pica-pica", "bubo-scandiacus"]

@@ -1,4 +1,4 @@
-"""Lists of species as people have them, read and matched with the species of a knowledge base."""
+"""Species lists in common formats, read and matched with the species of a knowledge base."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ SUMMER = [0.0] * 16 + [0.25] * 20 + [0.0] * 12
 
 
 def chart(*rows: Any) -> Any:
-    """A bar chart as eBird's download lays it out."""
+    """Return a bar chart in the layout of an eBird download."""
     head = "\nFrequency of observations in the selected location(s).:\t\n\nNumber of taxa:\t3\n\n"
     months = "\t\t" + "\t\t\t\t".join(
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -62,13 +62,13 @@ def ids(tmp_path: Path, text: Any, known: Any = KB) -> Any:
         ("table", "COMMON NAME\tSCIENTIFIC NAME\nx\tTurdus merula\nx\tParus major\nx\tCardellina pusilla\n"),
     ],
 )  # fmt: skip
-def test_lists_of_all_kinds_lead_to_the_same_species(tmp_path: Path, kind: str, text: str) -> None:
+def test_lists_of_all_formats_give_the_same_species(tmp_path: Path, kind: str, text: str) -> None:
     path = written(tmp_path, text)
     assert read_list(path).kind == kind
     assert match_list(read_list(path), KB).taxon_ids == {"turdus-merula", "parus-major", "cardellina-pusilla"}
 
 
-def test_a_bar_chart_says_when_a_species_is_seen(tmp_path: Path) -> None:
+def test_a_bar_chart_gives_the_season_of_each_species(tmp_path: Path) -> None:
     text = chart(
         ('Barn Swallow (<em class="sci">Hirundo rustica</em>)', SUMMER),
         ('Great Tit (<em class="sci">Parus major</em>)', [0.5] * 48),
@@ -79,14 +79,14 @@ def test_a_bar_chart_says_when_a_species_is_seen(tmp_path: Path) -> None:
     listed = read_list(written(tmp_path, text))
     matched = match_list(listed, KB)
     assert listed.kind == "bar chart"
-    assert matched.taxon_ids == {"hirundo-rustica", "parus-major", "cardellina-pusilla"}, "nobody saw a blackbird"
+    assert matched.taxon_ids == {"hirundo-rustica", "parus-major", "cardellina-pusilla"}, "zeros list no species"
     assert matched.quarters["hirundo-rustica"] == set(range(15, 37)), "with a quarter before and after"
     assert matched.quarters["cardellina-pusilla"] == {46, 47, 0}, "the year is a circle"
     assert matched.quarters["parus-major"] == set(range(48))
     assert [(name.name, name.reason) for name in matched.unmatched] == [("swallow sp.", "several species")]
 
 
-def test_rows_of_a_bar_chart_that_are_no_plain_species(tmp_path: Path) -> None:
+def test_bar_chart_rows_other_than_species_are_unmatched(tmp_path: Path) -> None:
     all_year = [0.1] * 48
     text = chart(
         ('Great Tit (Domestic type) (<em class="sci">Parus major (Domestic type)</em>)', all_year),
@@ -101,12 +101,12 @@ def test_rows_of_a_bar_chart_that_are_no_plain_species(tmp_path: Path) -> None:
     assert [name.reason for name in matched.unmatched] == ["several species"] * 3
 
 
-def test_the_row_of_sample_sizes_is_no_species(tmp_path: Path) -> None:
+def test_the_sample_size_row_is_not_a_species(tmp_path: Path) -> None:
     text = chart(('Great Tit (<em class="sci">Parus major</em>)', [0.5] * 48))
     assert [line.names for line in read_list(written(tmp_path, text)).lines] == [("Parus major", "Great Tit")]
 
 
-def test_what_the_knowledge_base_lacks_and_what_nobody_knows_are_told_apart(tmp_path: Path) -> None:
+def test_species_absent_from_the_knowledge_base_differ_from_unknown_names(tmp_path: Path) -> None:
     text = "Turdus merula\nCorvus corax\nParus majro\nWestern/Clark's Grebe\nTurdus\n"
     matched = match_list(read_list(written(tmp_path, text)), KB)
     assert matched.taxon_ids == {"turdus-merula"}
@@ -118,26 +118,26 @@ def test_what_the_knowledge_base_lacks_and_what_nobody_knows_are_told_apart(tmp_
     assert "Parus major" in next(name.suggestions for name in matched.unmatched if name.name == "Parus majro")
 
 
-def test_a_synonym_leads_to_the_name_of_the_knowledge_base_and_back(tmp_path: Path) -> None:
+def test_synonyms_match_in_both_directions(tmp_path: Path) -> None:
     assert ids(tmp_path, "Accipiter badius\n") == {"tachyspiza-badia"}
     old = [Taxon(taxon_id="accipiter-badius", scientific_name="Accipiter badius", rank="species")]
     assert ids(tmp_path, "Tachyspiza badia\n", old) == {"accipiter-badius"}
 
 
-def test_species_of_no_checklist_are_found_by_the_names_of_the_knowledge_base(tmp_path: Path) -> None:
+def test_species_outside_the_checklist_match_by_knowledge_base_names(tmp_path: Path) -> None:
     own = [own_taxon("Vanessa atalanta", common_names=["Red Admiral"])]
     assert ids(tmp_path, "red admiral\n", own) == ids(tmp_path, "Vanessa atalanta\n", own) == {"vanessa-atalanta"}
 
 
-def test_a_line_with_a_known_binomial_does_not_go_by_its_english_name(tmp_path: Path) -> None:
-    """Another bird may go by that name in this knowledge base: the list's own is not in it."""
+def test_a_known_binomial_takes_precedence_over_the_english_name(tmp_path: Path) -> None:
+    """The knowledge base may use that English name for another species."""
     own = [*KB, own_taxon("Vanessa atalanta", common_names=["Song Thrush"])]
     listed = "scientific name,common name\nTurdus philomelos,Song Thrush\nParus major,Great Tit\n"
     matched = match_list(read_list(written(tmp_path, listed)), own)
     assert (matched.taxon_ids, matched.absent) == ({"parus-major"}, ("Turdus philomelos",))
 
 
-def test_a_species_that_one_line_has_all_year_has_no_season() -> None:
+def test_a_species_listed_once_without_season_has_none() -> None:
     lines = (
         ListedName(names=("Hirundo rustica",), quarters=frozenset([20])),
         ListedName(names=("Barn Swallow",)),
@@ -148,14 +148,14 @@ def test_a_species_that_one_line_has_all_year_has_no_season() -> None:
     assert matched.quarters == {"turdus-merula": {47, 0, 1}}
 
 
-def test_a_species_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
+def test_repeated_rows_count_once(tmp_path: Path) -> None:
     rows = "Common Name,Location\n" + "Great Tit,here\nGreat Tit,there\n" * 3
     listed = read_list(written(tmp_path, rows))
     assert len(listed.lines) == 1
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "found none"),
         (b"# nothing\n\n", "found none"),
@@ -164,24 +164,24 @@ def test_a_species_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
         ("Rüppell".encode("utf-16"), "UTF-8|binary"),
     ],
 )
-def test_what_is_no_list_is_said_to_be_none(tmp_path: Path, content: Any, told: str) -> None:
+def test_files_without_a_list_are_refused(tmp_path: Path, content: Any, message: str) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(content)
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=message):
         read_list(path)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"File not found: .*nowhere\.csv"):
         read_list(tmp_path / "nowhere.csv")
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" + "9" * 10_000 + "]"], ids=["brackets", "a number"])
-def test_json_that_no_parser_takes_is_a_list_of_nobody_s_names(tmp_path: Path, text: Any) -> None:
+def test_unparsable_json_matches_no_species(tmp_path: Path, text: Any) -> None:
     assert match_list(read_list(written(tmp_path, text)), KB).taxon_ids == frozenset()
 
 
-def test_only_the_first_of_many_unknown_names_get_suggestions(tmp_path: Path) -> None:
+def test_only_the_first_unknown_names_get_suggestions(tmp_path: Path) -> None:
     names = [f"Sunburd {number}" for number in range(MOST_SUGGESTED + 5)]
     missed = match_list(read_list(written(tmp_path, "\n".join([*names, "Turdus merula"]))), KB).unmatched
     assert [name.name for name in missed] == names

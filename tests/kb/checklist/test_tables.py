@@ -1,4 +1,4 @@
-"""Files of names are read with any delimiter, known headings and helpful errors."""
+"""Tables of names are read with any delimiter and recognised headings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kb.checklist.tables import columns_of, read_names_file, table_rows
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_rows_have_line_numbers_and_neither_comments_nor_empty_lines(delimiter: str) -> None:
+def test_rows_keep_line_numbers_without_comments_and_empty_lines(delimiter: str) -> None:
     lines = ["# of 2026", "", "Sci Name,English", "Pica  pica, Magpie ", ",", '"Bubo\nbubo",Owl']
     text = "\n".join(line.replace(",", delimiter) for line in lines)
     assert table_rows(text, "t.csv") == [
@@ -30,11 +30,11 @@ def test_rows_have_line_numbers_and_neither_comments_nor_empty_lines(delimiter: 
         (["Pica pica", "Magpie"], {}),
     ],
 )
-def test_headings_are_known_in_any_spelling(heading: list[str], columns: dict[str, int]) -> None:
+def test_headings_are_recognised_in_any_spelling(heading: list[str], columns: dict[str, int]) -> None:
     assert columns_of(heading) == columns
 
 
-def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_over_the_size_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MAX_BYTES", 10)
     path = tmp_path / "names.txt"
     path.write_text("Pica pica\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Additions by hand: found at once, beside the entries of a wiki, and permanent."""
+"""Additions by hand are found at once, join the entries of a wiki and survive its updates."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def built(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
 
 @pytest.fixture
 def path(built: Path, tmp_path: Path) -> Path:
-    """A knowledge base of six birds of a wiki."""
+    """A copy of a knowledge base of birds from a wiki."""
     return shutil.copytree(built, tmp_path / "a.kb")
 
 
 def butterfly(path: Path, *, lean: int = 0) -> Path:
-    """Draw a butterfly, a little otherwise for each `lean`, and return the file."""
+    """Draw a butterfly that varies slightly with `lean`, and return the file."""
     image = Image.new("RGB", (300, 240), (90, 150 + 8 * lean, 70))
     draw = ImageDraw.Draw(image)
     for side in (-1, 1):
@@ -58,9 +58,7 @@ def butterfly(path: Path, *, lean: int = 0) -> Path:
     return path
 
 
-def test_a_butterfly_that_no_checklist_has_is_named_by_the_very_next_look(
-    path: Path, encoders: Encoders, tmp_path: Path
-) -> None:
+def test_an_added_species_outside_the_checklist_is_identified(path: Path, encoders: Encoders, tmp_path: Path) -> None:
     photos = [
         OwnPhoto(path=butterfly(tmp_path / f"{i}.png", lean=i), author="Ann", licence="CC BY 4.0") for i in (0, 1)
     ]
@@ -75,7 +73,7 @@ def test_a_butterfly_that_no_checklist_has_is_named_by_the_very_next_look(
         assert kb.search(store, "black wings with a red band", encoders.sentence)[0].taxon_id == "vanessa-atalanta"
         [entry] = store.species(["vanessa-atalanta"])
         assert entry.anchors[0].credit == "Ann, CC BY 4.0"
-        # its evidence can be read
+        # its evidence points into the stored text
         assert entry.summary is not None
         text = store.article_text("vanessa-atalanta") or ""
         spans = [span for statement in entry.summary.statements for span in statement.evidence]
@@ -83,7 +81,7 @@ def test_a_butterfly_that_no_checklist_has_is_named_by_the_very_next_look(
     assert kb.verify(path).ok
 
 
-def test_the_same_given_again_changes_nothing(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+def test_adding_the_same_content_again_changes_nothing(path: Path, encoders: Encoders, tmp_path: Path) -> None:
     texts, photos = [OwnText(text=TEXT, title="a.md")], [OwnPhoto(path=butterfly(tmp_path / "a.png"))]
     kb.add(path, ADMIRAL, encoders, texts=texts, photos=photos)
     before = kb.verify(path)
@@ -92,9 +90,7 @@ def test_the_same_given_again_changes_nothing(path: Path, encoders: Encoders, tm
     assert kb.verify(path) == before
 
 
-def test_own_text_and_photos_come_first_beside_those_of_a_wiki_and_survive_its_updates(
-    path: Path, encoders: Encoders, tmp_path: Path
-) -> None:
+def test_added_text_and_photos_come_first_and_survive_updates(path: Path, encoders: Encoders, tmp_path: Path) -> None:
     bird = made_up_taxa(4)[3]
     photo = OwnPhoto(path=butterfly(tmp_path / "mine.png"))
     kb.add(path, bird, encoders, texts=[OwnText(text="The iris is bright orange.", title="notes")], photos=[photo])
@@ -120,7 +116,7 @@ def test_own_text_and_photos_come_first_beside_those_of_a_wiki_and_survive_its_u
     assert kb.verify(path).ok
 
 
-def test_when_the_page_goes_what_was_added_stays(path: Path, encoders: Encoders) -> None:
+def test_added_text_stays_when_the_wiki_page_is_deleted(path: Path, encoders: Encoders) -> None:
     kb.add(path, made_up_taxa(4)[3], encoders, texts=[OwnText(text="The iris is bright orange.", title="notes")])
     kb.update(path, [EditedPages(gone=["avis-003", "avis-004"])], encoders)
     with kb.open(path) as store:
@@ -132,7 +128,7 @@ def test_when_the_page_goes_what_was_added_stays(path: Path, encoders: Encoders)
     assert kb.verify(path).ok
 
 
-def test_names_that_the_user_gave_outlive_a_build(path: Path, encoders: Encoders) -> None:
+def test_added_common_names_survive_a_build(path: Path, encoders: Encoders) -> None:
     bird = made_up_taxa(4)[3]
     named = Taxon(taxon_id=bird.taxon_id, scientific_name=bird.scientific_name, rank="species", common_names=("Piff",))
     kb.add(path, named, encoders, texts=[OwnText(text="The iris is bright orange.", title="notes")])
@@ -141,14 +137,14 @@ def test_names_that_the_user_gave_outlive_a_build(path: Path, encoders: Encoders
         assert store.species(["avis-003"])[0].taxon.common_names == ("Bird 003", "Piff")
 
 
-def test_as_is_takes_every_sentence_word_for_word(path: Path, encoders: Encoders) -> None:
+def test_as_is_stores_the_text_word_for_word(path: Path, encoders: Encoders) -> None:
     text = "Vanessa sings at dawn. It is 6 cm wide."
     with pytest.raises(BadInput, match="no sentence describes the appearance of Red Admiral"):
         kb.add(path, ADMIRAL, encoders, texts=[OwnText(text="It is found in Europe.", title="a")])
     assert kb.add(path, ADMIRAL, encoders, texts=[OwnText(text=text, title="a")], as_is=True).text == text
 
 
-def test_a_term_is_added_and_found(path: Path, encoders: Encoders) -> None:
+def test_an_added_term_is_found_and_survives_a_build(path: Path, encoders: Encoders) -> None:
     text = OwnText(
         text="An osmeterium is a forked organ behind the head of a caterpillar. It is bright orange.", title="t"
     )
@@ -162,7 +158,7 @@ def test_a_term_is_added_and_found(path: Path, encoders: Encoders) -> None:
         assert [term.name for term in store.terms()] == ["Amplexus", "osmeterium"]
 
 
-def test_a_photo_that_is_none_adds_nothing_at_all(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+def test_an_invalid_photo_adds_nothing(path: Path, encoders: Encoders, tmp_path: Path) -> None:
     before = kb.verify(path)
     (tmp_path / "cut.png").write_bytes(butterfly(tmp_path / "whole.png").read_bytes()[:300])
     Image.new("RGB", (20, 20)).save(tmp_path / "tiny.png")
@@ -172,7 +168,7 @@ def test_a_photo_that_is_none_adds_nothing_at_all(path: Path, encoders: Encoders
     assert kb.verify(path) == before
 
 
-def test_a_knowledge_base_can_be_made_of_additions_alone(encoders: Encoders, tmp_path: Path) -> None:
+def test_a_knowledge_base_can_consist_of_additions_only(encoders: Encoders, tmp_path: Path) -> None:
     kb.add(tmp_path / "own.kb", ADMIRAL, encoders, texts=[OwnText(text=TEXT, title="a.md")])
     with kb.open(tmp_path / "own.kb") as store:
         assert store.taxon_ids == ("vanessa-atalanta",)
@@ -180,9 +176,7 @@ def test_a_knowledge_base_can_be_made_of_additions_alone(encoders: Encoders, tmp
         kb.add(tmp_path / "own.kb", ADMIRAL, recognize.load_encoders("plain"))
 
 
-def test_an_own_photo_that_is_lost_is_told_of_and_comes_back_when_given_again(
-    path: Path, encoders: Encoders, tmp_path: Path
-) -> None:
+def test_a_lost_added_photo_is_reported_and_can_be_readded(path: Path, encoders: Encoders, tmp_path: Path) -> None:
     photo = OwnPhoto(path=butterfly(tmp_path / "mine.png"))
     kb.add(path, ADMIRAL, encoders, photos=[photo])
     before = kb.verify(path)
@@ -197,7 +191,7 @@ def test_an_own_photo_that_is_lost_is_told_of_and_comes_back_when_given_again(
 # --- removing ----------------------------------------------------------------------------------------------------
 
 
-def test_what_is_removed_is_gone_from_every_place_and_stays_gone(path: Path, encoders: Encoders) -> None:
+def test_removed_subjects_are_gone_everywhere_and_stay_removed(path: Path, encoders: Encoders) -> None:
     with kb.open(path) as store:
         [entry] = store.species(["avis-003"])
         photos = [store.anchor_path(anchor.anchor_id) for anchor in entry.anchors]
@@ -217,14 +211,14 @@ def test_what_is_removed_is_gone_from_every_place_and_stays_gone(path: Path, enc
         kb.build(path, made_up_taxa(7), source, encoders, terms=[("Amplexus", None)])
 
 
-def test_the_rest_is_what_a_build_without_it_would_be(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+def test_a_removal_equals_a_build_without_the_species(path: Path, encoders: Encoders, tmp_path: Path) -> None:
     kb.remove(path, ["Avis 003"])
     rest = [taxon for taxon in made_up_taxa(7) if taxon.taxon_id != "avis-003"]
     kb.build(tmp_path / "b.kb", rest, EditedPages(), encoders, terms=[("Amplexus", None)])
     assert kb.verify(path).digest == kb.verify(tmp_path / "b.kb").digest
 
 
-def test_adding_by_name_alone_lets_the_next_build_take_it_in_again(path: Path, encoders: Encoders) -> None:
+def test_adding_a_name_only_lets_a_build_restore_the_species(path: Path, encoders: Encoders) -> None:
     before = kb.verify(path).digest
     kb.remove(path, ["Avis 003"])
     kb.add(path, made_up_taxa(4)[3], encoders)
@@ -232,7 +226,7 @@ def test_adding_by_name_alone_lets_the_next_build_take_it_in_again(path: Path, e
     assert kb.verify(path).digest == before
 
 
-def test_a_name_that_nobody_has_removes_nothing_and_is_met_with_the_nearest(path: Path, encoders: Encoders) -> None:
+def test_removing_an_unknown_name_changes_nothing_and_suggests_names(path: Path, encoders: Encoders) -> None:
     with pytest.raises(BadInput, match='Unknown taxon "Avis 03"') as raised:
         kb.remove(path, ["Avis 004", "Avis 03"])
     assert "Avis 003" in (raised.value.hint or "")
@@ -240,10 +234,8 @@ def test_a_name_that_nobody_has_removes_nothing_and_is_met_with_the_nearest(path
         assert "avis-004" in store.taxon_ids
 
 
-def test_a_removal_that_was_killed_between_ledger_and_chroma_is_finished_by_the_next_writer(
-    path: Path, encoders: Encoders
-) -> None:
-    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():  # all that it does before Chroma
+def test_the_next_writer_finishes_a_removal_killed_before_chroma(path: Path, encoders: Encoders) -> None:
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():  # the steps before Chroma
         ledger.set_left_out([("Avis 003", reasons.REMOVED, "")])
         ledger.drop_subjects(["avis-003"])
     with kb.open(path) as store:
@@ -253,13 +245,13 @@ def test_a_removal_that_was_killed_between_ledger_and_chroma_is_finished_by_the_
     assert kb.verify(path).ok
 
 
-def test_a_removal_that_stopped_before_its_files_were_deleted_is_finished_by_the_next(path: Path) -> None:
+def test_the_next_removal_deletes_files_left_by_a_failed_one(path: Path) -> None:
     with kb.open(path) as store:
         [entry] = store.species(["avis-003"])
         photos = [store.anchor_path(anchor.anchor_id) for anchor in entry.anchors]
     held = [file for folder in ("articles", "anchors") for file in (path / folder).glob("??/*")]
     contents = [photo.read_bytes() for photo in photos]
-    for photo in photos:  # a folder is nothing that can be deleted as a file
+    for photo in photos:  # a folder cannot be deleted as a file
         photo.unlink()
         photo.mkdir()
     with pytest.raises(OSError, match="anchors"):
@@ -273,7 +265,7 @@ def test_a_removal_that_stopped_before_its_files_were_deleted_is_finished_by_the
     assert kb.verify(path).ok
 
 
-def test_a_refused_text_leaves_no_new_knowledge_base(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_refused_text_creates_no_knowledge_base(tmp_path: Path, encoders: Encoders) -> None:
     with pytest.raises(BadInput, match="no sentence describes the appearance"):
         kb.add(tmp_path / "new.kb", ADMIRAL, encoders, texts=[OwnText(text="It sings at night.", title="notes")])
     assert not (tmp_path / "new.kb" / "kb.toml").exists()

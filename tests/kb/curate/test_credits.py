@@ -1,4 +1,4 @@
-"""Credits name every text and picture once, sorted, with licence; what must not be published is marked."""
+"""Credits list every text and picture once, sorted, with its licence, and mark unpublishable ones."""
 
 from __future__ import annotations
 
@@ -60,20 +60,20 @@ def test_a_summary_of_a_share_alike_text_is_an_adaptation_under_its_licence() ->
 
 
 @pytest.mark.parametrize("licence", ["Creative Commons Attribution-Share Alike 4.0", "cc by sa 3.0", "GFDL 1.2"])
-def test_share_alike_is_known_however_it_is_written(licence: str) -> None:
+def test_share_alike_licences_are_recognised_in_any_spelling(licence: str) -> None:
     assert credits(entry("Wren", replace(ARTICLE, licence=licence))).texts[0].is_adapted
 
 
 @pytest.mark.parametrize(
     ("licence", "summary"), [("CC BY 4.0", SUMMARY), ("Public domain", SUMMARY), ("CC BY-SA 4.0", None)]
 )
-def test_other_licences_and_texts_without_a_summary_need_no_such_word(licence: str, summary: Summary | None) -> None:
+def test_other_licences_and_texts_without_summary_are_not_adaptations(licence: str, summary: Summary | None) -> None:
     found = credits(entry("Wren", replace(ARTICLE, licence=licence), summary=summary))
     assert not found.texts[0].is_adapted
     assert ADAPTATION not in as_text(found)
 
 
-def test_each_text_and_picture_is_named_once_with_all_that_it_serves_in_order() -> None:
+def test_each_text_and_picture_is_credited_once_with_its_species() -> None:
     found = credits(
         entry("Wren", ARTICLE, anchor("b.jpg"), anchor("A.jpg")),
         entry("Dove", ARTICLE, anchor("b.jpg")),
@@ -86,13 +86,13 @@ def test_each_text_and_picture_is_named_once_with_all_that_it_serves_in_order() 
     ]
 
 
-def test_one_picture_on_two_file_pages_is_credited_for_both() -> None:
+def test_a_picture_on_two_file_pages_is_credited_twice() -> None:
     twice = [anchor("a.jpg", "same", author="Ann"), anchor("b.jpg", "same", author="Bob")]
     assert [photo.author for photo in credits(entry("Wren", ARTICLE, *twice)).photos] == ["Ann", "Bob"]
 
 
 @pytest.mark.parametrize("licence", ["CC BY-NC 4.0", "CC BY-ND 4.0", "Fair use", None])
-def test_what_is_not_free_or_unknown_is_marked_everywhere_as_not_to_be_published(licence: str | None) -> None:
+def test_unfree_and_unknown_licences_are_marked_unpublishable_everywhere(licence: str | None) -> None:
     found = credits(entry("Wren", ARTICLE, anchor("bad.jpg", licence=licence), anchor("good.jpg")))
     assert [credit.file for credit in found.unpublishable if isinstance(credit, PhotoCredit)] == ["bad.jpg"]
     assert len(found.unpublishable) == 1
@@ -106,7 +106,7 @@ def test_what_is_not_free_or_unknown_is_marked_everywhere_as_not_to_be_published
     assert rows["good.jpg"][COLUMNS.index("publishable")] == "yes"
 
 
-def test_an_article_of_unknown_licence_must_not_be_published_and_ones_own_text_and_photo_may() -> None:
+def test_unknown_licences_block_articles_but_not_the_users_content() -> None:
     own = anchor("mine.jpg", page_url=None, author=None, licence=None)
     found = credits(
         entry("Wren", replace(ARTICLE, licence=None)),
@@ -120,12 +120,12 @@ def test_an_article_of_unknown_licence_must_not_be_published_and_ones_own_text_a
 @pytest.mark.parametrize(
     "known", [{"page_url": f"{WIKI}/File:x"}, {"author": "Ann"}, {"licence": "all rights reserved"}]
 )
-def test_a_photo_of_which_anything_is_known_is_not_simply_ones_own(known: dict[str, str]) -> None:
+def test_a_photo_with_any_provenance_is_not_publishable_by_default(known: dict[str, str]) -> None:
     photo = replace(anchor("mine.jpg", page_url=None, author=None, licence=None), **known)  # type: ignore[arg-type]
     assert not credits(entry("Wren", ARTICLE, photo)).photos[0].is_publishable
 
 
-def test_the_address_of_a_licence_that_came_with_a_photo_stays_and_else_is_made_of_its_name() -> None:
+def test_a_licence_url_comes_from_the_photo_or_the_licence_name() -> None:
     given = anchor("a.jpg", licence_url="https://licences.example/by/4.0/de")
     found = credits(entry("Wren", ARTICLE, given, anchor("b.jpg"))).photos
     assert [photo.licence_url for photo in found] == [
@@ -134,7 +134,7 @@ def test_the_address_of_a_licence_that_came_with_a_photo_stays_and_else_is_made_
     ]
 
 
-def test_the_starter_knowledge_is_credited_as_our_own() -> None:
+def test_starter_texts_are_credited_as_fieldmarks_own() -> None:
     starter = Source(title="Wren", licence="Apache-2.0")
     numbers = Anchor(anchor_id="v", subject_id="dove")
     found = credits(entry("Wren", starter), entry("Dove", replace(starter, title="Dove"), numbers))
@@ -149,19 +149,19 @@ def test_the_starter_knowledge_is_credited_as_our_own() -> None:
 @pytest.mark.parametrize(
     ("licence", "is_publishable"), [(None, True), ("CC BY 4.0", True), ("CC BY-NC 4.0", False), ("ask me", False)]
 )
-def test_a_text_of_ones_own_is_held_to_the_licence_that_it_was_given(licence: str | None, is_publishable: bool) -> None:
+def test_an_added_text_is_publishable_under_a_free_licence(licence: str | None, is_publishable: bool) -> None:
     (text,) = credits(entry("Wren", Source(title="My notes", licence=licence))).texts
     assert (text.kind, text.is_publishable) == ("own", is_publishable)
 
 
-def test_an_added_text_under_the_licence_of_the_starter_is_not_fieldmarks() -> None:
+def test_an_added_text_with_the_starter_licence_stays_the_users() -> None:
     starter, notes = Source(title="Dove", licence="Apache-2.0"), Source(title="My notes", licence="Apache-2.0")
     found = credits_of("birds.kb", [entry("Wren", notes), entry("Dove", starter)], added=[(notes, "Wren", "model/1")])
     assert [(text.title, text.kind) for text in found.texts] == [("Dove", "starter"), ("My notes", "own")]
     assert "Fieldmark's own texts: 1 species and terms, Apache-2.0." in as_text(found)
 
 
-def test_a_name_in_text_cannot_write_a_line_of_its_own_or_steer_a_terminal() -> None:
+def test_control_characters_in_names_are_removed_from_text_credits() -> None:
     bad = anchor("a.jpg", author="Ann\nb.jpg: Bob\x1b[31m, CC0\u202e 1.0.\r", licence="CC BY-NC 4.0")
     lines = as_text(credits(entry("Wren", ARTICLE, bad))).splitlines()
     (line,) = (line for line in lines if "Bob" in line)
@@ -169,7 +169,7 @@ def test_a_name_in_text_cannot_write_a_line_of_its_own_or_steer_a_terminal() -> 
     assert line.endswith("NOT TO BE PUBLISHED.")
 
 
-def test_csv_gives_back_what_went_in() -> None:
+def test_csv_credits_round_trip() -> None:
     found = credits(entry("Wren", ARTICLE, anchor('odd "name", 1.jpg', author="Zoë\nLee")))
     rows = list(csv.DictReader(io.StringIO(as_csv(COLUMNS, as_rows(found)))))
     assert [row["kind"] for row in rows] == ["article", "photo"]
@@ -179,7 +179,7 @@ def test_csv_gives_back_what_went_in() -> None:
 
 
 class _Page(HTMLParser):
-    """Collects tags, addresses and the text of a page."""
+    """Collect tags, addresses and the text of a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ class _Page(HTMLParser):
         self.words += data
 
 
-def test_html_escapes_what_comes_from_outside_and_links_no_scripts() -> None:
+def test_html_credits_escape_markup_and_drop_script_links() -> None:
     bad = anchor("<img src=x>.jpg", author="<script>alert(1)</script>", page_url="javascript:alert(1)", licence="A & B")
     page = _Page(as_html(credits(entry("<b>Wren</b>", ARTICLE, bad))))
     assert {"script", "img", "b", "link", "iframe"} & set(page.tags) == set()
@@ -215,11 +215,11 @@ def test_html_escapes_what_comes_from_outside_and_links_no_scripts() -> None:
         (None, None),
     ],
 )
-def test_licences_have_the_address_of_their_text(name: str | None, address: str | None) -> None:
+def test_licence_names_map_to_the_url_of_their_text(name: str | None, address: str | None) -> None:
     assert licence_address(name) == address
 
 
-def test_a_built_knowledge_base_credits_its_articles_pictures_and_terms(tmp_path: Path) -> None:
+def test_a_built_knowledge_base_credits_its_articles_photos_and_terms(tmp_path: Path) -> None:
     encoders = recognize.load_encoders("plain")
     kb.build(tmp_path / "birds.kb", made_up_taxa(3), PageSource(), encoders, terms=[("Amplexus", None)])
     with kb.open(tmp_path / "birds.kb") as store:
@@ -230,7 +230,7 @@ def test_a_built_knowledge_base_credits_its_articles_pictures_and_terms(tmp_path
     assert len(found.photos) == n_pictures > 0
 
 
-def test_an_address_that_forbids_and_a_page_without_a_licence_are_not_free() -> None:
+def test_a_restrictive_licence_url_or_no_licence_is_not_free() -> None:
     forbids = anchor("a.jpg", licence="CC BY", licence_url="https://creativecommons.org/licenses/by-nc/4.0/")
     found = credits(entry("Wren", ARTICLE, forbids, anchor("b.jpg", author=None, licence=None)))
     assert [(photo.file, photo.freedom, photo.is_publishable) for photo in found.photos] == [
@@ -239,7 +239,7 @@ def test_an_address_that_forbids_and_a_page_without_a_licence_are_not_free() -> 
     ]
 
 
-def test_the_page_says_what_is_adapted_and_escapes_its_title() -> None:
+def test_html_credits_note_adaptations_and_escape_the_title() -> None:
     page = _Page(as_html(credits_of("<b>.kb", [entry("Wren")])))
     assert "b" not in page.tags
     assert page.words.count("Credits of <b>.kb") == 2

@@ -1,4 +1,4 @@
-"""Each kind of fault, planted in a good summary, is found with its severity; the good one has none."""
+"""Lint finds each kind of fault planted in a good summary and reports nothing in the good one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def span_of(begin: str) -> Span:
 
 
 def entry(*sentences: tuple[str, str], **changes: object) -> SpeciesEntry:
-    """A species whose statements point at the sentences of the article that begin with the second words."""
+    """Return a species; each pair is a statement and the start of the article sentence that supports it."""
     statements = tuple(Statement(text=text, evidence=(span_of(begin),) if begin else ()) for text, begin in sentences)
     summary = replace(Summary(statements=statements, distiller="model/1"), **changes)  # type: ignore[arg-type]
     return SpeciesEntry(
@@ -56,7 +56,7 @@ def brief(finding: Finding) -> tuple[str, str, int | None]:
     return finding.severity, finding.rule, finding.statement
 
 
-def test_a_summary_that_says_what_the_article_says_has_no_findings() -> None:
+def test_a_supported_summary_has_no_findings() -> None:
     assert found(*GOOD) == []
 
 
@@ -100,13 +100,13 @@ def test_colours_swapped_between_the_sexes_are_an_error() -> None:
     ]
 
 
-def test_it_after_a_sentence_on_the_female_is_still_she() -> None:
+def test_it_refers_to_the_sex_of_the_previous_sentence() -> None:
     more = "It has a pale throat."
     assert found(*GOOD[:2], (more, "The female"), *GOOD[2:]) == []
     assert ("warning", "sex-mixed-up", 1) in found((more, "The female"), *GOOD)
 
 
-def test_a_place_outside_the_article_or_a_lost_article_is_an_error() -> None:
+def test_evidence_outside_the_article_or_a_lost_article_is_an_error() -> None:
     beyond = Statement(text="The crown is red.", evidence=(Span(start=0, end=len(ARTICLE) + 1),))
     away = replace(entry(*GOOD), summary=Summary(statements=(beyond,)))
     assert ("error", "no-evidence", 1) in [brief(finding) for finding in lint_entry(away, ARTICLE)]
@@ -115,34 +115,34 @@ def test_a_place_outside_the_article_or_a_lost_article_is_an_error() -> None:
     assert lint_entry(entry(GOOD[0]), None)[0].detail == "the text of the article is missing or damaged"
 
 
-def test_bare_facts_need_no_evidence_and_may_be_short_or_long() -> None:
+def test_bare_facts_need_no_evidence_but_have_length_limits() -> None:
     fact = ("The crown is red.", "")
     assert found(fact, scope="facts") == [("note", "too-short", None)]
     assert found(*[fact] * (MAX_FACT_WORDS // 4 + 1), scope="facts") == [("warning", "too-long", None)]
 
 
-def test_bare_facts_may_be_as_long_as_their_own_limit() -> None:
+def test_bare_facts_at_their_word_limit_are_accepted() -> None:
     fact = ("The crown is red.", "")
     assert found(*[fact] * (MAX_FACT_WORDS // 4), scope="facts") == []
 
 
-def test_a_place_before_the_article_begins_is_none() -> None:
+def test_evidence_with_a_negative_start_is_an_error() -> None:
     before = Statement(text="The crown is red.", evidence=(Span(start=-20, end=20),))
     assert ("error", "no-evidence", 1) in [
         brief(finding) for finding in lint_entry(replace(entry(), summary=Summary(statements=(before,))), ARTICLE)
     ]
 
 
-def test_one_sex_for_another_is_said_once() -> None:
+def test_a_swapped_sex_is_reported_once() -> None:
     assert found(*GOOD, ("The female has a red crown.", "The male has")) == [("error", "sex-mixed-up", 5)]
 
 
-def test_what_a_statement_speaks_of_instead_leaves_out_what_is_said_in_passing() -> None:
+def test_the_not_visual_finding_names_only_the_main_topic() -> None:
     [finding] = lint_entry(entry(*GOOD, ("The known species sings from trees.", "The song")), ARTICLE)
     assert (finding.rule, finding.detail) == ("not-visual", "song")
 
 
-def test_the_same_text_counts_whatever_its_case_and_marks_and_names_three_others() -> None:
+def test_same_texts_ignores_case_and_punctuation_and_names_three_species() -> None:
     texts = ("The crown is red.", "The crown is RED!", "the crown is red", "The crown, is red.", "The crown is red.")
     entries = [
         replace(entry((text, "It is 12")), taxon=replace(WREN, taxon_id=f"wren-{i}", common_names=(f"Wren {i}",)))
@@ -153,13 +153,13 @@ def test_the_same_text_counts_whatever_its_case_and_marks_and_names_three_others
     assert [finding.taxon_id for finding in same_texts(entries)] == [f"wren-{i}" for i in range(5)]
 
 
-def test_the_name_may_stand_in_a_first_summary_but_not_in_a_refined_one() -> None:
+def test_the_species_name_is_allowed_only_in_first_summaries() -> None:
     named = (*GOOD, ("The male red wren has a red crown.", "The male has"))
     assert found(*named, stage="summary") == []
     assert found(*named, stage="refined") == [("error", "own-name", 5)]
 
 
-def test_too_short_and_too_long_begin_at_their_limits() -> None:
+def test_length_warnings_start_beyond_their_limits() -> None:
     four = ("It is 12 cm.", "It is 12")
     assert found(*[four] * (MIN_WORDS // 4)) == []
     assert found(*[four] * (MIN_WORDS // 4 - 1)) == [("warning", "too-short", None)]
@@ -170,7 +170,7 @@ def test_too_short_and_too_long_begin_at_their_limits() -> None:
     assert ("warning", "too-long", None) in found(*[two] * (MAX_WORDS // 2 + 1))
 
 
-def test_species_of_the_same_text_name_each_other() -> None:
+def test_species_with_the_same_text_name_each_other() -> None:
     one = entry(*GOOD)
     other = replace(one, taxon=replace(WREN, taxon_id="b", common_names=("Blue Wren",)))
     third = replace(entry(GOOD[0]), taxon=replace(WREN, taxon_id="c", common_names=("Green Wren",)))
@@ -180,7 +180,7 @@ def test_species_of_the_same_text_name_each_other() -> None:
     ]
 
 
-def test_a_built_knowledge_base_is_checked_against_its_kept_articles(tmp_path: Path) -> None:
+def test_a_built_knowledge_base_is_checked_against_its_stored_articles(tmp_path: Path) -> None:
     kb.build(tmp_path / "birds.kb", made_up_taxa(12), PageSource(), recognize.load_encoders("plain"))
     with kb.open(tmp_path / "birds.kb") as store:
         report = lint(store)
@@ -194,7 +194,7 @@ def test_a_built_knowledge_base_is_checked_against_its_kept_articles(tmp_path: P
 
 @pytest.mark.integration
 def test_summaries_of_real_articles_have_no_errors_and_few_warnings(shared: Path) -> None:
-    """They are made of the article's sentences: an error would be a false alarm, or a fault of the distiller."""
+    """The summaries consist of article sentences, so an error is a false alarm or a fault of the distiller."""
     distiller = ExtractiveDistiller()
     findings = []
     for page in read_pages(shared / "birds").values():

@@ -1,4 +1,4 @@
-"""A first build that brought nothing, and what the next one finds of it."""
+"""First builds that fail, and the state in which they leave the next build."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def encoders() -> Encoders:
 
 
 class WrongSource(PageSource):
-    """Another wiki than was meant; it has an origin, as one at an address has."""
+    """A wiki other than the intended one, with an origin like that of a real address."""
 
     name = "wrong pages"  # type: ignore[assignment]
     origin = {"kind": "wrong"}  # noqa: RUF012  # never changed
 
 
 class DeadSource(WrongSource):
-    """A wiki at whose address nothing is."""
+    """A wiki with an unreachable address."""
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
         raise SourceUnavailable("cannot be reached")
-        yield from ()  # a generator, as the others are
+        yield from ()  # makes this a generator, as `PageSource.locate` is
 
 
 def failed_build(path: Path, source: PageSource, encoders: Encoders, n: int = 20) -> None:
@@ -42,13 +42,13 @@ def failed_build(path: Path, source: PageSource, encoders: Encoders, n: int = 20
 
 
 def facts_of(path: Path, status: Status) -> tuple[object, ...]:
-    """Return what tells where a knowledge base came from, and its digest."""
+    """Return the source, origins, reports and digest of a knowledge base."""
     with kb.open(path) as store:
         origins = store.origins()
     return Layout(path).require().source, origins, status.left_out, status.failures, kb.verify(path).digest
 
 
-def test_a_first_build_that_reaches_no_source_leaves_no_knowledge_base(tmp_path: Path, encoders: Encoders) -> None:
+def test_an_unreachable_source_leaves_no_knowledge_base(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     failed_build(path, DeadSource(), encoders)
     assert [item.name for item in path.iterdir()] == [".lock"]
@@ -58,10 +58,8 @@ def test_a_first_build_that_reaches_no_source_leaves_no_knowledge_base(tmp_path:
     assert Layout(path).require().source == "pages"
 
 
-@pytest.mark.parametrize("wrong", ["dead", "without a page", "failing", "failing now and then", "of other things"])
-def test_a_build_after_one_from_a_wrong_source_is_as_if_that_had_never_been(
-    tmp_path: Path, encoders: Encoders, wrong: str
-) -> None:
+@pytest.mark.parametrize("wrong", ["dead", "without a page", "failing", "partly failing", "disambiguations"])
+def test_a_failed_build_from_a_wrong_source_leaves_no_trace(tmp_path: Path, encoders: Encoders, wrong: str) -> None:
     taxa = made_up_taxa(16)
     ids = [taxon.taxon_id for taxon in taxa]
     path, clean = tmp_path / "a.kb", tmp_path / "b.kb"
@@ -69,9 +67,9 @@ def test_a_build_after_one_from_a_wrong_source_is_as_if_that_had_never_been(
         failed_build(path, DeadSource(), encoders)
     elif wrong == "failing":
         failed_build(path, WrongSource(failing=ids), encoders)
-    elif wrong == "failing now and then":
+    elif wrong == "partly failing":
         assert len(kb.build(path, taxa[5:9], WrongSource(failing=ids), encoders).failures) == 4
-    elif wrong == "of other things":
+    elif wrong == "disambiguations":
         assert kb.build(path, taxa, WrongSource(left_out=ids), encoders).left_out == {"disambiguation": 16}
     else:
         assert kb.build(path, taxa, WrongSource(missing=ids), encoders).left_out == {"no page": 16}
@@ -81,9 +79,7 @@ def test_a_build_after_one_from_a_wrong_source_is_as_if_that_had_never_been(
     assert after[0] == "pages"
 
 
-def test_what_a_failed_first_build_looked_up_is_not_looked_up_again_by_the_same_source(
-    tmp_path: Path, encoders: Encoders
-) -> None:
+def test_look_ups_of_a_failed_build_are_reused(tmp_path: Path, encoders: Encoders) -> None:
     taxa = made_up_taxa(16)
     failed_build(tmp_path / "a.kb", PageSource(failing=[taxon.taxon_id for taxon in taxa]), encoders, n=16)
     again = PageSource()
@@ -91,7 +87,7 @@ def test_what_a_failed_first_build_looked_up_is_not_looked_up_again_by_the_same_
     assert again.n_located == 0
 
 
-def test_a_page_that_was_fetched_outlasts_a_build_from_another_source(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_fetched_page_survives_a_build_from_another_source(tmp_path: Path, encoders: Encoders) -> None:
     path, taxa = tmp_path / "a.kb", made_up_taxa(20)
     failed_build(path, PageSource(failing=[taxon.taxon_id for taxon in taxa[1:]]), encoders)
     kb.build(path, made_up_taxa(21)[20:], WrongSource(), encoders)
@@ -101,7 +97,7 @@ def test_a_page_that_was_fetched_outlasts_a_build_from_another_source(tmp_path: 
     assert again.n_bodies == 19
 
 
-def test_pages_looked_up_on_purpose_outlast_a_look_up_in_another_source(tmp_path: Path, encoders: Encoders) -> None:
+def test_resolved_pages_survive_resolving_from_another_source(tmp_path: Path, encoders: Encoders) -> None:
     path, taxa = tmp_path / "a.kb", made_up_taxa(4)
     for source, some in ((PageSource(), taxa[:2]), (WrongSource(), taxa[2:])):
         kb.build(path, some, source, encoders, only="resolve")
@@ -110,7 +106,7 @@ def test_pages_looked_up_on_purpose_outlast_a_look_up_in_another_source(tmp_path
         assert sum(step.status == "done" for step in store.ledger.steps("fetch").values()) == 2
 
 
-def test_a_failed_build_takes_nothing_from_a_knowledge_base_that_was_there(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_failed_build_leaves_an_existing_knowledge_base_unchanged(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(2), PageSource(), encoders)
     before = kb.verify(path).digest
@@ -121,7 +117,7 @@ def test_a_failed_build_takes_nothing_from_a_knowledge_base_that_was_there(tmp_p
     assert kb.verify(path).digest == before
 
 
-def test_what_the_user_removed_stays_out_where_nothing_else_is_left(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_removed_only_species_stays_removed(tmp_path: Path, encoders: Encoders) -> None:
     path, taxa = tmp_path / "a.kb", made_up_taxa(1)
     kb.build(path, taxa, PageSource(), encoders)
     kb.remove(path, [taxa[0].scientific_name])

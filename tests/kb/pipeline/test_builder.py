@@ -1,4 +1,4 @@
-"""Builds from pages: the first makes everything, a second one finds nothing to do."""
+"""Builds from pages, complete the first time and incremental after that."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def encoders() -> Encoders:
     return recognize.load_encoders("starter")
 
 
-def test_a_build_holds_every_species_with_a_page_and_counts_the_rest(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_build_includes_species_with_pages_and_counts_the_rest(tmp_path: Path, encoders: Encoders) -> None:
     source = PageSource(missing=["avis-001"], bare=["avis-002"], left_out=["avis-003"])
     status = kb.build(tmp_path / "a.kb", made_up_taxa(8), source, encoders, terms=[("Amplexus", None)])
     assert (status.species, status.articles, status.summaries, status.terms) == (6, 6, 6, 1)
-    assert status.anchors == 10  # two each, but for the one without a photo
+    assert status.anchors == 10  # two per species, except the one without photos
     assert status.left_out == {"no page": 1, "disambiguation": 1}
     assert status.marks == {"no-anchors": 1}
     assert status.skipped_photos == {"licence": 1}
@@ -49,16 +49,14 @@ def test_a_second_build_fetches_nothing_and_changes_nothing(tmp_path: Path, enco
     assert before.ok
 
 
-def test_the_digest_does_not_depend_on_where_or_in_how_many_steps_it_was_built(
-    tmp_path: Path, encoders: Encoders
-) -> None:
+def test_the_digest_does_not_depend_on_path_or_stages(tmp_path: Path, encoders: Encoders) -> None:
     kb.build(tmp_path / "whole.kb", made_up_taxa(6), PageSource(), encoders)
     for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index"):
         kb.build(tmp_path / "staged.kb", made_up_taxa(6), PageSource(), encoders, only=stage)
     assert kb.verify(tmp_path / "whole.kb").digest == kb.verify(tmp_path / "staged.kb").digest
 
 
-def test_a_page_that_failed_is_tried_again_and_alone(tmp_path: Path, encoders: Encoders) -> None:
+def test_only_failed_pages_are_fetched_again(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     status = kb.build(path, made_up_taxa(6), PageSource(failing=["avis-004"]), encoders)
     assert [(failure.taxon, failure.stage) for failure in status.failures] == [("Avis 004", "fetch")]
@@ -71,7 +69,7 @@ def test_a_page_that_failed_is_tried_again_and_alone(tmp_path: Path, encoders: E
     assert kb.verify(path).digest == kb.verify(tmp_path / "b.kb").digest
 
 
-def test_a_wiki_that_is_down_ends_the_build_and_keeps_what_was_done(tmp_path: Path, encoders: Encoders) -> None:
+def test_an_unavailable_wiki_stops_the_build_and_keeps_progress(tmp_path: Path, encoders: Encoders) -> None:
     taxa = made_up_taxa(30)
     down = PageSource(failing=[taxon.taxon_id for taxon in taxa[5:]])
     with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(12\)"):
@@ -91,9 +89,7 @@ def test_a_new_revision_replaces_text_vectors_and_rows(tmp_path: Path, encoders:
     assert found.digest == kb.verify(tmp_path / "b.kb").digest
 
 
-def test_a_species_whose_page_became_a_disambiguation_leaves_the_knowledge_base(
-    tmp_path: Path, encoders: Encoders
-) -> None:
+def test_a_page_turned_disambiguation_removes_its_species(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(4), PageSource(), encoders)
     changed = PageSource(revision=2, left_out=["avis-002"])
@@ -105,7 +101,7 @@ def test_a_species_whose_page_became_a_disambiguation_leaves_the_knowledge_base(
     store.close()
 
 
-def test_two_selections_add_up(tmp_path: Path, encoders: Encoders) -> None:
+def test_builds_of_two_selections_equal_one_build(tmp_path: Path, encoders: Encoders) -> None:
     taxa = made_up_taxa(6)
     kb.build(tmp_path / "a.kb", taxa[:3], PageSource(), encoders)
     assert kb.build(tmp_path / "a.kb", taxa[3:], PageSource(), encoders).species == 6
@@ -113,7 +109,7 @@ def test_two_selections_add_up(tmp_path: Path, encoders: Encoders) -> None:
     assert kb.verify(tmp_path / "a.kb").digest == kb.verify(tmp_path / "b.kb").digest
 
 
-def test_limit_takes_the_first_species_that_have_a_page(tmp_path: Path, encoders: Encoders) -> None:
+def test_limit_takes_the_first_species_with_a_page(tmp_path: Path, encoders: Encoders) -> None:
     source = PageSource(missing=["avis-000"])
     assert kb.build(tmp_path / "a.kb", made_up_taxa(9), source, encoders, limit=3).species == 3
     store = kb.open(tmp_path / "a.kb")
@@ -121,7 +117,7 @@ def test_limit_takes_the_first_species_that_have_a_page(tmp_path: Path, encoders
     store.close()
 
 
-def test_a_term_that_is_given_whole_needs_no_page(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_complete_term_needs_no_page(tmp_path: Path, encoders: Encoders) -> None:
     term = Term(term_id="term:cere", name="cere", definition="Bare skin above the bill.", look_for="A swelling.")
     source = PageSource()
     kb.build(tmp_path / "a.kb", [], source, encoders, terms=[term])
@@ -133,7 +129,7 @@ def test_a_term_that_is_given_whole_needs_no_page(tmp_path: Path, encoders: Enco
     store.close()
 
 
-def test_summaries_point_at_the_sentences_they_come_from(tmp_path: Path, encoders: Encoders) -> None:
+def test_summary_statements_cite_sentences_of_the_article(tmp_path: Path, encoders: Encoders) -> None:
     kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
     store = kb.open(tmp_path / "a.kb")
     text = store.article_text("avis-000")
@@ -147,7 +143,7 @@ def test_summaries_point_at_the_sentences_they_come_from(tmp_path: Path, encoder
     store.close()
 
 
-def test_rows_lie_by_species_and_then_in_the_order_of_the_article(tmp_path: Path, encoders: Encoders) -> None:
+def test_vector_rows_follow_species_and_article_order(tmp_path: Path, encoders: Encoders) -> None:
     kb.build(tmp_path / "a.kb", made_up_taxa(5), PageSource(), encoders)
     store = kb.open(tmp_path / "a.kb")
     table = store.anchor_vectors(encoders.visual.space)
@@ -158,7 +154,7 @@ def test_rows_lie_by_species_and_then_in_the_order_of_the_article(tmp_path: Path
     store.close()
 
 
-def test_a_knowledge_base_keeps_to_its_encoders(tmp_path: Path, encoders: Encoders) -> None:
+def test_other_encoders_are_refused(tmp_path: Path, encoders: Encoders) -> None:
     kb.build(tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders)
     foreign = replace(encoders, text_image=())
     with pytest.raises(SpaceMismatch, match="these encoders make vectors of") as caught:
@@ -166,20 +162,20 @@ def test_a_knowledge_base_keeps_to_its_encoders(tmp_path: Path, encoders: Encode
     assert "kb import a-bundle --re-encode" in str(caught.value.hint)
 
 
-def test_a_folder_of_other_files_is_left_alone(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_folder_with_other_files_is_refused(tmp_path: Path, encoders: Encoders) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(UsageError, match="holds other files"):
         kb.build(tmp_path, made_up_taxa(1), PageSource(), encoders)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_two_builds_at_once_are_refused(tmp_path: Path, encoders: Encoders) -> None:
+def test_concurrent_builds_are_refused(tmp_path: Path, encoders: Encoders) -> None:
     kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
     with writer_lock(tmp_path / "a.kb" / ".lock"), pytest.raises(KnowledgeBaseLocked):
         kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
 
 
-def test_progress_ends_every_stage_at_its_total(tmp_path: Path, encoders: Encoders) -> None:
+def test_progress_reaches_the_total_of_every_stage(tmp_path: Path, encoders: Encoders) -> None:
     seen: list[Progress] = []
     kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(), encoders, progress=seen.append)
     last = {step.stage: step for step in seen}
@@ -192,7 +188,7 @@ def test_progress_ends_every_stage_at_its_total(tmp_path: Path, encoders: Encode
     }
 
 
-def test_each_run_leaves_a_manifest(tmp_path: Path, encoders: Encoders) -> None:
+def test_each_run_writes_a_manifest(tmp_path: Path, encoders: Encoders) -> None:
     kb.build(tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders)
     [path] = (tmp_path / "a.kb" / "runs").iterdir()
     manifest = json.loads(path.read_text())
@@ -200,7 +196,7 @@ def test_each_run_leaves_a_manifest(tmp_path: Path, encoders: Encoders) -> None:
     assert manifest["spaces"] == list(encoders.spaces)
 
 
-def test_a_page_whose_new_revision_cannot_be_fetched_keeps_its_old_entry(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_failed_new_revision_keeps_the_old_entry(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(4), PageSource(), encoders)
     source = PageSource(revision=2, failing=["avis-002"])
@@ -213,7 +209,7 @@ def test_a_page_whose_new_revision_cannot_be_fetched_keeps_its_old_entry(tmp_pat
     store.close()
 
 
-def test_a_build_that_goes_on_does_not_look_up_again(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_resumed_build_does_not_repeat_look_ups(tmp_path: Path, encoders: Encoders) -> None:
     taxa = made_up_taxa(20)
     with pytest.raises(SourceUnavailable):
         kb.build(tmp_path / "a.kb", taxa, PageSource(failing=[taxon.taxon_id for taxon in taxa]), encoders)
@@ -229,7 +225,7 @@ def _build(path: Path, encoders: Encoders, source: PageSource, n: int = 4) -> st
     return found.digest
 
 
-def test_a_species_whose_page_was_deleted_leaves_and_comes_back_with_it(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_species_leaves_and_returns_with_its_page(tmp_path: Path, encoders: Encoders) -> None:
     whole = _build(tmp_path / "a.kb", encoders, PageSource())
     status = kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(gone=["avis-002"]), encoders)
     assert (status.species, status.left_out, status.failures) == (3, {"no page": 1}, ())
@@ -243,8 +239,8 @@ def test_a_species_whose_page_was_deleted_leaves_and_comes_back_with_it(tmp_path
     store.close()
 
 
-def test_a_page_that_a_look_up_misses_is_asked_for_once_more_and_stays(tmp_path: Path, encoders: Encoders) -> None:
-    """Of a large wiki only some names are searched for, so that what one build found another may miss."""
+def test_a_page_missed_by_a_look_up_is_fetched_and_stays(tmp_path: Path, encoders: Encoders) -> None:
+    """On a large wiki only some names are searched for, so a build can miss a page that an earlier one found."""
     _build(tmp_path / "a.kb", encoders, PageSource())
     blind = PageSource(missing=["avis-002"])
     assert kb.build(tmp_path / "a.kb", made_up_taxa(4), blind, encoders).species == 4
@@ -252,14 +248,14 @@ def test_a_page_that_a_look_up_misses_is_asked_for_once_more_and_stays(tmp_path:
     assert kb.verify(tmp_path / "a.kb").ok
 
 
-def test_photos_that_come_back_are_encoded_again(tmp_path: Path, encoders: Encoders) -> None:
-    """An edit that takes the photo away and its revert end where the page was."""
+def test_restored_photos_are_encoded_again(tmp_path: Path, encoders: Encoders) -> None:
+    """An edit that removes the photo and its revert end with the original digest."""
     before = _build(tmp_path / "a.kb", encoders, PageSource(revision=1))
     _build(tmp_path / "a.kb", encoders, PageSource(revision=2, bare=["avis-001"]))
     assert _build(tmp_path / "a.kb", encoders, PageSource(revision=1)) == before
 
 
-def test_photos_that_cannot_be_had_again_stay_what_they_were(tmp_path: Path, encoders: Encoders) -> None:
+def test_photos_that_cannot_be_fetched_again_are_retained(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     _build(path, encoders, PageSource(revision=1))
     status = kb.build(path, made_up_taxa(4), PageSource(revision=2, without_photos=True), encoders)
@@ -271,7 +267,7 @@ class OtherSource(PageSource):
     name = "other pages"  # type: ignore[assignment]
 
 
-def test_a_second_source_is_not_asked_for_the_pages_of_the_first(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_second_source_is_not_queried_for_pages_of_the_first(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     _build(path, encoders, PageSource())
     other = OtherSource(gone=[taxon.taxon_id for taxon in made_up_taxa(4)])

@@ -1,4 +1,4 @@
-"""Builds with a language model: what is asked and kept, and what happens when it refuses, fails or costs too much."""
+"""Builds with a language model: requests, cached replies, refusals, failures and cost limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def connection(server: OpenAIServer, cache: Path, **more: Any) -> Connection:
 
 
 def build(path: Path, n: int, encoders: Encoders, server: OpenAIServer, **more: Any) -> tuple[Status, Connection]:
-    """Build with a model; the cache lies beside the knowledge base."""
+    """Build with a model; the reply cache is a file beside the knowledge base."""
     given = {name: more.pop(name) for name in ("budget", "offline") if name in more}
     with connection(server, path.with_suffix(".sqlite"), **given) as chat:
         return kb.build(path, made_up_taxa(n), PageSource(), encoders, chat=chat, **more), chat
@@ -63,7 +63,7 @@ def summaries(path: Path) -> dict[str, str]:
     return {key: output.summary.text for key, output in outputs(path).items() if output.summary is not None}
 
 
-def test_a_chat_distils_in_one_pass_and_a_second_build_asks_nothing(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_second_build_makes_no_model_calls(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     with OpenAIServer(distil) as server:
         status, chat = build(path, 12, encoders, server)
@@ -83,7 +83,7 @@ def test_a_chat_distils_in_one_pass_and_a_second_build_asks_nothing(tmp_path: Pa
     assert len(made.summary.prompt_hash or "") == 12
 
 
-def test_statements_point_at_the_sentences_that_they_rest_on(tmp_path: Path, encoders: Encoders) -> None:
+def test_statements_cite_the_sentences_that_support_them(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     with OpenAIServer(distil) as server:
         build(path, 3, encoders, server)
@@ -98,7 +98,7 @@ def test_statements_point_at_the_sentences_that_they_rest_on(tmp_path: Path, enc
     assert all(quotes == [words] for words, quotes in said)
 
 
-def test_two_passes_keep_both_summaries_and_the_evidence_of_the_first(tmp_path: Path, encoders: Encoders) -> None:
+def test_two_pass_distilling_stores_both_summaries_and_evidence(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     with OpenAIServer(distil) as server:
         build(path, 3, encoders, server, distiller="model-two-pass")
@@ -110,8 +110,8 @@ def test_two_passes_keep_both_summaries_and_the_evidence_of_the_first(tmp_path: 
     assert {s.evidence for s in made.summary.statements} <= {s.evidence for s in made.draft.statements}
 
 
-def test_the_first_pass_alone_costs_nothing_after_both(tmp_path: Path, encoders: Encoders) -> None:
-    """The same request is the same reply, whichever distiller asks."""
+def test_the_first_pass_reuses_replies_of_two_pass_distilling(tmp_path: Path, encoders: Encoders) -> None:
+    """Distillers share cached replies to identical requests."""
     with OpenAIServer(distil) as server, connection(server, tmp_path / "r.sqlite") as chat:
         taxa = made_up_taxa(3)
         kb.build(tmp_path / "a.kb", taxa, PageSource(), encoders, chat=chat, distiller="model-two-pass")
@@ -121,7 +121,7 @@ def test_the_first_pass_alone_costs_nothing_after_both(tmp_path: Path, encoders:
     assert summaries(tmp_path / "b.kb") == drafts
 
 
-def test_the_knowledge_base_stays_with_its_distiller(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_knowledge_base_remembers_its_distiller(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     with OpenAIServer(distil) as server:
         build(path, 3, encoders, server, distiller="model-two-pass")
@@ -132,7 +132,7 @@ def test_the_knowledge_base_stays_with_its_distiller(tmp_path: Path, encoders: E
         assert server.n_calls == 8
         kb.build(path, made_up_taxa(4), PageSource(), encoders, distiller="extractive")
         assert {loads_name(path, key) for key in summaries(path)} == {"extractive"}
-        build(path, 3, encoders, server, distiller="model-two-pass")  # every reply is still kept
+        build(path, 3, encoders, server, distiller="model-two-pass")  # every reply is still cached
         assert server.n_calls == 8
     assert kb.verify(path).digest != before  # four species now
     assert len(summaries(path)) == 4
@@ -143,7 +143,7 @@ def loads_name(path: Path, key: str) -> str:
     return summary.distiller.split("/")[0] if summary is not None else ""
 
 
-def test_a_new_revision_costs_one_call_and_other_prompts_cost_all(tmp_path: Path, encoders: Encoders) -> None:
+def test_new_revisions_and_new_prompts_call_the_model_again(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     prompts = tmp_path / "prompts"
     prompts.mkdir()
@@ -170,7 +170,7 @@ def test_a_new_revision_costs_one_call_and_other_prompts_cost_all(tmp_path: Path
         (HttpStatus(status=400, error={"message": "too long"}), "400: too long"),
     ],
 )
-def test_a_page_that_fails_is_a_failure_and_not_the_end(
+def test_a_failed_page_is_recorded_and_the_build_continues(
     tmp_path: Path, encoders: Encoders, reaction: Reaction, words: str
 ) -> None:
     def script(call: Call) -> Reaction:
@@ -184,7 +184,7 @@ def test_a_page_that_fails_is_a_failure_and_not_the_end(
     assert (status.species, status.summaries, status.marks) == (5, 4, {"no-summary": 1})
 
 
-def test_a_page_that_fails_keeps_the_summary_that_it_had(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_failed_page_keeps_its_earlier_summary(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(3), PageSource(), encoders)
     before = summaries(path)
@@ -194,7 +194,7 @@ def test_a_page_that_fails_keeps_the_summary_that_it_had(tmp_path: Path, encoder
     assert summaries(path) == before
 
 
-def test_an_endpoint_that_is_down_ends_the_stage_and_keeps_what_was_done(tmp_path: Path, encoders: Encoders) -> None:
+def test_an_unavailable_endpoint_stops_the_build_and_keeps_progress(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
 
     def script(call: Call) -> Reaction:
@@ -213,14 +213,14 @@ def test_an_endpoint_that_is_down_ends_the_stage_and_keeps_what_was_done(tmp_pat
     assert (status.summaries, status.failures) == (30, ())
 
 
-def test_a_key_that_is_not_accepted_ends_the_build_at_once(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_rejected_api_key_stops_the_build_at_once(tmp_path: Path, encoders: Encoders) -> None:
     with OpenAIServer(distil, key="sk-right") as server:
         with pytest.raises(MissingRequirement, match="401"):
             build(tmp_path / "a.kb", 60, encoders, server)
         assert server.n_calls <= 32
 
 
-def test_the_limit_of_cost_ends_it_with_all_kept_and_is_never_passed(tmp_path: Path, encoders: Encoders) -> None:
+def test_the_cost_limit_stops_the_build_and_keeps_paid_replies(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
 
     def script(call: Call) -> Reaction:
@@ -245,7 +245,7 @@ def test_the_limit_of_cost_ends_it_with_all_kept_and_is_never_passed(tmp_path: P
     assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest
 
 
-def test_offline_the_kept_replies_build_the_same_knowledge_base(tmp_path: Path, encoders: Encoders) -> None:
+def test_an_offline_build_uses_cached_replies(tmp_path: Path, encoders: Encoders) -> None:
     with OpenAIServer(distil) as server:
         with connection(server, tmp_path / "r.sqlite") as chat:
             kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(), encoders, chat=chat)
@@ -258,8 +258,8 @@ def test_offline_the_kept_replies_build_the_same_knowledge_base(tmp_path: Path, 
 
 
 @pytest.mark.integration
-def test_killed_at_any_moment_no_reply_that_came_is_paid_for_twice(tmp_path: Path) -> None:
-    """Only requests in flight at the kill, four at most, may be asked again."""
+def test_a_killed_build_pays_for_no_reply_twice(tmp_path: Path) -> None:
+    """Only requests in flight at the kill, at most four, may be repeated."""
     n, kills = 50, 2
     path, cache = tmp_path / "a.kb", tmp_path / "replies.sqlite"
 
@@ -284,13 +284,13 @@ def test_killed_at_any_moment_no_reply_that_came_is_paid_for_twice(tmp_path: Pat
     assert len(summaries(path)) == n
 
 
-def test_a_distiller_of_that_name_must_exist(tmp_path: Path, encoders: Encoders) -> None:
+def test_an_unknown_distiller_is_refused(tmp_path: Path, encoders: Encoders) -> None:
     with pytest.raises(UsageError, match="unknown distiller 'magic'"):
         kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders, distiller="magic")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["article", "chunks"])
-def test_raw_texts_are_distilled_without_a_model(tmp_path: Path, encoders: Encoders, name: Any) -> None:
+def test_raw_text_distillers_need_no_model(tmp_path: Path, encoders: Encoders, name: Any) -> None:
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(2), PageSource(), encoders, distiller=name)
     assert all("The song is a loud whistle." in text for text in summaries(path).values())

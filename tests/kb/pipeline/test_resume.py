@@ -1,4 +1,4 @@
-"""A build that is killed with SIGKILL at random moments ends, when run again, where an uninterrupted one does."""
+"""Builds killed with SIGKILL at random moments resume to the digest of an uninterrupted build."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STARTS = 4 if IN_CI else 1  # builds
 
 
 def run_build(path: Path, *, kill_after_s: float | None) -> bool:
-    """Run a build in a process and return whether it came to its end before the kill."""
+    """Run a build in a process and return whether it finished before the kill."""
     process = subprocess.Popen(
         [sys.executable, str(SCRIPT), str(path), str(SPECIES)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -39,7 +39,7 @@ def run_build(path: Path, *, kill_after_s: float | None) -> bool:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, float]:
-    """The digest of an uninterrupted build, and how long it took in seconds."""
+    """The digest of an uninterrupted build, and its duration in seconds."""
     path = tmp_path_factory.mktemp("whole") / "a.kb"
     started = time.monotonic()
     assert run_build(path, kill_after_s=None)
@@ -51,20 +51,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, float]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("start", range(STARTS))
-def test_killed_at_random_moments_it_ends_with_the_same_digest(
-    tmp_path: Path, whole: tuple[str, float], start: int
-) -> None:
+def test_a_killed_build_resumes_to_the_same_digest(tmp_path: Path, whole: tuple[str, float], start: int) -> None:
     digest, seconds = whole
     moments = random.Random(start)
     path = tmp_path / "a.kb"
     for _ in range(KILLS):
-        # The first part of a run is imports; after that every moment is as likely as any other.
+        # The first part of a run is imports; after that all moments are equally likely.
         run_build(path, kill_after_s=moments.uniform(0.2 * seconds, seconds))
     assert run_build(path, kill_after_s=None)
     verification = kb.verify(path)
     assert verification.problems == ()
     assert verification.digest == digest
-    # and nothing is left to do
+    # and a further build fetches nothing
     source = PageSource(missing=["avis-001"], bare=["avis-002"])
     kb.build(path, made_up_taxa(SPECIES), source, recognize.load_encoders("starter"), terms=[("Amplexus", None)])
     assert (source.n_bodies, source.n_photos) == (0, 0)

@@ -1,4 +1,4 @@
-"""Selections of a build: which species, pages and terms each source gives, and which names are left out."""
+"""Species, pages and terms that a build selects from each source, and the names it leaves out."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def left_out_of(selection: Selection) -> dict[str, str]:
     return {place.name: place.reason for _, place in selection.located if isinstance(place, LeftOut)}
 
 
-def test_the_shipped_knowledge_is_narrowed_by_taxa() -> None:
+def test_taxa_narrow_the_shipped_knowledge() -> None:
     whole, owls = select_shipped(), select_shipped(["Strigiformes"])
     assert 0 < len(species_of(owls)) < len(species_of(whole))
     assert len(whole.terms) > 50
     assert all(isinstance(term, Term) for term in whole.terms)
 
 
-def test_a_taxon_without_shipped_species_and_an_unknown_one_are_refused() -> None:
+def test_taxa_without_shipped_species_are_refused() -> None:
     shipped = {name.split()[0] for name in species_of(select_shipped())}
     birds = load_checklist().find("Aves")
     assert birds is not None
@@ -86,13 +86,13 @@ def test_a_taxon_without_shipped_species_and_an_unknown_one_are_refused() -> Non
         select_shipped(["Strigiforms"])
 
 
-def test_a_folder_gives_its_species_and_reports_folders_without_one(folder: Path) -> None:
+def test_a_folder_selects_species_and_reports_unknown_names(folder: Path) -> None:
     assert species_of(select_from_folder(folder)) == {"Cardinalis cardinalis", "Bubo scandiacus"}
     assert left_out_of(select_from_folder(folder))["Unknown thing"] == "not in the checklist"
     assert species_of(select_from_folder(folder, ["Strigidae"])) == {"Bubo scandiacus"}
 
 
-def test_a_file_of_names_narrows_a_folder_and_its_unknown_names_are_reported(folder: Path, tmp_path: Path) -> None:
+def test_a_names_file_narrows_a_folder(folder: Path, tmp_path: Path) -> None:
     names = tmp_path / "names.csv"
     names.write_text("common_name\nSnowy Owl\nMerlin\nJabberwock\n", encoding="utf-8")
     assert species_of(select_from_folder(folder, names=names)) == {"Bubo scandiacus"}
@@ -101,7 +101,7 @@ def test_a_file_of_names_narrows_a_folder_and_its_unknown_names_are_reported(fol
     assert species_of(select_from_folder(folder, ["Falconidae"], names=names)) == set()
 
 
-def test_terms_come_from_a_file(folder: Path, wiki: FaultyWiki, tmp_path: Path) -> None:
+def test_terms_are_read_from_a_file(folder: Path, wiki: FaultyWiki, tmp_path: Path) -> None:
     terms = tmp_path / "terms.txt"
     terms.write_text("Mirror\nSpeculum\tSpeculum feathers\n", encoding="utf-8")
     expected = [("Mirror", None), ("Speculum", "Speculum feathers")]
@@ -120,19 +120,19 @@ def test_terms_come_from_a_file(folder: Path, wiki: FaultyWiki, tmp_path: Path) 
         ({"category": "Red birds"}, ["Falconidae", "Strigidae"], {"Falco columbarius"}),
     ],
 )
-def test_a_wiki_gives_the_pages_of_a_taxon_a_list_or_a_category(
+def test_a_wiki_selects_by_taxon_list_or_category(
     wiki: FaultyWiki, pages: dict[str, str], taxa: list[str], expected: set[str]
 ) -> None:
     selection = select_from_wiki(lambda: opened(wiki), taxa, **pages)  # type: ignore[arg-type]  # titles
     assert species_of(selection) == expected
 
 
-def test_pages_of_a_small_wiki_without_a_species_are_reported(wiki: FaultyWiki) -> None:
+def test_wiki_pages_without_a_species_are_reported(wiki: FaultyWiki) -> None:
     selection = select_from_wiki(lambda: opened(wiki), ["Aves"])
     assert "List of birds" in left_out_of(selection)
 
 
-def test_a_wiki_is_not_opened_for_a_wrong_name(tmp_path: Path) -> None:
+def test_a_wiki_is_not_opened_for_invalid_names(tmp_path: Path) -> None:
     def never() -> WikipediaSource:
         raise AssertionError("opened")
 
@@ -144,7 +144,7 @@ def test_a_wiki_is_not_opened_for_a_wrong_name(tmp_path: Path) -> None:
         select_from_wiki(never, names=tmp_path / "none.csv")
 
 
-def test_a_selection_is_named_by_its_species_and_a_list_by_its_titles(wiki: FaultyWiki) -> None:
+def test_selection_names_depend_on_species_or_page_titles(wiki: FaultyWiki) -> None:
     def named(taxon: str) -> str:
         return select_from_wiki(lambda: opened(wiki), [taxon]).name
 
@@ -154,7 +154,7 @@ def test_a_selection_is_named_by_its_species_and_a_list_by_its_titles(wiki: Faul
     assert select_from_wiki(lambda: opened(wiki), category="Red birds").name != before
 
 
-def test_a_preview_counts_taxa_pages_and_reasons_up_to_the_limit(wiki: FaultyWiki) -> None:
+def test_a_preview_counts_taxa_pages_and_reasons(wiki: FaultyWiki) -> None:
     found = preview(select_from_wiki(lambda: opened(wiki), ["Falco"]))
     assert (found.n_taxa, found.n_pages) == (39, 1)
     assert found.left_out["no page"] == 38

@@ -1,4 +1,4 @@
-"""Settings of a build: validation, and an effect of each one."""
+"""Settings of a build: their validation and effects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_value_out_of_range_is_refused(values: dict[str, object], message: str
         BuildSettings(**values)  # type: ignore[arg-type]  # wrong on purpose
 
 
-def test_the_folder_and_the_default_of_chroma_differ() -> None:
+def test_an_explicit_chroma_folder_differs_from_the_default() -> None:
     assert BuildSettings(chroma="folder").chroma_address == ""
     assert BuildSettings().chroma_address is None
     assert BuildSettings(chroma="http://localhost:8000").chroma_address == "http://localhost:8000"
@@ -50,7 +50,7 @@ def test_a_species_has_at_most_the_chosen_number_of_reference_photos(
     assert status.anchors == 2 * min(n, 2)
 
 
-def test_an_update_keeps_to_the_chosen_number_of_reference_photos(tmp_path: Path, encoders: Encoders) -> None:
+def test_an_update_respects_the_number_of_reference_photos(tmp_path: Path, encoders: Encoders) -> None:
     path, one = tmp_path / "a.kb", BuildSettings(anchors_per_species=1)
     kb.build(path, made_up_taxa(2), PageSource(), encoders, settings=one)
     kb.update(path, [PageSource(revision=2)], encoders, settings=one)

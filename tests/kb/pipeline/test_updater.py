@@ -1,4 +1,4 @@
-"""An update does again what hangs on what changed, says so, and ends where a build of the new state does."""
+"""Updates process only changed pages, report them, and match a fresh build of the new state."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def first_state(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) ->
 
 @pytest.fixture
 def path(first_state: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be updated."""
+    """A copy of that knowledge base, to be updated."""
     shutil.copytree(first_state, tmp_path / "a.kb")
     return tmp_path / "a.kb"
 
 
 @pytest.fixture(scope="module")
 def fresh_digest(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> str:
-    """The digest of a build of the pages as they are after the edits."""
+    """The digest of a fresh build of the edited pages."""
     path = tmp_path_factory.mktemp("fresh") / "a.kb"
     kb.build(path, made_up_taxa(N), second_state(), encoders, terms=TERMS)
     return kb.verify(path).digest
@@ -57,12 +57,12 @@ def fresh_digest(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -
 def test_an_update_of_the_same_pages_fetches_nothing(path: Path, encoders: Encoders) -> None:
     before, same = kb.verify(path), EditedPages()
     found = kb.update(path, [same], encoders)
-    assert (found.checked, found.changes, found.distilled) == (N, (), 0)  # all but the missing one, and a term
+    assert (found.checked, found.changes, found.distilled) == (N, (), 0)  # all species but the missing one, and a term
     assert (same.n_bodies, same.n_photos) == (0, 0)
     assert kb.verify(path) == before
 
 
-def test_what_changed_is_named_fetched_and_distilled_and_nothing_else(
+def test_only_changed_pages_are_reported_fetched_and_distilled(
     path: Path, encoders: Encoders, fresh_digest: str
 ) -> None:
     source = second_state()
@@ -76,26 +76,26 @@ def test_what_changed_is_named_fetched_and_distilled_and_nothing_else(
         Change(name="Avis 007", kind="photos", detail="new: avis-007 0.png; gone: avis-007 0.png"),
         Change(name="Avis 008", kind="taken out", detail="no page"),
     )
-    assert (source.n_bodies, found.distilled) == (5, 5)  # the moved page too, not the one with a new photo
+    assert (source.n_bodies, found.distilled) == (5, 5)  # including the moved page, but not the one with a new photo
     assert kb.verify(path).digest == fresh_digest
     assert kb.verify(path).ok
     with kb.open(path) as store:
         assert "avis-008" not in store.taxon_ids
 
 
-def test_photos_that_are_kept_are_offered_to_the_source_by_their_version(path: Path, encoders: Encoders) -> None:
+def test_unchanged_photos_are_offered_to_the_source_for_reuse(path: Path, encoders: Encoders) -> None:
     source = second_state()
     kb.update(path, [source], encoders)
     assert {anchor.file for anchor in source.reused.values()} >= {"avis-003 0.png", "avis-003 1.png", "avis-007 1.png"}
     assert "avis-009 0.png" not in {anchor.file for anchor in source.reused.values()}
 
 
-def test_a_page_that_turns_out_to_be_a_disambiguation_is_reported_as_taken_out(path: Path, encoders: Encoders) -> None:
+def test_a_page_turned_disambiguation_is_reported_as_taken_out(path: Path, encoders: Encoders) -> None:
     found = kb.update(path, [EditedPages(revisions={"avis-003": 2}, left_out=["avis-003"])], encoders)
     assert found.changes == (Change(name="Avis 003", kind="taken out", detail="disambiguation"),)
 
 
-def test_a_source_that_is_down_leaves_all_as_it_was_and_the_next_update_goes_on(
+def test_an_unavailable_source_leaves_the_knowledge_base_unchanged(
     path: Path, encoders: Encoders, fresh_digest: str
 ) -> None:
     class Down(EditedPages):
@@ -110,9 +110,7 @@ def test_a_source_that_is_down_leaves_all_as_it_was_and_the_next_update_goes_on(
     assert kb.verify(path).digest == fresh_digest
 
 
-def test_a_page_whose_body_fails_keeps_its_old_summary_until_the_next_update(
-    path: Path, encoders: Encoders, fresh_digest: str
-) -> None:
+def test_a_page_that_fails_to_load_keeps_its_summary(path: Path, encoders: Encoders, fresh_digest: str) -> None:
     failing = second_state()
     failing.failing = {"avis-003"}
     found = kb.update(path, [failing], encoders)
@@ -125,7 +123,7 @@ def test_a_page_whose_body_fails_keeps_its_old_summary_until_the_next_update(
     assert kb.verify(path).digest == fresh_digest
 
 
-def test_pages_of_other_sources_stay_as_they_are(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+def test_pages_of_other_sources_are_not_updated(path: Path, encoders: Encoders, tmp_path: Path) -> None:
     folder = tmp_path / "birds"
     (folder / "Bird 050").mkdir(parents=True)
     (folder / "Bird 050" / "a.txt").write_text("The bird has a red crown and a blue back.")
@@ -143,7 +141,7 @@ def test_pages_of_other_sources_stay_as_they_are(path: Path, encoders: Encoders,
         assert "yellow crown" in entry.summary.text
 
 
-def test_a_knowledge_base_that_is_not_there_or_not_of_that_source_is_not_updated(
+def test_missing_knowledge_bases_and_unrelated_sources_are_refused(
     path: Path, encoders: Encoders, tmp_path: Path
 ) -> None:
     class Elsewhere(EditedPages):
@@ -157,7 +155,7 @@ def test_a_knowledge_base_that_is_not_there_or_not_of_that_source_is_not_updated
         kb.update(path, [Elsewhere()], encoders)
 
 
-def test_a_term_that_is_gone_does_not_come_back(path: Path, encoders: Encoders) -> None:
+def test_a_deleted_term_stays_deleted(path: Path, encoders: Encoders) -> None:
     for _ in range(2):
         kb.update(path, [EditedPages(gone=["term:amplexus"])], encoders)
         with kb.open(path) as store:
@@ -167,9 +165,7 @@ def test_a_term_that_is_gone_does_not_come_back(path: Path, encoders: Encoders) 
 # --- killed ------------------------------------------------------------------------------------------------------
 
 
-def test_killed_at_random_moments_it_ends_where_a_build_of_the_new_state_does(
-    path: Path, encoders: Encoders, fresh_digest: str
-) -> None:
+def test_a_killed_update_resumes_to_the_fresh_digest(path: Path, encoders: Encoders, fresh_digest: str) -> None:
     command = [sys.executable, edited_pages.__file__, str(path)]
     aside = path.with_name("timed.kb")
     shutil.copytree(path, aside)
@@ -190,7 +186,7 @@ def test_killed_at_random_moments_it_ends_where_a_build_of_the_new_state_does(
     assert verification.digest == fresh_digest
 
 
-def test_an_update_that_stopped_halfway_is_told_of_and_reported_whole_by_the_next(
+def test_an_interrupted_update_is_reported_and_completed_by_the_next(
     path: Path, encoders: Encoders, fresh_digest: str
 ) -> None:
     def stop(progress: Progress) -> None:
@@ -209,7 +205,7 @@ def test_an_update_that_stopped_halfway_is_told_of_and_reported_whole_by_the_nex
 
 
 class ScriptedChat:
-    """A model that says of every article what its first sentence says, and counts how often it is asked."""
+    """A model with one fixed reply that counts its calls."""
 
     def __init__(self, name: str = "scripted") -> None:
         self.name = name
@@ -221,7 +217,7 @@ class ScriptedChat:
         return ChatReply(text=text, model=self.name)
 
 
-def test_a_model_is_asked_about_the_pages_that_changed_and_no_other(tmp_path: Path, encoders: Encoders) -> None:
+def test_only_changed_pages_are_sent_to_the_model(tmp_path: Path, encoders: Encoders) -> None:
     path, chat = tmp_path / "a.kb", ScriptedChat()
     kb.build(path, made_up_taxa(N), EditedPages(), encoders, chat=chat)
     asked = chat.n_asked
@@ -231,7 +227,7 @@ def test_a_model_is_asked_about_the_pages_that_changed_and_no_other(tmp_path: Pa
     assert found.model_calls == chat.n_asked - asked == 3 * per_page
 
 
-def test_another_model_is_not_paid_for_pages_that_did_not_change(tmp_path: Path, encoders: Encoders) -> None:
+def test_an_update_with_another_model_is_refused(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(6), EditedPages(), encoders, chat=ScriptedChat())
     other = ScriptedChat("another")

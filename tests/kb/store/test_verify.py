@@ -1,4 +1,4 @@
-"""Verify finds deleted and damaged parts, mends those it can, and the next build mends the rest."""
+"""Verify finds deleted and damaged parts and mends some of them; the next build mends the rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from data.errors import MissingKnowledgeBase, StoreError
 from kb import OwnPhoto, OwnText
 from kb.sources.starter import StarterSource
 from kb.store.ledger import Ledger
-from tests.kb.damages import DAMAGES, FLIPPED, TERMS, UNSAID, Damage, build, outcome, sql
+from tests.kb.damages import DAMAGES, FLIPPED, TERMS, UNREPORTED, Damage, build, outcome, sql
 from tests.pages import PageSource, made_up_taxa
 
 
@@ -43,17 +43,17 @@ def copy(original: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_damage_is_found_and_mended(copy: tuple[Path, str], encoders: Encoders, damage: Damage) -> None:
-    """By verify alone, or by what verify then says; the digest in the end is that of before."""
+    """Verify mends it, or the steps that verify recommends do; the digest ends unchanged."""
     path, digest = copy
     found = outcome(damage, path, encoders, digest)
-    assert bool(found.said) is (damage.name not in UNSAID)
+    assert bool(found.messages) is (damage.name not in UNREPORTED)
     assert found.is_mended is (damage.mended_by == "verify")
     assert found.is_equal
     if not found.is_mended:
-        assert "kb build" in " ".join((*found.said, found.hint))
+        assert "kb build" in " ".join((*found.messages, found.hint))
 
 
-def test_a_knowledge_base_without_its_toml_says_what_brings_it_back(copy: tuple[Path, str], encoders: Encoders) -> None:
+def test_a_missing_toml_is_reported_with_a_remedy(copy: tuple[Path, str], encoders: Encoders) -> None:
     (copy[0] / "kb.toml").unlink()
     for use in (kb.open, lambda path: build(path, encoders)):
         with pytest.raises(MissingKnowledgeBase, match=r"kb\.toml is missing") as caught:
@@ -65,8 +65,8 @@ LEDGER = [damage for damage in DAMAGES if damage.mended_by == "removing it, then
 
 
 @pytest.mark.parametrize("damage", LEDGER, ids=lambda damage: damage.name)
-def test_a_damaged_ledger_never_answers(copy: tuple[Path, str], damage: Damage) -> None:
-    """Every part of it is read by somebody; whoever meets the damage says what it is and what to do."""
+def test_a_damaged_ledger_is_reported_with_remedies(copy: tuple[Path, str], damage: Damage) -> None:
+    """Verify reads every part of the ledger, names the damage and recommends a remedy."""
     path, _ = copy
     damage.harm(path)
     with pytest.raises(StoreError, match="is damaged") as caught:
@@ -77,23 +77,21 @@ def test_a_damaged_ledger_never_answers(copy: tuple[Path, str], damage: Damage) 
 
 
 @pytest.mark.parametrize("change", ["name = CAST(x'41ff' AS TEXT)", "document = replace(document, 'a', 'o')"])
-def test_a_damaged_entry_is_an_error_to_readers_and_builders(
-    copy: tuple[Path, str], encoders: Encoders, change: str
-) -> None:
+def test_a_damaged_entry_fails_readers_and_builds(copy: tuple[Path, str], encoders: Encoders, change: str) -> None:
     sql(f"UPDATE entries SET {change}")(copy[0])
     for use in (kb.open, lambda path: build(path, encoders)):
         with pytest.raises(StoreError, match="is damaged"):
             use(copy[0])
 
 
-def test_a_lost_entry_is_noticed_at_opening(copy: tuple[Path, str]) -> None:
-    """Rows are counted against the totals, of which a damaged page knows nothing."""
+def test_opening_detects_a_lost_entry(copy: tuple[Path, str]) -> None:
+    """Rows are compared with stored totals, which damage to an entry does not change."""
     sql("DELETE FROM entries WHERE subject_id = 'avis-002'")(copy[0])
     with pytest.raises(StoreError, match="rows of entries are missing"):
         kb.open(copy[0])
 
 
-def test_damaged_vectors_reach_neither_chroma_nor_a_reader(copy: tuple[Path, str], encoders: Encoders) -> None:
+def test_damaged_vectors_are_refused_by_readers_and_builds(copy: tuple[Path, str], encoders: Encoders) -> None:
     path, _ = copy
     sql(f"UPDATE vectors SET {FLIPPED}")(path)
     shutil.rmtree(path / "chroma")
@@ -108,10 +106,10 @@ CHROMA = [damage for damage in DAMAGES if damage.name.startswith("Chroma")]
 
 
 @pytest.mark.parametrize("damage", CHROMA, ids=lambda damage: damage.name)
-def test_a_reader_answers_rightly_whatever_happened_to_chroma(
+def test_readers_answer_correctly_despite_damage_to_chroma(
     copy: tuple[Path, str], encoders: Encoders, damage: Damage
 ) -> None:
-    """With a cold cache; from Chroma where that is whole, else from the ledger."""
+    """The cache is empty; answers come from Chroma if it is whole, else from the ledger."""
     path, _ = copy
     [vector] = encoders.sentence.encode_texts(["red crown"])
 
@@ -125,13 +123,13 @@ def test_a_reader_answers_rightly_whatever_happened_to_chroma(
     before = answers()
     damage.harm(path)
     shutil.rmtree(path / "cache")
-    if "in its database" not in damage.name:  # those are found by verify; readers trust SQLite's rows
+    if "in its database" not in damage.name:  # only verify finds these; readers trust SQLite's rows
         assert answers() == before
     kb.verify(path)
     assert answers() == before
 
 
-def test_a_changed_number_of_the_cache_changes_no_answer(copy: tuple[Path, str], encoders: Encoders) -> None:
+def test_a_damaged_cache_changes_no_answer(copy: tuple[Path, str], encoders: Encoders) -> None:
     path, _ = copy
     space = encoders.visual.space
     with kb.open(path) as store:
@@ -144,9 +142,7 @@ def test_a_changed_number_of_the_cache_changes_no_answer(copy: tuple[Path, str],
         assert np.array_equal(store.anchor_vectors(space).vectors, before)
 
 
-def test_rows_that_chroma_lost_are_there_again_after_a_build_of_more_species(
-    copy: tuple[Path, str], encoders: Encoders
-) -> None:
+def test_a_later_build_restores_rows_lost_from_chroma(copy: tuple[Path, str], encoders: Encoders) -> None:
     path, _ = copy
     shutil.rmtree(path / "chroma")
     kb.build(path, made_up_taxa(9), PageSource(), encoders, terms=TERMS)
@@ -157,7 +153,7 @@ def test_rows_that_chroma_lost_are_there_again_after_a_build_of_more_species(
         assert set(store.anchor_vectors(encoders.visual.space).owners.tolist()) == set(range(9))
 
 
-def test_verify_restores_a_changed_toml_and_keeps_its_own_copy(copy: tuple[Path, str]) -> None:
+def test_verify_restores_a_changed_toml(copy: tuple[Path, str]) -> None:
     path, _ = copy
     good = (path / "kb.toml").read_text()
     (path / "kb.toml").write_text(good.replace("plain-words", "plain-w0rds"))
@@ -169,7 +165,7 @@ def test_verify_restores_a_changed_toml_and_keeps_its_own_copy(copy: tuple[Path,
         assert (path / "kb.toml").read_text() == good
 
 
-def test_a_damaged_ledger_is_said_to_be_damaged(copy: tuple[Path, str]) -> None:
+def test_a_garbled_ledger_file_is_named(copy: tuple[Path, str]) -> None:
     (copy[0] / "ledger.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x13" * 9000)
     with pytest.raises(StoreError, match=r"ledger\.sqlite"):
         kb.verify(copy[0])
@@ -177,7 +173,7 @@ def test_a_damaged_ledger_is_said_to_be_damaged(copy: tuple[Path, str]) -> None:
         kb.open(copy[0])
 
 
-def test_no_knowledge_base_is_said_so(tmp_path: Path) -> None:
+def test_a_missing_knowledge_base_is_reported_with_its_path(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nothing"):
         with pytest.raises(MissingKnowledgeBase, match=str(path)):
             kb.open(path)
@@ -185,7 +181,7 @@ def test_no_knowledge_base_is_said_so(tmp_path: Path) -> None:
             kb.verify(path)
 
 
-def test_an_unfinished_build_is_a_finding(copy: tuple[Path, str]) -> None:
+def test_verify_reports_an_unfinished_build(copy: tuple[Path, str]) -> None:
     with closing(Ledger(copy[0] / "ledger.sqlite")) as ledger:
         ledger.set_fact("building", "fetch")
     found = kb.verify(copy[0])
@@ -193,7 +189,7 @@ def test_an_unfinished_build_is_a_finding(copy: tuple[Path, str]) -> None:
     assert "did not finish" in found.problems[0]
 
 
-def test_a_group_of_subjects_without_terms_is_compared(copy: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_handles_groups_without_terms(copy: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Species come first, so in a large knowledge base the first groups hold no term."""
     monkeypatch.setattr("kb.store.verify.GROUP", 1)
     found = kb.verify(copy[0])
@@ -201,7 +197,7 @@ def test_a_group_of_subjects_without_terms_is_compared(copy: tuple[Path, str], m
 
 
 class StoppingEncoder:
-    """An encoder of texts that stops the program that asks it."""
+    """A text encoder that interrupts its caller."""
 
     name, max_tokens = "stopping", None
 
@@ -213,12 +209,12 @@ class StoppingEncoder:
         return len(text.split())
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        """Stop."""
+        """Raise KeyboardInterrupt."""
         raise KeyboardInterrupt
 
 
-def test_what_was_encoded_before_a_stop_is_not_taken_for_damage(tmp_path: Path) -> None:
-    """Anchors without a picture above all: nobody could make their vectors again."""
+def test_an_interrupted_encode_is_not_reported_as_damage(tmp_path: Path) -> None:
+    """This matters most for anchors stored as vectors only, which cannot be encoded again."""
     encoders = recognize.load_encoders("starter")
     source = StarterSource(spaces=encoders.spaces[:2])
     [taxon] = [taxon for taxon in source.taxa() if taxon.common_name == "Mallard"]
@@ -243,7 +239,7 @@ def test_what_was_encoded_before_a_stop_is_not_taken_for_damage(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("write", [kb.verify, lambda path: kb.remove(path, ["Avis 001"])])
-def test_a_missing_ledger_is_an_error_to_all_but_a_build(
+def test_only_a_build_accepts_a_missing_ledger(
     copy: tuple[Path, str], encoders: Encoders, write: Callable[[Path], object]
 ) -> None:
     for file in copy[0].glob("ledger.sqlite*"):
@@ -261,9 +257,7 @@ def test_a_missing_ledger_is_an_error_to_all_but_a_build(
         assert not (copy[0] / "ledger.sqlite").exists()
 
 
-def test_a_lost_article_is_reported_until_a_build_and_is_not_exported(
-    copy: tuple[Path, str], encoders: Encoders
-) -> None:
+def test_lost_articles_are_reported_and_block_export_until_a_build(copy: tuple[Path, str], encoders: Encoders) -> None:
     path, digest = copy
     for file in (path / "articles").rglob("*.gz"):
         file.unlink()
