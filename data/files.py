@@ -42,6 +42,15 @@ def read_lines(path: Path) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
+def file_state(path: Path) -> tuple[int, int] | None:
+    """Return size and modification time in ns, which differ once the file is edited; None for a missing file."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
 def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None:
     """Write `content` so that `path` always contains either all of it or the previous content.
 

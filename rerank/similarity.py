@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from PIL.Image import Image
@@ -13,11 +14,16 @@ from PIL.Image import Image
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import TextImageEncoder
 from data.errors import BadImage, BadInput
+from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
-from rerank.photo_state import PhotoState, photo_state
 from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score
 from rerank.tally import Tally
+
+N_READERS: Final = 2  # threads that read photos
+
+PhotoFile = tuple[Path, tuple[int, int] | None]
+"""A photo and its state, the key of its vector."""
 
 
 class SimilarityReranker:
@@ -42,24 +48,20 @@ class SimilarityReranker:
         ['red', 'blue']
     """
 
-    def __init__(
-        self, encoder: TextImageEncoder, *, root: str | Path = ".", batch_size: int = 32, n_decoders: int = 2
-    ) -> None:
+    def __init__(self, encoder: TextImageEncoder, *, root: str | Path = ".", batch_size: int = 32) -> None:
         """Take the encoder.
 
         Args:
             encoder: a text-image encoder.
             root: folder of relative paths in jobs.
             batch_size: images encoded at once.
-            n_decoders: threads that read images.
         """
-        if batch_size < 1 or n_decoders < 1:
-            raise ValueError(f"expected batch_size and n_decoders >= 1, got {batch_size} and {n_decoders}")
+        if batch_size < 1:
+            raise ValueError(f"expected batch_size >= 1, got {batch_size}")
         self._encoder = encoder
         self._root = Path(root)
         self._batch_size = batch_size
-        self._n_decoders = n_decoders
-        self._vectors: dict[PhotoState, FloatArray] = {}
+        self._vectors: dict[PhotoFile, FloatArray] = {}
         self.tally = Tally()
 
     async def rank(self, job: Job) -> list[RankedImage]:
@@ -78,13 +80,11 @@ class SimilarityReranker:
         """
         ranks = first_stage_ranks(job)
         query = self._encode_query(job)
-        errors: dict[int, str] = {}
-        scored = [ScoredImage()] * len(job.candidates)
-        for position, vector in self._encode(job.candidates, errors):
-            # One by one: a matrix product may round equal rows differently, and ties must stay ties.
-            scored[position] = ScoredImage(score=float(np.dot(vector, query)))
-        for position, error in errors.items():
-            scored[position] = ScoredImage(error=error)
+        # One by one: a matrix product may round equal rows differently, and ties must stay ties.
+        scored = [
+            ScoredImage(error=found) if isinstance(found, str) else ScoredImage(score=float(np.dot(found, query)))
+            for found in self._encode(job.candidates)
+        ]
         return ranked_by_score(job, scored, ranks)
 
     def _encode_query(self, job: Job) -> FloatArray:
@@ -101,42 +101,28 @@ class SimilarityReranker:
         query: FloatArray = as_unit_rows([np.sum(parts, axis=0)])[0]
         return query
 
-    def _encode(self, images: Sequence[JobImage], errors: dict[int, str]) -> Iterator[tuple[int, FloatArray]]:
-        """Yield the vector of each readable image with its position; each image is encoded once."""
-        paths = [self._root / image.path for image in images]
-        states = [photo_state(path) for path in paths]
-        yield from ((i, self._vectors[state]) for i, state in enumerate(states) if state in self._vectors)
-        new = [i for i, state in enumerate(states) if state not in self._vectors]
-        for positions, pictures in self._read(paths, new, errors):
-            for position, vector in zip(positions, self._encoder.encode_images(pictures), strict=True):
-                self._vectors[states[position]] = vector
-                yield position, vector
+    def _encode(self, images: Sequence[JobImage]) -> list[FloatArray | str]:
+        """Return the vector of each image, or the reason why it cannot be read; each image is encoded once."""
+        files = [(path, file_state(path)) for path in (self._root / image.path for image in images)]
+        new = [file for file in dict.fromkeys(files) if file not in self._vectors]
+        errors: dict[PhotoFile, str] = {}
+        with ThreadPoolExecutor(N_READERS) as pool:
+            for first in range(0, len(new), self._batch_size):  # in slices, so that one batch of images is in memory
+                batch = new[first : first + self._batch_size]
+                pictures: dict[PhotoFile, Image] = {}
+                for file, found in zip(batch, pool.map(_read, batch), strict=True):
+                    if isinstance(found, BadImage):
+                        errors[file] = str(found)
+                    else:
+                        pictures[file] = found
+                if pictures:
+                    vectors = self._encoder.encode_images(list(pictures.values()))
+                    self._vectors |= zip(pictures, vectors, strict=True)
+        return [errors.get(file) or self._vectors[file] for file in files]
 
-    def _read(
-        self, paths: Sequence[Path], wanted: Sequence[int], errors: dict[int, str]
-    ) -> Iterator[tuple[list[int], list[Image]]]:
-        """Yield full batches of readable images with their positions; add the others to `errors`."""
 
-        def read(position: int) -> Image | BadImage:
-            try:
-                return read_image(paths[position], min_side=ENCODER_SIDE)
-            except BadImage as error:
-                return error
-
-        positions: list[int] = []
-        pictures: list[Image] = []
-        with ThreadPoolExecutor(self._n_decoders) as pool:
-            # In slices, so that at most two batches of images are in memory.
-            for first in range(0, len(wanted), self._batch_size):
-                batch = wanted[first : first + self._batch_size]
-                for position, picture in zip(batch, pool.map(read, batch), strict=True):
-                    if isinstance(picture, BadImage):
-                        errors[position] = str(picture)
-                        continue
-                    positions.append(position)
-                    pictures.append(picture)
-                    if len(pictures) == self._batch_size:
-                        yield positions, pictures
-                        positions, pictures = [], []
-        if pictures:
-            yield positions, pictures
+def _read(file: PhotoFile) -> Image | BadImage:
+    try:
+        return read_image(file[0], min_side=ENCODER_SIDE)
+    except BadImage as error:
+        return error

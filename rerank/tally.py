@@ -42,13 +42,3 @@ class Reranker(Protocol):
 
     def close(self) -> None:
         """Release threads."""
-
-
-def counted(n: int, noun: str, many: str | None = None) -> str:
-    """Return `1 photo`, `2 photos`, `1,200 queries`.
-
-    Example:
-        >>> counted(1, "photo"), counted(1200, "query", "queries")
-        ('1 photo', '1,200 queries')
-    """
-    return f"{n:,} {noun if n == 1 else many or noun + 's'}"

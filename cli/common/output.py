@@ -144,16 +144,6 @@ def line_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED_WIDTH
 
 
-def plural(n: int, noun: str, many: str | None = None) -> str:
-    """Return `1 photo`, `2 photos`, `11,131 species`.
-
-    Example:
-        >>> plural(1, "photo"), plural(11131, "species", "species")
-        ('1 photo', '11,131 species')
-    """
-    return f"{n:,} {noun if n == 1 else many or noun + 's'}"
-
-
 def first_few(names: Sequence[str], *, rest: str = "") -> str:
     """Return at most ten names, and the number of others; `rest` says where these are.
 

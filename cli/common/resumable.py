@@ -20,7 +20,7 @@ from typing import TextIO
 
 from cli.common.parquet import ParquetTable
 from data.errors import UsageError
-from data.files import sha256_hex, writer_lock
+from data.files import file_state, sha256_hex, writer_lock
 
 FOREIGN = "surrogateescape"
 """Error handler that keeps file names of other encodings byte for byte."""
@@ -109,7 +109,7 @@ class ResumableOutput:
         self._is_new = True
         self._rows.write(rows)
         self._rows.flush()
-        line = _Line(image=image, rows=rows.count("\n"), ok=ok, missing=missing, state=_state(image))
+        line = _Line(image=image, rows=rows.count("\n"), ok=ok, missing=missing, state=file_state(Path(image)))
         self._lines.write(json.dumps(asdict(line)) + "\n")
         self._lines.flush()
 
@@ -184,7 +184,7 @@ class ResumableOutput:
             except (ValueError, KeyError, TypeError):
                 continue  # truncated last line of a killed run
             found.pop(line.image, None)
-            now = _state(line.image)
+            now = file_state(Path(line.image))
             if now in (None, line.state) and not self._is_to_retry(line, exists=now is not None):
                 found[line.image] = line
         return found
@@ -193,14 +193,6 @@ class ResumableOutput:
         if not self._retry_failed or (self._wanted is not None and line.image not in self._wanted):
             return False
         return not line.ok or (line.missing != "" and exists)
-
-
-def _state(image: str) -> tuple[int, int] | None:
-    try:
-        found = Path(image).stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_size, found.st_mtime_ns
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import click
 from cli.common import options, output, wiring
 from cli.common.reports import RANKS
 from data.errors import UsageError
+from data.words import plural
 from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _lineage_of(pairs: tuple[str, ...]) -> dict[str, str]:
 
 def added_text(added: Added) -> str:
     """Return the state of a species or term after the addition."""
-    new = [output.plural(n, noun) for n, noun in ((added.new_texts, "text"), (added.new_photos, "photo")) if n]
+    new = [plural(n, noun) for n, noun in ((added.new_texts, "text"), (added.new_photos, "photo")) if n]
     return output.as_fields(
         {
             "new" if added.is_new else "added to": added.name,

@@ -12,6 +12,7 @@ from cli.common import options, output, wiring
 from cli.common.language_models import cost_text
 from cli.common.reports import source_text
 from data.errors import UsageError
+from data.words import plural
 
 if TYPE_CHECKING:
     from data.records import Context
@@ -123,7 +124,7 @@ def _spent(sources: wiring.ContextSources) -> str:
         return ""
     off = " ".join(flag for flag, used in (("--no-web", sources.search), ("--no-model", sources.chat)) if used)
     cost = cost_text(meter, "search" if sources.chat is None else "text")
-    return f"{' and '.join(sources.models)}: {output.plural(meter.calls, 'call')}, cost {cost} ({off} turns this off)"
+    return f"{' and '.join(sources.models)}: {plural(meter.calls, 'call')}, cost {cost} ({off} turns this off)"
 
 
 def _row(query: FileQuery, answer: object) -> object:

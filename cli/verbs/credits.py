@@ -8,6 +8,7 @@ import click
 
 from cli.common import options, output, wiring
 from cli.common.delimited import as_csv, escape_formulas
+from data.words import plural
 
 
 @click.command()
@@ -41,5 +42,5 @@ def credits(kb: Path | None, form: str) -> None:  # the verb's name
     else:
         output.write(credit_pages.as_text(found))
     if found.unpublishable and form != "text":
-        n = output.plural(len(found.unpublishable), "text or photo", "texts and photos")
+        n = plural(len(found.unpublishable), "text or photo", "texts and photos")
         output.warn(f"Do not publish {n}: no free licence, or licence unknown")

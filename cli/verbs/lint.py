@@ -10,6 +10,7 @@ import click
 
 from cli.common import exit_codes, options, output, wiring
 from cli.common.delimited import as_csv, escape_formulas
+from data.words import plural
 
 if TYPE_CHECKING:
     from kb.curate.lint import LintReport, Severity
@@ -75,6 +76,6 @@ def _text(report: LintReport) -> str:
     rows = [(f.severity, f.rule, f.name, f.statement, f.detail, f.text) for f in findings]
     n_by_rule = Counter((finding.severity, finding.rule) for finding in findings)
     lines = [f"{severity:<8} {rule:<18} {n:,}" for (severity, rule), n in n_by_rule.items()]
-    checked = output.plural(report.n_statements, "sentence") + " of "
-    checked += output.plural(report.n_species, "species", "species") + " checked"
+    checked = plural(report.n_statements, "sentence") + " of "
+    checked += plural(report.n_species, "species", "species") + " checked"
     return "\n".join([*([output.as_table(COLUMNS, rows), ""] if rows else []), *lines, checked])

@@ -9,6 +9,7 @@ import click
 
 from cli.common import options, output, wiring
 from cli.common.reports import NOTES, lineage_text, source_text
+from data.words import plural
 
 if TYPE_CHECKING:
     from data.records import Term
@@ -86,7 +87,7 @@ def species_text(found: FoundSpecies) -> str:
         )
         if n_same:
             n_all = len(entry.summary.statements)
-            which = "all sentences" if n_same == n_all else f"{n_same} of {output.plural(n_all, 'sentence')}"
+            which = "all sentences" if n_same == n_all else f"{n_same} of {plural(n_all, 'sentence')}"
             lines.append(f"  ({which} quoted from the article)")
     if entry.anchors:
         lines += ["", "Reference photos"]

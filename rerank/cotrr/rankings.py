@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 from data.errors import MalformedAnswer
@@ -16,34 +17,14 @@ _LISTED: Final = re.compile(r"^\s*(?:\W*\d+(?!\.\d)\s*(?:[>,;\]]|\n|\Z))+", re.M
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repairs:
-    """Counts of repaired faults in rankings; `+` adds them up."""
-
-    n_lists: int = 0
-    n_not_json: int = 0
-    """Lists that were readable but not the requested JSON."""
-    n_duplicates: int = 0
-    """Repeated numbers: the first place counts."""
-    n_invalid: int = 0
-    """Out-of-range numbers and entries that are not whole numbers: removed."""
-    n_missing: int = 0
-    """Requested photos that the list does not name: placed behind the others, in first-stage order."""
-
-    @property
-    def n_faults(self) -> int:
-        """All repaired faults."""
-        return self.n_not_json + self.n_duplicates + self.n_invalid + self.n_missing
-
-    def __add__(self, other: Repairs) -> Repairs:
-        return Repairs(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The photos that a reply names, best first, each once, as positions from 0; and the repairs."""
+    """The photos that a reply names, best first, each once, as positions from 0; and the repaired faults."""
 
     positions: tuple[int, ...]
-    repairs: Repairs
+    faults: Counter[str]
+    """Fault -> its number. `not_json`: readable, but not the requested JSON; `duplicates`: repeated numbers, the first
+    place counts; `invalid`: out-of-range numbers and entries that are not whole numbers, removed; `missing`: requested
+    photos that the list does not name, placed behind the others in first-stage order."""
 
 
 def json_in(text: str) -> tuple[Mapping[str, object], bool]:
@@ -95,30 +76,21 @@ def parse_ranking(text: str, n: int, *, n_wanted: int | None = None, field: str 
     entries, is_wrapped = _entries(text, field)
     positions: list[int] = []
     seen: set[int] = set()
-    n_duplicates = n_invalid = 0
+    faults = Counter(not_json=int(is_wrapped))
     for entry in entries:
         number = _whole(entry)
         if number is None or not 1 <= number <= n:
-            n_invalid += 1
+            faults["invalid"] += 1
         elif number in seen:
-            n_duplicates += 1
+            faults["duplicates"] += 1
         else:
             seen.add(number)
             positions.append(number - 1)
     if not positions:
         raise MalformedAnswer(f"expected a ranking of photos 1 to {n}, got {text.strip()[:80]!r}")
     wanted = n if n_wanted is None else min(n_wanted, n)
-    # A list longer than requested is no fault.
-    return Ranking(
-        positions=tuple(positions),
-        repairs=Repairs(
-            n_lists=1,
-            n_not_json=int(is_wrapped),
-            n_duplicates=n_duplicates,
-            n_invalid=n_invalid,
-            n_missing=max(0, wanted - len(positions)),
-        ),
-    )
+    faults["missing"] = max(0, wanted - len(positions))  # a list longer than requested is no fault
+    return Ranking(positions=tuple(positions), faults=faults)
 
 
 def _entries(text: str, field: str) -> tuple[Sequence[object], bool]:

@@ -145,7 +145,7 @@ class CotrrReranker:
             scores = await self._window(job, [by_index[i] for i in shown], parts, bill)
             results.append(scores)
             if scores is None:
-                self.tally.n_failed_windows += 1
+                self.tally.counts["failed_windows"] += 1
                 return shown
             order = sorted(range(len(shown)), key=lambda place: (-scores[place], place))
             return [shown[place] for place in order]
@@ -156,8 +156,8 @@ class CotrrReranker:
             raise MalformedAnswer(f"no usable ranking of the photos of query {job.query_id}")
         if settings.form == "one-call" and settings.evaluates:
             n_evaluated = sum(photo.evaluation is not None for photo in judged)
-            self.tally.n_evaluated += n_evaluated
-            self.tally.n_not_evaluated += n - n_evaluated
+            self.tally.counts["evaluated"] += n_evaluated
+            self.tally.counts["not_evaluated"] += n - n_evaluated
         if len(results) == 1 and results[0] is not None:
             return dict(zip(start, results[0], strict=True))
         return {index: float(n - place) for place, index in enumerate(order)}
@@ -166,7 +166,7 @@ class CotrrReranker:
         try:
             parts = await self._ask(self._text, self._requests.deconstruction(job.text), replies.parse_parts, bill)
         except (MalformedAnswer, Refused) as error:
-            self.tally.n_not_deconstructed += 1
+            self.tally.counts["not_deconstructed"] += 1
             self.tally.failures.append(error)
             return None
         self.tally.parts[job.query_id] = parts
@@ -183,7 +183,7 @@ class CotrrReranker:
                 parse = partial(replies.parse_evaluation, parts=parts or ())
                 photo.evaluation = await self._ask(self._vision, request, parse, photo.bill)
                 photo.jpeg = b""  # not needed any more
-                self.tally.n_evaluated += 1
+                self.tally.counts["evaluated"] += 1
         except (BadInput, SourceError, CostStop, NotCached) as error:
             self.tally.failures.append(error)
             photo.error = str(error)
@@ -203,10 +203,11 @@ class CotrrReranker:
             try:
                 ranking = await self._ranking(job, [photos[place] for place in order], parts, bill)
             except (MalformedAnswer, Refused) as error:
-                tally.n_failed_rankings += 1
+                tally.counts["failed_rankings"] += 1
                 tally.failures.append(error)
                 return None
-            tally.repairs += ranking.repairs
+            tally.counts["rankings"] += 1
+            tally.counts.update(ranking.faults)
             return ranks_of([order[position] for position in ranking.positions], n)
 
         rankings = [ranks for ranks in await all_of([one(order) for order in shown]) if ranks]
@@ -267,7 +268,7 @@ class CotrrReranker:
         try:
             reply = await chat.reply(request)
         except Refused:
-            self.tally.n_refused += 1
+            self.tally.counts["refused"] += 1
             raise
         bill.add(reply.cost_usd)
         try:
@@ -275,7 +276,7 @@ class CotrrReranker:
         except MalformedAnswer as error:
             problem = "it was cut off" if reply.finish == "length" else str(error)
             if is_retry:
-                self.tally.n_unusable += 1
+                self.tally.counts["unusable"] += 1
                 raise MalformedAnswer(f"{chat.name}: {problem}") from error
-        self.tally.n_retried += 1
+        self.tally.counts["retried"] += 1
         return await self._ask(chat, self._requests.again(request, reply, problem), parse, bill, is_retry=True)

@@ -17,6 +17,7 @@ from data.contracts import Judge, SeenImage
 from data.errors import BadInput, CostStop, NotCached, SourceError, TooManyUnscored
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
+from data.words import plural
 from rerank.decompose.photo_answers import MissingAnswers, PhotoAnswers, collect_answers, photo_scores
 from rerank.decompose.query_plan import QueryPlan, plan_query
 from rerank.decompose.questions import QuestionWriter
@@ -25,7 +26,7 @@ from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.judges.judgements import answer_of
 from rerank.ranked_images import ScoredImage, ranked_by_score, text_query_ranks, total_cost
 from rerank.scheduling import all_of, current_query, current_step
-from rerank.tally import Tally, counted
+from rerank.tally import Tally
 
 _FIGURES: Final = re.compile(r" \d+/\d+$|; yes and no have .*")
 N_READERS: Final = 2  # threads that read photos
@@ -67,10 +68,10 @@ class DecomposeTally(Tally):
     def lines(self) -> list[str]:
         """Return the counts in words; zero counts are left out."""
         by = ", ".join(f"{name} {n:,}" for name, n in sorted(self.obtained_by.items()))
-        lines = [counted(self.n_answers, "answer") + (f" ({by})" if by else "")]
+        lines = [plural(self.n_answers, "answer") + (f" ({by})" if by else "")]
         lines += [f"{self.n_unscored:,} without a usable answer"] if self.n_unscored else []
-        lines += [f"{counted(self.n_skipped, 'question')} skipped after a sure no"] if self.n_skipped else []
-        return lines + ([f"{counted(self.n_cached, 'photo')} from the cache"] if self.n_cached else [])
+        lines += [f"{plural(self.n_skipped, 'question')} skipped after a sure no"] if self.n_skipped else []
+        return lines + ([f"{plural(self.n_cached, 'photo')} from the cache"] if self.n_cached else [])
 
     def warnings(self) -> list[str]:
         """Return a line for each query that was not decomposed."""

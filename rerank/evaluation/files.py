@@ -8,12 +8,12 @@ from pathlib import Path
 
 from data.benchmarks.inquire_labels import QueryLabel, label_by_id, label_of
 from data.errors import BadInput, UsageError, did_you_mean
+from data.words import plural
 from rerank.evaluation.figures import RankedList, figures_of
 from rerank.evaluation.report import Evaluation, evaluate_runs
 from rerank.evaluation.request import AXES, FIRST_STAGE, EvaluationRequest
 from rerank.evaluation.runs import Run, Truth, first_stage_run, read_run, truth_of_jobs, truth_of_qrels
 from rerank.job import read_jobs
-from rerank.tally import counted
 
 
 def evaluate_files(request: EvaluationRequest) -> Evaluation:
@@ -60,23 +60,23 @@ def evaluation_warnings(request: EvaluationRequest, evaluation: Evaluation) -> I
         yield f"{request.jobs.name} has no scores: {FIRST_STAGE!r} is the order of the file, not of a search"
     for run in evaluation.runs:
         if run.n_missing_queries:
-            n = counted(run.n_missing_queries, "query", "queries")
+            n = plural(run.n_missing_queries, "query", "queries")
             yield f"{run.name}: {n} of {evaluation.n_queries} missing; counted as 0"
         if run.n_unknown_queries:
-            n = counted(run.n_unknown_queries, "query is", "queries are")
+            n = plural(run.n_unknown_queries, "query is", "queries are")
             yield f"{run.name}: {n} not in the {'jobs' if request.jobs else 'qrels'}; ignored"
         if run.n_missing_images:
-            yield f"{run.name}: {counted(run.n_missing_images, 'candidate')} missing; counted as not found"
+            yield f"{run.name}: {plural(run.n_missing_images, 'candidate')} missing; counted as not found"
         if run.n_errors:
-            yield f"{run.name}: {counted(run.n_errors, 'image')} could not be judged"
+            yield f"{run.name}: {plural(run.n_errors, 'image')} could not be judged"
         if run.n_failed_queries:
-            n = counted(run.n_failed_queries, "query", "queries")
+            n = plural(run.n_failed_queries, "query", "queries")
             yield f"{run.name}: {n} of {evaluation.n_queries} failed as a whole; measured in first-stage order"
         if run.n_out_of_order:
-            n = counted(run.n_out_of_order, "rank contradicts its score", "ranks contradict their scores")
+            n = plural(run.n_out_of_order, "rank contradicts its score", "ranks contradict their scores")
             yield f"{run.name}: {n}; the score counts"
     if evaluation.n_without_relevant:
-        n = counted(evaluation.n_without_relevant, "query has", "queries have")
+        n = plural(evaluation.n_without_relevant, "query has", "queries have")
         yield f"{n} no relevant image; not measured"
 
 

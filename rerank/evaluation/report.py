@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from data.errors import BadInput, UsageError, did_you_mean
-from data.metrics import N_RESAMPLES, N_TEST_RESAMPLES
+from data.metrics import N_TEST_RESAMPLES
 from data.metrics.lists import TieMass, tie_mass
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
 from data.records import Job, RankedImage
 from rerank.evaluation.figures import figures_of
-from rerank.evaluation.request import TiePolicy
+from rerank.evaluation.request import CUTOFFS, TiePolicy
 from rerank.evaluation.runs import Run, Truth, ranked_list, truth_of_jobs
 
 
@@ -96,8 +96,8 @@ def evaluate(
     runs: Iterable[Sequence[RankedImage]],
     jobs: Iterable[Job],
     *,
-    cutoffs: Sequence[int] = (1, 10, 50),
-    n_resamples: int = N_RESAMPLES,
+    cutoffs: Sequence[int] = CUTOFFS,
+    n_resamples: int = N_TEST_RESAMPLES,
 ) -> RunFigures:
     """Return the figures of re-ranked lists.
 
@@ -140,7 +140,7 @@ def evaluate_runs(
     runs: Sequence[Run],
     truth: Truth,
     *,
-    cutoffs: Sequence[int] = (1, 10, 50, 100),
+    cutoffs: Sequence[int] = CUTOFFS,
     ties: TiePolicy = "first-stage",
     by: Sequence[Sequence[str]] = (),
     baseline: str | None = None,

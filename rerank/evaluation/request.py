@@ -22,6 +22,8 @@ TIE_POLICIES: Final[Mapping[TiePolicy, str]] = {
     "over their orders, MRR with the last of them first; other measures in first-stage order",
 }
 """Rule for equal scores -> its effect."""
+CUTOFFS: Final = (1, 10, 50, 100)
+"""The k of hit@k, P@k, R@k, AP@k and nDCG@k; tables leave out 1."""
 AXES: Final = ("supercategory", "lingo")
 """Labels of INQUIRE's queries: supercategory, and whether they contain technical terms."""
 FIRST_STAGE: Final = "first stage"
@@ -40,7 +42,7 @@ class EvaluationRequest:
     """`test` or `validation` of INQUIRE-Rerank as published."""
     qrels: Path | None = None
     """Relevance in TREC format, instead of jobs."""
-    cutoffs: tuple[int, ...] = (10, 50, 100)
+    cutoffs: tuple[int, ...] = CUTOFFS[1:]
     measures: tuple[str, ...] = ()
     """Measures in the tables; empty: a usual selection."""
     ties: TiePolicy = "first-stage"

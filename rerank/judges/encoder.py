@@ -14,9 +14,9 @@ import numpy as np
 
 from data.arrays import FloatArray
 from data.contracts import SeenImage, TextImageEncoder
+from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Judgement, Question, QuestionAnswer
-from rerank.photo_state import PhotoState, photo_state
 
 # Spreads differences of cosines, which are a few tenths, over most of 0 to 1.
 SCALE: Final = 10.0
@@ -51,7 +51,7 @@ class EncoderJudge:
             raise ValueError(f"expected at least one encoder and a scale above 0, got {len(encoders)} and {scale}")
         self._encoders = tuple(encoders)
         self._scale = scale
-        self._photos: dict[PhotoState, SeenImage] = {}
+        self._photos: dict[object, SeenImage] = {}
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
 
     costs_money = False
@@ -63,7 +63,7 @@ class EncoderJudge:
 
     def look(self, path: Path) -> SeenImage:
         """Return the vectors of the photo; each photo is encoded once."""
-        state = photo_state(path)
+        state = path, file_state(path)
         if state not in self._photos:
             image = read_image(path, min_side=ENCODER_SIDE)
             vectors = tuple(encoder.encode_images([image])[0] for encoder in self._encoders)

@@ -43,7 +43,7 @@ def test_every_reader_passes_thoughts_over(thought: str) -> None:
     reply = ChatReply(text=f'{thought}{{"probability": 30}}', model="m")
     assert stated(reply).probability == 0.3
     ranking = parse_ranking(f'{thought}{{"ranking": [2, 1]}}', 2)
-    assert (ranking.positions, ranking.repairs.n_faults) == ((1, 0), 0)
+    assert (ranking.positions, ranking.faults.total()) == ((1, 0), 0)
     assert [question.question for question in parse_questions(thought + questions_reply())] == list(QUESTIONS)
     assert reason_of(f"{thought}It has a crest.\nAnswer: Yes") == "It has a crest."
 

@@ -17,6 +17,7 @@ from cli.common.progress import stage_progress
 from cli.verbs.demo.trials import Trial, ask_in_words, ask_with_drawings, line_of, total, write_drawings
 from data.errors import UsageError
 from data.files import writer_lock
+from data.words import plural
 
 if TYPE_CHECKING:
     from data.contracts import Encoders
@@ -100,7 +101,7 @@ def show_build(path: Path, encoders: Encoders, *, quiet: bool) -> None:
         status = kb.build(path, source.drawn_taxa(), source, encoders, terms=source.terms(), progress=progress)
     output.write("   kb build --source starter: facts and sentences of our own, drawings made by code")
     output.write(
-        f"   {output.plural(status.species, 'species', 'species')}, {status.summaries} summaries, "
+        f"   {plural(status.species, 'species', 'species')}, {status.summaries} summaries, "
         f"{status.chunks} chunks, {status.anchors} reference drawings, {status.terms} terms"
     )
     for failure in status.failures:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cli.common import delimited, output
 from cli.verbs.eval.cells import p_text
+from data.words import plural
 from rerank.evaluation.request import AXES, TIE_POLICIES
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def as_text(evaluation: Evaluation, shown: Sequence[str]) -> str:
     """Return the tables for people; values in percent, except MRR."""
     main = shown[0]
     parts = [
-        f"{output.plural(evaluation.n_queries, 'query', 'queries')}: mean ± standard error, in percent (MRR: 0 to 1)\n"
+        f"{plural(evaluation.n_queries, 'query', 'queries')}: mean ± standard error, in percent (MRR: 0 to 1)\n"
         + _measures_table(evaluation, shown),
         f"{main}: mean with 95 % interval, and paired difference from {evaluation.comparisons[0].baseline!r}\n"
         + _tests_table(evaluation, main)

@@ -20,6 +20,7 @@ from cli.verbs.identify.files import find_photos, form_for, sink_for
 from cli.verbs.identify.notices import resumed_text, warn_of_calibration, warn_of_missing
 from cli.verbs.identify.table import evidence_text
 from data.errors import NothingReadable, UsageError
+from data.words import plural
 from recognize.settings import (
     MAX_READER_CANDIDATES,
     MIN_CONFIDENCE,
@@ -217,7 +218,7 @@ def identify(
             if fit is not None:
                 fit.add(row)
     if cards is not None and todo and not quiet:
-        output.note(f"{output.plural(len(todo), 'card')} in {cards}: HTML pages to open in a browser")
+        output.note(f"{plural(len(todo), 'card')} in {cards}: HTML pages to open in a browser")
     if fit is not None:
         if fit.n_changed and not quiet:
             output.note(species_lists.changed_text(fit))

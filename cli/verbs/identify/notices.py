@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cli.common import output
+from data.words import plural
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -21,7 +22,7 @@ def resumed_text(n_photos: int, n_done: int, n_failed: int, missing: Mapping[str
     }
     parts = [f"{n:,} {how}" for how, n in counts.items() if n]
     retry = f"; {', '.join(parts)} (use --retry-failed to retry)" if parts else ""
-    return f"Resuming: {n_done:,} of {output.plural(n_photos, 'photo')} done before{retry}"
+    return f"Resuming: {n_done:,} of {plural(n_photos, 'photo')} done before{retry}"
 
 
 def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:
@@ -44,7 +45,7 @@ def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: Kno
 def warn_of_missing(n_failed: int, missing: Mapping[str, int], n_photos: int, *, can_retry: bool) -> None:
     """Warn of unreadable photos and of missing answers of the reader; `missing` counts rows."""
     retry = "; use --retry-failed to retry" if can_retry else ""
-    photos = output.plural(n_photos, "photo")
+    photos = plural(n_photos, "photo")
     if n_failed:
         output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
     if n := missing.get("reader", 0):

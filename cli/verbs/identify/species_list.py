@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cli.common import output
 from data.errors import BadInput
+from data.words import plural
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import UnmatchedName
@@ -51,8 +52,8 @@ def summary(matched: MatchedList) -> str:
     """Return the number of species in a list, in the knowledge base, and of lines for several species."""
     n_here, n_outside = len(matched.taxon_ids), len(matched.absent)
     several = sum(name.reason == "several species" for name in matched.unmatched)
-    text = f"{output.plural(n_here + n_outside, 'species', 'species')}, {n_here:,} of them in this knowledge base"
-    text += f"; {output.plural(several, 'line')} for several species or hybrids" if several else ""
+    text = f"{plural(n_here + n_outside, 'species', 'species')}, {n_here:,} of them in this knowledge base"
+    text += f"; {plural(several, 'line')} for several species or hybrids" if several else ""
     if n_outside > MANY_OUTSIDE * (n_here + n_outside):
         text += "; many are outside it: consider a larger --unknown-prior"
     return text
@@ -65,7 +66,7 @@ def unknown_text(file: Path, names: list[UnmatchedName]) -> str:
         hint = f"; did you mean {' or '.join(name.suggestions)}?" if name.suggestions else ""
         shown.append(f"{name.name} ({name.reason}{hint})")
     verb = "matches" if len(names) == 1 else "match"
-    return f"{output.plural(len(names), 'name')} of {file} {verb} no species: {output.first_few(shown)}"
+    return f"{plural(len(names), 'name')} of {file} {verb} no species: {output.first_few(shown)}"
 
 
 def boost_text(prior: ListPrior) -> str:
@@ -84,7 +85,7 @@ def short_list_warnings(prior: ListPrior) -> Iterator[str]:
     n, odds = int(prior.listed(None).sum()), math.exp(prior.log_odds(None))
     if n < FEW_LISTED and odds > LARGE_ODDS:
         yield (
-            f"The list has only {output.plural(n, 'species', 'species')} of this knowledge base, each favoured "
+            f"The list has only {plural(n, 'species', 'species')} of this knowledge base, each favoured "
             f"{odds:,.0f} to 1. List every species to expect, or raise --off-list-share"
         )
 
@@ -106,14 +107,14 @@ def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quie
 def changed_text(fit: ListFit) -> str:
     """Return how many photos the list changed."""
     return (
-        f"The list changed the first species of {fit.n_changed:,} of {output.plural(fit.n, 'photo')} "
+        f"The list changed the first species of {fit.n_changed:,} of {plural(fit.n, 'photo')} "
         "identified to species without it"
     )
 
 
 def fit_warnings(fit: ListFit) -> Iterator[str]:
     """Yield warnings where the list overrides confident answers, or does not fit the photos."""
-    sure = f"{output.plural(fit.n_sure, 'photo')} with at least 90 % confidence without it"
+    sure = f"{plural(fit.n_sure, 'photo')} with at least 90 % confidence without it"
     if fit.n_sure_changed:
         yield (
             f"The list changed the first species of {fit.n_sure_changed:,} of {sure}: "

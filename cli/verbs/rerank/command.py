@@ -13,6 +13,7 @@ from cli.common.progress import counted_calls
 from cli.verbs.rerank.output import RowWriter, forecast_text, summary
 from cli.verbs.rerank.resources import open_resources
 from data.errors import UsageError
+from data.words import plural
 from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.settings import DecomposeSettings
 from rerank.judges.settings import VisionSettings
@@ -127,9 +128,7 @@ def rerank(
             output.note(summary(result, opened))
     result.raise_if_all_failed()
     if failed := result.failed:
-        output.warn(
-            f"{len(failed):,} of {output.plural(result.n_images, 'photo')} could not be judged: {failed[0].error}"
-        )
+        output.warn(f"{len(failed):,} of {plural(result.n_images, 'photo')} could not be judged: {failed[0].error}")
     for line in result.tally.warnings():
         output.warn(line)
     if not result.is_complete:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
+from data.words import plural
 
 if TYPE_CHECKING:
     from cli.verbs.rerank.resources import OpenResources
@@ -55,12 +56,12 @@ class RowWriter:
 def summary(result: RunResult, opened: OpenResources) -> str:
     """Return one line on a run: counts, and the model calls with their cost."""
     n_queries = len(result.rows)
-    parts = [f"{output.plural(n_queries, 'query', 'queries')}, {output.plural(result.n_images, 'photo')}"]
+    parts = [f"{plural(n_queries, 'query', 'queries')}, {plural(result.n_images, 'photo')}"]
     parts += result.tally.lines()
     if opened.budget is not None:
         meter = opened.budget.meter
-        made = output.plural(meter.calls, "model call")
-        parts.append(f"{made}, {meter.cached:,} from the cache, {output.plural(opened.n_retries, 'retry', 'retries')}")
+        made = plural(meter.calls, "model call")
+        parts.append(f"{made}, {meter.cached:,} from the cache, {plural(opened.n_retries, 'retry', 'retries')}")
         if meter.unpriced:
             parts.append("cost unknown: set price_in and price_out")
         else:

@@ -1,6 +1,7 @@
 """Rankings in replies: parsing, counted repairs, and the comparison and fusion of orders."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,32 +12,32 @@ from scipy.stats import kendalltau
 
 from data.errors import MalformedAnswer
 from rerank.cotrr.orders import fuse_ranks, input_orders, kendall_tau, position_bias, ranks_of
-from rerank.cotrr.rankings import Repairs, json_in, parse_ranking
+from rerank.cotrr.rankings import json_in, parse_ranking
 
 
 @pytest.mark.parametrize(
     ("text", "n", "positions", "faults"),
     [
         ('{"ranking": [2, 3, 1]}', 3, (1, 2, 0), {}),
-        ('{"ranking": [2, 2, 3, 1, 2]}', 3, (1, 2, 0), {"n_duplicates": 2}),
-        ('{"ranking": [7, 2, 0, -1, 1, 3]}', 3, (1, 0, 2), {"n_invalid": 3}),
-        ('{"ranking": [2]}', 3, (1,), {"n_missing": 2}),
-        ('{"ranking": ["3", "[1]", "photo 2", 2.0]}', 3, (2, 0, 1), {"n_duplicates": 1}),
-        ('{"ranking": [true, null, [1], 1.5, "three", 2]}', 2, (1,), {"n_invalid": 5, "n_missing": 1}),
-        ('```json\n{"ranking": [2, 1]}\n```', 2, (1, 0), {"n_not_json": 1}),
+        ('{"ranking": [2, 2, 3, 1, 2]}', 3, (1, 2, 0), {"duplicates": 2}),
+        ('{"ranking": [7, 2, 0, -1, 1, 3]}', 3, (1, 0, 2), {"invalid": 3}),
+        ('{"ranking": [2]}', 3, (1,), {"missing": 2}),
+        ('{"ranking": ["3", "[1]", "photo 2", 2.0]}', 3, (2, 0, 1), {"duplicates": 1}),
+        ('{"ranking": [true, null, [1], 1.5, "three", 2]}', 2, (1,), {"invalid": 5, "missing": 1}),
+        ('```json\n{"ranking": [2, 1]}\n```', 2, (1, 0), {"not_json": 1}),
         ('<think>{"ranking": [1, 2]}? No.</think>{"ranking": [2, 1]}', 2, (1, 0), {}),
-        ('As in the example {"ranking": [3, 1]}, so here: {"ranking": [2, 1]}', 2, (1, 0), {"n_not_json": 1}),
-        ("[11] > [1] > [12]", 12, (10, 0, 11), {"n_not_json": 1, "n_missing": 9}),
-        ("The best come first.\n3\n1\n2", 3, (2, 0, 1), {"n_not_json": 1}),
-        ("3, 1, 2", 3, (2, 0, 1), {"n_not_json": 1}),
-        ("11, 1, 12", 12, (10, 0, 11), {"n_not_json": 1, "n_missing": 9}),
-        ("[3, 1, 2]", 3, (2, 0, 1), {"n_not_json": 1}),
+        ('As in the example {"ranking": [3, 1]}, so here: {"ranking": [2, 1]}', 2, (1, 0), {"not_json": 1}),
+        ("[11] > [1] > [12]", 12, (10, 0, 11), {"not_json": 1, "missing": 9}),
+        ("The best come first.\n3\n1\n2", 3, (2, 0, 1), {"not_json": 1}),
+        ("3, 1, 2", 3, (2, 0, 1), {"not_json": 1}),
+        ("11, 1, 12", 12, (10, 0, 11), {"not_json": 1, "missing": 9}),
+        ("[3, 1, 2]", 3, (2, 0, 1), {"not_json": 1}),
     ],
 )
 def test_a_list_is_read_and_what_is_mended_is_counted(text: str, n: int, positions: Any, faults: Any) -> None:
     ranking = parse_ranking(text, n)
     assert ranking.positions == positions
-    assert ranking.repairs == Repairs(n_lists=1, **faults)
+    assert ranking.faults == Counter(faults)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_what_holds_no_ranking_is_no_ranking(text: str) -> None:
 
 def test_a_list_of_the_best_few_has_no_gaps_for_the_rest() -> None:
     ranking = parse_ranking('{"ranking": [5, 2]}', 10, n_wanted=3)
-    assert (ranking.positions, ranking.repairs.n_missing) == ((4, 1), 1)
+    assert (ranking.positions, ranking.faults["missing"]) == ((4, 1), 1)
 
 
 @given(st.integers(1, 12), st.lists(st.one_of(st.integers(-3, 15), st.text(max_size=3), st.none()), max_size=30))
@@ -64,14 +65,9 @@ def test_whatever_comes_each_photo_is_named_once_and_every_fault_is_counted(n: A
         return
     assert len(set(ranking.positions)) == len(ranking.positions)
     assert set(ranking.positions) <= set(range(n))
-    repairs = ranking.repairs
-    assert len(ranking.positions) + repairs.n_duplicates + repairs.n_invalid == len(entries)
-    assert repairs.n_missing == n - len(ranking.positions)
-
-
-def test_repairs_add_up() -> None:
-    total = Repairs(n_lists=1, n_missing=2) + Repairs(n_lists=1, n_not_json=1, n_duplicates=1, n_invalid=3)
-    assert (total.n_lists, total.n_faults) == (2, 7)
+    faults = ranking.faults
+    assert len(ranking.positions) + faults["duplicates"] + faults["invalid"] == len(entries)
+    assert faults["missing"] == n - len(ranking.positions)
 
 
 def test_json_that_is_no_object_is_refused() -> None:

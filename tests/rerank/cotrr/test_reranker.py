@@ -28,6 +28,7 @@ from rerank import first_stage
 from rerank.cotrr.orders import kendall_tau
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.cotrr.settings import PRESETS, CotrrSettings
+from rerank.cotrr.tally import FAULTS
 from rerank.prompting import Prompts
 from rerank.scheduling import FairChat
 from tests.servers.openai_server import Answer, OpenAIServer, Status
@@ -145,7 +146,7 @@ def test_staged_the_query_is_taken_apart_each_photo_noted_once_and_the_notes_ran
     assert rows[0].evaluation.startswith("subject: good match (level ")
     # Parts that the query says nothing of are not asked for.
     assert re.findall(r"(\w+): good match", rows[0].evaluation) == ["subject", "activity", "environment", "overall"]
-    assert (reranker.tally.n_evaluated, reranker.tally.is_complete) == (6, True)
+    assert (reranker.tally.counts["evaluated"], reranker.tally.is_complete) == (6, True)
     assert reranker.tally.parts["q1"]["subject"] == "a frog"
     assert {call.payload["temperature"] for call in server.calls} == {0}
     assert "- activity: clasping" in server.calls[-1].text
@@ -184,7 +185,7 @@ def test_one_call_shows_all_photos_with_an_example_and_names_the_best_few(folder
     rest = [image for image in ids(first_stage(job_of(12))) if image not in by_level(12)[:3]]
     assert ids(rows) == by_level(12)[:3] + rest
     assert len({row.score for row in rows[3:]}) == 1
-    assert reranker.tally.repairs.n_faults == 0
+    assert not any(reranker.tally.counts[fault] for fault in FAULTS)
     assert all(row.evaluation == f"overall: good match (level {row.image_id})" for row in rows)
 
 
@@ -289,7 +290,11 @@ def test_a_reply_that_is_no_use_is_asked_for_again_with_what_was_wrong(folder: A
     react = changed(lambda kind, number, _: "I like the first one." if (kind, number) == ("rank", 1) else None)
     rows, reranker, server = run(react, job_of(4), folder, settings=PRESETS["paper"])
     assert ids(rows) == by_level(4)
-    assert (reranker.tally.n_retried, reranker.tally.n_unusable, reranker.tally.is_complete) == (1, 0, True)
+    assert (reranker.tally.counts["retried"], reranker.tally.counts["unusable"], reranker.tally.is_complete) == (
+        1,
+        0,
+        True,
+    )
     assert server.calls[-1].payload["max_tokens"] == server.calls[-2].payload["max_tokens"]
     last = server.calls[-1].payload["messages"]
     assert [message["role"] for message in last] == ["user", "assistant", "user"]
@@ -314,7 +319,7 @@ def test_without_any_ranking_the_query_fails_and_the_notes_that_were_paid_for_st
     assert ids(rows) == ids(first_stage(job_of(4)))
     assert all(row.evaluation for row in rows)
     assert all(row.cost_usd > 0 for row in rows)
-    assert (reranker.tally.n_failed_windows, reranker.tally.n_unusable) == (1, 1)
+    assert (reranker.tally.counts["failed_windows"], reranker.tally.counts["unusable"]) == (1, 1)
     assert not reranker.tally.is_complete
 
 
@@ -323,7 +328,7 @@ def test_a_window_without_a_ranking_keeps_its_order_and_is_counted(folder: Any) 
     settings = CotrrSettings(orders=1, window=10, step=5)
     rows, reranker, _ = run(react, job_of(12), folder, settings=settings)
     assert {row.status for row in rows} == {"ok"}
-    assert reranker.tally.n_failed_windows == 1
+    assert reranker.tally.counts["failed_windows"] == 1
     assert "1 window left in its order" in reranker.tally.lines()
     assert not reranker.tally.is_complete
 
@@ -355,7 +360,7 @@ def test_windows_of_another_query_that_fail_at_the_same_time_do_not_fail_this_on
         rows, failed = asyncio.run(main(reranker))
         reranker.close()
     assert {row.status for row in rows} == {"ok"} and {row.status for row in failed} == {"error"}
-    assert reranker.tally.n_failed_windows == 2
+    assert reranker.tally.counts["failed_windows"] == 2
 
 
 def test_one_order_that_fails_leaves_the_ranking_to_the_others_and_is_counted(folder: Any) -> None:
@@ -371,7 +376,11 @@ def test_one_order_that_fails_leaves_the_ranking_to_the_others_and_is_counted(fo
 
     rows, reranker, _ = run(once, job_of(4), folder, settings=CotrrSettings(orders=3))
     assert ids(rows) == by_level(4)
-    assert (reranker.tally.n_failed_rankings, reranker.tally.n_refused, reranker.tally.is_complete) == (1, 1, False)
+    assert (reranker.tally.counts["failed_rankings"], reranker.tally.counts["refused"], reranker.tally.is_complete) == (
+        1,
+        1,
+        False,
+    )
     assert reranker.tally.bias.effect is None  # not all orders came
 
 
@@ -412,7 +421,7 @@ def test_a_query_that_cannot_be_taken_apart_is_used_as_it_is_and_counted(folder:
     rows, reranker, _ = run(react, job_of(4), folder, settings=PRESETS["paper"])
     assert ids(rows) == by_level(4)
     assert rows[0].evaluation.startswith("overall: ")
-    assert (reranker.tally.n_not_deconstructed, reranker.tally.is_complete) == (1, False)
+    assert (reranker.tally.counts["not_deconstructed"], reranker.tally.is_complete) == (1, False)
 
 
 def test_lists_with_faults_are_mended_and_counted(folder: Any) -> None:
@@ -424,8 +433,8 @@ def test_lists_with_faults_are_mended_and_counted(folder: Any) -> None:
 
     rows, reranker, _ = run(changed(spoil), job_of(6), folder, settings=PRESETS["paper"])
     assert ids(rows) == by_level(6)  # the one that was left out is the last one anyway
-    repairs = reranker.tally.repairs
-    assert (repairs.n_duplicates, repairs.n_invalid, repairs.n_missing) == (1, 1, 1)
+    counts = reranker.tally.counts
+    assert (counts["duplicates"], counts["invalid"], counts["missing"]) == (1, 1, 1)
     assert reranker.tally.is_complete
     assert "1 invalid number removed" in reranker.tally.lines()
 
@@ -440,7 +449,7 @@ def test_in_one_call_photos_without_an_evaluation_are_ranked_and_counted(folder:
 
     rows, reranker, _ = run(changed(spoil), job_of(4), folder, settings=PRESETS["authors"])
     assert ids(rows) == by_level(4)
-    assert sum(row.evaluation is None for row in rows) == reranker.tally.n_not_evaluated == 2
+    assert sum(row.evaluation is None for row in rows) == reranker.tally.counts["not_evaluated"] == 2
     assert not [row.evaluation for row in rows if row.evaluation and "no match" in row.evaluation]
 
 
@@ -455,14 +464,14 @@ def test_a_photo_keeps_the_evaluation_of_the_order_that_had_one(folder: Any) -> 
     settings = replace(PRESETS["authors"], orders=2)
     rows, reranker, _ = run(changed(spoil), job_of(4), folder, settings=settings)
     assert all(row.evaluation for row in rows)
-    assert (reranker.tally.n_evaluated, reranker.tally.n_not_evaluated) == (4, 0)
+    assert (reranker.tally.counts["evaluated"], reranker.tally.counts["not_evaluated"]) == (4, 0)
 
 
 def test_more_than_there_are_are_not_asked_for(folder: Any) -> None:
     settings = CotrrSettings(form="one-call", orders=1, top=10)
     _, reranker, server = run(Script(), job_of(4), folder, settings=settings)
     assert "the numbers of all 4 photos" in server.calls[0].text
-    assert reranker.tally.repairs.n_missing == 0
+    assert reranker.tally.counts["missing"] == 0
 
 
 def test_long_reasons_are_cut_before_they_fill_the_prompt(folder: Any) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cli.common import output
 from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
+from data.words import plural
 
 if TYPE_CHECKING:
     from recognize.evaluation.reader_comparison import ReaderEvaluation
@@ -27,8 +28,8 @@ COLUMNS = {
 def as_text(evaluation: ReaderEvaluation) -> str:
     """Return the tables for people, in percent."""
     head = (
-        f"reader {evaluation.model}, {output.plural(evaluation.n_samples, 'sample')} per photo; "
-        f"{output.plural(evaluation.n, 'photo')}"
+        f"reader {evaluation.model}, {plural(evaluation.n_samples, 'sample')} per photo; "
+        f"{plural(evaluation.n, 'photo')}"
     )
     parts = [
         f"{head}; mean over photos (micro), percent\n{_figures(evaluation, 'micro')}",

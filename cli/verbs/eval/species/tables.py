@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cli.common import delimited, output
 from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
 from cli.verbs.eval.species import reader_tables
+from data.words import plural
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import UnmatchedName
@@ -43,12 +44,12 @@ class Skipped:
                 f"{name.name} ({name.reason}{', like ' + ' or '.join(name.suggestions) if name.suggestions else ''})"
                 for name in self.unmatched
             ]
-            photos = output.plural(found.n_unmatched, "photo")
-            labels = output.plural(len(names), "label")
+            photos = plural(found.n_unmatched, "photo")
+            labels = plural(len(names), "label")
             yield f"{labels} ({photos}) matched no species: {output.first_few(names, rest=rest)}"
         if found.absent:
-            photos = output.plural(found.n_absent, "photo")
-            species = output.plural(len(found.absent), "species", "species")
+            photos = plural(found.n_absent, "photo")
+            species = plural(len(found.absent), "species", "species")
             yield f"{species} ({photos}) not in the knowledge base: {output.first_few(found.absent, rest=rest)}"
 
     def text(self) -> str:
@@ -64,12 +65,12 @@ def warnings(report: LabelledReport, skipped: Skipped, *, leaks_kept: bool) -> I
     done = "measured too, so figures are too high" if leaks_kept else "skipped"
     if report.n_leaks:
         tests = ", ".join(f"{n:,} {test}" for test, n in report.leaks.items())
-        yield f"{output.plural(report.n_leaks, 'photo')} equal or nearly equal to reference photos ({tests}): {done}"
+        yield f"{plural(report.n_leaks, 'photo')} equal or nearly equal to reference photos ({tests}): {done}"
     if report.n_trained:
-        yield f"{output.plural(report.n_trained, 'photo')} among the training photos of the encoders: {done}"
+        yield f"{plural(report.n_trained, 'photo')} among the training photos of the encoders: {done}"
     if report.unreadable:
         path, why = next(iter(report.unreadable.items()))
-        yield f"{output.plural(len(report.unreadable), 'photo')} unreadable; the first is {path}: {why}"
+        yield f"{plural(len(report.unreadable), 'photo')} unreadable; the first is {path}: {why}"
 
 
 def payload(report: LabelledReport, skipped: Skipped, *, kb: str, leaks_kept: bool) -> dict[str, object]:
@@ -126,11 +127,11 @@ def _csv_rows(evaluation: SpeciesEvaluation) -> Iterator[list[object]]:
 def as_text(report: LabelledReport, *, kb: str, dataset: str) -> str:
     """Return the tables for people, in percent, and the definitions of their words."""
     evaluation = report.evaluation
-    species = output.plural(evaluation.n_species, "species", "species")
-    parts = [f"{dataset}: {output.plural(evaluation.n, 'photo')} of {species}; knowledge base {kb}"]
+    species = plural(evaluation.n_species, "species", "species")
+    parts = [f"{dataset}: {plural(evaluation.n, 'photo')} of {species}; knowledge base {kb}"]
     for vocabulary in dict.fromkeys(figures.setup.vocabulary for figures in evaluation.figures):
         rows = [figures for figures in evaluation.figures if figures.setup.vocabulary == vocabulary]
-        head = f"{vocabulary}, {output.plural(rows[0].n_searched, 'possible answer')}"
+        head = f"{vocabulary}, {plural(rows[0].n_searched, 'possible answer')}"
         parts.append(f"{head}; mean over photos (micro), percent\n{_table(rows, 'micro')}")
         parts.append(f"{head}; mean over species (macro), percent\n{_table(rows, 'macro')}")
         if tests := _tests_table(evaluation, vocabulary):
