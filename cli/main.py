@@ -177,12 +177,9 @@ def _settings_options() -> list[click.Option]:
 
 def _show_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
-        from importlib.metadata import PackageNotFoundError, version
+        from data.version import fieldmark_version
 
-        try:
-            click.echo(f"kb, fieldmark {version('fieldmark')}")
-        except PackageNotFoundError:
-            click.echo("kb, fieldmark (not installed)")
+        click.echo(f"kb, fieldmark {fieldmark_version(otherwise='(not installed)')}")
         ctx.exit()
 
 

@@ -7,13 +7,13 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from importlib import metadata
 from pathlib import Path
 
 from data.codec import loads, to_json
 from data.errors import BadInput, KnowledgeBaseLocked, StoreError
 from data.files import write_atomic, writer_lock
 from data.records import Exported, SpeciesEntry, Term
+from data.version import fieldmark_version
 from kb.bundle import manifest as bundle
 from kb.bundle.card import card
 from kb.bundle.manifest import Manifest, note_of
@@ -132,7 +132,7 @@ def _export(
     del files[bundle.CARD]  # which may be edited
     manifest = Manifest(
         format=bundle.FORMAT,
-        fieldmark=metadata.version("fieldmark"),
+        fieldmark=fieldmark_version(),
         digest=digest,
         profile=info.profile,
         source=info.source,

@@ -18,6 +18,7 @@ from data.contracts import ChatModel, Encoders
 from data.errors import CostStop
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
+from data.version import fieldmark_version
 from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.model import ModelDistiller
 from kb.distill.names import DistillerName
@@ -174,7 +175,10 @@ def write_manifest(run: BuildRun, *, seconds: float) -> Status:
     manifest = {
         "ended": ended.isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
-        "versions": {name: metadata.version(name) for name in ("fieldmark", "chromadb", "numpy", "pillow")},
+        "versions": {
+            "fieldmark": fieldmark_version(),
+            **{name: metadata.version(name) for name in ("chromadb", "numpy", "pillow")},
+        },
         "source": run.source.name,
         "parser": run.source.parser,
         "distiller": run.distiller.name,

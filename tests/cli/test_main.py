@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+import kb
+import recognize
 from cli.common import exit_codes
 from cli.main import VERBS, commands
 from data import errors
 from data.errors import FieldmarkError
+from kb.bundle.manifest import MANIFEST
+from kb.sources.mediawiki.client.wiki_client import user_agent
+from tests.edited_pages import EditedPages
+from tests.pages import made_up_taxa
 
 ROOT = Path(__file__).resolve().parents[2]
 EXIT_CODES = {
@@ -167,6 +176,27 @@ def test_a_verb_has_few_options_of_its_own(verb: str) -> None:
 def test_the_version_is_that_of_the_distribution(cli: Any) -> None:
     outcome = cli.run("--version")
     assert (outcome.exit_code, outcome.stdout.split(" ")[0]) == (0, "kb,")
+
+
+def test_a_checkout_that_is_not_installed_builds_and_exports(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = metadata.Distribution.from_name
+
+    def hide(name: str) -> metadata.Distribution:
+        if name == "fieldmark":
+            raise metadata.PackageNotFoundError(name)
+        return find(name)
+
+    monkeypatch.setattr(metadata.Distribution, "from_name", hide)
+    assert cli.call("--version", check=True).stdout == "kb, fieldmark (not installed)\n"
+    assert re.search("^fieldmark +not installed$", cli.call("doctor", check=True).stdout, re.MULTILINE)
+    assert user_agent("a@example.org") == "fieldmark/0 (a@example.org)"
+    kb.build(tmp_path / "a.kb", made_up_taxa(1), EditedPages(), recognize.load_encoders("starter"))
+    [run] = (tmp_path / "a.kb" / "runs").glob("*.json")
+    assert json.loads(run.read_text())["versions"]["fieldmark"] == "not installed"
+    cli.call("export", "--kb", "a.kb", "out", check=True)
+    assert json.loads((tmp_path / "out" / MANIFEST).read_text())["fieldmark"] == "not installed"
 
 
 def test_a_file_of_settings_holds_for_one_run(cli: Any, tmp_path: Path) -> None:

@@ -53,12 +53,13 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
 
 def _installation(settings: Settings) -> dict[str, str]:
     """Return the installation and the general settings, without secrets."""
-    from importlib.metadata import version
     from importlib.util import find_spec
+
+    from data.version import fieldmark_version
 
     has_models = all(find_spec(name) is not None for name in ("torch", "open_clip", "sentence_transformers"))
     return {
-        "fieldmark": version("fieldmark"),
+        "fieldmark": fieldmark_version(),
         "extra models": "installed" if has_models else "not installed (pip install '.[models]')",
         "own files": str(settings.home),
         "knowledge base": str(settings.kb) if settings.kb is not None else "not set; the shipped one is used",

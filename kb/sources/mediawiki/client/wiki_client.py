@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
@@ -23,6 +22,7 @@ import httpx
 from wikipediaapi import Wikipedia
 
 from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge, UsageError
+from data.version import fieldmark_version
 from kb.retry_after import parse_retry_after
 from kb.sources.mediawiki.client.hosts import check_redirect, check_url, host_of, require_contact
 from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
@@ -296,12 +296,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
 
 def user_agent(contact: str | None) -> str:
     """Return the User-Agent that Wikimedia's policy requires."""
-    try:
-        number = version("fieldmark")
-    except PackageNotFoundError:  # a checkout that is not installed
-        number = "0"
     plain = "".join(letter for letter in (contact or "no contact given") if " " <= letter <= "~" and letter not in "()")
-    return f"fieldmark/{number} ({plain})"
+    return f"fieldmark/{fieldmark_version(otherwise='0')} ({plain})"
 
 
 def merge_answers(parts: Iterator[Json]) -> Json:
