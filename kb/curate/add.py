@@ -120,7 +120,8 @@ def add(
             if isinstance(subject, str):
                 addition = _with_term(layout, subject, texts, photos, as_is=as_is)
             else:
-                new = [_read_text(layout, subject, text, as_is=as_is) for text in texts]
+                read = [_read_text(subject, text, as_is=as_is) for text in texts]  # all, before any is written
+                new = [_written_text(layout, article, summary) for article, summary in read]
                 addition = _merged(before, new, _written(layout, key, pictures), subject)
             was_there = {entry.subject_id for entry in ledger.entries()}
             _note(ledger, subject, key, addition)
@@ -176,12 +177,16 @@ def _article(text: OwnText) -> Article:
     return Article(source=source, text=plain, sections=sections)
 
 
-def _read_text(layout: Layout, taxon: Taxon, text: OwnText, *, as_is: bool) -> AddedText:
+def _read_text(taxon: Taxon, text: OwnText, *, as_is: bool) -> tuple[Article, Summary]:
     article = _article(text)
     summary = _word_for_word(article) if as_is else ExtractiveDistiller().distil(article, taxon)
     if summary is None:
         hint = "nothing was added; --as-is keeps every sentence"
         raise BadInput(f"{text.title}: no sentence describes the appearance of {taxon.common_name}", hint=hint)
+    return article, summary
+
+
+def _written_text(layout: Layout, article: Article, summary: Summary) -> AddedText:
     return AddedText(
         sha256=layout.articles.write(article.text.encode()),
         length=len(article.text),

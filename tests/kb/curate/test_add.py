@@ -168,6 +168,19 @@ def test_an_invalid_photo_adds_nothing(path: Path, encoders: Encoders, tmp_path:
     assert kb.verify(path) == before
 
 
+def test_a_refused_text_adds_none_of_the_texts(path: Path, encoders: Encoders) -> None:
+    def files() -> set[Path]:
+        return set((path / "articles").rglob("*.gz"))
+
+    before = files()
+    good, bad = OwnText(text=TEXT, title="good.md"), OwnText(text="It sings at night.", title="bad.md")
+    with pytest.raises(BadInput, match=r"^bad\.md: no sentence describes the appearance"):
+        kb.add(path, ADMIRAL, encoders, texts=[good, bad])
+    assert files() == before
+    kb.add(path, ADMIRAL, encoders, texts=[good])
+    assert len(files() - before) == 1
+
+
 def test_a_knowledge_base_can_consist_of_additions_only(encoders: Encoders, tmp_path: Path) -> None:
     kb.add(tmp_path / "own.kb", ADMIRAL, encoders, texts=[OwnText(text=TEXT, title="a.md")])
     with kb.open(tmp_path / "own.kb") as store:
