@@ -42,17 +42,21 @@ class CandidateMaker:
         self._cache: dict[int, _Species] = {}
         self._lineages: dict[int, Lineage] = {}
 
-    def read(self, species: Iterable[int]) -> None:
-        """Read the species at these positions for `candidates` and `taxon`, in one query."""
-        if len(self._cache) > _CACHED:
-            self._cache = {}
-        new = sorted(set(species) - self._cache.keys())
+    def read(self, species: Iterable[int]) -> dict[int, _Species]:
+        """Return the species at these positions, reading those missing from the cache in one query."""
+        wanted = sorted(set(species))
+        cache = self._cache  # another thread, or another stream of photos, may start a new one
+        new = [i for i in wanted if i not in cache]
+        if new and len(cache) > _CACHED:
+            cache, new = {}, wanted
+            self._cache = cache
         entries = self._store.species([self._store.taxon_ids[i] for i in new])
-        self._cache |= {i: self._species(i, entry) for i, entry in zip(new, entries, strict=True)}
+        cache.update({i: self._species(i, entry) for i, entry in zip(new, entries, strict=True)})
+        return {i: cache[i] for i in wanted}
 
     def taxon(self, species: int) -> Taxon:
-        """Return the taxon of a species; `read` it first."""
-        return self._cache[species].taxon
+        """Return the taxon of a species."""
+        return self.read([species])[species].taxon
 
     def lineages(self, species: IntArray) -> list[Lineage]:
         """Return the lineages of species."""
@@ -64,7 +68,7 @@ class CandidateMaker:
         return [self._lineages[i] for i in wanted]
 
     def candidates(self, ranking: Ranking, query: FloatArray, *, n: int) -> tuple[Candidate, ...]:
-        """Return the first `n` species of a photo's ranking; `read` them first.
+        """Return the first `n` species of a photo's ranking.
 
         `query` is the vector of the photo in the visual space, `(dim,)`.
         """
@@ -72,9 +76,10 @@ class CandidateMaker:
         scores: list[float] = ranking.scores[:n].tolist()
         stages: dict[str, list[float]] = {stage: given[:n].tolist() for stage, given in ranking.stages.items()}
         boosts = stages.get("list")
+        entries = self.read(species)
         made = []
         for rank, (i, score) in enumerate(zip(species, scores, strict=True)):
-            entry = self._cache[i]
+            entry = entries[i]
             made.append(
                 Candidate(
                     taxon_id=entry.taxon.taxon_id,

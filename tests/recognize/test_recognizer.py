@@ -210,6 +210,17 @@ def test_pictures_are_decoded_while_others_are_encoded(encoders: Any) -> None:
     assert [row.status for row in rows] == ["ok"] * 8
 
 
+def test_two_streams_share_a_recognizer_with_a_small_cache(
+    store: Any, encoders: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recognize.candidates._CACHED", 1)
+    birds = [bird(colour) for colour, *_ in BIRDS.values()]
+    recognizer = Recognizer(store, encoders, k=1, batch_size=2)
+    streams = recognizer.identify(birds), recognizer.identify(reversed(birds))
+    both = [(one.answer.name, other.answer.name) for one, other in zip(*streams, strict=True)]
+    assert both == list(zip(BIRDS, reversed(BIRDS), strict=True))
+
+
 def test_an_encoder_that_serves_both_stages_is_asked_once(encoders: Any) -> None:
     class Both(CountingEncoder):
         max_tokens = None
