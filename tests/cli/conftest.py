@@ -1,4 +1,4 @@
-"""A knowledge base of the drawn birds, built once, and drawings to ask it about."""
+"""A knowledge base of the drawn birds, built once, and drawings to identify with it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with the chances of the knowledge that ships, as if measured here; not to be written to."""
+    """The same with the shipped calibration, as if measured here; tests must not write to it."""
     import kb
     from data.starter.knowledge import read_bytes
     from recognize.confidence.calibration import read_calibration, vocabulary_hash, write_calibration

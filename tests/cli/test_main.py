@@ -1,4 +1,4 @@
-"""The end of a run of `kb`: exit codes, two lines of error, quiet pipes, and the message of an interrupt."""
+"""Exit codes, error messages, closed pipes, interrupts and global options of `kb`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ EXIT_CODES = {
 
 
 def run_with(failure: BaseException, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
-    """Run `kb taxa` with a library that fails in this way."""
+    """Run `kb taxa` with a library function that raises `failure`."""
     from click.testing import CliRunner
 
     from kb.checklist import selection
@@ -70,7 +70,7 @@ def run_with(failure: BaseException, monkeypatch: pytest.MonkeyPatch, *arguments
 
 
 @pytest.mark.parametrize("error", EXIT_CODES, ids=lambda error: type(error).__name__)
-def test_an_error_ends_with_its_documented_code_and_no_traceback(
+def test_an_error_gives_its_documented_exit_code_and_no_traceback(
     error: FieldmarkError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = run_with(error, monkeypatch)
@@ -81,7 +81,7 @@ def test_an_error_ends_with_its_documented_code_and_no_traceback(
     assert result.stdout == ""
 
 
-def test_every_error_class_has_a_documented_code() -> None:
+def test_every_error_class_has_a_documented_exit_code() -> None:
     def below(kind: type[FieldmarkError]) -> set[type[FieldmarkError]]:
         return {kind}.union(*(below(child) for child in kind.__subclasses__()))
 
@@ -89,8 +89,8 @@ def test_every_error_class_has_a_documented_code() -> None:
     assert leaves - {type(error) for error in EXIT_CODES} == set()
 
 
-def test_every_error_class_stands_in_the_one_tree() -> None:
-    """A class elsewhere would be seen by the test above only if something else had imported it."""
+def test_every_error_class_is_defined_in_data_errors() -> None:
+    """The test above would miss a class in a module that is not imported."""
     known = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, FieldmarkError)}
     elsewhere = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
@@ -103,20 +103,20 @@ def test_every_error_class_stands_in_the_one_tree() -> None:
     assert elsewhere == []
 
 
-def test_debug_shows_where_an_error_arose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_with(errors.StoreError("broken"), monkeypatch, "--debug")
     assert "Traceback" in result.stderr
     assert result.stderr.rstrip().endswith("error: broken")
 
 
-def test_debug_after_the_verb_shows_the_traceback_before_the_error(cli: Any) -> None:
+def test_debug_is_also_accepted_after_the_command(cli: Any) -> None:
     short, long = (cli.call("status", "--kb", "nowhere.kb", *more).stderr for more in ((), ("--debug",)))
     assert short.startswith("error: ")
     assert long.startswith("Traceback")
     assert long.endswith(short)
 
 
-def test_a_defect_of_ours_is_told_from_every_documented_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_exception_exits_with_70(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_with(ZeroDivisionError("division by zero"), monkeypatch)
     assert result.exit_code == exit_codes.DEFECT == 70
     assert result.stderr.startswith("error: ZeroDivisionError: division by zero\nhint: ")
@@ -127,13 +127,13 @@ def test_an_operating_system_error_names_the_file(monkeypatch: pytest.MonkeyPatc
     assert (result.exit_code, result.stderr) == (3, "error: Permission denied: birds.kb/kb.toml\n")
 
 
-def test_an_interrupt_ends_with_130_and_says_that_work_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_exits_with_130_and_a_resume_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_with(KeyboardInterrupt(), monkeypatch)
     assert result.exit_code == 130
     assert "Finished work is kept" in result.stderr
 
 
-def test_an_unknown_verb_suggests_the_nearest(cli: Any) -> None:
+def test_an_unknown_command_gets_a_suggestion(cli: Any) -> None:
     outcome = cli.call("identfy", "a.jpg")
     assert outcome.exit_code == 2
     assert outcome.stderr.startswith('error: Unknown command "identfy". Did you mean "identify"?')
@@ -146,13 +146,13 @@ def test_an_unknown_option_is_a_usage_error(cli: Any) -> None:
     assert "--kb" in outcome.stderr
 
 
-def test_an_unknown_setting_of_the_environment_fails(cli: Any) -> None:
+def test_an_unknown_environment_setting_fails(cli: Any) -> None:
     outcome = cli.run("status", env={"FIELDMARK_CONTCAT": "x"})
     assert outcome.exit_code == 2
     assert 'Did you mean "FIELDMARK_CONTACT"?' in outcome.stderr
 
 
-def test_no_verb_shows_the_help_of_all(cli: Any) -> None:
+def test_help_lists_all_commands_with_or_without_the_option(cli: Any) -> None:
     outcome = cli.run("--help")
     assert outcome.exit_code == 0
     assert [verb for verb in VERBS if f"  {verb} " not in outcome.stdout] == []
@@ -162,7 +162,7 @@ def test_no_verb_shows_the_help_of_all(cli: Any) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_has_few_options_of_its_own(verb: str) -> None:
+def test_a_command_has_few_options(verb: str) -> None:
     """Constants of methods are settings; `identify` lists its options in groups."""
     context = click.Context(commands, info_name="kb")
     command = commands.get_command(context, verb)
@@ -173,7 +173,7 @@ def test_a_verb_has_few_options_of_its_own(verb: str) -> None:
         assert len(own) <= (18 if verb == "identify" else 16), leaf.name
 
 
-def test_the_version_is_that_of_the_distribution(cli: Any) -> None:
+def test_version_is_printed(cli: Any) -> None:
     outcome = cli.run("--version")
     assert (outcome.exit_code, outcome.stdout.split(" ")[0]) == (0, "kb,")
 
@@ -199,7 +199,7 @@ def test_a_checkout_that_is_not_installed_builds_and_exports(
     assert json.loads((tmp_path / "out" / MANIFEST).read_text())["fieldmark"] == "not installed"
 
 
-def test_a_file_of_settings_holds_for_one_run(cli: Any, tmp_path: Path) -> None:
+def test_a_settings_file_applies_to_one_run(cli: Any, tmp_path: Path) -> None:
     settings = tmp_path / "other.toml"
     settings.write_text('kb = "nowhere.kb"')
     outcome = cli.call("status", "--settings", settings)
@@ -207,8 +207,8 @@ def test_a_file_of_settings_holds_for_one_run(cli: Any, tmp_path: Path) -> None:
     assert str(tmp_path / "nowhere.kb") in outcome.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(cli: Any, tmp_path: Path) -> None:
-    """`kb ... | head -1` says nothing on stderr, however much was still to come."""
+def test_a_closed_output_pipe_is_silent(cli: Any, tmp_path: Path) -> None:
+    """`kb ... | head -1` prints nothing on stderr, even with much output left."""
     code = (
         "import click\nfrom cli.main import commands\nfrom cli.verbs import taxa\n"
         "from cli.common import output\n"
@@ -226,7 +226,7 @@ def test_a_reader_that_goes_away_is_no_error(cli: Any, tmp_path: Path) -> None:
     assert ours.wait(timeout=30) == 141
 
 
-def test_a_real_interrupt_ends_with_130(cli: Any) -> None:
+def test_sigint_exits_with_130_and_a_resume_hint(cli: Any) -> None:
     code = (
         "import time\nfrom cli.main import commands\nfrom cli.verbs import taxa\n"
         "from cli.common import output\n"
@@ -248,11 +248,11 @@ def test_a_real_interrupt_ends_with_130(cli: Any) -> None:
     ]
 
 
-def test_the_group_is_an_ordinary_click_command() -> None:
+def test_the_main_command_is_a_click_group() -> None:
     assert isinstance(commands, click.Group)
 
 
-def test_a_group_takes_no_settings_of_its_verbs() -> None:
+def test_set_is_not_an_option_of_a_command_group() -> None:
     from click.testing import CliRunner
 
     result = CliRunner().invoke(commands, ["eval", "--set", "species.texts=names", "species", "."], prog_name="kb")

@@ -1,4 +1,4 @@
-"""Without --kb the answers come from the knowledge that ships with Fieldmark, unpacked once under FIELDMARK_HOME."""
+"""The shipped knowledge base, used without --kb and unpacked once under FIELDMARK_HOME."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-def test_after_one_that_was_killed_two_processes_unpack_it_once(unpacked: Path) -> None:
+def test_two_processes_unpack_once_after_a_killed_attempt(unpacked: Path) -> None:
     left, exit_codes, ((found, said), (found_too, said_too)) = json.loads((unpacked / "said.json").read_text())
     assert left == [".part"]
     assert exit_codes == [0, 0], said + said_too
@@ -18,9 +18,7 @@ def test_after_one_that_was_killed_two_processes_unpack_it_once(unpacked: Path) 
     assert [path.suffix for path in (unpacked / "starter").iterdir() if path.is_dir()] == [".kb"]
 
 
-def test_identify_answers_from_it_without_a_knowledge_base_of_ones_own(
-    cli: Any, drawings: Path, unpacked: Path
-) -> None:
+def test_identify_uses_the_shipped_knowledge_base_by_default(cli: Any, drawings: Path, unpacked: Path) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
     outcome = cli.run("identify", drawings, "--format", "jsonl", env=home, check=True)
     assert "Unpacking" not in outcome.stderr
@@ -32,7 +30,7 @@ def test_identify_answers_from_it_without_a_knowledge_base_of_ones_own(
     assert all(0 < row["answer"]["unknown"] < 1 for row in rows)
 
 
-def test_what_is_asked_of_an_answer_decides_how_far_it_rolls_up(cli: Any, drawings: Path, unpacked: Path) -> None:
+def test_min_confidence_decides_whether_a_species_is_named(cli: Any, drawings: Path, unpacked: Path) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
     asked = ("identify", drawings, "--format", "jsonl", "--unknown-prior", "0.01")
 
@@ -47,7 +45,7 @@ def test_what_is_asked_of_an_answer_decides_how_far_it_rolls_up(cli: Any, drawin
     assert {answer["confidence"] for answer in strict} == {None}
 
 
-def test_what_a_calibration_of_another_preset_cannot_do_is_said(cli: Any, drawings: Path, unpacked: Path) -> None:
+def test_unknown_prior_warns_without_a_calibration_for_the_preset(cli: Any, drawings: Path, unpacked: Path) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
     asked = ("identify", drawings / "bubo-scandiacus.png", "--unknown-prior", "0.5")
     assert "--unknown-prior" not in cli.run(*asked, env=home, check=True).stderr
@@ -56,7 +54,7 @@ def test_what_a_calibration_of_another_preset_cannot_do_is_said(cli: Any, drawin
     assert "no calibration for the preset vr-rag-v2; use --preset default" in said
 
 
-def test_a_copy_keeps_its_confidence_until_its_species_change(cli: Any, drawings: Path, unpacked: Path) -> None:
+def test_a_copy_is_calibrated_until_its_species_change(cli: Any, drawings: Path, unpacked: Path) -> None:
     (whole,) = (unpacked / "starter").glob("*.kb")
     shutil.copytree(whole, "copy.kb")
 

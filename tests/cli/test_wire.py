@@ -1,4 +1,4 @@
-"""The words on the wire: what programs read from `--format json`, `jsonl` and `csv` does not change unnoticed.
+"""Wire formats: the keys and columns of `--format json`, `jsonl` and `csv` do not change unnoticed.
 
 A difference is either a mistake or a change that users must hear of: then the golden file and CHANGELOG.md change too.
 """
@@ -133,7 +133,7 @@ PAYLOADS: dict[str, Any] = {
     ),
 }  # fmt: skip
 
-# The words that the design promises; the golden files may hold more, never fewer.
+# Promised keys; the golden files may have more, never fewer.
 PROMISED = {
     "identify": "image box status error answer candidates place date reader preset kb calibration seconds",
     "status": "species articles summaries chunks anchors terms spaces failures left_out",
@@ -148,21 +148,21 @@ PROMISED = {
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
-def test_a_payload_is_what_it_was(name: str) -> None:
+def test_a_payload_equals_its_golden_file(name: str) -> None:
     assert PAYLOADS[name] == json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
-def test_a_payload_has_all_promised_words(name: str) -> None:
+def test_a_payload_has_all_promised_keys(name: str) -> None:
     payload = PAYLOADS[name][0] if isinstance(PAYLOADS[name], list) else PAYLOADS[name]
     assert set(PROMISED[name].split()) - payload.keys() == set()
 
 
-def test_no_golden_file_is_left_over() -> None:
+def test_every_golden_file_has_a_payload() -> None:
     assert {path.stem for path in GOLDEN.glob("*.json")} == {*PAYLOADS, "names"}  # names: tests/guards/test_docs.py
 
 
-def test_csv_is_what_it_was() -> None:
+def test_csv_equals_its_golden_file() -> None:
     made = rows.header("csv") + rows.lines("csv", OK) + rows.lines("csv", FAILED)
     assert made == (GOLDEN / "identify.csv").read_text(encoding="utf-8")
 
@@ -175,16 +175,16 @@ def test_every_csv_row_is_one_line_with_all_columns() -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_the_photo_of_a_row_can_be_read_from_it(form: rows.Form) -> None:
+def test_the_image_path_is_read_back_from_a_row(form: rows.Form) -> None:
     row = r.Identification(image='a "quoted", long name.jpg', status="error", error="x")
     assert rows.image_of(form, rows.lines(form, row)) == row.image
 
 
-def test_an_identification_survives_its_json() -> None:
+def test_an_identification_round_trips_through_json() -> None:
     assert from_json(r.Identification, json.loads(rows.lines("jsonl", OK))) == OK
 
 
-def test_the_table_shows_every_stage_and_an_error_in_its_place() -> None:
+def test_the_table_shows_stage_scores_and_errors() -> None:
     text = rows.lines("table", OK)
     assert "Northern Cardinal (Cardinalis cardinalis), 83 %" in text
     header = next(line for line in text.splitlines() if "common name" in line)
@@ -213,7 +213,7 @@ def test_the_table_shows_every_stage_and_an_error_in_its_place() -> None:
         (r.Answer(rank="none", name=""), "No matching species"),
     ],
 )  # fmt: skip
-def test_an_answer_reads_as_a_birder_would_say_it(answer: r.Answer, said: str) -> None:
+def test_an_answer_is_worded_by_rank_and_confidence(answer: r.Answer, said: str) -> None:
     assert rows.lines("table", replace(OK, answer=answer, reader=None)).splitlines()[1] == f"  {said}"
 
 
@@ -226,7 +226,7 @@ def columns_of(*scores: Mapping[str, float | None]) -> list[str]:
     return header.split()[6:]
 
 
-def test_the_table_shows_an_only_encoder_once_and_jsonl_keeps_it() -> None:
+def test_the_table_omits_a_sole_encoder_and_jsonl_keeps_it() -> None:
     scores = {"visual": 0.5, "plain-colours": 0.25, "text_part": 0.1, "text": 0.25, "visual_part": 2.0}
     none = {"visual": 0.5, "plain-colours": None, "text_part": 0.0, "text": None, "visual_part": 2.0}
     assert columns_of(scores, none) == ["text", "visual", "text_part", "visual_part"]
@@ -234,7 +234,7 @@ def test_the_table_shows_an_only_encoder_once_and_jsonl_keeps_it() -> None:
     assert json.loads(rows.lines("jsonl", row))["candidates"][0]["scores"] == scores
 
 
-def test_the_table_shows_each_of_several_encoders_behind_the_stages() -> None:
+def test_the_table_shows_several_encoders_after_the_stages() -> None:
     scores = {"a-clip": 0.25, "b-clip": 0.75, "text": 0.5, "visual": 0.5, "prototype_part": 1.0, "prototype": 0.5}
     assert columns_of(scores) == ["text", "visual", "prototype", "prototype_part", "a-clip", "b-clip"]
 

@@ -16,7 +16,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_flag_wins_over_the_environment_over_the_file_over_the_default(folder: Path) -> None:
+def test_precedence_is_flag_environment_file_default(folder: Path) -> None:
     environment = {"FIELDMARK_CONTACT": "of the environment"}
     assert resolve({"contact": "of the flag"}, environment=environment, folder=folder).contact == "of the flag"
     assert resolve({"contact": None}, environment=environment, folder=folder).contact == "of the environment"
@@ -24,17 +24,17 @@ def test_a_flag_wins_over_the_environment_over_the_file_over_the_default(folder:
     assert resolve({}, environment={}, folder=folder).language == "en"
 
 
-def test_a_path_in_the_file_is_relative_to_the_file_and_found_from_below(folder: Path) -> None:
+def test_paths_in_the_settings_file_are_relative_to_it(folder: Path) -> None:
     below = folder / "a" / "b"
     below.mkdir(parents=True)
     assert resolve({}, environment={}, folder=below).kb == folder / "birds.kb"
 
 
-def test_a_path_of_a_flag_is_relative_to_the_working_folder(folder: Path) -> None:
+def test_a_flag_path_is_relative_to_the_working_folder(folder: Path) -> None:
     assert resolve({"kb": Path("x.kb")}, environment={}, folder=folder).kb == Path("x.kb")
 
 
-def test_an_unknown_key_of_the_file_fails_with_the_nearest_known_one(tmp_path: Path) -> None:
+def test_an_unknown_file_key_fails_with_a_suggestion(tmp_path: Path) -> None:
     (tmp_path / "fieldmark.toml").write_text('contcat = "x"\n')
     with pytest.raises(ConfigError, match=r'Unknown setting "contcat" in .*fieldmark\.toml') as error:
         resolve({}, environment={}, folder=tmp_path)
@@ -42,13 +42,13 @@ def test_an_unknown_key_of_the_file_fails_with_the_nearest_known_one(tmp_path: P
     assert error.value.exit_code == 2
 
 
-def test_an_unknown_variable_fails_in_its_own_spelling(tmp_path: Path) -> None:
+def test_an_unknown_environment_variable_fails_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match='Unknown setting "FIELDMARK_CONTCAT"') as error:
         resolve({}, environment={"FIELDMARK_CONTCAT": "x"}, folder=tmp_path)
     assert error.value.hint == 'Did you mean "FIELDMARK_CONTACT"?'
 
 
-def test_variables_of_the_tests_and_empty_ones_are_no_settings(tmp_path: Path) -> None:
+def test_test_variables_and_empty_variables_are_ignored(tmp_path: Path) -> None:
     environment = {"FIELDMARK_SHARED": "x", "FIELDMARK_TEST_WIKI": "y", "FIELDMARK_KB": ""}
     assert resolve({}, environment=environment, folder=tmp_path).kb is None
 
@@ -62,7 +62,7 @@ def test_variables_of_the_tests_and_empty_ones_are_no_settings(tmp_path: Path) -
         ("profile = ", "is not TOML"),
     ],
 )
-def test_a_value_of_the_wrong_kind_says_what_was_expected(tmp_path: Path, line: str, complaint: str) -> None:
+def test_an_invalid_value_fails_and_lists_the_expected_values(tmp_path: Path, line: str, complaint: str) -> None:
     (tmp_path / "fieldmark.toml").write_text(line)
     with pytest.raises(ConfigError, match=complaint):
         resolve({}, environment={}, folder=tmp_path)

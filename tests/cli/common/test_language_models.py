@@ -1,4 +1,4 @@
-"""The tables of `fieldmark.toml` that name models behind endpoints."""
+"""The `[llm.*]` tables of `fieldmark.toml` and their environment variables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def settings_of(folder: Path, text: str, **environment: str) -> dict[str, Endpoi
     return dict(resolve({}, environment=environment, folder=folder).llm)
 
 
-def test_a_table_is_an_endpoint(tmp_path: Path) -> None:
+def test_an_llm_table_is_read_as_an_endpoint(tmp_path: Path) -> None:
     found = settings_of(tmp_path, FILE)
     assert found["text"] == Endpoint(
         model="small",
@@ -47,7 +47,7 @@ def test_a_table_is_an_endpoint(tmp_path: Path) -> None:
     assert sorted(found) == ["search", "text"]
 
 
-def test_the_environment_beats_the_file_key_by_key_and_is_enough_by_itself(tmp_path: Path) -> None:
+def test_environment_variables_override_file_keys_or_replace_the_file(tmp_path: Path) -> None:
     found = settings_of(
         tmp_path, FILE, FIELDMARK_LLM_TEXT_MODEL="large", FIELDMARK_LLM_TEXT_MAX_CONCURRENT="9",
         FIELDMARK_LLM_VISION_MODEL="eye",
@@ -77,7 +77,7 @@ def test_the_environment_beats_the_file_key_by_key_and_is_enough_by_itself(tmp_p
         ("llm = 'gpt'", r'Unknown setting "llm" in', ""),
     ],
 )
-def test_what_is_wrong_in_a_table_fails_and_is_not_repeated(
+def test_an_invalid_llm_table_fails_without_showing_the_api_key(
     tmp_path: Path, text: str, complaint: str, hint: str
 ) -> None:
     with pytest.raises(ConfigError, match=complaint) as caught:
@@ -86,13 +86,13 @@ def test_what_is_wrong_in_a_table_fails_and_is_not_repeated(
     assert "sk-1" not in f"{caught.value} {caught.value.hint}"
 
 
-def test_an_unknown_variable_fails_with_the_nearest_one(tmp_path: Path) -> None:
+def test_an_unknown_llm_variable_fails_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match='Unknown setting "FIELDMARK_LLM_TXT_MODEL"') as caught:
         settings_of(tmp_path, "", FIELDMARK_LLM_TXT_MODEL="x")
     assert caught.value.hint == 'Did you mean "FIELDMARK_LLM_TEXT_MODEL"?'
 
 
-def test_the_key_comes_from_the_variable_that_is_named() -> None:
+def test_the_api_key_is_read_from_the_named_variable() -> None:
     named = Endpoint(model="m", api_key_env="MY_KEY")
     assert key_of(named, {"MY_KEY": " sk-1 "}, kind="text") == "sk-1"
     assert key_of(Endpoint(model="m"), {"OPENAI_API_KEY": "sk-1"}, kind="text") == ""
@@ -101,7 +101,7 @@ def test_the_key_comes_from_the_variable_that_is_named() -> None:
 
 
 @pytest.mark.parametrize("key", ["“sk-secret”", "sk-sec ret", "sk-secret…", "sk-\nsecret"])
-def test_a_key_that_was_copied_badly_is_refused_before_it_is_sent(key: str) -> None:
+def test_an_api_key_with_invalid_characters_is_refused(key: str) -> None:
     with pytest.raises(MissingRequirement, match=r"MY_KEY of \[llm\.text\] contains spaces or characters") as caught:
         key_of(Endpoint(model="m", api_key_env="MY_KEY"), {"MY_KEY": key}, kind="text")
     assert "sec" not in f"{caught.value} {caught.value.hint}"

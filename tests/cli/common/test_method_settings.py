@@ -36,7 +36,7 @@ class ToySettings:
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Any]]:
-    """`kb status` as a command with settings of its own, run in an empty folder; what it reads is in the list."""
+    """`kb status` with settings of its own, run in an empty folder; the list holds the settings that it read."""
     monkeypatch.setitem(TABLES, "status", f"{__name__}:ToySettings")
     monkeypatch.setitem(TABLES, "status.deep", f"{__name__}:ToySettings")
     monkeypatch.setattr(method_settings, "_class", lambda _table: ToySettings)
@@ -64,7 +64,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(commands, ["status", *arguments], prog_name="kb")
 
 
-def test_each_place_wins_over_the_next(toy: list[Any]) -> None:
+def test_precedence_is_option_set_settings_file_project_file_default(toy: list[Any]) -> None:
     def weight(*arguments: str) -> float:
         toy.clear()
         result = run(*arguments)
@@ -86,9 +86,7 @@ def test_each_place_wins_over_the_next(toy: list[Any]) -> None:
     assert weight("--set", "weight=0.4") == 0.4
 
 
-def test_a_general_setting_has_the_same_order_with_the_environment_between(
-    toy: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_overrides_the_project_file_only(toy: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def language(*arguments: str) -> str:
         toy.clear()
         result = run(*arguments)
@@ -105,13 +103,13 @@ def test_a_general_setting_has_the_same_order_with_the_environment_between(
     assert language("--settings", "run.toml", "--set", "language=nl") == "nl"
 
 
-def test_endpoints_can_be_set_for_one_run(toy: list[Any]) -> None:
+def test_set_changes_an_endpoint_for_one_run(toy: list[Any]) -> None:
     Path("fieldmark.toml").write_text('[llm.text]\nmodel = "small"\nprice_in = 1\n')
     assert run("--set", "llm.text.model=large").exit_code == 0
     assert (toy[0].llm["text"].model, toy[0].llm["text"].price_in) == ("large", 1.0)
 
 
-def test_a_table_below_the_verb_has_keys_with_its_name(toy: list[Any]) -> None:
+def test_keys_of_a_nested_table_are_prefixed_with_its_name(toy: list[Any]) -> None:
     Path("fieldmark.toml").write_text("[status.deep]\ndepth = 3\n[status]\ndepth = 2\n")
     assert run("--set", "deep.weight=0.9").exit_code == 0
     assert (toy[1].depth, toy[1].weight, toy[2].depth, toy[2].weight) == (2, 0.5, 3, 0.9)
@@ -129,7 +127,7 @@ def test_a_table_below_the_verb_has_keys_with_its_name(toy: list[Any]) -> None:
         ("weight=1", "weight", 1.0),
     ],
 )
-def test_texts_are_read_by_the_type_of_the_field(toy: list[Any], text: str, field: str, value: object) -> None:
+def test_set_values_are_parsed_by_field_type(toy: list[Any], text: str, field: str, value: object) -> None:
     BASE[0] = ToySettings(depth=9)
     assert run("--set", text).exit_code == 0
     assert getattr(toy[1], field) == value
@@ -152,7 +150,7 @@ def test_texts_are_read_by_the_type_of_the_field(toy: list[Any], text: str, fiel
         ([], "[statsu]\nweight = 1", 'Unknown setting "statsu.weight" in '),
     ],
 )
-def test_a_wrong_setting_fails_and_says_where_and_what_was_expected(
+def test_an_invalid_setting_fails_with_its_source_and_the_expected_value(
     toy: list[Any], arguments: list[str], file: str, message: str
 ) -> None:
     Path("fieldmark.toml").write_text(file)
@@ -161,22 +159,22 @@ def test_a_wrong_setting_fails_and_says_where_and_what_was_expected(
     assert message in result.output
 
 
-def test_the_help_of_a_verb_names_its_settings(toy: list[Any]) -> None:
+def test_command_help_lists_its_settings(toy: list[Any]) -> None:
     words = " ".join(run("--help").output.split())
     assert "Settings: weight, depth, chained, mode, names, deep.weight" in words
 
 
-def test_the_reference_has_type_default_and_docstring(toy: list[Any]) -> None:
+def test_listed_settings_have_type_default_and_docstring(toy: list[Any]) -> None:
     first, second, *_ = [setting for setting in list_settings() if setting.table == "status"]
     assert (first.key, first.type, first.default, first.doc) == ("weight", "a number", 0.5, "Weight of the text.")
     assert (second.key, second.type, second.default) == ("depth", "a whole number from 1", None)
     assert type_in_words(tuple[float, ...]) == "a list, each a number"
 
 
-def test_every_table_is_of_a_verb_and_every_setting_is_documented() -> None:
+def test_every_table_belongs_to_a_command_and_every_setting_is_documented() -> None:
     assert {table.split(".")[0] for table in TABLES} <= set(VERBS)
     assert [f"{setting.table}.{setting.key}" for setting in list_settings() if not setting.doc] == []
 
 
-def test_no_method_setting_bears_the_name_of_a_general_one() -> None:
+def test_method_settings_and_general_settings_have_different_names() -> None:
     assert [key for table in TABLES for key in keys_of(table) if key in general_hints()] == []

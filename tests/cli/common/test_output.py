@@ -36,19 +36,19 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("width", [1, 20, 60, 80, 100, 10_000])
 @pytest.mark.parametrize("spare", [(), ("text_part", "visual_part")])
-def test_words_and_numbers_stay_whole(terminal: Any, width: int, spare: tuple[()] | tuple[str, str]) -> None:
+def test_words_and_numbers_are_never_split(terminal: Any, width: int, spare: tuple[()] | tuple[str, str]) -> None:
     terminal(width)
     words = set(output.as_table(COLUMNS, ROWS, right=["#", "score"], spare=spare).split())
     assert words >= WORDS | NUMBERS
 
 
 @pytest.mark.parametrize("width", [95, 100, 110, 10_000])
-def test_a_table_fits_the_terminal_where_words_allow_it(terminal: Any, width: int) -> None:
+def test_a_table_fits_the_terminal_if_its_words_do(terminal: Any, width: int) -> None:
     terminal(width)
     assert max(map(len, output.as_table(COLUMNS, ROWS).splitlines())) <= width
 
 
-def test_spare_columns_go_last_one_first_and_that_is_said(terminal: Any) -> None:
+def test_optional_columns_are_dropped_from_the_last_with_a_note(terminal: Any) -> None:
     terminal(70)
     lines = output.as_table(COLUMNS, ROWS, spare=("text_part", "visual_part")).splitlines()
     assert "text_part" in lines[0] + lines[1]
@@ -61,7 +61,7 @@ def test_spare_columns_go_last_one_first_and_that_is_said(terminal: Any) -> None
     assert "no room" not in output.as_table(COLUMNS, ROWS, spare=("text_part", "visual_part"))
 
 
-def test_nothing_of_a_long_cell_is_lost(terminal: Any) -> None:
+def test_a_long_cell_is_wrapped_without_loss(terminal: Any) -> None:
     sentence, path = "the quick brown fox jumps over the lazy dog " * 2, "x" * 70
     for width in (30, 40, 60):
         terminal(width)
@@ -70,7 +70,7 @@ def test_nothing_of_a_long_cell_is_lost(terminal: Any) -> None:
         assert sum(len(word) for word in found if set(word) == {"x"}) == 70
 
 
-def test_titles_are_texts_and_steer_nothing(terminal: Any) -> None:
+def test_column_titles_are_printed_without_markup_or_control_characters(terminal: Any) -> None:
     terminal(80)
     table = output.as_table(
         ["run", "[/birds] (12)", "[insects]", "a:smile:", "\x1b[31mred"], [["a", "1", "2", "3", "4"]]
@@ -79,13 +79,13 @@ def test_titles_are_texts_and_steer_nothing(terminal: Any) -> None:
     assert "\x1b" not in table
 
 
-def test_a_table_without_rows_or_columns_is_no_error(terminal: Any) -> None:
+def test_an_empty_table_is_printed(terminal: Any) -> None:
     terminal(40)
     assert output.as_table(["a", "b"], []).startswith("a")
     assert output.as_table([], []) == ""
 
 
-def test_words_in_tables_and_fields_cannot_steer_a_terminal() -> None:
+def test_control_characters_are_removed_from_tables_and_fields() -> None:
     bad = "a purple\x1b[2J\x9b2J head"
     for text in (output.as_table(("text",), [(bad,)]), output.as_fields({"text": bad})):
         assert "a purple[2J2J head" in text

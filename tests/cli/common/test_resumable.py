@@ -1,4 +1,4 @@
-"""Rows of a run that was cut off, went wrong in places, or was made with other parameters."""
+"""Resumable output files: rows of runs that were interrupted, failed in part, or had other parameters."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def photos(tmp_path: Path) -> list[str]:
     return [str(path) for path in paths]
 
 
-def test_a_second_run_finds_the_rows_of_the_first_and_appends(tmp_path: Path, photos: list[str]) -> None:
+def test_a_second_run_appends_to_the_rows_of_the_first(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n{photos[0]},2\n", ok=True)
     with output(tmp_path) as second:
@@ -77,7 +77,7 @@ def test_a_second_run_finds_the_rows_of_the_first_and_appends(tmp_path: Path, ph
     assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[0]},1\n{photos[0]},2\n{photos[1]},1\n"
 
 
-def test_a_photo_that_failed_keeps_its_row_until_it_is_to_be_tried_again(tmp_path: Path, photos: list[str]) -> None:
+def test_a_failed_photo_keeps_its_row_until_it_is_retried(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},error\n", ok=False)
         first.add(photos[1], f"{photos[1]},1\n", ok=True)
@@ -91,9 +91,7 @@ def test_a_photo_that_failed_keeps_its_row_until_it_is_to_be_tried_again(tmp_pat
     assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[1]},1\n{photos[0]},1\n"
 
 
-def test_a_photo_whose_rows_lack_something_is_done_until_it_is_to_be_tried_again(
-    tmp_path: Path, photos: list[str]
-) -> None:
+def test_a_photo_with_incomplete_rows_is_done_until_it_is_retried(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n", ok=True, missing="reader")
         first.add(photos[1], f"{photos[1]},1\n", ok=True, missing="samples")
@@ -108,7 +106,7 @@ def test_a_photo_whose_rows_lack_something_is_done_until_it_is_to_be_tried_again
         assert fourth.done == {photos[0], photos[2]}
 
 
-def test_answers_are_not_dropped_for_photos_that_are_gone_or_not_of_this_run(tmp_path: Path, photos: list[str]) -> None:
+def test_a_retry_keeps_rows_of_deleted_and_unrequested_photos(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n", ok=True, missing="samples")
         first.add(photos[1], f"{photos[1]},1\n", ok=True, missing="samples")
@@ -121,7 +119,7 @@ def test_answers_are_not_dropped_for_photos_that_are_gone_or_not_of_this_run(tmp
         assert third.done == {photos[0]}
 
 
-def test_a_photo_that_was_not_there_is_tried_when_it_has_come(tmp_path: Path) -> None:
+def test_a_missing_photo_is_tried_again_once_it_exists(tmp_path: Path) -> None:
     late = tmp_path / "late.jpg"
     with output(tmp_path) as first:
         first.add(str(late), f"{late},error\n", ok=False)
@@ -132,7 +130,7 @@ def test_a_photo_that_was_not_there_is_tried_when_it_has_come(tmp_path: Path) ->
         assert third.done == frozenset()
 
 
-def test_the_row_of_a_photo_that_is_gone_stays(tmp_path: Path, photos: list[str]) -> None:
+def test_the_row_of_a_deleted_photo_stays(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n", ok=True)
     Path(photos[0]).unlink()
@@ -141,9 +139,7 @@ def test_the_row_of_a_photo_that_is_gone_stays(tmp_path: Path, photos: list[str]
     assert (tmp_path / "out.csv").read_text() == f"image,rank\n{photos[0]},1\n"
 
 
-def test_starting_over_drops_rows_of_other_parameters_but_no_file_of_somebody_else(
-    tmp_path: Path, photos: list[str]
-) -> None:
+def test_starting_over_replaces_own_rows_but_not_a_foreign_file(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n", ok=True)
     with output(tmp_path, start_over=True, preset="vr-rag-v1") as second:
@@ -156,7 +152,7 @@ def test_starting_over_drops_rows_of_other_parameters_but_no_file_of_somebody_el
     assert (tmp_path / "out.csv").read_text() == "my notes\n"
 
 
-def test_a_photo_with_rows_missing_from_the_middle_of_the_file_is_made_again(tmp_path: Path, photos: list[str]) -> None:
+def test_a_photo_with_missing_rows_is_identified_again(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         for photo in photos:
             first.add(photo, f"{photo},1\n{photo},2\n", ok=True)
@@ -167,14 +163,14 @@ def test_a_photo_with_rows_missing_from_the_middle_of_the_file_is_made_again(tmp
     assert photos[1] not in file.read_text()
 
 
-def test_a_line_that_only_some_readers_take_for_two_is_one_row(tmp_path: Path, photos: list[str]) -> None:
+def test_a_unicode_line_separator_does_not_split_a_row(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},a\u2028b\n", ok=True)
     with output(tmp_path) as second:
         assert second.done == {photos[0]}
 
 
-def test_a_file_name_that_is_no_utf8_keeps_its_bytes(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf8_keeps_its_bytes(tmp_path: Path) -> None:
     photo = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jpg")
     Path(photo).write_bytes(b"a photo")
     with output(tmp_path) as first:
@@ -185,7 +181,7 @@ def test_a_file_name_that_is_no_utf8_keeps_its_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", range(1, 40, 3))
-def test_rows_cut_off_at_any_byte_are_made_again(tmp_path: Path, photos: list[str], lost: int) -> None:
+def test_rows_truncated_at_any_byte_are_made_again(tmp_path: Path, photos: list[str], lost: int) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n", ok=True)
     whole = (tmp_path / "out.csv").read_text()
@@ -197,7 +193,7 @@ def test_rows_cut_off_at_any_byte_are_made_again(tmp_path: Path, photos: list[st
     assert (tmp_path / "out.csv").read_text() == whole
 
 
-def test_a_torn_last_line_of_the_journal_costs_one_photo(tmp_path: Path, photos: list[str]) -> None:
+def test_a_truncated_journal_line_costs_one_photo(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         for photo in photos:
             first.add(photo, f"{photo},1\n", ok=True)
@@ -206,7 +202,7 @@ def test_a_torn_last_line_of_the_journal_costs_one_photo(tmp_path: Path, photos:
         assert second.done == set(photos[:2])
 
 
-def test_another_photo_under_the_same_name_is_identified_anew(tmp_path: Path, photos: list[str]) -> None:
+def test_a_changed_photo_is_identified_again(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n", ok=True)
     Path(photos[0]).write_bytes(b"quite another photo")
@@ -214,7 +210,7 @@ def test_another_photo_under_the_same_name_is_identified_anew(tmp_path: Path, ph
         assert second.done == frozenset()
 
 
-def test_other_parameters_are_refused_and_named(tmp_path: Path, photos: list[str]) -> None:
+def test_resuming_with_other_parameters_is_refused(tmp_path: Path, photos: list[str]) -> None:
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n", ok=True)
     before = (tmp_path / "out.csv").read_bytes()
@@ -223,14 +219,14 @@ def test_other_parameters_are_refused_and_named(tmp_path: Path, photos: list[str
     assert (tmp_path / "out.csv").read_bytes() == before
 
 
-def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_output_file_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_text("my notes\n")
     with pytest.raises(UsageError, match="was not written by kb identify"), output(tmp_path):
         pass
     assert (tmp_path / "out.csv").read_text() == "my notes\n"
 
 
-def test_a_parquet_file_is_there_when_the_run_is_over_and_not_before(tmp_path: Path, photos: list[str]) -> None:
+def test_a_parquet_file_is_written_at_the_end_of_the_run(tmp_path: Path, photos: list[str]) -> None:
     with packed(tmp_path) as first:
         first.add(photos[0], row(photos[0], 1) + row(photos[0], 2, None), ok=True)
         assert not (tmp_path / "out.parquet").exists()
@@ -244,19 +240,19 @@ def test_a_parquet_file_is_there_when_the_run_is_over_and_not_before(tmp_path: P
     assert sorted(path.name for path in tmp_path.glob("*out*")) == ["out.parquet"]
 
 
-def test_a_parquet_file_is_gone_on_with(tmp_path: Path, photos: list[str]) -> None:
+def test_a_parquet_file_is_resumed(tmp_path: Path, photos: list[str]) -> None:
     with packed(tmp_path) as first:
         first.add(photos[0], row(photos[0], 1), ok=True)
     before = (tmp_path / "out.parquet").stat()
     with packed(tmp_path) as second:
         assert second.done == {photos[0]}
-    assert (tmp_path / "out.parquet").stat().st_ino == before.st_ino, "nothing new, so it is left alone"
+    assert (tmp_path / "out.parquet").stat().st_ino == before.st_ino, "nothing new, so the file is not rewritten"
     with packed(tmp_path) as third:
         third.add(photos[1], row(photos[1], 1), ok=True)
     assert [each["image"] for each in table(tmp_path)] == photos[:2]
 
 
-def test_the_rows_of_a_run_that_was_killed_get_into_the_parquet_file(tmp_path: Path, photos: list[str]) -> None:
+def test_rows_of_a_killed_run_are_added_to_the_parquet_file(tmp_path: Path, photos: list[str]) -> None:
     with packed(tmp_path) as first:
         first.add(photos[0], row(photos[0], 1), ok=True)
     with pytest.raises(KeyboardInterrupt), packed(tmp_path) as killed:
@@ -270,7 +266,7 @@ def test_the_rows_of_a_run_that_was_killed_get_into_the_parquet_file(tmp_path: P
     assert [each["image"] for each in table(tmp_path)] == photos[:2]
 
 
-def test_a_photo_that_changed_is_out_of_the_parquet_file(tmp_path: Path, photos: list[str]) -> None:
+def test_rows_of_a_changed_photo_are_removed_from_the_parquet_file(tmp_path: Path, photos: list[str]) -> None:
     with packed(tmp_path) as first:
         for photo in photos:
             first.add(photo, row(photo, 1), ok=True)
@@ -280,7 +276,7 @@ def test_a_photo_that_changed_is_out_of_the_parquet_file(tmp_path: Path, photos:
     assert [each["image"] for each in table(tmp_path)] == [photos[0], photos[2]]
 
 
-def test_a_file_name_that_is_no_utf8_is_spelt_out_in_parquet(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf8_is_escaped_in_parquet(tmp_path: Path) -> None:
     photo = os.fsdecode(os.fsencode(tmp_path) + b"/\xc3\xa9 caf\xe9.jpg")
     Path(photo).write_bytes(b"a photo")
     with packed(tmp_path) as first:
@@ -289,7 +285,7 @@ def test_a_file_name_that_is_no_utf8_is_spelt_out_in_parquet(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("content", [b"PAR1 not quite", b"notes"])
-def test_what_is_no_parquet_file_is_left_alone(tmp_path: Path, photos: list[str], content: bytes) -> None:
+def test_an_invalid_parquet_file_is_not_overwritten(tmp_path: Path, photos: list[str], content: bytes) -> None:
     with packed(tmp_path) as first:
         first.add(photos[0], row(photos[0], 1), ok=True)
     (tmp_path / "out.parquet").write_bytes(content)
@@ -298,7 +294,7 @@ def test_what_is_no_parquet_file_is_left_alone(tmp_path: Path, photos: list[str]
     assert (tmp_path / "out.parquet").read_bytes() == content
 
 
-def test_a_parquet_file_with_other_columns_is_left_alone(tmp_path: Path, photos: list[str]) -> None:
+def test_a_parquet_file_with_other_columns_needs_start_over(tmp_path: Path, photos: list[str]) -> None:
     with packed(tmp_path) as first:
         first.add(photos[0], row(photos[0], 1), ok=True)
     with pytest.raises(BadInput, match="columns of another version"), packed(tmp_path, place="text"):
@@ -308,19 +304,19 @@ def test_a_parquet_file_with_other_columns_is_left_alone(tmp_path: Path, photos:
     assert [found["image"] for found in table(tmp_path)] == [photos[1]]
 
 
-def test_two_runs_do_not_write_one_file_at_a_time(tmp_path: Path) -> None:
+def test_two_runs_cannot_write_the_same_file_at_once(tmp_path: Path) -> None:
     with output(tmp_path), pytest.raises(KnowledgeBaseLocked), output(tmp_path):
         pass
 
 
-def test_the_journal_names_the_file_and_what_made_it(tmp_path: Path) -> None:
+def test_the_journal_starts_with_output_path_and_parameters(tmp_path: Path) -> None:
     with output(tmp_path) as first:
         pass
     head = json.loads(first.journal.read_text().splitlines()[0])
     assert head == {"output": str(tmp_path / "out.csv"), "parameters": PARAMETERS}
 
 
-def test_rows_never_take_the_place_of_a_pipe_or_a_device(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_as_output(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     with pytest.raises(UsageError, match=r"pipe\.csv is not a regular file"):
@@ -329,9 +325,7 @@ def test_rows_never_take_the_place_of_a_pipe_or_a_device(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_a_table_of_a_version_with_other_columns_is_not_gone_on_with(
-    tmp_path: Path, photos: list[str], form: str
-) -> None:
+def test_output_with_other_columns_is_not_resumed(tmp_path: Path, photos: list[str], form: str) -> None:
     file = tmp_path / f"rows.{form}"
     with sink_for(form, file, tmp_path / "home", {}, retry_failed=False, start_over=False) as first:
         line = row(photos[0], 1) if form == "parquet" else f"{photos[0]},ok\n"
@@ -347,7 +341,7 @@ def test_a_table_of_a_version_with_other_columns_is_not_gone_on_with(
         pass
 
 
-def test_a_link_stays_a_link_and_shares_the_journal_of_its_file(tmp_path: Path, photos: list[str]) -> None:
+def test_a_symlink_is_kept_and_shares_the_journal_of_its_target(tmp_path: Path, photos: list[str]) -> None:
     (tmp_path / "disk").mkdir()
     link, file = tmp_path / "link.csv", tmp_path / "disk" / "rows.csv"
     link.symlink_to(file)

@@ -63,12 +63,12 @@ def built_mallard(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mallard(cli: Any, built_mallard: Path, tmp_path: Path) -> Path:
-    """A knowledge base of one species, built from a folder of the user's own."""
+    """A knowledge base of one species, built from a folder of articles."""
     return shutil.copytree(built_mallard, tmp_path / "mallard.kb")
 
 
-def put(kb: Path, old: str, new: str) -> Path:
-    """Change the words of the summaries, without any distiller."""
+def replace_in_summaries(kb: Path, old: str, new: str) -> Path:
+    """Replace text in the summaries without running a distiller."""
     with closing(Ledger(kb / "ledger.sqlite")) as ledger, ledger.transaction():
         ledger.publish([replace(entry, record=entry.record.replace(old, new)) for entry in ledger.entries()])
     return kb
@@ -76,5 +76,5 @@ def put(kb: Path, old: str, new: str) -> Path:
 
 @pytest.fixture
 def with_a_fault(mallard: Path) -> Path:
-    """The same, with a colour in its summary that the article does not have."""
-    return put(mallard, "a green head", "a purple head")
+    """The same, with a colour in its summary that the article does not mention."""
+    return replace_in_summaries(mallard, "a green head", "a purple head")

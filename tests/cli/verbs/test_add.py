@@ -1,4 +1,4 @@
-"""`kb add`: texts and photos of one's own; `kb remove` undoes it."""
+"""`kb add`: the user's own texts and photos; `kb remove` undoes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADMIRAL = (
 )  # fmt: skip
 
 
-def test_a_species_of_ones_own_is_shown_searched_and_removed(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+def test_an_added_species_is_shown_and_removed(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "admiral.txt").write_text(TEXT)
     outcome = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
     assert outcome.stdout.startswith("new    Vanessa atalanta\nadded  1 text\n")
@@ -33,7 +33,7 @@ def test_a_species_of_ones_own_is_shown_searched_and_removed(cli: Any, folder_kb
     assert "removed before" in cli.call("remove", "--kb", folder_kb, "Vanessa atalanta", check=True).stdout
 
 
-def test_a_photo_goes_to_the_species_of_the_checklist_by_any_name(cli: Any, folder_kb: str, drawings: Path) -> None:
+def test_a_photo_is_added_under_any_name_of_the_species(cli: Any, folder_kb: str, drawings: Path) -> None:
     photo = drawings / "bubo-scandiacus.png"
     outcome = cli.call("add", "--kb", folder_kb, "--name", "snowy owl", "--photo", photo, "--author", "Ann", check=True)
     assert "added to          Bubo scandiacus" in outcome.stdout
@@ -42,7 +42,7 @@ def test_a_photo_goes_to_the_species_of_the_checklist_by_any_name(cli: Any, fold
     assert row["candidates"][0]["anchors"][0]["credit"] == "Ann, unknown licence"
 
 
-def test_a_new_knowledge_base_has_the_encoders_of_the_given_profile(cli: Any, tmp_path: Path) -> None:
+def test_a_new_knowledge_base_uses_the_given_profile(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "admiral.txt").write_text(TEXT)
     given = ("add", "--kb", "a.kb", *ADMIRAL, "--text", "admiral.txt", "--profile", "plain", "--format", "json")
     added = json.loads(cli.call(*given, check=True).stdout)
@@ -70,7 +70,7 @@ def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
         (("--name", "Blue Jay", "--text", "latin1.txt"), 5, "not UTF-8"),
     ],
 )
-def test_what_cannot_be_added_says_why(
+def test_invalid_additions_are_refused_with_a_reason(
     cli: Any, folder_kb: str, tmp_path: Path, arguments: tuple[str, ...], code: int, why: str
 ) -> None:
     (tmp_path / "song.txt").write_text("It sings at dawn.")
@@ -80,7 +80,7 @@ def test_what_cannot_be_added_says_why(
     assert why in outcome.stderr
 
 
-def test_an_own_text_can_be_kept_word_for_word_with_its_address(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+def test_as_is_stores_the_text_unchanged_with_its_url(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("It is common in gardens. Its wings are black with a red band.\n")
     given = ("add", "--kb", folder_kb, *ADMIRAL, "--text", "notes.txt", "--url", "https://example.org/admiral")
     ranks = ("--lineage", "order=Lepidoptera", "--lineage", "genus=Pyrameis")

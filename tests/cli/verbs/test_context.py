@@ -1,4 +1,4 @@
-"""`kb context` in batches, with a wiki, a web search and a model behind endpoints."""
+"""`kb context`: single queries, files of queries, a wiki, a web search and a model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def answers(outcome: Any) -> list[dict[str, Any]]:
         ),
     ],
 )
-def test_a_file_of_queries_gives_a_line_each(
+def test_each_query_of_a_file_gets_one_output_line(
     cli: Any, built_kb: Path, tmp_path: Path, name: str, content: str, ids: list[str | None]
 ) -> None:
     (tmp_path / name).write_text(content)
@@ -47,7 +47,7 @@ def test_a_file_of_queries_gives_a_line_each(
     ]
 
 
-def test_json_of_one_query_is_the_record_and_of_a_file_a_list(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_json_is_one_record_per_query_and_a_list_per_file(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     one = json.loads(cli.call("context", "amplexus", "--kb", built_kb, "--format", "json", check=True).stdout)
     (tmp_path / "q.txt").write_text("amplexus\n")
     many = json.loads(cli.call("context", "--file", "q.txt", "--kb", built_kb, "--format", "json", check=True).stdout)
@@ -61,7 +61,7 @@ def test_json_of_one_query_is_the_record_and_of_a_file_a_list(cli: Any, built_kb
         (["amplexus", "--file", "q.txt"], "Expected either a QUERY or --file FILE"),
     ],
 )
-def test_a_query_or_a_file_and_not_both(
+def test_exactly_one_of_query_and_file_is_required(
     cli: Any, built_kb: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "q.txt").write_text("amplexus\n")
@@ -78,7 +78,7 @@ def test_a_file_without_queries_is_bad_input(cli: Any, built_kb: Path, tmp_path:
     assert name in outcome.stderr
 
 
-def test_a_wiki_that_is_named_is_asked_once_and_not_again(cli: Any, own_kb: Path) -> None:
+def test_a_wiki_page_is_fetched_once_and_stored(cli: Any, own_kb: Path) -> None:
     with FaultyWiki().running() as wiki:
         wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
         asked = ("context", "frog with a zorblin", "--kb", own_kb)
@@ -95,7 +95,7 @@ def test_a_wiki_that_is_named_is_asked_once_and_not_again(cli: Any, own_kb: Path
         assert len(wiki.requests) == n_requests
 
 
-def test_the_options_on_the_wiki_win_over_the_settings(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+def test_wiki_options_override_the_settings(cli: Any, own_kb: Path, tmp_path: Path) -> None:
     with FaultyWiki().running() as wiki:
         wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
         (tmp_path / "fieldmark.toml").write_text(f'api_url = "{wiki.api_url}"\ncontact = "file@example.org"\n')
@@ -108,7 +108,7 @@ def test_the_options_on_the_wiki_win_over_the_settings(cli: Any, own_kb: Path, t
         assert cli.call(*query, "--no-wiki", check=True).stdout == found
 
 
-def test_a_wiki_that_is_down_ends_with_6(cli: Any, built_kb: Path) -> None:
+def test_an_unreachable_wiki_exits_with_6(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("context", "a zorblin", "--kb", built_kb, "--api-url", "http://127.0.0.1:9/api.php")
     assert outcome.exit_code == 6
 
@@ -120,7 +120,7 @@ def settings(server: OpenAIServer, *kinds: str) -> str:
     )
 
 
-def test_the_web_answers_with_its_citations_and_only_once(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+def test_a_web_search_is_cited_and_stored(cli: Any, own_kb: Path, tmp_path: Path) -> None:
     said = Answer(
         text="A zorblin is a gland of frogs [1].",
         more={"citations": ["https://web.example/zorblin"]},
@@ -137,9 +137,7 @@ def test_the_web_answers_with_its_citations_and_only_once(cli: Any, own_kb: Path
         assert server.n_calls == 1
 
 
-def test_a_model_writes_from_what_was_found_and_what_it_makes_up_is_dropped(
-    cli: Any, built_kb: Path, tmp_path: Path
-) -> None:
+def test_unsupported_sentences_of_the_model_are_dropped(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     def script(call: Call) -> str:
         assert "The embrace of frogs and toads" in call.text
         made = [
@@ -162,9 +160,7 @@ def test_a_model_writes_from_what_was_found_and_what_it_makes_up_is_dropped(
         assert server.n_calls == 1
 
 
-def test_a_model_that_cannot_be_asked_is_no_reason_to_say_nothing_unless_it_is_a_must(
-    cli: Any, built_kb: Path, tmp_path: Path
-) -> None:
+def test_a_failing_model_falls_back_to_plain_passages_unless_required(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     with OpenAIServer(Status(status=404)) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text"))
         asked = ("context", "frogs in amplexus", "--kb", built_kb)
@@ -180,9 +176,7 @@ def test_a_model_that_cannot_be_asked_is_no_reason_to_say_nothing_unless_it_is_a
     assert strict.stdout == ""
 
 
-def test_what_search_and_model_cost_is_said_on_stderr_and_nothing_is_where_nobody_was_asked(
-    cli: Any, own_kb: Path, tmp_path: Path
-) -> None:
+def test_cost_is_printed_only_if_calls_were_made(cli: Any, own_kb: Path, tmp_path: Path) -> None:
     def script(call: Call) -> Answer:
         if "What do the terms" in call.text:
             said, more = "A zorblin is a gland of frogs [1].", {"citations": ["https://web.example/zorblin"]}
@@ -200,7 +194,7 @@ def test_what_search_and_model_cost_is_said_on_stderr_and_nothing_is_where_nobod
         assert (again.stdout, again.stderr, server.n_calls) == (outcome.stdout, "", 2)
 
 
-def test_the_limit_of_cost_holds_for_search_and_model_together(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+def test_the_cost_limit_covers_search_and_model_together(cli: Any, own_kb: Path, tmp_path: Path) -> None:
     said = Answer(
         text="A zorblin is a gland of frogs [1].",
         more={"citations": ["https://web.example/zorblin"]},
@@ -217,7 +211,7 @@ def test_the_limit_of_cost_holds_for_search_and_model_together(cli: Any, own_kb:
         assert server.n_calls == 1
 
 
-def test_a_query_that_stands_twice_in_a_file_is_paid_for_once(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_a_repeated_query_in_a_file_costs_one_call(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("frogs in amplexus\nfrogs in amplexus\n")
     with OpenAIServer(Answer(text='{"sentences": []}', after_s=0.2)) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text"))
@@ -226,9 +220,7 @@ def test_a_query_that_stands_twice_in_a_file_is_paid_for_once(cli: Any, built_kb
         assert server.n_calls == 1
 
 
-def test_ones_own_prompt_replaces_ours_and_one_that_cannot_be_filled_costs_nothing(
-    cli: Any, own_kb: Path, tmp_path: Path
-) -> None:
+def test_a_custom_prompt_is_used_and_checked_before_a_call(cli: Any, own_kb: Path, tmp_path: Path) -> None:
     folder = tmp_path / "prompts"
     folder.mkdir()
     (folder / "context.md").write_text("Be brief on $query:\n$texts\n")
@@ -243,7 +235,7 @@ def test_ones_own_prompt_replaces_ours_and_one_that_cannot_be_filled_costs_nothi
         assert "contains an unknown placeholder" in outcome.stderr
 
 
-def test_a_model_that_is_asked_for_and_not_set_is_missing(cli: Any, built_kb: Path) -> None:
+def test_a_required_model_that_is_not_configured_exits_with_3(cli: Any, built_kb: Path) -> None:
     for flag in ("--model", "--web"):
         outcome = cli.call("context", "amplexus", "--kb", built_kb, flag)
         assert outcome.exit_code == 3
@@ -259,7 +251,7 @@ def test_context_explains_a_term_with_its_source(cli: Any, built_kb: Path) -> No
     assert found["sources"] != []
 
 
-def test_context_that_finds_nothing_is_no_error(cli: Any, built_kb: Path) -> None:
+def test_an_empty_result_is_not_an_error(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("context", "xqzzt vbrrk", "--kb", built_kb, check=True)
     assert outcome.stdout == "Nothing found.\n"
     found = json.loads(cli.call("context", "xqzzt vbrrk", "--kb", built_kb, "--format", "json", check=True).stdout)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import documented_keys
-from tests.cli.verbs.conftest import put
+from tests.cli.verbs.conftest import replace_in_summaries
 
 
-def test_credits_of_the_drawn_birds_are_fieldmarks_own_in_every_format(cli: Any, built_kb: Path) -> None:
+def test_drawn_birds_are_credited_to_fieldmark_in_every_format(cli: Any, built_kb: Path) -> None:
     text = cli.call("credits", "--kb", built_kb, check=True).stdout
     assert text.startswith("Credits of drawn.kb\n")
     assert "Fieldmark's own texts:" in text
@@ -32,15 +32,13 @@ def test_credits_of_the_drawn_birds_are_fieldmarks_own_in_every_format(cli: Any,
     assert all(photo["file"] in page for photo in found["photos"])
 
 
-def test_a_folder_of_ones_own_is_credited_as_such(cli: Any, mallard: Path) -> None:
+def test_articles_from_a_folder_are_credited_as_own(cli: Any, mallard: Path) -> None:
     (text,) = json.loads(cli.call("credits", "--kb", mallard, "--format", "json", check=True).stdout)["texts"]
     assert (text["kind"], text["title"], text["publishable"]) == ("own", "Mallard", True)
 
 
-def test_names_that_a_spreadsheet_would_run_are_disarmed_in_csv_and_as_they_are_in_json(
-    cli: Any, with_a_fault: Path
-) -> None:
-    put(with_a_fault, '"Mallard"', '"=1+2"')
+def test_spreadsheet_formulas_are_escaped_in_csv_but_not_in_json(cli: Any, with_a_fault: Path) -> None:
+    replace_in_summaries(with_a_fault, '"Mallard"', '"=1+2"')
     for verb, rows in (("lint", "findings"), ("credits", "texts")):
         (row,) = csv.DictReader(io.StringIO(cli.call(verb, "--kb", with_a_fault, "--format", "csv").stdout))
         (given,) = json.loads(cli.call(verb, "--kb", with_a_fault, "--format", "json").stdout)[rows]
@@ -49,7 +47,7 @@ def test_names_that_a_spreadsheet_would_run_are_disarmed_in_csv_and_as_they_are_
 
 
 @pytest.mark.integration
-def test_photos_that_are_not_free_are_skipped_counted_and_marked_when_taken(
+def test_non_free_photos_are_skipped_by_default_and_marked_when_included(
     cli: Any, wiki_api_url: str, tmp_path: Path
 ) -> None:
     """One knowledge base, built free, then with any licence, then free again; articles are fetched once."""

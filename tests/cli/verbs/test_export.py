@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def test_a_bundle_goes_out_and_comes_back_with_the_same_digest(cli: Any, folder_kb: str) -> None:
+def test_an_exported_bundle_is_imported_with_the_same_digest(cli: Any, folder_kb: str) -> None:
     exported = json.loads(cli.call("export", "--kb", folder_kb, "out", "--format", "json", check=True).stdout)
     assert (exported["species"], exported["images"]) == (2, 0)
     assert "digest   " in cli.call("export", "--kb", folder_kb, "again", check=True).stdout
@@ -17,7 +17,7 @@ def test_a_bundle_goes_out_and_comes_back_with_the_same_digest(cli: Any, folder_
     assert cli.call("export", "--kb", folder_kb, "out").exit_code == 2
 
 
-def test_a_bundle_has_vectors_or_not(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+def test_vectors_are_exported_on_request(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     cli.call("export", "--kb", folder_kb, "with", "--vectors", check=True)
     cli.call("export", "--kb", folder_kb, "without", "--no-vectors", check=True)
     assert (tmp_path / "with" / "vectors").is_dir()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 
-def test_a_forged_bundle_ends_with_5_and_leaves_nothing(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+def test_a_forged_bundle_exits_with_5_and_leaves_no_files(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     cli.call("export", "--kb", folder_kb, "out", check=True)
     (tmp_path / "out" / "species.parquet").write_bytes(b"x")
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -15,7 +15,7 @@ def test_a_forged_bundle_ends_with_5_and_leaves_nothing(cli: Any, folder_kb: str
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_a_bundle_of_other_models_ends_with_3_unless_it_is_encoded_again(cli: Any, built_folder: Path) -> None:
+def test_a_bundle_of_another_profile_needs_re_encode(cli: Any, built_folder: Path) -> None:
     import kb
     import recognize
 
@@ -31,7 +31,7 @@ def test_a_bundle_of_other_models_ends_with_3_unless_it_is_encoded_again(cli: An
 
 
 def bundle_of(folder: Path) -> Path:
-    """Return a bundle of the knowledge base in a folder, made there once."""
+    """Return a bundle of the knowledge base in a folder, exported on first use."""
     import kb
 
     if not (folder / "bundle").exists():

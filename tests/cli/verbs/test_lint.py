@@ -13,22 +13,22 @@ import pytest
 
 from cli.verbs.lint import CSV_COLUMNS, RULES_HELP
 from kb.curate.lint import MAX_FACT_WORDS, MAX_WORDS, MIN_WORDS, Rule
-from tests.cli.verbs.conftest import put
+from tests.cli.verbs.conftest import replace_in_summaries
 
 
-def test_lint_of_a_sound_knowledge_base_finds_nothing_and_ends_with_0(cli: Any, mallard: Path) -> None:
+def test_lint_of_a_sound_knowledge_base_exits_with_0(cli: Any, mallard: Path) -> None:
     outcome = cli.call("lint", "--kb", mallard, "--severity", "note", check=True)
     assert outcome.stdout == "3 sentences of 1 species checked\n"
 
 
-def test_lint_shows_a_claim_without_support_and_ends_with_1(cli: Any, with_a_fault: Path) -> None:
+def test_lint_reports_an_unsupported_claim_and_exits_with_1(cli: Any, with_a_fault: Path) -> None:
     outcome = cli.call("lint", "--kb", with_a_fault)
     assert outcome.exit_code == 1
     assert "not in its evidence: purple" in outcome.stdout
     assert "error    unsupported        1" in outcome.stdout
 
 
-def test_every_format_of_lint_tells_the_same_finding(cli: Any, with_a_fault: Path) -> None:
+def test_every_format_shows_the_same_finding(cli: Any, with_a_fault: Path) -> None:
     found = json.loads(cli.call("lint", "--kb", with_a_fault, "--format", "json").stdout)
     assert found["ok"] is False
     assert found["counts"] == {"error": 1, "warning": 0, "note": 0}
@@ -40,12 +40,12 @@ def test_every_format_of_lint_tells_the_same_finding(cli: Any, with_a_fault: Pat
 
 
 @pytest.mark.parametrize(("severity", "exit_code"), [("error", 0), ("warning", 1), ("note", 1)])
-def test_severity_says_what_ends_with_1(cli: Any, mallard: Path, severity: str, exit_code: int) -> None:
-    put(mallard, "a green head", "a dark green head")  # a shade that the article does not have: a warning
+def test_severity_decides_which_findings_exit_with_1(cli: Any, mallard: Path, severity: str, exit_code: int) -> None:
+    replace_in_summaries(mallard, "a green head", "a dark green head")  # a shade missing from the article: a warning
     assert cli.call("lint", "--kb", mallard, "--severity", severity).exit_code == exit_code
 
 
-def test_the_help_of_lint_names_every_rule_with_its_severities_and_limits() -> None:
+def test_lint_help_lists_every_rule_and_limit() -> None:
     named = {line[2:].split(" ")[0] for line in RULES_HELP.splitlines()[2:]} - {""}
     assert named == set(get_args(Rule))
     assert set(re.findall(r"\d+", RULES_HELP)) == {str(limit) for limit in (MIN_WORDS, MAX_WORDS, MAX_FACT_WORDS)}

@@ -1,4 +1,4 @@
-"""`kb remove`: unknown names, and what is removed as JSON."""
+"""`kb remove`: unknown names, and JSON output."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 
-def test_a_name_that_is_not_there_is_not_removed(cli: Any, folder_kb: str) -> None:
+def test_an_unknown_name_exits_with_5_and_a_suggestion(cli: Any, folder_kb: str) -> None:
     outcome = cli.call("remove", "--kb", folder_kb, "Snowy Oul")
     assert outcome.exit_code == 5
     assert "Did you mean Snowy Owl" in outcome.stderr
 
 
-def test_removed_names_are_given_as_json(cli: Any, folder_kb: str) -> None:
+def test_removed_names_are_printed_as_json(cli: Any, folder_kb: str) -> None:
     removed = json.loads(cli.call("remove", "--kb", folder_kb, "Snowy Owl", "--format", "json", check=True).stdout)
     assert removed["names"] == ["Bubo scandiacus"]

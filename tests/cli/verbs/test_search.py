@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 
-def test_search_finds_a_bird_by_its_looks(cli: Any, built_kb: Path) -> None:
+def test_search_finds_a_bird_by_its_description(cli: Any, built_kb: Path) -> None:
     outcome = cli.call(
         "search", "white owl with yellow eyes", "--kb", built_kb, "--format", "json", "--top", "3", check=True
     )
@@ -20,7 +20,7 @@ def test_search_finds_a_bird_by_its_looks(cli: Any, built_kb: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["search", "context", "show"])
-def test_an_empty_text_is_a_usage_error(cli: Any, verb: str) -> None:
+def test_an_empty_query_is_a_usage_error(cli: Any, verb: str) -> None:
     outcome = cli.call(verb, " ")
     assert outcome.exit_code == 2
     assert "xpected" in outcome.stderr

@@ -17,7 +17,7 @@ def test_show_finds_a_species_by_any_of_its_names(cli: Any, built_kb: Path, name
     assert found["summary"]["statements"] != []
 
 
-def test_show_quotes_the_words_that_a_summary_rests_on(cli: Any, built_kb: Path) -> None:
+def test_show_quotes_the_evidence_of_a_summary(cli: Any, built_kb: Path) -> None:
     found = json.loads(cli.call("show", "Snowy Owl", "--kb", built_kb, "--format", "json", check=True).stdout)
     quotes = [span["quote"] for statement in found["summary"]["statements"] for span in statement["evidence"]]
     assert quotes != []
@@ -35,7 +35,7 @@ def test_show_finds_a_term(cli: Any, built_kb: Path) -> None:
     assert found["term"]["name"] == "speculum"
 
 
-def test_show_suggests_names_of_the_knowledge_base(cli: Any, built_kb: Path) -> None:
+def test_show_suggests_names_for_an_unknown_name(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("show", "Snowy Oul", "--kb", built_kb)
     assert outcome.exit_code == 5
     assert outcome.stdout == ""

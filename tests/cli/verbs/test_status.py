@@ -13,7 +13,7 @@ import pytest
 from kb.store.ledger import Ledger
 
 
-def test_status_counts_what_is_there(cli: Any, built_kb: Path) -> None:
+def test_status_counts_species_articles_and_chunks(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("status", "--kb", built_kb, "--format", "json", check=True)
     found = json.loads(outcome.stdout)
     assert found["species"] == found["summaries"] == found["articles"] >= 6
@@ -24,7 +24,7 @@ def test_status_counts_what_is_there(cli: Any, built_kb: Path) -> None:
     assert cli.call("status", "--kb", built_kb, "--left-out", check=True).stdout == "No name was left out.\n"
 
 
-def test_status_lists_what_was_left_out_and_why(cli: Any, tmp_path: Path) -> None:
+def test_status_lists_left_out_names_with_reasons(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "notes" / "Mallard").mkdir(parents=True)
     (tmp_path / "notes" / "Mallard" / "article.txt").write_text(
         "== Description ==\nThe male has a green head and a yellow bill.\n"
@@ -40,15 +40,17 @@ def test_status_lists_what_was_left_out_and_why(cli: Any, tmp_path: Path) -> Non
     assert all(re.search(rf"^{row['name']} +{row['reason']}", table, re.M) for row in listed)
 
 
-def test_the_environment_names_the_knowledge_base(cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_knowledge_base_can_be_set_by_environment_variable(
+    cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
     assert cli.call("status").stdout == cli.call("status", "--kb", built_kb).stdout
 
 
-def test_an_unfinished_build_is_named_with_the_remedy(
+def test_an_unfinished_build_is_reported(
     cli: Any, tmp_path: Path, drawings: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A killed build leaves the note of its stages in the ledger."""
+    """A killed build leaves a record of its stages in the ledger."""
     path = tmp_path / "a.kb"
     cli.call("build", "--source", "starter", "--limit", "3", "--only", "resolve", "--kb", path, check=True)
     with closing(Ledger(path / "ledger.sqlite")) as ledger:

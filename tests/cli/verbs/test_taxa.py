@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 
-def test_taxa_works_without_any_knowledge_base(cli: Any) -> None:
+def test_taxa_works_without_a_knowledge_base(cli: Any) -> None:
     outcome = cli.call("taxa", "northern", "cardinal", "--format", "json", check=True)
     (found,) = json.loads(outcome.stdout)
     assert found == {
@@ -24,19 +24,19 @@ def test_taxa_works_without_any_knowledge_base(cli: Any) -> None:
     assert "Aves > Passeriformes > Cardinalidae > Cardinalis" in cli.call("taxa", "Northern Cardinal").stdout
 
 
-def test_taxa_counts_what_the_knowledge_base_holds(cli: Any, built_kb: Path) -> None:
+def test_taxa_counts_species_in_the_knowledge_base(cli: Any, built_kb: Path) -> None:
     text = cli.call("taxa", "Strigiformes", "--kb", built_kb, check=True).stdout
     assert "in knowledge base" in text
     assert text.split()[-1] == "2"  # the drawn Snowy Owl and Western Barn Owl
 
 
-def test_an_unknown_name_ends_with_5_and_suggestions(cli: Any) -> None:
+def test_an_unknown_name_exits_with_5_and_suggestions(cli: Any) -> None:
     outcome = cli.call("taxa", "Nothern Cardnal")
     assert outcome.exit_code == 5
     assert "Did you mean Northern Cardinal" in outcome.stderr
 
 
-def test_taxa_reports_each_name_of_a_file_in_its_order(cli: Any, tmp_path: Path) -> None:
+def test_names_of_a_file_are_reported_in_file_order(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("009.Brewer_Blackbird\n\nTurdus sp.\n017.Cardinal\nArtic Tern\n")
     outcome = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "json", check=True)
     rows = json.loads(outcome.stdout)
@@ -50,13 +50,13 @@ def test_taxa_reports_each_name_of_a_file_in_its_order(cli: Any, tmp_path: Path)
     assert "2 of 4 names matched\nby English name (possessive) 1, given 1\n" in outcome.stderr
 
 
-def test_the_table_of_names_tells_which_other_species_a_name_means_elsewhere(cli: Any, tmp_path: Path) -> None:
+def test_the_table_shows_other_species_with_the_same_name(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("Grey-headed Woodpecker\n")
     text = " ".join(cli.call("taxa", "--file", tmp_path / "names.txt", check=True).stdout.split())
     assert "Grey-headed Woodpecker Picus canus Dendropicos spodocephalus" in text
 
 
-def test_a_table_of_names_gives_a_row_a_bird_by_its_surest_name(cli: Any, tmp_path: Path) -> None:
+def test_each_table_row_is_matched_by_its_most_reliable_name(cli: Any, tmp_path: Path) -> None:
     lines = ["Common Name,Scientific Name", "Andean Duck,Oxyura ferruginea", "Mallard,Nonsense x", "Gadwall,Nonsense y"]
     (tmp_path / "birds.csv").write_text("\n".join(lines))
     rows = json.loads(cli.call("taxa", "--file", tmp_path / "birds.csv", "--format", "json", check=True).stdout)
@@ -67,7 +67,7 @@ def test_a_table_of_names_gives_a_row_a_bird_by_its_surest_name(cli: Any, tmp_pa
     ]
 
 
-def test_the_report_of_names_is_csv_for_a_spreadsheet(cli: Any, tmp_path: Path) -> None:
+def test_matches_are_written_as_csv(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("Mallard\nTurdus\n")
     lines = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "csv", check=True).stdout.splitlines()
     assert lines[0] == "name,scientific_name,common_name,taxon_id,rule,matched_name,other_species,reason,suggestions"
@@ -76,15 +76,15 @@ def test_the_report_of_names_is_csv_for_a_spreadsheet(cli: Any, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("arguments", [(), ("Mallard", "--file", "names.txt"), ("Mallard", "--format", "csv")])
-def test_taxa_takes_either_a_name_or_a_file(cli: Any, arguments: tuple[str, ...]) -> None:
+def test_exactly_one_of_name_and_file_is_required(cli: Any, arguments: tuple[str, ...]) -> None:
     assert cli.call("taxa", *arguments).exit_code == 2
 
 
-def test_the_csv_of_names_runs_nothing_in_a_spreadsheet(cli: Any, tmp_path: Path) -> None:
+def test_spreadsheet_formulas_are_escaped_in_csv(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("=HYPERLINK(1)\nTurdus merula\n")
     rows = list(csv.DictReader(io.StringIO(cli.call("taxa", "--file", "names.txt", "--format", "csv").stdout)))
     assert [row["name"] for row in rows] == ["'=HYPERLINK(1)", "Turdus merula"]
 
 
-def test_a_file_of_names_that_is_not_there_is_bad_input(cli: Any, tmp_path: Path) -> None:
+def test_a_missing_file_of_names_exits_with_5(cli: Any, tmp_path: Path) -> None:
     assert cli.call("taxa", "--file", tmp_path / "nowhere.txt").exit_code == 5

@@ -9,7 +9,7 @@ from typing import Any
 from tests.cli.verbs.conftest import write_bird
 
 
-def test_an_update_knows_the_folder_and_names_what_changed(cli: Any, folder_kb: str, built_folder: Path) -> None:
+def test_update_finds_its_folder_and_lists_the_changes(cli: Any, folder_kb: str, built_folder: Path) -> None:
     assert "changes            none" in cli.call("update", "--kb", folder_kb, check=True).stdout
     write_bird(built_folder / "birds", "Blue Jay", "It has a black necklace and a blue crest.")
     found = json.loads(cli.call("update", "--kb", folder_kb, "--format", "json", check=True).stdout)
@@ -21,13 +21,13 @@ def test_an_update_knows_the_folder_and_names_what_changed(cli: Any, folder_kb: 
     assert "black necklace" in cli.call("show", "--kb", folder_kb, "Blue Jay", check=True).stdout
 
 
-def test_a_knowledge_base_of_no_such_source_ends_with_2(cli: Any, folder_kb: str) -> None:
+def test_an_absent_kind_of_source_exits_with_2(cli: Any, folder_kb: str) -> None:
     outcome = cli.call("update", "--kb", folder_kb, "--source", "wikipedia")
     assert outcome.exit_code == 2
     assert "no source of kind wikipedia" in outcome.stderr
 
 
-def test_knowledge_that_ships_is_said_to_have_nothing_to_update_from(cli: Any, built_kb: Path) -> None:
+def test_shipped_knowledge_cannot_be_updated(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("update", "--kb", built_kb)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert "knowledge that ships with Fieldmark" in outcome.stderr
@@ -35,7 +35,7 @@ def test_knowledge_that_ships_is_said_to_have_nothing_to_update_from(cli: Any, b
     assert "starter/" not in outcome.stderr, "a digest tells nobody anything"
 
 
-def test_a_knowledge_base_of_nothing_has_nothing_to_update(cli: Any, tmp_path: Path) -> None:
+def test_a_knowledge_base_without_species_cannot_be_updated(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "birds" / "Garden gnome").mkdir(parents=True)
     built = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--kb", "a.kb")
     assert built.exit_code == 5

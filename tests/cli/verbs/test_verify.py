@@ -14,13 +14,13 @@ import pytest
 @pytest.mark.parametrize(
     "arguments", [("verify",), ("update",), ("export", "out"), ("remove", "Kea"), ("add", "--name", "Kea")]
 )
-def test_verbs_that_write_or_repair_need_a_knowledge_base(cli: Any, arguments: tuple[str, ...]) -> None:
+def test_commands_that_write_need_a_knowledge_base(cli: Any, arguments: tuple[str, ...]) -> None:
     outcome = cli.call(*arguments)
     assert outcome.exit_code == 3
     assert outcome.stderr.startswith("error: No knowledge base given.\nhint: Add --kb DIR")
 
 
-def test_verify_of_a_whole_knowledge_base_gives_the_same_digest_every_time(cli: Any, built_kb: Path) -> None:
+def test_verify_gives_the_same_digest_every_time(cli: Any, built_kb: Path) -> None:
     first = json.loads(cli.call("verify", "--kb", built_kb, "--format", "json", check=True).stdout)
     again = json.loads(cli.call("verify", "--kb", built_kb, "--format", "json", check=True).stdout)
     assert first["ok"] is True
@@ -28,7 +28,7 @@ def test_verify_of_a_whole_knowledge_base_gives_the_same_digest_every_time(cli: 
     assert len(first["digest"]) == 64
 
 
-def test_verify_ends_with_1_for_what_it_cannot_mend(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_verify_exits_with_1_for_an_unrepairable_problem(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.kb"
     shutil.copytree(built_kb, broken)
     shutil.rmtree(broken / "articles")
@@ -40,7 +40,7 @@ def test_verify_ends_with_1_for_what_it_cannot_mend(cli: Any, built_kb: Path, tm
     assert "error:" not in outcome.stderr
 
 
-def test_verify_mends_a_lost_index_and_is_content_the_next_time(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_verify_repairs_a_missing_index(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.kb"
     shutil.copytree(built_kb, broken)
     shutil.rmtree(broken / "chroma")

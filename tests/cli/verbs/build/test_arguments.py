@@ -1,4 +1,4 @@
-"""The arguments of `kb build`: which cannot be combined, and the name that they give."""
+"""Arguments of `kb build`: invalid combinations, and the default path."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from data.errors import UsageError
         ({"taxa": ("Aves",), "is_dry_run": True, "only": "fetch"}, "--dry-run and --only cannot be combined"),
     ],
 )
-def test_contradictions_are_usage_errors(arguments: dict[str, object], complaint: str) -> None:
+def test_invalid_combinations_are_usage_errors(arguments: dict[str, object], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint) as error:
         BuildArguments(**arguments)  # type: ignore[arg-type]
     assert error.value.exit_code == 2
@@ -44,7 +44,7 @@ def test_contradictions_are_usage_errors(arguments: dict[str, object], complaint
         {"only": "encode"},
     ],
 )
-def test_what_makes_sense_is_taken(arguments: dict[str, object]) -> None:
+def test_valid_combinations_are_accepted(arguments: dict[str, object]) -> None:
     assert BuildArguments(**arguments).kind in {"wikipedia", "folder", "starter"}  # type: ignore[arg-type]
 
 
@@ -59,11 +59,11 @@ def test_what_makes_sense_is_taken(arguments: dict[str, object]) -> None:
         ({"source": "starter"}, "starter.kb"),
     ],
 )
-def test_a_knowledge_base_is_named_after_what_is_asked_for(arguments: dict[str, object], name: str) -> None:
+def test_the_default_path_is_named_after_the_selection(arguments: dict[str, object], name: str) -> None:
     assert BuildArguments(**arguments).default_path == Path(name)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("taxa", [("Anatidae", "Laridae"), ("/",)])
-def test_what_gives_no_one_name_needs_a_path(taxa: tuple[str, ...]) -> None:
+def test_an_ambiguous_selection_needs_a_path(taxa: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="no name for the knowledge base"):
         _ = BuildArguments(taxa=taxa).default_path

@@ -1,4 +1,4 @@
-"""`kb build --distiller model...` against a server whose model is a script: what it says, asks and costs."""
+"""`kb build --distiller model...` against a scripted server: output, model calls and cost."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def fields(text: str) -> dict[str, str]:
     return dict(line for line in (re.split(r"\s{2,}", row, maxsplit=1) for row in text.splitlines()) if len(line) == 2)
 
 
-def test_a_dry_run_says_what_it_would_take_and_asks_nothing(cli: Any, owls: list[str], server: OpenAIServer) -> None:
+def test_a_dry_run_estimates_calls_and_cost_without_a_call(cli: Any, owls: list[str], server: OpenAIServer) -> None:
     plan = fields(cli.call(*owls, "--distiller", "model-two-pass", "--dry-run", check=True).stdout)
     assert plan["to distil"] == "6 pages"
     assert plan["model calls"].startswith("12")
@@ -65,7 +65,7 @@ def test_a_dry_run_says_what_it_would_take_and_asks_nothing(cli: Any, owls: list
     assert not Path("owls.kb").exists()
 
 
-def test_a_dry_run_of_what_was_fetched_measures_it_and_leaves_out_what_is_done(
+def test_a_dry_run_measures_fetched_articles_and_skips_finished_pages(
     cli: Any, owls: list[str], server: OpenAIServer
 ) -> None:
     cli.call(*owls, check=True)
@@ -80,9 +80,7 @@ def test_a_dry_run_of_what_was_fetched_measures_it_and_leaves_out_what_is_done(
     assert plan["to distil"] == "0 pages, 6 done before"
 
 
-def test_a_build_reports_calls_tokens_and_cost_and_the_next_one_costs_nothing(
-    cli: Any, owls: list[str], server: OpenAIServer
-) -> None:
+def test_a_build_reports_calls_and_cost_and_a_rebuild_is_free(cli: Any, owls: list[str], server: OpenAIServer) -> None:
     report = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
     assert (report["model calls"], report["summaries"]) == ("6", "6")
     assert server.n_calls == 6
@@ -102,16 +100,16 @@ def test_a_build_reports_calls_tokens_and_cost_and_the_next_one_costs_nothing(
     assert server.n_calls == 6
 
 
-def test_the_key_lies_in_no_file(cli: Any, owls: list[str], tmp_path: Path, isolated_environment: Path) -> None:
+def test_the_api_key_is_not_written_to_any_file(
+    cli: Any, owls: list[str], tmp_path: Path, isolated_environment: Path
+) -> None:
     cli.call(*owls, "--distiller", "model", check=True)
     written = [path for folder in (tmp_path, isolated_environment) for path in folder.rglob("*") if path.is_file()]
     assert any(path.name == "replies.sqlite" for path in written)
     assert [path for path in written if b"sk-test" in path.read_bytes()] == []
 
 
-def test_max_cost_stops_with_7_keeps_what_is_done_and_says_how_to_go_on(
-    cli: Any, owls: list[str], server: OpenAIServer
-) -> None:
+def test_max_cost_stops_the_build_and_a_second_run_finishes(cli: Any, owls: list[str], server: OpenAIServer) -> None:
     stopped = cli.call(*owls, "--distiller", "model", "--max-cost", "0.008")
     assert stopped.exit_code == 7
     assert "Run the same command with a higher --max-cost to continue" in stopped.stderr
@@ -124,7 +122,7 @@ def test_max_cost_stops_with_7_keeps_what_is_done_and_says_how_to_go_on(
     assert cli.call("verify", "--kb", "owls.kb").exit_code == 0
 
 
-def test_an_update_asks_the_model_for_what_changed_alone(
+def test_update_calls_the_model_for_changed_pages_only(
     cli: Any, owls: list[str], server: OpenAIServer, tmp_path: Path
 ) -> None:
     cli.call(*owls, "--distiller", "model", check=True)
@@ -138,9 +136,7 @@ def test_an_update_asks_the_model_for_what_changed_alone(
     assert "model/1 scripted@" in shown
 
 
-def test_an_update_keeps_to_the_cache_offline_and_to_the_cost_limit(
-    cli: Any, owls: list[str], server: OpenAIServer, tmp_path: Path
-) -> None:
+def test_update_honours_offline_and_max_cost(cli: Any, owls: list[str], server: OpenAIServer, tmp_path: Path) -> None:
     cli.call(*owls, "--distiller", "model", check=True)
     page = sorted((tmp_path / "owls").glob("*/article.txt"))[0]
     page.write_text(page.read_text().replace("yellow eyes", "orange eyes"))
@@ -162,7 +158,7 @@ def test_an_update_keeps_to_the_cache_offline_and_to_the_cost_limit(
         (("--distiller", "model", "--offline"), 7, "No cached reply of scripted@"),
     ],
 )
-def test_what_cannot_be_done_says_so_before_a_model_is_asked(
+def test_impossible_requests_fail_before_a_model_call(
     cli: Any, owls: list[str], server: OpenAIServer, arguments: tuple[str, ...], exit_code: int, words: str
 ) -> None:
     outcome = cli.call(*owls, *arguments)
@@ -171,7 +167,7 @@ def test_what_cannot_be_done_says_so_before_a_model_is_asked(
     assert server.n_calls == 0
 
 
-def test_without_settings_price_or_key_it_says_what_is_missing(
+def test_missing_price_key_or_endpoint_is_named(
     cli: Any, owls: list[str], server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = tmp_path / "fieldmark.toml"
@@ -191,10 +187,10 @@ def test_without_settings_price_or_key_it_says_what_is_missing(
 
 
 @pytest.mark.integration
-def test_a_build_of_a_wiki_survives_kill_9_without_paying_twice(
+def test_a_killed_build_is_resumed_without_repeated_calls(
     cli: Any, server: OpenAIServer, wiki_api_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Finches of a real MediaWiki; at most the two replies in flight at each kill are asked for again."""
+    """Finches of a real MediaWiki; at most the two replies in flight at each kill are requested again."""
     monkeypatch.setenv("TEST_KEY", "sk-test")
     (tmp_path / "fieldmark.toml").write_text(
         f'[llm.text]\nmodel = "scripted"\nbase_url = "{server.base_url}"\napi_key_env = "TEST_KEY"\n'
@@ -222,8 +218,8 @@ def test_a_build_of_a_wiki_survives_kill_9_without_paying_twice(
     assert cli.run("verify", "--kb", "birds.kb").exit_code == 0
 
 
-def test_the_scripted_distiller_runs_by_itself(tmp_path: Path) -> None:
-    """The documentation shows it: a server that others can start."""
+def test_the_scripted_distiller_runs_as_a_program(tmp_path: Path) -> None:
+    """The documentation shows how to start this server."""
     script = Path(__file__).resolve().parents[3] / "servers" / "scripted_distiller.py"
     helped = subprocess.run([sys.executable, str(script), "--help"], capture_output=True, text=True, timeout=60)
     assert helped.returncode == 0

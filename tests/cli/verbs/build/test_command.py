@@ -1,4 +1,4 @@
-"""`kb build`: from the starter, a folder, and a real wiki; what it says, and how it ends."""
+"""`kb build` from the starter, a folder and a real wiki: reports and exit codes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fields(text: str) -> dict[str, str]:
     return dict(line for line in (re.split(r"\s{2,}", row, maxsplit=1) for row in text.splitlines()) if len(line) == 2)
 
 
-def test_a_build_from_the_starter_reports_what_it_made(cli: Any) -> None:
+def test_a_build_from_the_starter_reports_its_counts(cli: Any) -> None:
     outcome = cli.call("build", "--source", "starter", "--taxon", "Strigiformes", check=True)
     report = fields(outcome.stdout)
     assert report["knowledge base"] == "strigiformes.kb"
@@ -30,7 +30,7 @@ def test_a_build_from_the_starter_reports_what_it_made(cli: Any) -> None:
     assert Path("strigiformes.kb/kb.toml").is_file()
 
 
-def test_quiet_says_nothing_on_stderr(cli: Any) -> None:
+def test_quiet_prints_nothing_on_stderr(cli: Any) -> None:
     assert cli.call("build", "--source", "starter", "--taxon", "Strigiformes", "--quiet", check=True).stderr == ""
 
 
@@ -42,7 +42,7 @@ def test_a_second_build_changes_nothing(cli: Any) -> None:
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == first
 
 
-def test_another_profile_is_refused_and_both_ways_to_it_work(cli: Any) -> None:
+def test_another_profile_is_refused_and_the_suggested_commands_work(cli: Any) -> None:
     asked = ("build", "--source", "starter", "--taxon", "Tyto alba", "--profile")
     cli.call(*asked, "starter", "--kb", "owls.kb", check=True)
     before = cli.call("verify", "--kb", "owls.kb", check=True).stdout
@@ -58,12 +58,12 @@ def test_another_profile_is_refused_and_both_ways_to_it_work(cli: Any) -> None:
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == before
 
 
-def test_a_new_knowledge_base_has_the_encoders_of_the_given_profile(cli: Any) -> None:
+def test_a_new_knowledge_base_uses_the_given_profile(cli: Any) -> None:
     cli.call("build", "--source", "starter", "--taxon", "Tyto alba", "--profile", "plain", "--kb", "a.kb", check=True)
     assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "plain"
 
 
-def test_one_stage_alone_is_run(cli: Any) -> None:
+def test_only_runs_a_single_stage(cli: Any) -> None:
     outcome = cli.call("build", "--source", "starter", "--taxon", "Tyto alba", "--kb", "a.kb", "--only", "resolve")
     assert outcome.exit_code == 0
     assert "resolve" in outcome.stderr
@@ -72,7 +72,7 @@ def test_one_stage_alone_is_run(cli: Any) -> None:
     assert (report["articles"], report["summaries"]) == ("0", "0")
 
 
-def test_limit_stops_at_so_many_species(cli: Any) -> None:
+def test_limit_is_the_maximum_number_of_species(cli: Any) -> None:
     outcome = cli.call("build", "--source", "starter", "--limit", "3", "--kb", "three.kb", check=True)
     assert fields(outcome.stdout)["species"] == "3"
 
@@ -85,7 +85,7 @@ def test_a_dry_run_writes_nothing(cli: Any, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_stages_can_be_run_one_at_a_time_and_give_the_same(cli: Any) -> None:
+def test_stages_run_one_at_a_time_give_the_same_digest(cli: Any) -> None:
     asked = ("build", "--source", "starter", "--taxon", "Strigiformes")
     cli.call(*asked, "--kb", "whole.kb", check=True)
     for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index"):
@@ -97,21 +97,21 @@ def test_stages_can_be_run_one_at_a_time_and_give_the_same(cli: Any) -> None:
     assert digests[0] == digests[1]
 
 
-def test_an_unknown_taxon_ends_with_5_before_any_wiki_is_asked(cli: Any, tmp_path: Path) -> None:
+def test_an_unknown_taxon_exits_with_5_before_any_request(cli: Any, tmp_path: Path) -> None:
     outcome = cli.call("build", "--taxon", "Strigiformis")
     assert outcome.exit_code == 5
     assert "Did you mean Strigiformes" in outcome.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_wikipedia_without_a_contact_ends_with_3(cli: Any, tmp_path: Path) -> None:
+def test_wikipedia_without_a_contact_exits_with_3(cli: Any, tmp_path: Path) -> None:
     outcome = cli.call("build", "--taxon", "Strigiformes")
     assert outcome.exit_code == 3
     assert "FIELDMARK_CONTACT" in outcome.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_wiki_that_is_down_ends_with_6(cli: Any) -> None:
+def test_an_unreachable_wiki_exits_with_6(cli: Any) -> None:
     outcome = cli.call("build", "--taxon", "Tyto alba", "--api-url", "http://127.0.0.1:9/api.php")
     assert outcome.exit_code == 6
     assert outcome.stderr.splitlines()[-1].startswith(("error: 127.0.0.1:9", "hint: "))
@@ -130,14 +130,14 @@ def test_a_wiki_that_is_down_ends_with_6(cli: Any) -> None:
     ],
     ids=" ".join,
 )
-def test_contradictions_end_with_2(cli: Any, arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_invalid_combinations_exit_with_2(cli: Any, arguments: tuple[str, ...], tmp_path: Path) -> None:
     outcome = cli.call("build", *arguments)
     assert outcome.exit_code == 2
     assert outcome.stderr.startswith("error: ")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_with_other_things_in_it_is_not_built_into(cli: Any, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
     outcome = cli.call("build", "--source", "starter", "--kb", "mine")
@@ -159,7 +159,7 @@ def test_a_folder_of_articles_is_a_source(cli: Any, tmp_path: Path) -> None:
     assert "white" in shown["summary"]["text"]
 
 
-def test_terms_are_built_beside_species(cli: Any, tmp_path: Path) -> None:
+def test_terms_are_built_with_species(cli: Any, tmp_path: Path) -> None:
     for name, text in (("Snowy Owl", "A white owl."), ("Terms/Osmeterium", "An osmeterium is a forked organ.")):
         (tmp_path / "birds" / name).mkdir(parents=True)
         (tmp_path / "birds" / name / "article.txt").write_text(f"{text}\n")
@@ -169,7 +169,7 @@ def test_terms_are_built_beside_species(cli: Any, tmp_path: Path) -> None:
     assert "forked organ" in cli.call("show", "osmeterium", "--kb", "strigiformes.kb", check=True).stdout
 
 
-def test_a_wiki_is_told_the_contact_of_the_command_line(cli: Any) -> None:
+def test_the_contact_option_is_sent_in_the_user_agent(cli: Any) -> None:
     with FaultyWiki().running() as wiki:
         wiki.pages["Snowy owl"] = "<p>The snowy owl is a white owl.</p>"
         given = ("--taxon", "Snowy Owl", "--api-url", wiki.api_url, "--contact", "flag@example.org")
@@ -178,7 +178,7 @@ def test_a_wiki_is_told_the_contact_of_the_command_line(cli: Any) -> None:
         assert wiki.headers
 
 
-def test_names_beside_the_taxon_are_not_left_out(cli: Any, tmp_path: Path) -> None:
+def test_names_outside_the_taxon_are_not_reported_as_left_out(cli: Any, tmp_path: Path) -> None:
     for name in ("Snowy Owl", "Mallard"):
         article = tmp_path / "birds" / name / "article.txt"
         article.parent.mkdir(parents=True)
@@ -192,10 +192,10 @@ def test_names_beside_the_taxon_are_not_left_out(cli: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.integration
-class TestAgainstARealWiki:
-    """The whole way from a wiki to a named bird."""
+class TestWithRealWiki:
+    """Builds from a real MediaWiki."""
 
-    def test_owls_are_built_with_credits_and_what_was_left_out(self, cli: Any, wiki_api_url: str) -> None:
+    def test_owls_are_built_and_left_out_names_are_reported(self, cli: Any, wiki_api_url: str) -> None:
         outcome = cli.run("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
         report = fields(outcome.stdout)
         assert int(report["species"]) >= 3
@@ -210,7 +210,7 @@ class TestAgainstARealWiki:
         assert int(fields(again.stdout)["requests"]) < int(report["requests"])
         assert "fetch" not in again.stderr, "bodies that are there are not fetched again"
 
-    def test_a_list_page_chooses_and_a_taxon_narrows(self, cli: Any, wiki_api_url: str) -> None:
+    def test_a_taxon_narrows_the_selection_of_a_list_page(self, cli: Any, wiki_api_url: str) -> None:
         plan = (
             "build",
             "--api-url",
@@ -226,13 +226,13 @@ class TestAgainstARealWiki:
         assert 0 < int(narrowed["pages found"]) < int(everything["pages found"])
         assert "not asked for" not in narrowed.get("left out", "")
 
-    def test_a_category_chooses(self, cli: Any, wiki_api_url: str) -> None:
+    def test_a_category_selects_its_species(self, cli: Any, wiki_api_url: str) -> None:
         plan = ("build", "--api-url", wiki_api_url, "--category", "Birds", "--dry-run", "--kb", "x.kb")
         report = fields(cli.run(*plan, check=True).stdout)
         assert int(report["pages found"]) > 100
 
     @pytest.mark.parametrize("option", ["--list", "--category"])
-    def test_a_list_or_category_that_does_not_exist_ends_with_5(
+    def test_an_unknown_list_or_category_exits_with_5(
         self, cli: Any, wiki_api_url: str, option: str, tmp_path: Path
     ) -> None:
         outcome = cli.run("build", option, "Unicorns", "--api-url", wiki_api_url, "--kb", "x.kb")
@@ -241,7 +241,7 @@ class TestAgainstARealWiki:
         assert f"hint: {option} expects the exact" in outcome.stderr
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_file_of_names_chooses_and_its_strangers_are_counted(
+    def test_a_file_of_names_selects_species_and_counts_unknown_names(
         self, cli: Any, wiki_api_url: str, shared: Path, tmp_path: Path
     ) -> None:
         with (shared / "birds" / "articles.jsonl").open(encoding="utf-8") as articles:
@@ -252,7 +252,7 @@ class TestAgainstARealWiki:
         assert report["species"] == "1"
         assert "not in the checklist" in report["left out"]
 
-    def test_an_address_that_is_no_api_ends_with_6(self, cli: Any, wiki_api_url: str) -> None:
+    def test_an_address_without_an_api_exits_with_6(self, cli: Any, wiki_api_url: str) -> None:
         page = wiki_api_url.replace("api.php", "index.php")
         outcome = cli.run("build", "--taxon", "Tyto alba", "--api-url", page, "--kb", "x.kb")
         assert outcome.exit_code == 6
@@ -284,7 +284,7 @@ def test_the_number_of_reference_photos_is_a_setting_of_build_and_update(cli: An
     assert n_photos() == 2
 
 
-def test_the_number_of_failures_after_which_a_build_stops_is_a_setting(cli: Any, owls: Path, tmp_path: Path) -> None:
+def test_the_number_of_failures_before_a_build_stops_is_a_setting(cli: Any, owls: Path, tmp_path: Path) -> None:
     (tmp_path / "fieldmark.toml").write_text('[llm.text]\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
     asked = ("build", "--source", f"folder:{owls}", "--kb", "o.kb", "--distiller", "model")
     stopped = cli.call(*asked, "--set", "max_failures_in_a_row=1")

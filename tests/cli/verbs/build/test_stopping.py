@@ -1,4 +1,4 @@
-"""Ctrl-C stops a build at once, also while a slow wiki is being waited for, and the next run goes on."""
+"""Ctrl-C stops a build at once, even during a slow request, and the next run resumes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kb.sources.mediawiki.client.wiki_client import Timeouts
 from tests.servers.faulty_wiki import Fault, FaultyWiki
 
 NAMES = ("Northern cardinal", "Blue jay", "House sparrow", "Common raven", "Barn swallow", "Snowy owl", "Mallard")
-SLOW_S = 60.0  # longer than an answer is waited for
+SLOW_S = 60.0  # longer than the read timeout
 
 
-def test_ctrl_c_does_not_wait_for_the_answers_of_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
+def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.csv").write_text("common\n" + "\n".join(NAMES), encoding="utf-8")
     with FaultyWiki().running() as wiki:
         wiki.pages |= {name: f"<p>The {name} is a bird.</p><p>Its crown is red.</p>" for name in NAMES}
@@ -25,7 +25,7 @@ def test_ctrl_c_does_not_wait_for_the_answers_of_a_slow_wiki(cli: Any, tmp_path:
         )
         until = time.monotonic() + 240
         while sum(request.get("action") == "parse" for request in wiki.requests) < 2 and time.monotonic() < until:
-            if wiki.requests:  # pages are looked up; their bodies take long
+            if wiki.requests:  # pages are looked up; their bodies are slow
                 wiki.always = Fault(stall_s=SLOW_S)
             time.sleep(0.01)
         asked = time.monotonic()
@@ -33,6 +33,6 @@ def test_ctrl_c_does_not_wait_for_the_answers_of_a_slow_wiki(cli: Any, tmp_path:
         _, complaint = process.communicate(timeout=120)
         assert process.returncode == 130
         assert "run the same command again to resume" in complaint
-        assert time.monotonic() - asked < 0.9 * Timeouts().read_s  # else it waited for one
+        assert time.monotonic() - asked < 0.9 * Timeouts().read_s  # else it waited for a reply
         wiki.always = None
         assert "species           7" in cli.run(*build[1:], check=True).stdout

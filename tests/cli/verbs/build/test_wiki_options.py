@@ -1,4 +1,4 @@
-"""`kb build` and `kb update` from a wiki: whose address it is told, which language, where the rows go."""
+"""`kb build` and `kb update` from a wiki: contact, language, page selection, credentials and Chroma server."""
 
 from __future__ import annotations
 
@@ -32,35 +32,33 @@ def build(cli: Any, wiki: FaultyWiki, *more: str) -> Any:
     return cli.call("build", "--taxon", "Tyto alba", "--kb", "a.kb", "--api-url", wiki.api_url, *more, check=True)
 
 
-def agents(wiki: FaultyWiki) -> set[bool]:
-    """Return whether requests name the address, in the cases that there are."""
+def contact_is_sent(wiki: FaultyWiki) -> set[bool]:
+    """Return the set of answers to: does a request name the contact?"""
     return {"me@example.org" in headers["User-Agent"] for headers in wiki.headers}
 
 
-def test_the_wiki_is_told_the_given_address_by_build_and_update(cli: Any, wiki: FaultyWiki) -> None:
+def test_build_and_update_send_the_given_contact(cli: Any, wiki: FaultyWiki) -> None:
     build(cli, wiki)
-    assert agents(wiki) == {False}
+    assert contact_is_sent(wiki) == {False}
     wiki.headers.clear()
     cli.call("update", "--kb", "a.kb", "--contact", "me@example.org", check=True)
-    assert agents(wiki) == {True}
+    assert contact_is_sent(wiki) == {True}
     wiki.headers.clear()
     cli.call(
         "build", "--taxon", "Tyto alba", "--kb", "b.kb", "--api-url", wiki.api_url, "--contact", "me@example.org",
         check=True,
     )  # fmt: skip
-    assert agents(wiki) == {True}
+    assert contact_is_sent(wiki) == {True}
 
 
-def test_the_source_is_the_wikipedia_of_the_given_language(cli: Any, wiki: FaultyWiki) -> None:
+def test_the_language_setting_is_recorded_as_origin(cli: Any, wiki: FaultyWiki) -> None:
     build(cli, wiki, "--set", "language=de")
     with kb.open("a.kb") as store:
         assert [origin["language"] for origin in store.origins().values()] == ["de"]
 
 
 @pytest.mark.parametrize("chosen", [("--list", "List of owls"), ("--category", "Owls")])
-def test_the_species_of_a_list_page_or_a_category_are_taken(
-    cli: Any, wiki: FaultyWiki, chosen: tuple[str, str]
-) -> None:
+def test_a_list_page_or_category_selects_species(cli: Any, wiki: FaultyWiki, chosen: tuple[str, str]) -> None:
     wiki.pages["Snowy Owl"] = OWL.replace("barn owl", "snowy owl").replace("Tyto alba", "Bubo scandiacus")
     wiki.pages["List of owls"] = '<ul><li><a href="/wiki/Western_Barn_Owl">Western barn owl</a></li></ul>'
     wiki.categories["Category:Owls"] = ["Western Barn Owl"]
@@ -69,9 +67,7 @@ def test_the_species_of_a_list_page_or_a_category_are_taken(
         assert store.taxon_ids == ("tyto-alba",)
 
 
-def test_user_name_and_password_of_a_wiki_are_given_to_every_update_and_not_recorded(
-    cli: Any, wiki: FaultyWiki
-) -> None:
+def test_wiki_credentials_are_sent_but_not_recorded(cli: Any, wiki: FaultyWiki) -> None:
     private = wiki.api_url.replace("://", "://ann:secret@")
     cli.call("build", "--taxon", "Tyto alba", "--kb", "a.kb", "--api-url", private, check=True)
     for more, is_named in (((), False), (("--api-url", private), True)):
@@ -80,7 +76,7 @@ def test_user_name_and_password_of_a_wiki_are_given_to_every_update_and_not_reco
         assert {"Authorization" in headers for headers in wiki.headers} == {is_named}
 
 
-def test_an_update_asks_the_given_kind_of_source_alone(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
+def test_update_uses_only_the_given_kind_of_source(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
     build(cli, wiki)
     write_bird(tmp_path / "birds", "Blue Jay", "It has a blue crest and white underparts.")
     cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--kb", "a.kb", check=True)
@@ -91,7 +87,7 @@ def test_an_update_asks_the_given_kind_of_source_alone(cli: Any, wiki: FaultyWik
     assert json.loads(cli.call(*update, check=True).stdout)["checked"] == 2
 
 
-def test_the_rows_go_to_the_server_that_is_named(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
+def test_the_chroma_setting_selects_the_server(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
     server = ChromaServer(tmp_path / "server")
     server.start()
     try:

@@ -1,4 +1,4 @@
-"""`kb demo`: it runs on what ships, says what came of it as it came, and leaves it where it says."""
+"""`kb demo`: a run on the shipped knowledge, its report, and the files that it leaves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Demo:
     text: str
 
     def part(self, number: int) -> list[str]:
-        """The lines below the title of a step."""
+        """Return the lines below the title of a step."""
         steps = re.split(r"(?m)^\d\. .*\n", self.text)
         return steps[number].split("\n\n")[0].splitlines()
 
@@ -44,7 +44,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     return Demo(folder=folder, text=result.stdout)
 
 
-def test_it_builds_a_knowledge_base_of_the_starter_species(demo: Demo) -> None:
+def test_the_demo_builds_a_knowledge_base_of_the_starter_species(demo: Demo) -> None:
     source = StarterSource()
     store = kb.open(demo.folder / "birds.kb")
     try:
@@ -59,13 +59,13 @@ def test_it_builds_a_knowledge_base_of_the_starter_species(demo: Demo) -> None:
     assert not counts.failures
 
 
-def test_it_looks_a_term_up(demo: Demo) -> None:
+def test_the_demo_looks_up_a_term(demo: Demo) -> None:
     definition = next(term.definition for term in StarterSource().terms() if term.name == "speculum")
     assert definition in " ".join(demo.part(2))
 
 
 @pytest.mark.parametrize(("step", "n"), [(3, len(DESCRIPTIONS)), (4, len(PLATES))])
-def test_the_totals_are_those_of_the_lines(demo: Demo, step: int, n: int) -> None:
+def test_totals_equal_the_counted_lines(demo: Demo, step: int, n: int) -> None:
     found = [match for line in demo.part(step) if (match := LINE.match(line))]
     ranks = [int(match[1]) for match in found]
     assert len(ranks) == n
@@ -74,13 +74,13 @@ def test_the_totals_are_those_of_the_lines(demo: Demo, step: int, n: int) -> Non
     assert first >= 0.6 * n
 
 
-def test_a_line_that_is_not_first_says_what_was(demo: Demo) -> None:
+def test_a_wrong_first_answer_is_shown_on_its_line(demo: Demo) -> None:
     for step in (3, 4):
         for match in filter(None, map(LINE.match, demo.part(step))):
             assert (match[5] is None) == (match[1] == "1")
 
 
-def test_the_pictures_lie_where_it_says_and_are_not_the_anchors(demo: Demo) -> None:
+def test_pictures_are_in_the_printed_folder_and_differ_from_anchors(demo: Demo) -> None:
     pictures = sorted((demo.folder / "pictures").iterdir())
     assert str(demo.folder / "pictures") in demo.text
     assert [path.stem for path in pictures] == sorted(plate.name for plate in PLATES)
@@ -92,39 +92,39 @@ def test_the_pictures_lie_where_it_says_and_are_not_the_anchors(demo: Demo) -> N
             picture.verify()
 
 
-def test_they_are_called_drawings_and_never_photos(demo: Demo) -> None:
+def test_drawings_are_never_called_photos(demo: Demo) -> None:
     shown = demo.text.split("Next:")[0]
     assert "drawings" in shown
     for phrase in re.findall(r"[^.\n]*photo[^.\n]*", shown):
         assert "no photos" in phrase or "no reference photos" in phrase or "not how well it names photos" in phrase
 
 
-def test_what_a_pipe_gets_is_plain_text_with_times(demo: Demo) -> None:
+def test_piped_output_is_plain_text_with_times(demo: Demo) -> None:
     assert "\x1b" not in demo.text
     assert "\r" not in demo.text
     assert len(re.findall(r"(?m)^   \d+\.\d\d s$", demo.text)) == 4
     assert re.search(r"(?m)^Finished in \d+\.\d s\.", demo.text)
 
 
-def test_it_ends_with_commands_to_go_on_with(demo: Demo) -> None:
+def test_the_demo_ends_with_suggested_commands(demo: Demo) -> None:
     commands = re.findall(r"(?m)^  (kb \w+.*)$", demo.text.split("Next:")[1])
     assert {command.split()[1] for command in commands} >= {"identify", "show", "build"}
 
 
-def test_a_folder_that_holds_something_is_refused_untouched(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "birds.kb").write_text("mine")
     with pytest.raises(UsageError, match="not empty"):
         run_demo(tmp_path, home=tmp_path / "home", quiet=True)
     assert (tmp_path / "birds.kb").read_text() == "mine"
 
 
-def test_two_demos_do_not_clear_each_others_folder(tmp_path: Path) -> None:
+def test_two_demos_cannot_share_a_folder(tmp_path: Path) -> None:
     with writer_lock(tmp_path / "demo" / "lock"), pytest.raises(KnowledgeBaseLocked):
         run_demo(None, home=tmp_path, quiet=True)
 
 
 def test_a_wrong_answer_is_reported_as_wrong(tmp_path: Path, demo: Demo) -> None:
-    """The drawing of one bird is passed off as that of another, and one bird is not among the answers at all."""
+    """One drawing is labelled as another bird, and another bird is missing from the answers."""
     encoders = load_encoders("starter")
     store = kb.open(demo.folder / "birds.kb")
     try:
@@ -142,7 +142,7 @@ def test_a_wrong_answer_is_reported_as_wrong(tmp_path: Path, demo: Demo) -> None
     assert line_of(missing).startswith("not among 20")
 
 
-def test_totals_count_ranks_and_a_missing_answer_is_a_wrong_one() -> None:
+def test_totals_count_a_missing_answer_as_wrong() -> None:
     def trial(rank: int | None) -> Trial:
         return Trial(question="q", right="r", rank=rank, n=9, score=0.1, first="f")
 

@@ -1,4 +1,4 @@
-"""`kb doctor` finds out what servers can, and says what is done without the rest."""
+"""`kb doctor`: probes of model endpoints and encoders, and advice on missing abilities."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, St
 YES = (("Yes", -0.1, (("Yes", -0.1), ("No", -2.4))),)
 
 
-def able(call: Call) -> Reaction:
-    """React as a model would that can do everything."""
+def ideal(call: Call) -> Reaction:
+    """React as a model with every ability."""
     if call.images:
         return "Red."
     if "response_format" in call.payload or "JSON schema" in call.text:
@@ -35,8 +35,8 @@ def abilities(outcome: Any) -> dict[tuple[str, str], bool]:
     }
 
 
-def test_a_model_that_can_do_everything(cli: Any, tmp_path: Path) -> None:
-    with OpenAIServer(able) as server:
+def test_all_abilities_of_a_full_model_are_found(cli: Any, tmp_path: Path) -> None:
+    with OpenAIServer(ideal) as server:
         settings(tmp_path, server.base_url, "text", "vision", "search")
         outcome = cli.call("doctor", "--format", "json", check=True)
     found = abilities(outcome)
@@ -47,26 +47,28 @@ def test_a_model_that_can_do_everything(cli: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("server", "lacking"),
     [
-        (OpenAIServer(able, gives_logprobs=False), {"logprobs"}),
-        (OpenAIServer(able, knows_json_schema=False), {"JSON schema"}),
-        (OpenAIServer(lambda call: '{"legs": 4, "animal": "dog"}' if "dog" in call.text else able(call)),
+        (OpenAIServer(ideal, gives_logprobs=False), {"logprobs"}),
+        (OpenAIServer(ideal, knows_json_schema=False), {"JSON schema"}),
+        (OpenAIServer(lambda call: '{"legs": 4, "animal": "dog"}' if "dog" in call.text else ideal(call)),
          {"JSON schema"}),
-        (OpenAIServer(lambda call: "I see nothing." if call.images else able(call)), {"vision"}),
-        (OpenAIServer(lambda call: Status(status=400, error={"message": "no images"}) if call.images else able(call)),
+        (OpenAIServer(lambda call: "I see nothing." if call.images else ideal(call)), {"vision"}),
+        (OpenAIServer(lambda call: Status(status=400, error={"message": "no images"}) if call.images else ideal(call)),
          {"vision"}),
         (OpenAIServer(lambda call: Answer(text="<think>", logprobs=(("<think>", 0.0, (("<think>", 0.0), ("a", -9.0))),))
-                      if "sky" in call.text else able(call)), {"logprobs"}),
+                      if "sky" in call.text else ideal(call)), {"logprobs"}),
     ],
     ids=["no logprobs", "no schema", "schema ignored", "blind", "images refused", "thinks aloud"],
 )  # fmt: skip
-def test_what_a_vision_model_lacks_is_found(cli: Any, tmp_path: Path, server: OpenAIServer, lacking: set[str]) -> None:
+def test_missing_abilities_of_a_vision_model_are_found(
+    cli: Any, tmp_path: Path, server: OpenAIServer, lacking: set[str]
+) -> None:
     with server:
         settings(tmp_path, server.base_url, "vision")
         outcome = cli.call("doctor", "--format", "json", check=True)
     assert {ability for (_, ability), is_there in abilities(outcome).items() if not is_there} == lacking
 
 
-def test_the_report_says_what_is_done_without(cli: Any, tmp_path: Path) -> None:
+def test_the_report_explains_the_effect_of_missing_abilities(cli: Any, tmp_path: Path) -> None:
     with OpenAIServer("ready") as server:
         settings(tmp_path, server.base_url, "search", more="")
         text = cli.call("doctor", check=True).stdout
@@ -74,11 +76,11 @@ def test_the_report_says_what_is_done_without(cli: Any, tmp_path: Path) -> None:
     assert "--max-cost is not available" in text
 
 
-def test_a_model_that_does_not_answer_ends_with_3_and_is_asked_nothing_more(
+def test_a_rejected_api_key_exits_with_3_after_one_call(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "sk-wrong")
-    with OpenAIServer(able, key="sk-right") as server:
+    with OpenAIServer(ideal, key="sk-right") as server:
         settings(tmp_path, server.base_url, "text", more='api_key_env = "TEST_KEY"\n')
         outcome = cli.call("doctor")
         assert server.n_calls == 1
@@ -89,13 +91,13 @@ def test_a_model_that_does_not_answer_ends_with_3_and_is_asked_nothing_more(
     assert "TEST_KEY, which is not set" in cli.call("doctor").stdout
 
 
-def test_without_any_model_it_says_how_to_set_one(cli: Any) -> None:
+def test_doctor_without_a_model_explains_how_to_configure_one(cli: Any) -> None:
     outcome = cli.call("doctor", check=True)
     assert "No model set: [llm.text]" in outcome.stdout
     assert "not set (Wikimedia requires one" in outcome.stdout
 
 
-def test_encoders_say_what_is_here_without_a_model_being_loaded(
+def test_doctor_encoders_lists_profiles_without_loading_models(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -111,9 +113,7 @@ def test_encoders_say_what_is_here_without_a_model_being_loaded(
     assert (dino["place"], dino["download_bytes"]) == ("missing", 4 * 304_367_616)
 
 
-def test_a_profile_that_is_set_and_cannot_be_used_ends_with_3(
-    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unusable_configured_profile_exits_with_3(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     (tmp_path / "fieldmark.toml").write_text('profile = "paper"')
     outcome = cli.call("doctor", "encoders")

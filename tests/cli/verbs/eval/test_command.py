@@ -15,7 +15,7 @@ from tests.cli.conftest import documented_keys
 from tests.conftest import CommandLine
 
 # Numbers of three of INQUIRE's queries: 128 and 269 of Appearance and Behavior (lingo), 19 Species. The texts are ours,
-# but for the last, which is the name of a species and all that the query says.
+# except the last: the name of a species is the whole query.
 TEXTS = {"128": "a pale thrush", "269": "two frogs", "19": "cross orbweaver"}
 
 AS_INQUIRE = ("--strata", "inquire")
@@ -39,7 +39,7 @@ def data(outcome: Any) -> Any:
     return json.loads(outcome.stdout)
 
 
-def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli: CommandLine, folder: Any) -> None:
+def test_the_table_shows_the_first_stage_tests_strata_and_ties(cli: CommandLine, folder: Any) -> None:
     done = cli.call("eval", "rerank", "both=turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, check=True)
     assert "3 queries: mean ± standard error" in done.stdout
     assert "paired difference from 'first stage'" in done.stdout
@@ -54,7 +54,7 @@ def test_a_run_is_shown_beside_the_first_stage_with_test_strata_and_ties(cli: Co
     assert done.stderr == ""
 
 
-def test_json_has_everything_by_query_too(cli: CommandLine, folder: Any) -> None:
+def test_json_has_the_measures_of_each_query(cli: CommandLine, folder: Any) -> None:
     found = data(cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, "--format", "json"))
     assert set(found) == documented_keys("kb eval rerank --format json")
     assert set(found) == documented_keys("kb eval rerank --format json")
@@ -65,7 +65,7 @@ def test_json_has_everything_by_query_too(cli: CommandLine, folder: Any) -> None
     assert tested == {None, "Appearance", "Behavior", "Species"}
 
 
-def test_csv_has_a_row_for_each_run_stratum_and_measure(cli: CommandLine, folder: Any) -> None:
+def test_csv_has_a_row_per_run_stratum_and_measure(cli: CommandLine, folder: Any) -> None:
     done = cli.call(
         "eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, "--format", "csv", "-k", "5", check=True
     )
@@ -79,12 +79,12 @@ def test_csv_has_a_row_for_each_run_stratum_and_measure(cli: CommandLine, folder
     assert len(rows) == 2 * 9 * 10  # runs, strata (1 + 3 + 2 + 3), measures (4 + 6)
 
 
-def test_a_stratum_can_be_left_out_as_the_published_tables_do(cli: CommandLine, folder: Any) -> None:
+def test_a_stratum_can_be_excluded(cli: CommandLine, folder: Any) -> None:
     given = ("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json", "--without", "Species")
     assert data(cli.call(*given))["n_queries"] == 2
 
 
-def test_queries_are_known_by_their_text_without_being_told(cli: CommandLine, folder: Any) -> None:
+def test_inquire_queries_are_recognised_by_their_text(cli: CommandLine, folder: Any) -> None:
     found = data(cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json"))
     labels = [(stratum["labels"], stratum["n"]) for stratum in found["runs"][0]["strata"]]
     both = {"supercategory": "Species", "lingo": "non-lingo"}
@@ -93,7 +93,7 @@ def test_queries_are_known_by_their_text_without_being_told(cli: CommandLine, fo
     assert [stratum["labels"] for stratum in none["runs"][0]["strata"]] == [{}]
 
 
-def test_qrels_do_instead_of_jobs_and_numbers_are_inquires_only_on_request(cli: CommandLine, folder: Any) -> None:
+def test_qrels_replace_jobs_and_inquire_strata_need_an_option(cli: CommandLine, folder: Any) -> None:
     given = ("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--format", "json")
     plain, inquire = data(cli.call(*given)), data(cli.call(*given, "--strata", "inquire"))
     assert len(plain["runs"][0]["strata"]) == 1
@@ -101,14 +101,14 @@ def test_qrels_do_instead_of_jobs_and_numbers_are_inquires_only_on_request(cli: 
     assert plain["comparisons"] == []
 
 
-def test_what_is_missing_counts_as_0_and_is_said(cli: CommandLine, folder: Any) -> None:
+def test_missing_queries_and_candidates_count_as_0_with_a_warning(cli: CommandLine, folder: Any) -> None:
     (folder / "part.run").write_text("128 Q0 128-3 1 0.5 t\n")
     done = cli.call("eval", "rerank", "part.run", "--jobs", "jobs.jsonl", check=True)
     assert "part: 2 queries of 3 missing; counted as 0" in done.stderr
     assert "part: 3 candidates missing; counted as not found" in done.stderr
 
 
-def test_what_a_reader_must_know_before_trusting_the_figures_is_said(cli: CommandLine, folder: Any) -> None:
+def test_problems_of_a_run_are_printed_as_warnings(cli: CommandLine, folder: Any) -> None:
     rows = [
         RankedImage(query_id=q, image_id=f"{q}-{n}", rank=n + 1, score=-1.0, first_stage_rank=n + 1, status="error")
         for q in ("128", "269")
@@ -126,13 +126,13 @@ def test_what_a_reader_must_know_before_trusting_the_figures_is_said(cli: Comman
     ]
 
 
-def test_the_order_of_a_file_without_scores_is_not_called_that_of_a_search(cli: CommandLine, folder: Any) -> None:
+def test_a_file_without_scores_gets_a_warning(cli: CommandLine, folder: Any) -> None:
     (folder / "hard.json").write_text(json.dumps([{"query": "a red bird", "images": {"a/1.jpg": 0, "a/2.jpg": 1}}]))
     done = cli.call("eval", "rerank", "--jobs", "hard.json", check=True)
     assert "hard.json has no scores: 'first stage' is the order of the file, not of a search" in done.stderr
 
 
-def test_queries_of_the_run_that_no_job_has_are_said(cli: CommandLine, folder: Any) -> None:
+def test_queries_without_a_job_are_ignored_with_a_warning(cli: CommandLine, folder: Any) -> None:
     (folder / "more.run").write_text((folder / "turned.run").read_text() + "130 Q0 x 1 0.5 t\n")
     done = cli.call("eval", "rerank", "more.run", "--jobs", "jobs.jsonl", "--without", "Species", check=True)
     assert "more: 1 query is not in the jobs; ignored" in done.stderr
@@ -166,21 +166,19 @@ def test_queries_of_the_run_that_no_job_has_are_said(cli: CommandLine, folder: A
         ),
     ],
 )
-def test_arguments_that_make_no_sense_are_said_so(
-    cli: CommandLine, folder: Any, arguments: Any, code: int, message: str
-) -> None:
+def test_invalid_arguments_are_refused(cli: CommandLine, folder: Any, arguments: Any, code: int, message: str) -> None:
     done = cli.call("eval", "rerank", *arguments)
     assert (done.exit_code, done.stdout) == (code, "")
     assert message in done.stderr
 
 
-def test_an_error_ends_the_command_with_its_code_and_a_hint(cli: CommandLine, folder: Any) -> None:
+def test_an_error_has_an_exit_code_and_a_hint(cli: CommandLine, folder: Any) -> None:
     done = cli.run("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--without", "Plants")
     assert (done.exit_code, done.stdout) == (2, "")
     assert 'error: No query has the label "Plants".\nhint: No query has a label; see --strata.' in done.stderr
 
 
-def test_a_file_whose_name_has_an_equals_sign_is_taken_as_it_is(cli: CommandLine, folder: Any) -> None:
+def test_a_file_name_with_an_equals_sign_is_not_split(cli: CommandLine, folder: Any) -> None:
     (folder / "turned.run").rename(folder / "k=5.run")
     found = data(cli.call("eval", "rerank", "k=5.run", "--qrels", "qrels.txt", "--format", "json"))
     assert [run["name"] for run in found["runs"]] == ["k=5"]
@@ -196,19 +194,19 @@ def test_the_published_data_set_is_read_by_split(cli: CommandLine, folder: Any) 
     assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--split", "test").exit_code == 2
 
 
-def test_the_options_of_all_verbs_stand_behind_the_second_word(cli: CommandLine, folder: Any) -> None:
+def test_common_options_follow_the_subcommand(cli: CommandLine, folder: Any) -> None:
     assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--quiet").exit_code == 0
     assert cli.call("eval").exit_code == 2
 
 
-def test_measures_are_those_asked_for_and_the_first_is_tested(cli: CommandLine, folder: Any) -> None:
+def test_requested_measures_are_shown_and_the_first_is_tested(cli: CommandLine, folder: Any) -> None:
     given = ("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "-m", "P@10", "--measure", "MRR")
     done = cli.call(*given, check=True)
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert "run P@10 MRR" in lines and any(line.startswith("P@10: mean with 95 % interval") for line in lines)
 
 
-def test_lists_change_the_order_of_equal_scores(cli: CommandLine, folder: Any) -> None:
+def test_the_ties_option_orders_equal_scores(cli: CommandLine, folder: Any) -> None:
     (folder / "flat.run").write_text("".join(f"{q} Q0 {q}-{n} {n + 1} 0.5 t\n" for q in TEXTS for n in range(4)))
     given = ("eval", "rerank", "flat.run", "--qrels", "qrels.txt", "--format", "json")
 
@@ -241,7 +239,7 @@ def test_resamples_and_seed_decide_the_intervals(cli: CommandLine, folder: Any) 
     assert intervals("--seed", "1") != intervals("--seed", "1", "--resamples", "1000")
 
 
-def test_runs_are_compared_with_the_baseline_that_is_named(cli: CommandLine, folder: Any) -> None:
+def test_runs_are_compared_with_the_given_baseline(cli: CommandLine, folder: Any) -> None:
     found = data(
         cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "--baseline", "turned", "--format", "json")
     )

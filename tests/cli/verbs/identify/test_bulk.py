@@ -1,4 +1,4 @@
-"""Many photos in one run: killed twice, each has its rows once; memory does not grow with them."""
+"""Runs over many photos: no duplicate rows after two kills, and bounded memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cli.common.resumable import ResumableOutput
 N_PHOTOS = 400
 N_BAD = 3
 TOP = 5
-# 300 photos more would take 120 MB if they were kept, decoded; what threads and caches take varies by some 40 MB.
+# 300 more decoded photos would take 120 MB if held in memory; memory of threads and caches varies by about 40 MB.
 MOST_GROWTH_KB = 90 * 1024
 
 
@@ -43,7 +43,7 @@ def n_lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def test_killed_twice_each_photo_has_its_rows_once(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
+def test_each_photo_has_its_rows_once_after_two_kills(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
     out = tmp_path / "names.parquet"
     rows = tmp_path / "names.parquet.part"
     asked = ["identify", str(many), "--kb", str(built_kb), "--output", str(out), "--top", str(TOP)]
@@ -54,12 +54,12 @@ def test_killed_twice_each_photo_has_its_rows_once(cli: Any, built_kb: Path, man
         while n_lines(rows) < share * N_PHOTOS * TOP and ours.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
         os.kill(ours.pid, signal.SIGKILL)
-        assert ours.wait(timeout=60) == -signal.SIGKILL, "it was over before it could be killed"
+        assert ours.wait(timeout=60) == -signal.SIGKILL, "it finished before it could be killed"
         assert not out.exists()
     last = cli.run(*asked, "--progress", "jsonl")
     assert last.exit_code == 7, "the damaged ones could not be read"
     told = [json.loads(line) for line in last.stderr.splitlines() if line.startswith("{")]
-    assert told[-1]["done"] == told[-1]["total"] < N_PHOTOS * 0.6, "it went on, and did not begin anew"
+    assert told[-1]["done"] == told[-1]["total"] < N_PHOTOS * 0.6, "the run resumed instead of starting again"
 
     table = pandas.read_parquet(out)
     n_rows = Counter(table["image"])
@@ -71,9 +71,9 @@ def test_killed_twice_each_photo_has_its_rows_once(cli: Any, built_kb: Path, man
     assert not rows.exists()
 
 
-def test_memory_does_not_grow_with_the_photos(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_number_of_photos(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
     def peak_kb(photos: Path, name: str) -> int:
-        # Not `ru_maxrss`: that of a new process begins with what its parent had.
+        # Not `ru_maxrss`: a new process inherits the value of its parent.
         run = (
             "import sys\nfrom cli.main import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
             "peak = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
@@ -93,8 +93,8 @@ def test_memory_does_not_grow_with_the_photos(cli: Any, built_kb: Path, many: Pa
     assert n_lines(tmp_path / "all.jsonl") == N_PHOTOS + N_BAD
 
 
-def test_going_on_reads_rows_one_by_one(tmp_path: Path) -> None:
-    """Some 20 MB of rows take less than a tenth of that."""
+def test_resuming_reads_rows_one_by_one(tmp_path: Path) -> None:
+    """20 MB of rows take less than a tenth of that in memory."""
 
     def output() -> ResumableOutput:
         return ResumableOutput(

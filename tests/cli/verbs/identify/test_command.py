@@ -1,4 +1,4 @@
-"""`kb identify`: rows for files, folders, patterns and stdin; bad pictures are rows; long runs go on."""
+"""`kb identify`: inputs, output formats, unreadable photos, resumed runs, calibration and species lists."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def parsed(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_the_candidates_of_a_drawing_come_with_the_score_of_each_stage(
-    cli: Any, built_kb: Path, drawings: Path
-) -> None:
+def test_candidates_have_the_score_of_each_stage(cli: Any, built_kb: Path, drawings: Path) -> None:
     outcome = cli.call(
         "identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--format", "jsonl", "--top", "4", check=True
     )
@@ -56,7 +54,7 @@ def test_every_preset_ranks_the_drawn_cardinal_among_the_first_three(
     assert CARDINAL in [candidate["taxon_id"] for candidate in row["candidates"][:3]]
 
 
-def test_a_folder_is_searched_to_the_bottom_and_csv_is_one_tidy_table(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_subfolders_are_searched_and_csv_is_one_table(cli: Any, built_kb: Path, drawings: Path) -> None:
     below = drawings / "more"
     below.mkdir()
     shutil.copy(drawings / f"{CARDINAL}.png", below / "again.png")
@@ -68,7 +66,7 @@ def test_a_folder_is_searched_to_the_bottom_and_csv_is_one_tidy_table(cli: Any, 
     assert {row["rank"] for row in table} == {"1", "2"}
 
 
-def test_paths_can_come_from_stdin_and_from_a_pattern(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_paths_are_read_from_stdin_or_a_pattern(cli: Any, built_kb: Path, drawings: Path) -> None:
     named = sorted(str(path) for path in drawings.glob("*.png"))
     asked = ("identify", "--kb", built_kb, "--format", "jsonl")
     piped = cli.call(*asked, "-", stdin="\n".join(named) + "\n", check=True)
@@ -77,7 +75,7 @@ def test_paths_can_come_from_stdin_and_from_a_pattern(cli: Any, built_kb: Path, 
     assert [row["image"] for row in parsed(matched.stdout)] == named
 
 
-def test_names_that_are_no_utf_8_come_and_go_through_pipes_of_a_strict_locale(
+def test_file_names_that_are_not_utf8_pass_through_pipes(
     cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
 ) -> None:
     odd = os.fsencode(drawings) + b"/caf\xe9.png"
@@ -93,7 +91,7 @@ def test_names_that_are_no_utf_8_come_and_go_through_pipes_of_a_strict_locale(
         assert odd in outcome.stdout
 
 
-def test_one_bad_file_among_good_ones_is_a_row_and_ends_with_7(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_one_unreadable_photo_is_an_error_row_and_exits_with_7(cli: Any, built_kb: Path, drawings: Path) -> None:
     whole = (drawings / f"{CARDINAL}.png").read_bytes()
     (drawings / "bad.png").write_bytes(whole[: len(whole) // 2])
     outcome = cli.call("identify", drawings, "--kb", built_kb, "--format", "jsonl")
@@ -107,7 +105,7 @@ def test_one_bad_file_among_good_ones_is_a_row_and_ends_with_7(cli: Any, built_k
 
 
 @pytest.mark.parametrize("content", [b"", b"this is no picture", b"\x89PNG\r\n\x1a\n"], ids=["empty", "text", "stub"])
-def test_no_readable_photo_at_all_ends_with_5(cli: Any, built_kb: Path, tmp_path: Path, content: bytes) -> None:
+def test_no_readable_photo_exits_with_5(cli: Any, built_kb: Path, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.png").write_bytes(content)
     outcome = cli.call("identify", "x.png", "--kb", built_kb, "--format", "jsonl")
     assert outcome.exit_code == 5
@@ -115,7 +113,7 @@ def test_no_readable_photo_at_all_ends_with_5(cli: Any, built_kb: Path, tmp_path
     assert outcome.stderr.splitlines()[-1].startswith("error: ")
 
 
-def test_a_photo_that_does_not_exist_and_an_empty_folder_end_with_5(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_a_missing_photo_and_an_empty_folder_exit_with_5(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     missing = cli.call("identify", "nowhere.jpg", "--kb", built_kb)
     assert (missing.exit_code, missing.stderr) == (5, "error: The photo is not readable.\n")
@@ -124,7 +122,7 @@ def test_a_photo_that_does_not_exist_and_an_empty_folder_end_with_5(cli: Any, bu
     assert empty.stderr == "error: No photo found in empty.\n"
 
 
-def test_no_such_knowledge_base_ends_with_3_and_says_how_to_build_one(cli: Any, drawings: Path) -> None:
+def test_a_missing_knowledge_base_exits_with_3_and_a_hint(cli: Any, drawings: Path) -> None:
     outcome = cli.call("identify", drawings, "--kb", "nowhere.kb")
     assert outcome.exit_code == 3
     assert outcome.stderr.splitlines() == [
@@ -133,7 +131,7 @@ def test_no_such_knowledge_base_ends_with_3_and_says_how_to_build_one(cli: Any, 
     ]
 
 
-def test_a_knowledge_base_of_another_space_ends_with_3(
+def test_a_knowledge_base_of_another_space_exits_with_3(
     cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.kb"
@@ -150,16 +148,14 @@ def test_a_knowledge_base_of_another_space_ends_with_3(
     assert "these encoders make vectors of" in outcome.stderr
 
 
-def test_the_table_names_the_answer_and_says_that_nothing_is_calibrated(
-    cli: Any, built_kb: Path, drawings: Path
-) -> None:
+def test_the_table_says_that_confidence_is_not_available(cli: Any, built_kb: Path, drawings: Path) -> None:
     outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)
     assert outcome.stdout.startswith(str(drawings / f"{CARDINAL}.png"))
     assert "Confidence not available for this knowledge base" in outcome.stdout
     assert "\x1b" not in outcome.stdout
 
 
-def test_without_a_calibration_nothing_is_rolled_up(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_answers_stay_at_species_without_a_calibration(cli: Any, built_kb: Path, drawings: Path) -> None:
     asked = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
     rows = parsed(cli.call(*asked, "--min-confidence", "1", check=True).stdout)
     assert [(row["calibration"], row["answer"]["rank"], row["answer"]["confidence"]) for row in rows] == [
@@ -167,9 +163,7 @@ def test_without_a_calibration_nothing_is_rolled_up(cli: Any, built_kb: Path, dr
     ] * 4
 
 
-def test_what_needs_a_calibration_is_said_to_change_nothing_without_one(
-    cli: Any, built_kb: Path, drawings: Path
-) -> None:
+def test_confidence_options_warn_without_a_calibration(cli: Any, built_kb: Path, drawings: Path) -> None:
     asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", "vr-rag-v1")
     why = "this knowledge base has no calibration for the preset vr-rag-v1\n"
     both = cli.call(*asked, "--unknown-prior", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
@@ -179,7 +173,7 @@ def test_what_needs_a_calibration_is_said_to_change_nothing_without_one(
     assert cli.call(*asked, "--quiet", check=True).stderr == ""
 
 
-def test_a_calibration_of_other_species_is_not_used_and_a_damaged_one_is_named(
+def test_a_calibration_must_fit_the_species_and_be_readable(
     cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
 ) -> None:
     from data.starter.knowledge import read_bytes
@@ -203,11 +197,11 @@ def test_a_calibration_of_other_species_is_not_used_and_a_damaged_one_is_named(
 
 
 @pytest.mark.parametrize("option", [("--min-confidence", "1.5"), ("--unknown-prior", "0"), ("--unknown-prior", "1")])
-def test_a_chance_that_is_none_ends_with_2(cli: Any, built_kb: Path, drawings: Path, option: tuple[str, str]) -> None:
+def test_an_invalid_probability_exits_with_2(cli: Any, built_kb: Path, drawings: Path, option: tuple[str, str]) -> None:
     assert cli.call("identify", drawings, "--kb", built_kb, *option).exit_code == 2
 
 
-def test_explain_shows_summaries_and_whom_the_anchors_are_owed_to(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_explain_shows_evidence_and_photo_credits(cli: Any, built_kb: Path, drawings: Path) -> None:
     outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--explain", check=True)
     plain = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)
     added = outcome.stdout.removeprefix(plain.stdout.rstrip())
@@ -216,7 +210,7 @@ def test_explain_shows_summaries_and_whom_the_anchors_are_owed_to(cli: Any, buil
     assert "scores higher than" in added
 
 
-def test_a_photo_that_is_an_anchor_itself_is_explained_as_one(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_explain_recognises_a_reference_photo(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     import kb
 
     store = kb.open(built_kb)
@@ -230,13 +224,13 @@ def test_a_photo_that_is_an_anchor_itself_is_explained_as_one(cli: Any, built_kb
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_explain_without_a_table_is_said_to_change_nothing(cli: Any, built_kb: Path, drawings: Path, form: str) -> None:
+def test_explain_warns_if_the_output_is_not_a_table(cli: Any, built_kb: Path, drawings: Path, form: str) -> None:
     photo = drawings / f"{CARDINAL}.png"
     outcome = cli.call("identify", photo, "--kb", built_kb, "--explain", "--format", form, check=True)
     assert outcome.stderr == f"warning: --explain only changes the table, not {form} rows\n"
 
 
-def test_output_is_resumed_and_then_holds_every_photo_once(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_a_second_run_adds_only_new_photos_to_the_output(cli: Any, built_kb: Path, drawings: Path) -> None:
     asked = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
     cli.call(*asked, check=True)
     first = Path("out.jsonl").read_text()
@@ -250,17 +244,15 @@ def test_output_is_resumed_and_then_holds_every_photo_once(cli: Any, built_kb: P
     assert again.stdout == ""
 
 
-def test_a_run_that_was_killed_goes_on_and_ends_like_one_that_was_not(
-    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
-) -> None:
+def test_a_killed_run_resumes_to_the_same_rows(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
     asked = ["identify", str(drawings), "--kb", str(built_kb), "--format", "csv", "--output"]
     whole = tmp_path / "whole.csv"
-    for n_photos in (70, 300, 1200):  # a machine that is too quick for the kill gets more to do
+    for n_photos in (70, 300, 1200):  # more photos if the machine finishes before the kill
         for number in range(n_photos):
             shutil.copy(drawings / f"{CARDINAL}.png", drawings / f"copy-{number:04}.png")
         cut = tmp_path / f"cut-{n_photos}.csv"
         ours = subprocess.Popen([*cli.command(), *asked, str(cut)], env=cli.environment(), stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 120  # a busy machine takes its time to import
+        deadline = time.monotonic() + 120  # imports are slow on a busy machine
         while not (cut.exists() and cut.stat().st_size > 1500) and time.monotonic() < deadline:
             time.sleep(0.005)
         os.kill(ours.pid, signal.SIGKILL)
@@ -281,7 +273,7 @@ def test_a_run_that_was_killed_goes_on_and_ends_like_one_that_was_not(
     )
 
 
-def test_a_photo_that_could_not_be_read_is_tried_again_when_asked_to(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_retry_failed_tries_unreadable_photos_again(cli: Any, built_kb: Path, drawings: Path) -> None:
     (drawings / "bad.png").write_bytes(b"no picture")
     asked = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
     assert cli.call(*asked).exit_code == 7
@@ -296,7 +288,7 @@ def test_a_photo_that_could_not_be_read_is_tried_again_when_asked_to(cli: Any, b
     assert sorted(row["status"] for row in rows) == ["error", "ok", "ok", "ok", "ok"]
 
 
-def test_no_resume_begins_the_file_anew(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_no_resume_replaces_the_output_file(cli: Any, built_kb: Path, drawings: Path) -> None:
     photo = drawings / f"{CARDINAL}.png"
     cli.call("identify", drawings, "--kb", built_kb, "--output", "out.csv", check=True)
     asked = ("identify", photo, "--kb", built_kb, "--output", "out.csv", "--preset", "vr-rag-v2")
@@ -306,19 +298,19 @@ def test_no_resume_begins_the_file_anew(cli: Any, built_kb: Path, drawings: Path
 
 
 @pytest.mark.parametrize("option", ["--retry-failed", "--no-resume"])
-def test_what_goes_with_a_file_needs_one(cli: Any, built_kb: Path, drawings: Path, option: str) -> None:
+def test_resume_options_need_an_output_file(cli: Any, built_kb: Path, drawings: Path, option: str) -> None:
     outcome = cli.call("identify", drawings, "--kb", built_kb, option)
     assert outcome.exit_code == 2
     assert "needs --output" in outcome.stderr
 
 
-def test_a_share_off_the_list_needs_a_list(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_off_list_share_needs_a_species_list(cli: Any, built_kb: Path, drawings: Path) -> None:
     outcome = cli.call("identify", drawings, "--kb", built_kb, "--off-list-share", "0.2")
     assert outcome.exit_code == 2
     assert "--off-list-share needs --species-list" in outcome.stderr
 
 
-def test_parquet_has_the_rows_of_csv_with_types(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_parquet_has_the_rows_of_csv_with_column_types(cli: Any, built_kb: Path, drawings: Path) -> None:
     asked = ("identify", drawings, "--kb", built_kb, "--output")
     cli.call(*asked, "names.csv", check=True)
     cli.call(*asked, "names.parquet", check=True)
@@ -341,9 +333,7 @@ def test_parquet_needs_a_file(cli: Any, built_kb: Path, drawings: Path) -> None:
     assert "--format parquet needs --output FILE" in outcome.stderr
 
 
-def test_place_and_date_of_a_photo_are_in_every_format(
-    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
-) -> None:
+def test_place_and_date_are_in_every_format(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
     photo = tmp_path / "here.jpg"
     with Image.open(drawings / f"{CARDINAL}.png") as drawing:
         exif = Image.Exif()
@@ -361,7 +351,7 @@ def test_place_and_date_of_a_photo_are_in_every_format(
     assert (typed["date"], typed["latitude"], typed["longitude"]) == ("2026-05-01T06:30:00", 40.5, -74.25)
 
 
-def test_progress_as_json_is_on_stderr_and_rows_are_on_stdout(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_json_progress_is_on_stderr_and_rows_are_on_stdout(cli: Any, built_kb: Path, drawings: Path) -> None:
     asked = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
     outcome = cli.call(*asked, "--progress", "jsonl", check=True)
     told = parsed(outcome.stderr)
@@ -370,7 +360,7 @@ def test_progress_as_json_is_on_stderr_and_rows_are_on_stdout(cli: Any, built_kb
     assert cli.call(*asked, "--progress", "jsonl", "--quiet", check=True).stderr == ""
 
 
-def test_a_species_list_is_a_boost_shown_with_and_without(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, built_kb: Path, drawings: Path) -> None:
     Path("list.csv").write_text("common_name\nSnowy Owl\nGreat Auk\nSnowy Owll\ngull sp.\n")
     asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--top", "30", "--species-list", "list.csv")
     outcome = cli.call(*asked, "--format", "jsonl", check=True)
@@ -393,12 +383,14 @@ def test_a_species_list_is_a_boost_shown_with_and_without(cli: Any, built_kb: Pa
     assert header.split()[5:9] == ["score", "without", "list", "list"]
 
 
-def test_a_list_that_goes_against_sure_answers_is_said_to(cli: Any, calibrated_kb: Path, drawings: Path) -> None:
+def test_a_list_that_contradicts_confident_answers_gets_a_warning(
+    cli: Any, calibrated_kb: Path, drawings: Path
+) -> None:
     Path("list.txt").write_text("Mallard\n")
     asked = ("identify", drawings, "--kb", calibrated_kb, "--species-list", "list.txt", "--format", "jsonl")
 
     def run(share: str) -> tuple[list[bool], str]:
-        """Whether each photo that is sure without the list shows another species by it; all that are named are."""
+        """Return for each photo identified without the list whether the list changes its first species, and stderr."""
         outcome = cli.call(*asked, "--off-list-share", share, check=True)
         rows = [row for row in parsed(outcome.stdout) if row["answer_without_list"]["rank"] == "species"]
         assert all(row["answer_without_list"]["confidence"] >= 0.9 for row in rows)
@@ -416,7 +408,7 @@ def test_a_list_that_goes_against_sure_answers_is_said_to(cli: Any, calibrated_k
     assert (any(changed), "warning" in said) == (False, False)
 
 
-def test_a_list_goes_into_csv_and_the_parameters_of_the_file(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_a_species_list_is_in_csv_and_in_the_run_parameters(cli: Any, built_kb: Path, drawings: Path) -> None:
     Path("list.txt").write_text("Snowy Owl\n")
     asked = ("identify", drawings, "--kb", built_kb, "--output", "out.csv", "--species-list", "list.txt")
     cli.call(*asked, check=True)
@@ -442,7 +434,7 @@ def test_a_list_goes_into_csv_and_the_parameters_of_the_file(cli: Any, built_kb:
         (None, "File not found: list.txt"),
     ],
 )
-def test_a_list_that_is_no_use_ends_with_5(
+def test_an_unusable_species_list_exits_with_5(
     cli: Any, built_kb: Path, drawings: Path, content: str | None, told: str
 ) -> None:
     if content is not None:
@@ -452,7 +444,7 @@ def test_a_list_that_is_no_use_ends_with_5(
     assert told in outcome.stderr
 
 
-def test_output_made_with_another_preset_is_not_mixed(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_output_of_another_preset_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
     asked = ("identify", drawings, "--kb", built_kb, "--output", "out.csv")
     cli.call(*asked, check=True)
     before = Path("out.csv").read_bytes()
@@ -468,14 +460,16 @@ def test_a_table_cannot_be_resumed(cli: Any, built_kb: Path, drawings: Path) -> 
     assert not Path("out.txt").exists()
 
 
-def test_an_empty_argument_is_no_photo_and_not_this_folder(cli: Any, built_kb: Path) -> None:
+def test_an_empty_photo_argument_exits_with_2(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("identify", "", "--kb", built_kb)
     assert outcome.exit_code == 2
     assert "A photo argument is empty" in outcome.stderr
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.png", b"x" * 250 + b".png", "ä".encode() * 120 + b".png"])
-def test_a_photo_of_any_name_gets_a_page(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path, name: bytes) -> None:
+def test_a_card_is_written_for_a_photo_of_any_name(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path, name: bytes
+) -> None:
     shutil.copy(drawings / "cardinalis-cardinalis.png", os.fsencode(drawings) + b"/" + name)
     asked = ("identify", os.fsdecode(os.fsencode(drawings) + b"/" + name), "--kb", built_kb)
     cli.call(*asked, "--cards", "pages", "--output", "rows.csv", check=True)
@@ -486,7 +480,7 @@ def test_a_photo_of_any_name_gets_a_page(cli: Any, built_kb: Path, drawings: Pat
     assert "--cards writes no pages" in again.stderr
 
 
-def test_a_run_with_vectors_of_other_encoders_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_output_of_other_encoders_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
     import kb
 
     asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--output", "rows.csv")

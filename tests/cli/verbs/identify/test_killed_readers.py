@@ -1,4 +1,4 @@
-"""`kill -9` amid reading photos: no reply is paid for twice but those in flight, and the end is that of a whole run."""
+"""`kill -9` while a reader runs: only replies in flight are requested again, and the results do not change."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.scripted_reader import read
 from training.plates.catalogue import plates_of
 
-N_ANSWERED = 7  # before the kill; in the middle of a photo's passes
+N_ANSWERED = 7  # before the kill; in the middle of a photo's samples
 N_IN_FLIGHT = 2
-N_PHOTOS, N_PASSES = 6, 3
+N_PHOTOS, N_SAMPLES = 6, 3
 
 
 class Holding:
-    """A model that answers so many calls and holds all further ones back until it is let go."""
+    """A model that answers `N_ANSWERED` calls and holds back all others until it is released."""
 
     def __init__(self) -> None:
-        self.is_let_go = threading.Event()
+        self.is_released = threading.Event()
 
     def __call__(self, call: Call) -> Reaction:
         if call.number > N_ANSWERED:
-            self.is_let_go.wait(300)
+            self.is_released.wait(300)
         return read(call)
 
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """Six drawings in folders that say what they show."""
+    """Six drawings in folders named after their species."""
     for name in ("Cardinalis cardinalis", "Cyanocitta cristata", "Bubo scandiacus"):
         for seed in (1, 2):
             path = tmp_path / "birds" / name / f"{seed}.png"
@@ -57,9 +57,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
 
 
 def killed(cli: Any, server: OpenAIServer, *arguments: str | Path) -> None:
-    """Run `kb` until the model holds back all that may be in flight, and kill it.
+    """Run `kb` until the model holds back every call that can be in flight, and kill it.
 
-    A call in flight is one whose reply is not on the disk: when so many of them are held back, all others are kept.
+    A call is in flight until its reply is on disk: with `N_IN_FLIGHT` calls held back, all other replies are cached.
     """
     model = Holding()
     server.script = model
@@ -76,7 +76,7 @@ def killed(cli: Any, server: OpenAIServer, *arguments: str | Path) -> None:
     finally:
         process.kill()
         process.wait(timeout=60)
-        model.is_let_go.set()
+        model.is_released.set()
         server.script = read
 
 
@@ -85,23 +85,23 @@ def questions(server: OpenAIServer) -> Counter[str]:
     return Counter(json.dumps(call.payload, sort_keys=True) for call in server.calls)
 
 
-def elsewhere(monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, tmp_path: Path) -> None:
-    """Forget all that was kept."""
+def use_empty_cache(monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, tmp_path: Path) -> None:
+    """Switch to an empty cache and clear the recorded calls."""
     monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / "another"))
     server.calls.clear()
 
 
-def test_identify_that_was_killed_ends_as_a_whole_run_and_asks_again_what_was_in_flight(
+def test_a_killed_identify_repeats_only_calls_in_flight(
     cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ("identify", photos, "--kb", built_kb, "--reader", "--reader-samples", str(N_PASSES), "--output")
+    command = ("identify", photos, "--kb", built_kb, "--reader", "--reader-samples", str(N_SAMPLES), "--output")
     killed(cli, server, *command, tmp_path / "killed.jsonl")
     cli.call(*command, tmp_path / "killed.jsonl", check=True)
     after = questions(server)
     assert sorted(after.values())[-3:] == [1, 2, 2]
-    elsewhere(monkeypatch, server, tmp_path)
+    use_empty_cache(monkeypatch, server, tmp_path)
     cli.call(*command, tmp_path / "whole.jsonl", check=True)
-    assert len(questions(server)) == server.n_calls == N_PHOTOS * N_PASSES
+    assert len(questions(server)) == server.n_calls == N_PHOTOS * N_SAMPLES
     assert questions(server).keys() == after.keys()
 
     def rows(name: str) -> list[dict[str, Any]]:
@@ -112,10 +112,10 @@ def test_identify_that_was_killed_ends_as_a_whole_run_and_asks_again_what_was_in
     assert len(rows("whole.jsonl")) == N_PHOTOS
 
 
-def test_an_evaluation_that_was_killed_ends_with_the_figures_of_a_whole_run(
+def test_a_killed_evaluation_gives_the_same_figures(
     cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ("--kb", built_kb, "--reader", "--reader-samples", str(N_PASSES), "--format", "json")
+    asked = ("--kb", built_kb, "--reader", "--reader-samples", str(N_SAMPLES), "--format", "json")
     command = (
         "eval",
         "species",
@@ -132,7 +132,7 @@ def test_an_evaluation_that_was_killed_ends_with_the_figures_of_a_whole_run(
     resumed = json.loads(cli.call(*command, check=True).stdout)
     after = questions(server)
     assert sorted(after.values())[-3:] == [1, 2, 2]
-    elsewhere(monkeypatch, server, tmp_path)
+    use_empty_cache(monkeypatch, server, tmp_path)
     whole = json.loads(cli.call(*command, check=True).stdout)
     assert questions(server).keys() == after.keys()
 
@@ -140,4 +140,4 @@ def test_an_evaluation_that_was_killed_ends_with_the_figures_of_a_whole_run(
     assert resumed == whole
     assert taken[0]["by_rule"] == taken[1]["by_rule"]
     assert [each["cached"] for each in taken] == [N_ANSWERED, 0]
-    assert [each["calls"] for each in taken] == [N_PHOTOS * N_PASSES - N_ANSWERED, N_PHOTOS * N_PASSES]
+    assert [each["calls"] for each in taken] == [N_PHOTOS * N_SAMPLES - N_ANSWERED, N_PHOTOS * N_SAMPLES]

@@ -1,4 +1,4 @@
-"""`kb identify --reader` against a real server with a scripted model, and `--cards`: mechanics alone."""
+"""`kb identify --reader` against a scripted server, and `--cards`: mechanics, not quality."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECOND = "Its second look."
 
 
 def second_of(call: Call) -> str:
-    """Choose what is ranked second, wherever it stands."""
+    """Choose the second candidate."""
     assert "B. " in call.text
     return json.dumps({"reason": SECOND, "answer": "B"})
 
@@ -34,7 +34,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         yield running
 
 
-def test_the_answer_is_the_reader_s_choice_with_its_reason_and_no_confidence(
+def test_the_answer_is_the_choice_of_the_reader_without_confidence(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
     photo = drawings / "bubo-scandiacus.png"
@@ -54,14 +54,16 @@ def test_the_answer_is_the_reader_s_choice_with_its_reason_and_no_confidence(
     assert picture.startswith(b"\xff\xd8\xff")
 
 
-def test_the_table_says_who_answered(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
+def test_the_table_says_that_the_reader_answered(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
     text = cli.call("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", check=True).stdout
     assert re.search(
         r"^  .*, chosen by the reader\n  Reader: .*, agreement 100 %: Its second look\.$", text, re.MULTILINE
     )
 
 
-def test_the_chance_that_an_answer_needs_is_said_to_count_only_where_the_reader_fails(
+def test_min_confidence_applies_only_if_the_reader_fails(
     cli: Any, calibrated_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
     asked = ("identify", drawings / "bubo-scandiacus.png", "--kb", calibrated_kb, "--min-confidence", "1", "--quiet")
@@ -76,9 +78,7 @@ def test_the_chance_that_an_answer_needs_is_said_to_count_only_where_the_reader_
     assert ranks == ["none", "species"]
 
 
-def test_a_second_run_takes_the_replies_that_are_kept(
-    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
-) -> None:
+def test_a_second_run_uses_cached_replies(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
     command = ("identify", drawings, "--kb", built_kb, "--reader", "--format", "jsonl")
     first = cli.call(*command, check=True).stdout
     asked = server.n_calls
@@ -92,7 +92,7 @@ def test_a_second_run_takes_the_replies_that_are_kept(
     assert without_times(again) == without_times(first)
 
 
-def test_a_limit_of_cost_ends_with_7_and_keeps_what_was_done(
+def test_a_cost_limit_exits_with_7_and_the_next_run_resumes(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path
 ) -> None:
     server.script = lambda call: Answer(text=second_of(call), input_tokens=2000, output_tokens=300)  # 2.30 USD
@@ -107,7 +107,7 @@ def test_a_limit_of_cost_ends_with_7_and_keeps_what_was_done(
     assert server.n_calls > asked
 
 
-def test_a_model_that_refuses_leaves_the_answer_and_says_so(
+def test_the_ranking_answers_if_the_model_refuses(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
     server.script = lambda _: Answer(text=None, refusal="I name no birds.")
@@ -121,7 +121,7 @@ def test_a_model_that_refuses_leaves_the_answer_and_says_so(
     assert "the reader failed" in row["reader"]["reason"]
 
 
-TOO_DARK = Status(status=400, error={"message": "the picture is too dark"})  # not asked again by itself, and not kept
+TOO_DARK = Status(status=400, error={"message": "the picture is too dark"})  # not retried automatically, and not cached
 
 
 def failing_at(n: int) -> Script:
@@ -130,7 +130,7 @@ def failing_at(n: int) -> Script:
 
 
 @pytest.mark.parametrize("name", ["names.jsonl", "names.csv", "names.parquet"])
-def test_retry_failed_asks_a_reader_that_failed_again_and_no_other(
+def test_retry_failed_repeats_only_failed_reader_calls(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path, name: str
 ) -> None:
     command = ("identify", drawings, "--kb", built_kb, "--reader", "--output", tmp_path / name)
@@ -141,7 +141,7 @@ def test_retry_failed_asks_a_reader_that_failed_again_and_no_other(
     assert f"The reader failed for 2 of {n_photos} photos" in first.stderr
 
     again = cli.call(*command)
-    assert (again.exit_code, server.n_calls) == (7, n_photos), "a failure stays until it is to be tried again"
+    assert (again.exit_code, server.n_calls) == (7, n_photos), "a failure stays until it is retried"
     assert "2 without the reader's answer (use --retry-failed to retry)" in again.stderr
 
     retried = cli.call(*command, "--retry-failed", check=True)
@@ -153,7 +153,7 @@ def test_retry_failed_asks_a_reader_that_failed_again_and_no_other(
 
 
 def answers_in(file: Path) -> dict[str, Any]:
-    """Photo -> what its rows say, but for what they took."""
+    """Return the rows of each photo without their seconds."""
     if file.suffix == ".jsonl":
         found = [{**json.loads(line), "seconds": 0} for line in file.read_text().splitlines()]
         return {row["image"]: row for row in found}
@@ -164,7 +164,7 @@ def answers_in(file: Path) -> dict[str, Any]:
     return {image: [row for row in rows if row["image"] == image] for image in table["image"]}
 
 
-def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not(
+def test_answered_samples_decide_and_failures_are_recorded(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path
 ) -> None:
     def script(call: Call) -> Reaction:
@@ -177,7 +177,7 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
         return "?" if call.number == 3 else json.dumps({"reason": SECOND, "answer": "ABCDE"[shown.index(asked[1])]})
 
     asked: list[str] = []
-    # One at a time, so that the calls come in the order of the passes.
+    # One at a time, so that the calls come in the order of the samples.
     (tmp_path / "fieldmark.toml").write_text((tmp_path / "fieldmark.toml").read_text() + "max_concurrent = 1\n")
     server.script = script
     command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--reader-samples", "4")
@@ -191,7 +191,7 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
     assert server.n_calls == 4
 
     text = cli.call(*command, "--offline", "--cards", tmp_path / "cards")
-    assert text.exit_code == 3, "offline nobody can be asked for missing answers"
+    assert text.exit_code == 3, "missing answers cannot be requested offline"
     cards = tmp_path / "cards"
     server.script = lambda call: TOO_DARK
     outcome = cli.call(*command, "--cards", cards, check=True)
@@ -205,21 +205,19 @@ def test_the_passes_that_answered_decide_and_the_row_says_why_the_others_did_not
 
     server.script = second_of
     retried = cli.call(*command, "--output", file, "--retry-failed", check=True)
-    assert server.n_calls == 6, "only the pass that failed is asked again"
+    assert server.n_calls == 6, "only the failed sample is requested again"
     assert "failed" not in retried.stderr
     row = next(csv.DictReader(io.StringIO(file.read_text())))
     assert (row["reader_samples"], row["reader_answered"], row["reader_failures"]) == ("4", "3", "")
 
 
-def test_a_key_that_is_not_accepted_stops_the_run_at_once_whatever_other_passes_say(
-    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
-) -> None:
+def test_a_rejected_api_key_stops_the_run(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
     server.script = lambda call: Status(status=401) if call.number == 2 else second_of(call)
     outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--reader-samples", "3", "--format", "jsonl")
     assert (outcome.exit_code, "API key required" in outcome.stderr) == (3, True)
 
 
-def test_without_a_model_that_is_set_it_ends_with_3_and_says_what_to_write(
+def test_a_reader_without_a_configured_model_exits_with_3(
     cli: Any, built_kb: Path, drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -234,12 +232,12 @@ def rows_of(cli: Any, *arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def shown_in(call: Call) -> list[str]:
-    """The scientific names of the candidates of a call, as they stand there."""
+    """Return the scientific names of the candidates of a call, in their order."""
     return re.findall(r"^[A-Z]\. .*?\((\w+ \w+)\)", call.text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("preset", "k", "n"), [("default", None, 5), ("default", "7", 7), ("vr-rag-v2", "3", 3)])
-def test_the_row_s_candidates_are_those_that_the_reader_was_shown(
+def test_the_row_has_the_candidates_shown_to_the_reader(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, preset: str, k: str | None, n: int
 ) -> None:
     (row,) = rows_of(
@@ -256,10 +254,10 @@ def test_the_row_s_candidates_are_those_that_the_reader_was_shown(
 
 
 @pytest.mark.parametrize("preset", ["vr-rag-v1", "direct-rag"])
-def test_where_chunks_are_ranked_the_reader_is_shown_the_species_of_the_k_best(
+def test_chunk_presets_show_the_species_of_the_best_chunks(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, preset: str
 ) -> None:
-    """As in the paper: k of 10 unless said otherwise, each species once, so there may be fewer than k."""
+    """As in the paper: k = 10 by default and each species once, so there may be fewer than k."""
     import kb
     import recognize
 
@@ -275,7 +273,9 @@ def test_where_chunks_are_ranked_the_reader_is_shown_the_species_of_the_k_best(
         assert ids == list(dict.fromkeys(ranking.chunk_taxon_ids[: k or 10]))
 
 
-def test_the_reader_is_told_what_is_asked_for(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
+def test_reader_context_selects_the_text_of_candidates(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
     asked = (drawings / "bubo-scandiacus.png", "--kb", built_kb)
     (row,) = rows_of(cli, *asked, "--set", "reader_context=names")
     assert (
@@ -289,7 +289,7 @@ def test_the_reader_is_told_what_is_asked_for(cli: Any, built_kb: Path, drawings
     assert (lacking.exit_code, "model-two-pass" in lacking.stderr, server.n_calls) == (3, True, 2)
 
 
-def test_a_prompt_of_one_s_own_is_asked_and_a_file_of_rows_of_another_prompt_is_not_gone_on_with(
+def test_a_custom_prompt_is_used_and_recorded_in_the_output(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path
 ) -> None:
     (tmp_path / "mine").mkdir()
@@ -302,9 +302,7 @@ def test_a_prompt_of_one_s_own_is_asked_and_a_file_of_rows_of_another_prompt_is_
     assert "reader_prompt" in other.stderr
 
 
-def test_photos_are_scaled_to_what_the_server_takes_and_no_further(
-    cli: Any, built_kb: Path, server: OpenAIServer, tmp_path: Path
-) -> None:
+def test_photos_are_scaled_down_to_image_px(cli: Any, built_kb: Path, server: OpenAIServer, tmp_path: Path) -> None:
     from PIL import Image
 
     settings = (tmp_path / "fieldmark.toml").read_text()
@@ -319,7 +317,9 @@ def test_photos_are_scaled_to_what_the_server_takes_and_no_further(
         assert list(dict.fromkeys(sent)) == sides
 
 
-def test_csv_has_what_the_reader_chose_and_why(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
+def test_csv_has_choice_and_reason_of_the_reader(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
     asked = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(cli.call(*asked, check=True).stdout)))
     assert {(row["reader_choice"], row["reader_agreement"], row["reader_reason"]) for row in rows} == {
@@ -327,7 +327,7 @@ def test_csv_has_what_the_reader_chose_and_why(cli: Any, built_kb: Path, drawing
     }
 
 
-def test_a_card_shows_the_reader_s_reason(
+def test_a_card_shows_the_reason_of_the_reader(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path
 ) -> None:
     photo = drawings / "bubo-scandiacus.png"
@@ -346,20 +346,20 @@ def test_a_card_shows_the_reader_s_reason(
         ("--set", "reader_context=names"),
     ],
 )
-def test_options_of_the_reader_without_one_end_with_2(
+def test_reader_options_without_a_reader_exit_with_2(
     cli: Any, built_kb: Path, drawings: Path, option: tuple[str, ...]
 ) -> None:
     assert cli.call("identify", drawings, "--kb", built_kb, *option).exit_code == 2
 
 
-def test_more_candidates_than_labels_are_refused_before_a_photo_is_read(
+def test_more_candidates_than_labels_are_refused_before_any_call(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
     outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--top", "27")
     assert (outcome.exit_code, outcome.stdout, server.n_calls) == (2, "", 0)
 
 
-def test_cards_are_pages_one_a_photo(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
+def test_each_photo_gets_one_card(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
     cli.call("identify", drawings, "--kb", built_kb, "--cards", tmp_path / "cards", check=True)
     pages = sorted((tmp_path / "cards").iterdir())
     assert len(pages) == len(list(drawings.glob("*.png")))

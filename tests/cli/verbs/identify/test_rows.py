@@ -1,4 +1,4 @@
-"""Rows as text: nothing in them steers a terminal, runs in a spreadsheet, or cannot be written."""
+"""Rows as text: safe for terminals and spreadsheets, and always writable."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ def cells(line: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])
-def test_a_spreadsheet_runs_nothing_that_a_name_or_a_reader_says(text: str) -> None:
+def test_spreadsheet_formulas_are_escaped_in_csv(text: str) -> None:
     line = rows.lines("csv", row(f"{text}.jpg", reason=text))
     assert (cells(line)["image"], cells(line)["reader_reason"]) == (f"'{text}.jpg", f"'{text}")
-    assert rows.image_of("csv", line) == f"{text}.jpg", "a later run must know the photo again"
+    assert rows.image_of("csv", line) == f"{text}.jpg", "a later run must recognise the photo"
     for form in ("jsonl", "parquet"):
         assert rows.image_of(rows.form_of(form), rows.lines(rows.form_of(form), row(f"{text}.jpg"))) == f"{text}.jpg"
 
 
 @pytest.mark.parametrize("image", ["'t.jpg", "a\u2028b.jpg", "a\x0cb.jpg", "caf\udce9.jpg", 'a,"b".jpg'])
-def test_a_photo_of_an_odd_name_is_known_again_from_its_row(image: str) -> None:
+def test_unusual_file_names_are_read_back_from_a_row(image: str) -> None:
     for form in ("csv", "jsonl", "parquet"):
         assert rows.image_of(rows.form_of(form), rows.lines(rows.form_of(form), row(image))) == image
 
 
-def test_a_row_of_csv_is_one_line() -> None:
+def test_a_csv_row_is_one_line() -> None:
     line = rows.lines("csv", row("a.jpg", reason="small\r\nand brown\nand loud"))
     assert line.count("\n") == 1
     assert cells(line)["reader_reason"] == "small and brown and loud"
 
 
-def test_a_table_steers_no_terminal() -> None:
+def test_control_characters_are_removed_from_the_table() -> None:
     text = rows.lines("table", row("a\x1b[2Jb.jpg", reason="a \x1b]0;wren\x07"), why="by \x9b31m")
     assert not {"\x1b", "\x07", "\x9b"}.intersection(text)
 
 
 @pytest.mark.parametrize("form", rows.FORMATS)
-def test_half_a_character_of_a_model_s_reply_can_be_written(form: rows.Form) -> None:
+def test_lone_surrogates_are_replaced(form: rows.Form) -> None:
     text = rows.lines(form, row("caf\udce9.jpg", reason="sings \ud83d"))
     assert text.encode("utf-8", "surrogateescape").count(b"caf\xe9.jpg") == 1
     assert "sings \ufffd" in text

@@ -26,7 +26,7 @@ YES, NO = answered("Yes", Yes=0.9, No=0.1), answered("No", No=0.9, Yes=0.1)
 
 
 def script(call: Call) -> Answer | str:
-    """Yes to red photos and no to the others, one question per call."""
+    """Answer yes for red photos and no for others, one question per call."""
     if not call.images:
         return questions_reply()
     from io import BytesIO
@@ -60,7 +60,7 @@ def photos(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A function that configures a server as `[llm.KIND]`."""
+    """Return a function that configures a server as `[llm.KIND]`."""
 
     def connect(server: OpenAIServer, *, kind: str = "vision", **more: object) -> None:
         values = {"model": "m", "base_url": server.base_url, "price_in": 1, "price_out": 1} | more

@@ -21,7 +21,7 @@ from tests.rerank.scripted import questions_reply
 from tests.servers.openai_server import Answer, OpenAIServer, Status
 
 
-def test_a_folder_is_ranked_by_the_encoders_without_any_server(cli: CommandLine, birds: Path, photos: Path) -> None:
+def test_encoders_judge_if_no_model_is_configured(cli: CommandLine, birds: Path, photos: Path) -> None:
     run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", birds, check=True)
     rows = [line.split() for line in run.stdout.splitlines()]
     assert sorted(row[2] for row in rows) == sorted(f"{colour}%20bird.png" for colour in COLOURS)
@@ -31,7 +31,7 @@ def test_a_folder_is_ranked_by_the_encoders_without_any_server(cli: CommandLine,
     assert "so the encoders judge" in run.stderr
 
 
-def test_evidence_has_the_words_of_the_design(cli: CommandLine, birds: Path, photos: Path) -> None:
+def test_jsonl_rows_have_the_documented_keys(cli: CommandLine, birds: Path, photos: Path) -> None:
     run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", birds, "--format", "jsonl", check=True)
     first = json.loads(run.stdout.splitlines()[0])
     assert list(first) == [
@@ -42,7 +42,7 @@ def test_evidence_has_the_words_of_the_design(cli: CommandLine, birds: Path, pho
     assert first["questions"][0]["obtained_by"] == "cosines"
 
 
-def test_a_job_goes_through_a_vision_model_into_two_files_and_a_second_run_asks_nothing(
+def test_a_job_is_judged_into_two_files_and_cached(
     cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:
     file = jobs_file(photos, n=2)
@@ -61,17 +61,17 @@ def test_a_job_goes_through_a_vision_model_into_two_files_and_a_second_run_asks_
         before = Path("out/run.jsonl").read_bytes()
         cli.call(*command, check=True)
         assert server.n_calls == 40 and Path("out/run.jsonl").read_bytes() == before
-    # The server is gone.
+    # The server is down.
     again = cli.call(*command, "--offline", "--rejudge", check=True)
     assert "0 model calls, 40 from the cache" in again.stderr
 
 
-def test_the_knowledge_base_is_the_one_given(cli: CommandLine, photos: Path) -> None:
+def test_a_missing_knowledge_base_is_named(cli: CommandLine, photos: Path) -> None:
     run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", "missing.kb", "--judge", "encoder")
     assert run.exit_code > 2 and "missing.kb" in run.stderr
 
 
-def test_offline_asks_nobody_even_where_no_reply_is_cached(
+def test_offline_makes_no_calls_without_cached_replies(
     cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:
     with OpenAIServer(script) as server:
@@ -92,13 +92,13 @@ ZORBLIN = Answer(
 
 @pytest.fixture
 def zorblins(birds: Path, photos: Path, tmp_path: Path) -> Any:
-    """A knowledge base that does not know the word, and may learn it; and a job that asks for it."""
+    """Return a writable knowledge base without the word "zorblin", and a job that contains it."""
     file = jobs_file(photos)
     file.write_text(file.read_text().replace("a red bird, 0", "a frog with a zorblin"))
     return shutil.copytree(birds, tmp_path / "own.kb"), file
 
 
-def test_the_web_explains_what_nothing_else_does_once_and_on_the_same_bill(
+def test_an_unknown_term_is_searched_once_and_included_in_the_cost(
     cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
 ) -> None:
     knowledge, file = zorblins
@@ -124,7 +124,7 @@ def questions_tokens(server: Any) -> Any:
 
 
 @pytest.mark.parametrize("more", [("--no-web",), ("--no-context",), ("--judge", "encoder")])
-def test_nobody_searches_the_web_where_that_is_not_wanted_or_nothing_else_costs(
+def test_the_web_is_not_searched_if_off_or_for_encoders(
     cli: CommandLine, zorblins: Any, endpoint: Callable[..., None], more: tuple[str, str] | tuple[str]
 ) -> None:
     knowledge, file = zorblins
@@ -135,9 +135,7 @@ def test_nobody_searches_the_web_where_that_is_not_wanted_or_nothing_else_costs(
         assert web.n_calls == 0
 
 
-def test_the_encoders_get_the_webs_words_where_they_are_asked_for(
-    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
-) -> None:
+def test_encoders_use_a_web_search_on_request(cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]) -> None:
     knowledge, file = zorblins
     with OpenAIServer(ZORBLIN) as web:
         endpoint(web, kind="search")
@@ -156,7 +154,7 @@ def test_the_encoders_get_the_webs_words_where_they_are_asked_for(
         assert web.n_calls == 1 and "1 model call, 0 from the cache" in run.stderr
 
 
-def test_the_model_of_texts_writes_the_passage_as_in_kb_context(
+def test_the_text_model_writes_the_context_passage(
     cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
 ) -> None:
     knowledge, file = zorblins
@@ -172,9 +170,7 @@ def test_the_model_of_texts_writes_the_passage_as_in_kb_context(
         assert "A zorblin is a red gland. [1]" in vision.calls[-1].text
 
 
-def test_a_search_that_fails_fails_the_query_and_not_in_silence(
-    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
-) -> None:
+def test_a_failed_search_exits_with_6(cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]) -> None:
     knowledge, file = zorblins
     with OpenAIServer(script) as vision, OpenAIServer(Status(status=404, error={"message": "no sonar here"})) as web:
         endpoint(vision)
@@ -183,14 +179,12 @@ def test_a_search_that_fails_fails_the_query_and_not_in_silence(
     assert run.exit_code == 6 and "no sonar here" in run.stderr
 
 
-def test_one_limit_of_cost_holds_for_search_and_judge(
-    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
-) -> None:
+def test_the_cost_limit_covers_search_and_judge(cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]) -> None:
     knowledge, file = zorblins
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
         endpoint(vision, image_tokens=6_000)
         endpoint(web, kind="search", price_per_request=0.03)
-        # Enough for the search and for writing the questions, and for no photo beside them.
+        # Enough for the search and for writing the questions, but for no photo.
         run = cli.call("rerank", file, "--kb", knowledge, "--max-cost", "0.035")
         assert run.exit_code == 7 and "limit" in run.stderr
         assert web.n_calls == 1 and not [call for call in vision.calls if call.images]
@@ -204,7 +198,7 @@ def test_one_limit_of_cost_holds_for_search_and_judge(
         (("--web", "--judge", "encoder"), "no [llm.search]"),
     ],
 )
-def test_a_search_that_cannot_be_is_refused(
+def test_impossible_web_options_are_refused(
     cli: CommandLine, zorblins: Any, more: tuple[str, str, str] | tuple[str, str], message: str
 ) -> None:
     knowledge, file = zorblins
@@ -212,10 +206,10 @@ def test_a_search_that_cannot_be_is_refused(
     assert run.exit_code in (2, 3) and message in run.stderr
 
 
-# --- what goes wrong -------------------------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_photo_that_cannot_be_read_makes_the_run_partial(cli: CommandLine, birds: Path, photos: Path) -> None:
+def test_an_unreadable_photo_is_an_error_row_and_exits_with_7(cli: CommandLine, birds: Path, photos: Path) -> None:
     (photos / "red bird.png").write_bytes(b"no picture")
     run = cli.call("rerank", "photos", "--query", "a blue bird", "--kb", birds, "--format", "jsonl")
     assert run.exit_code == 7
@@ -223,7 +217,7 @@ def test_a_photo_that_cannot_be_read_makes_the_run_partial(cli: CommandLine, bir
     assert (last["image_id"], last["status"], last["score"]) == ("red%20bird.png", "error", -1.0)
 
 
-def test_nothing_readable_is_bad_input(cli: CommandLine, birds: Path, photos: Path) -> None:
+def test_no_readable_photo_exits_with_5(cli: CommandLine, birds: Path, photos: Path) -> None:
     for path in photos.iterdir():
         path.write_bytes(b"no picture")
     run = cli.call("rerank", "photos", "--query", "a blue bird", "--kb", birds, "--no-context")
@@ -241,7 +235,7 @@ def test_nothing_readable_is_bad_input(cli: CommandLine, birds: Path, photos: Pa
         (["photos", "--query", "x", "--judge", "vision"], "[llm.vision] is not set"),
     ],
 )
-def test_orders_that_make_no_sense_say_what_is_expected(
+def test_invalid_arguments_are_refused(
     cli: CommandLine, birds: Path, photos: Path, arguments: list[str], expected: str
 ) -> None:
     jobs_file(photos)
@@ -249,14 +243,14 @@ def test_orders_that_make_no_sense_say_what_is_expected(
     assert run.exit_code in (2, 3) and expected in run.stderr
 
 
-def test_lines_that_are_no_jobs_are_named_by_number(cli: CommandLine, birds: Path, photos: Path) -> None:
+def test_an_invalid_job_is_named_by_line_number(cli: CommandLine, birds: Path, photos: Path) -> None:
     file = jobs_file(photos)
     file.write_text(file.read_text() + '{"query_id": "x"}\n')
     run = cli.call("rerank", file)
     assert run.exit_code == 5 and "line 2" in run.stderr
 
 
-def test_a_provider_that_is_down_is_exit_6_and_a_limit_of_cost_exit_7(
+def test_provider_errors_exit_with_6_and_cost_limits_with_7(
     cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:
     file = jobs_file(photos)
@@ -270,10 +264,10 @@ def test_a_provider_that_is_down_is_exit_6_and_a_limit_of_cost_exit_7(
         assert run.exit_code == 7 and "limit" in run.stderr
 
 
-def test_a_query_that_failed_is_in_the_evidence_and_not_in_the_run(
+def test_a_failed_query_is_missing_from_the_trec_run(
     cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:
-    """Its rows could only stand in the order of the first stage."""
+    """Its rows could only be in first-stage order."""
     file = jobs_file(photos, n=2)
 
     def mumble_on_the_second(call: Any) -> Any:
@@ -288,7 +282,7 @@ def test_a_query_that_failed_is_in_the_evidence_and_not_in_the_run(
     assert {line.split()[0] for line in Path("run.trec").read_text().splitlines()} == {"q0"}
 
 
-def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(
+def test_a_dry_run_estimates_the_cost_without_a_call(
     cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:
     file = jobs_file(photos)
@@ -299,7 +293,7 @@ def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(
     assert "photos" in run.stdout and "at most" in run.stdout
 
 
-def test_a_dry_run_without_a_model_counts_no_calls(cli: CommandLine, birds: Path, photos: Path) -> None:
+def test_a_dry_run_without_a_model_has_no_calls(cli: CommandLine, birds: Path, photos: Path) -> None:
     run = cli.call("rerank", jobs_file(photos, n=2), "--kb", birds, "--judge", "encoder", "--dry-run", check=True)
     assert [line.split() for line in run.stdout.splitlines()] == [
         ["queries", "2"],
@@ -308,17 +302,17 @@ def test_a_dry_run_without_a_model_counts_no_calls(cli: CommandLine, birds: Path
     ]
 
 
-def test_a_run_that_was_killed_asks_for_nothing_twice(
+def test_a_killed_run_repeats_only_calls_in_flight(
     cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:
-    """Kill -9 in the middle: every reply that had come is there, the rest is asked for, and the result is the same."""
+    """Kill -9 in the middle: received replies are cached, the rest is requested, and the result is the same."""
     file = jobs_file(photos)
     arguments = ["rerank", str(file), "--kb", str(birds), "--preset", "paper", "--output", "run"]
 
     killed = threading.Event()
 
     def held(call: Any) -> Any:
-        """The 13th and the 14th call get no answer while the run lives; there can be no 15th, for two are in flight."""
+        """Hold back calls 13 and 14 until the run is killed; there is no 15th, because at most two are in flight."""
         if call.number > 12:
             killed.wait(300)
         return script(call)
@@ -336,7 +330,7 @@ def test_a_run_that_was_killed_asks_for_nothing_twice(
         assert server.n_calls == 14 and not Path("run.jsonl").exists()
         killed.set()
         cli.run(*arguments, check=True)
-        # 21 are needed; the two in flight at the kill were not kept, all others were.
+        # 21 are needed; the two in flight at the kill were not cached, all others were.
         assert server.n_calls == 21 + 2
     rows = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
     assert [row["status"] for row in rows] == ["ok"] * 6 and rows[0]["image_id"] == "3"

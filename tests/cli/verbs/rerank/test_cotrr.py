@@ -1,4 +1,4 @@
-"""`kb rerank --method cotrr` from a job to an evaluated run, against a scripted server: mechanics, not quality."""
+"""`kb rerank --method cotrr` from a job to a measured run, against a scripted server: mechanics, not quality."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def test_a_job_is_ranked_measured_and_replayed_offline(cli: CommandLine, folder:
     assert server.n_calls == 9
 
 
-def test_one_call_asks_once_for_a_list(cli: CommandLine, folder: Any, server: Any) -> None:
+def test_the_authors_preset_makes_one_call_per_list(cli: CommandLine, folder: Any, server: Any) -> None:
     given = ("rerank", "jobs.jsonl", "--method", "cotrr", "--preset", "authors", "--set", "cotrr.top=2")
     done = cli.call(*given, check=True)
     # The best two are named; the others follow in first-stage order.
@@ -59,7 +59,7 @@ def test_one_call_asks_once_for_a_list(cli: CommandLine, folder: Any, server: An
     assert server.n_calls == 1
 
 
-def test_a_dry_run_counts_the_calls_and_makes_none(cli: CommandLine, folder: Any, server: Any) -> None:
+def test_a_dry_run_counts_calls_without_making_any(cli: CommandLine, folder: Any, server: Any) -> None:
     def told(*more: Any) -> Any:
         shown = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--dry-run", *more, check=True).stdout
         n_calls = int(re.search(r"model calls, without retries +(\d+)", shown)[1])
@@ -67,17 +67,17 @@ def test_a_dry_run_counts_the_calls_and_makes_none(cli: CommandLine, folder: Any
 
     n_calls, most_usd = told()
     assert n_calls == 9
-    # Six photos of 2,000 tokens each at a dollar a million, and what is said of them.
+    # Six photos of 2,000 tokens each at a dollar per million, and the text output.
     assert 0.012 < most_usd < 0.04
     one_call = ("--set", "cotrr.form=one-call")
     assert told(*one_call)[0] == 2 and told(*one_call, "--set", "cotrr.orders=1")[0] == 1
     assert told("--set", "cotrr.stages=ranking")[0] == 2 and told("--set", "cotrr.stages=evaluation")[0] == 8
-    # Windows of four, two apart: two rankings, each in two orders, and not a photo more is evaluated.
+    # Windows of four, two apart: two rankings, each in two orders, and no further evaluations.
     assert told("--set", "cotrr.window=4")[0] == 1 + 6 + 4
     assert server.n_calls == 0
 
 
-def test_lists_that_had_to_be_mended_are_told(cli: CommandLine, folder: Any, server: Any) -> None:
+def test_repaired_rankings_are_reported(cli: CommandLine, folder: Any, server: Any) -> None:
     script = server.script
 
     def spoil(call: Any) -> Any:
@@ -91,7 +91,7 @@ def test_lists_that_had_to_be_mended_are_told(cli: CommandLine, folder: Any, ser
     assert "2 rankings, 2 faults repaired; 2 invalid numbers removed" in done.stderr
 
 
-def test_a_query_used_as_it_is_ends_with_7(cli: CommandLine, folder: Any, server: Any) -> None:
+def test_a_query_that_was_not_deconstructed_exits_with_7(cli: CommandLine, folder: Any, server: Any) -> None:
     script = server.script
     server.script = lambda call: "{}" if "Take the query apart into five" in call.text else script(call)
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--set", "cotrr.orders=1")
@@ -110,9 +110,7 @@ def test_a_query_used_as_it_is_ends_with_7(cli: CommandLine, folder: Any, server
         (("--set", "cotrr.step=60"), "expected window >= 2 and 1 <= step < window"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(
-    cli: CommandLine, folder: Any, arguments: Any, message: str
-) -> None:
+def test_incompatible_options_are_refused(cli: CommandLine, folder: Any, arguments: Any, message: str) -> None:
     done = cli.call("rerank", "jobs.jsonl", *arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr

@@ -49,7 +49,7 @@ Ranked = Callable[..., Run]
 
 @pytest.fixture
 def ranked(cli: Any, birds: Path, photos: Path, endpoint: Any) -> Iterator[Ranked]:
-    """A function that ranks the photos by a scripted server."""
+    """Return a function that ranks the photos with a scripted server."""
     file = jobs_file(photos)
 
     def rank(*more: str, by: Any = script, gives_logprobs: bool = True, job: Path = file) -> Run:
@@ -57,7 +57,7 @@ def ranked(cli: Any, birds: Path, photos: Path, endpoint: Any) -> Iterator[Ranke
             endpoint(server)
             command = ("rerank", str(job), "--kb", str(birds), "--format", "jsonl", "--rejudge", "--quiet")
             done = cli.call(*command, *more)
-            # Replies are cached by request, so every run needs a cache of its own.
+            # Replies are cached by request, so every run needs an empty cache.
             for cache in Path(os.environ["FIELDMARK_HOME"]).glob("replies.sqlite*"):
                 cache.unlink()
             calls = [call for call in server.calls if PROBE not in call.text]
@@ -67,12 +67,12 @@ def ranked(cli: Any, birds: Path, photos: Path, endpoint: Any) -> Iterator[Ranke
     yield rank
 
 
-def test_direct_asks_the_query_itself(ranked: Ranked) -> None:
+def test_direct_asks_the_whole_query(ranked: Ranked) -> None:
     run = ranked("--no-context", "--set", "decompose.direct=true")
     assert len(run.calls) == 6 and all("Does this image show a red bird, 0?" in call.text for call in run.calls)
 
 
-def test_context_is_off_by_setting_and_on_again_by_option(ranked: Ranked, photos: Path, birds: Path) -> None:
+def test_the_context_option_overrides_the_setting(ranked: Ranked, photos: Path, birds: Path) -> None:
     import kb
 
     with kb.open(birds) as store:
@@ -109,7 +109,7 @@ def mumble_at_blue(call: Call) -> Any:
     return script(call)
 
 
-def test_unscored_is_the_value_of_a_missing_answer(ranked: Ranked) -> None:
+def test_unscored_sets_the_value_of_a_missing_answer(ranked: Ranked) -> None:
     assert ranked(*PAPER, by=mumble_at_blue).score("1") == 0
     mean = (2 * 90 + 3 * 10) / 5
     assert ranked(*PAPER, "--set", "decompose.unscored=mean", by=mumble_at_blue).score("1") == pytest.approx(mean)
@@ -139,14 +139,14 @@ def test_reasoning_is_requested_and_shown(ranked: Ranked) -> None:
     assert run.rows[0]["evaluation"].startswith("1. It is red.")
 
 
-def test_samples_are_so_many_replies_per_question(ranked: Ranked) -> None:
+def test_samples_sets_the_replies_per_question(ranked: Ranked) -> None:
     direct = ("--no-context", "--set", "decompose.direct=true")
     assert len(ranked(*direct, "--set", "vision.samples=3").calls) == 6 * 3
     run = ranked(*direct, "--set", "vision.samples=3", "--samples", "5")
     assert len(run.calls) == 6 * 5 and run.obtained_by == {"logprobs; samples 5/5", "logprobs; samples 0/5"}
 
 
-def test_without_logprobs_and_fallback_samples(ranked: Ranked) -> None:
+def test_without_logprobs_uses_text_or_fallback_samples(ranked: Ranked) -> None:
     direct = ("--no-context", "--set", "decompose.direct=true")
     text = ranked(*direct, "--set", "vision.without_logprobs=text", gives_logprobs=False)
     assert text.obtained_by == {"text"} and len(text.calls) == 6
@@ -155,7 +155,7 @@ def test_without_logprobs_and_fallback_samples(ranked: Ranked) -> None:
     assert len(ranked(*direct, *sampled, "--set", "vision.fallback_samples=3", gives_logprobs=False).calls) == 6 * 3
 
 
-def test_spelling_exact_counts_yes_and_no_alone(ranked: Ranked) -> None:
+def test_exact_spelling_counts_only_yes_and_no(ranked: Ranked) -> None:
     def small(call: Call) -> Any:
         return answered(" yes", **{" yes": 0.9}) if call.images else questions_reply()
 
@@ -174,35 +174,35 @@ def test_max_side_scales_the_photos(ranked: Ranked, photos: Path, key: str, more
         assert {max(Image.open(io.BytesIO(call.images[0])).size) for call in run.asked} == {size}
 
 
-def test_fusion_by_reciprocal_ranks(ranked: Ranked) -> None:
+def test_fusion_rrf_adds_reciprocal_ranks(ranked: Ranked) -> None:
     # Two orders of six photos: mean ranks give scores from 1 to 6, reciprocal ranks about 2 / 61 at most.
     assert ranked("--method", "cotrr", by=Script()).rows[0]["score"] == 6
     rrf = ranked("--method", "cotrr", "--set", "cotrr.fusion=rrf", by=Script())
     assert rrf.rows[0]["score"] == pytest.approx(2 / 61, abs=1e-6)
 
 
-def test_photo_messages_send_each_photo_by_itself(ranked: Ranked) -> None:
+def test_photo_messages_sends_one_message_per_photo(ranked: Ranked) -> None:
     ranking = ("--method", "cotrr", "--set", "cotrr.stages=ranking")
     assert len(ranked(*ranking, by=Script()).calls[0].payload["messages"]) == 7
     one = ranked(*ranking, "--set", "cotrr.photo_messages=false", by=Script())
     assert len(one.calls[0].payload["messages"]) == 1
 
 
-def test_step_is_the_distance_of_windows(ranked: Ranked) -> None:
+def test_step_sets_the_distance_of_windows(ranked: Ranked) -> None:
     window = ("--method", "cotrr", "--set", "cotrr.window=4", "--set", "cotrr.orders=1")
     # One call for the query, one per photo, and one per window: two windows by default, three with a step of one.
     assert len(ranked(*window, by=Script()).calls) == 1 + 6 + 2
     assert len(ranked(*window, "--set", "cotrr.step=1", by=Script()).calls) == 1 + 6 + 3
 
 
-def test_prompts_replace_ours(ranked: Ranked, tmp_path: Path) -> None:
+def test_custom_prompts_are_used(ranked: Ranked, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "direct.md").write_text("Look closely. $question Yes or no?")
     run = ranked("--no-context", "--set", "decompose.direct=true", "--set", f"prompts={tmp_path}/mine")
     assert all(call.text.startswith("Look closely. Does this image show") for call in run.calls)
 
 
-def test_a_table_of_the_settings_file_holds_where_no_option_is_given(ranked: Ranked) -> None:
+def test_options_override_the_settings_file(ranked: Ranked) -> None:
     Path("fieldmark.toml").write_text("[rerank.decompose]\ndirect = true\n[rerank.vision]\nsamples = 3\n")
     assert len(ranked("--no-context").calls) == 6 * 3
     assert len(ranked("--no-context", "--samples", "1").calls) == 6

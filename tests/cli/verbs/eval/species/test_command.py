@@ -1,4 +1,4 @@
-"""`kb eval species` on tiny copies of the layouts of datasets, against a knowledge base of drawings."""
+"""`kb eval species` on tiny datasets in each layout, against a knowledge base of drawings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAST = ("--set", "resamples=100", "-q")
 
 
 def draw(taxon_id: str, path: Path, seed: int = 1) -> Path:
-    """Draw a bird anew; not one of the anchors, though as like them as drawings are."""
+    """Draw a bird that is not an anchor, though similar to its anchors."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(plates_of(taxon_id)[0].png("query", seed))
     return path
@@ -83,7 +83,7 @@ def micro(figures: dict[str, Any]) -> dict[str, float]:
     return {measure["name"]: measure["micro"] for measure in figures["measures"]}
 
 
-def test_class_folders_are_measured_with_what_did_not_match(cli: Any, built_kb: Path, folders: Path) -> None:
+def test_class_folders_are_measured_and_unmatched_labels_listed(cli: Any, built_kb: Path, folders: Path) -> None:
     found = measured(cli, folders, "--kb", built_kb, "--set", "keep_leaks=true")
     assert (found["n"], found["n_species"], found["dataset"]) == (4, 3, "class folders")
     assert [(name["name"], name["reason"]) for name in found["unmatched"]] == [("Blue-footed Nothing", "unknown")]
@@ -96,7 +96,7 @@ def test_class_folders_are_measured_with_what_did_not_match(cli: Any, built_kb: 
     assert "hit@30" in found["definitions"]
 
 
-def test_a_limit_takes_photos_evenly_spread_over_the_dataset(cli: Any, built_kb: Path, folders: Path) -> None:
+def test_limit_takes_photos_evenly_spread_over_the_dataset(cli: Any, built_kb: Path, folders: Path) -> None:
     asked = (
         folders,
         "--kb",
@@ -114,8 +114,8 @@ def test_a_limit_takes_photos_evenly_spread_over_the_dataset(cli: Any, built_kb:
 
 
 @pytest.mark.parametrize("preset", ["vr-rag-v1", "default"])
-def test_the_figures_are_those_of_the_rows_of_identify(cli: Any, built_kb: Path, folders: Path, preset: str) -> None:
-    """The same photos named one by one, counted by hand."""
+def test_figures_agree_with_the_rows_of_identify(cli: Any, built_kb: Path, folders: Path, preset: str) -> None:
+    """The same photos identified folder by folder, counted by hand."""
     labels = {"Cardinalis cardinalis": CARDINAL, "Cyanocitta_cristata": JAY, "Snowy Owl": OWL}
     ranks = []
     for label, taxon_id in labels.items():
@@ -140,7 +140,7 @@ def test_the_figures_are_those_of_the_rows_of_identify(cli: Any, built_kb: Path,
     assert 0 < expected["MRR@10"] < 1
 
 
-def test_cub_is_its_test_photos_with_classes_brought_to_species(cli: Any, built_kb: Path, cub: Path) -> None:
+def test_cub_uses_its_test_photos_with_classes_matched_to_species(cli: Any, built_kb: Path, cub: Path) -> None:
     asked = (cub, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "default", "--set", "vocabulary=open")
     found = measured(cli, *asked)
     assert (found["n"], found["n_species"], found["dataset"]) == (2, 2, "CUB-200-2011, test")
@@ -150,7 +150,7 @@ def test_cub_is_its_test_photos_with_classes_brought_to_species(cli: Any, built_
     assert measured(cli, *asked, "--split", "all", "--limit", "2")["photos"]["asked"] == 2
 
 
-def test_inaturalist_is_its_birds_wherever_the_photos_lie(cli: Any, built_kb: Path, inaturalist: Path) -> None:
+def test_inaturalist_uses_its_birds_from_any_photo_folder(cli: Any, built_kb: Path, inaturalist: Path) -> None:
     asked = ("--kb", built_kb, "--set", "keep_leaks=true", "--preset", "text-only", "--set", "vocabulary=open")
     found = measured(cli, inaturalist, *asked)
     assert (found["n"], found["dataset"], found["unmatched"]) == (2, "iNaturalist, test", [])
@@ -160,7 +160,9 @@ def test_inaturalist_is_its_birds_wherever_the_photos_lie(cli: Any, built_kb: Pa
     assert measured(cli, moved, *asked, "--photos", moved.parents[1])["n"] == 2
 
 
-def test_photos_that_are_anchors_or_nearly_are_counted_and_left_out(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_copies_and_near_duplicates_of_anchors_are_excluded_and_counted(
+    cli: Any, built_kb: Path, tmp_path: Path
+) -> None:
     from PIL import Image
 
     import kb
@@ -188,7 +190,7 @@ def test_photos_that_are_anchors_or_nearly_are_counted_and_left_out(cli: Any, bu
     assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
 
 
-def test_the_table_prints_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
+def test_the_table_shows_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
     asked = (
         "--kb",
         built_kb,
@@ -213,7 +215,7 @@ def test_the_table_prints_figures_tests_and_definitions(cli: Any, built_kb: Path
     assert "1 species (1 photo) not in the knowledge base: Struthio camelus" in done.stderr
 
 
-def test_anchors_alone_stand_there_once_beside_names_and_descriptions(cli: Any, built_kb: Path, folders: Path) -> None:
+def test_anchors_only_has_one_row_for_all_texts(cli: Any, built_kb: Path, folders: Path) -> None:
     asked = (
         folders,
         "--kb",
@@ -230,7 +232,7 @@ def test_anchors_alone_stand_there_once_beside_names_and_descriptions(cli: Any, 
         assert [figures["setup"]["texts"] for figures in found["figures"]] == expected
 
 
-def test_csv_has_a_row_for_each_way_and_measure(cli: Any, built_kb: Path, folders: Path) -> None:
+def test_csv_has_a_row_per_setup_and_measure(cli: Any, built_kb: Path, folders: Path) -> None:
     asked = ("--kb", built_kb, "--set", "keep_leaks=true", "--ablation", "--set", "vocabulary=open")
     done = cli.call("eval", "species", folders, *asked, "--format", "csv", *FAST, check=True)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
@@ -244,7 +246,7 @@ def test_csv_has_a_row_for_each_way_and_measure(cli: Any, built_kb: Path, folder
     assert by_name["text-only", "hit@30"] == by_name["vr-rag-v1", "hit@30"]
 
 
-def test_a_photo_that_cannot_be_read_is_left_out_and_ends_with_7(cli: Any, built_kb: Path, folders: Path) -> None:
+def test_an_unreadable_photo_is_skipped_and_exits_with_7(cli: Any, built_kb: Path, folders: Path) -> None:
     (folders / "Snowy Owl" / "2.png").write_bytes(b"no picture")
     asked = (folders, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "default")
     found = measured(cli, *asked, exit_code=7)
@@ -252,7 +254,7 @@ def test_a_photo_that_cannot_be_read_is_left_out_and_ends_with_7(cli: Any, built
     assert [Path(path).name for path in found["photos"]["unreadable"]] == ["2.png"]
 
 
-def test_what_contradicts_itself_or_leaves_nothing_is_refused(
+def test_contradictory_options_and_empty_splits_are_refused(
     cli: Any, built_kb: Path, folders: Path, tmp_path: Path
 ) -> None:
     both = cli.call("eval", "species", folders, "--ablation", "--preset", "default", "--kb", built_kb)
@@ -262,9 +264,7 @@ def test_what_contradicts_itself_or_leaves_nothing_is_refused(
     assert (split.exit_code, "no photos in the split 'train'" in split.stderr) == (5, True)
 
 
-def test_labels_that_are_no_species_are_named_with_what_to_do(
-    cli: Any, built_kb: Path, folders: Path, tmp_path: Path
-) -> None:
+def test_unmatched_labels_are_listed_with_a_hint(cli: Any, built_kb: Path, folders: Path, tmp_path: Path) -> None:
     for number in range(10, 22):
         for photo in ("1.png", "2.png"):
             draw(OWL, tmp_path / "odd" / f"class {number}" / photo)
@@ -283,7 +283,7 @@ def test_labels_that_are_no_species_are_named_with_what_to_do(
     assert "warning: Labels must be scientific or English names of species" in some.stderr
 
 
-def test_species_that_the_knowledge_base_does_not_hold_are_named(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_species_outside_the_knowledge_base_are_listed(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     draw(OWL, tmp_path / "far" / "Struthio camelus" / "1.png")
     none = cli.call("eval", "species", "far", "--kb", built_kb)
     assert none.exit_code == 5
@@ -294,7 +294,7 @@ def test_species_that_the_knowledge_base_does_not_hold_are_named(cli: Any, built
     ]
 
 
-def test_a_warning_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_are_removed_from_warnings(capsys: pytest.CaptureFixture[str]) -> None:
     from cli.common import output
 
     output.warn("label \x1b[31mred\x07")
@@ -305,9 +305,7 @@ def rows_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [(figures["setup"]["preset"], figures["setup"]["anchors"]) for figures in found["figures"]]
 
 
-def test_anchors_of_the_knowledge_base_and_of_training_photos_are_rows_of_their_own(
-    cli: Any, built_kb: Path, cub: Path
-) -> None:
+def test_each_set_of_anchors_has_its_own_row(cli: Any, built_kb: Path, cub: Path) -> None:
     asked = ("--kb", built_kb, "--set", "vocabulary=open", "--preset", "text-only", "--preset", "vr-rag-v1")
     found = measured(cli, cub, *asked, "--anchors", "kb", "--anchors", "train", "--set", "keep_leaks=true")
     assert rows_of(found) == [("text-only", "kb"), ("vr-rag-v1", "kb"), ("vr-rag-v1", "train")]
@@ -317,7 +315,7 @@ def test_anchors_of_the_knowledge_base_and_of_training_photos_are_rows_of_their_
     assert {test["measure"] for test in found["tests"]} == {"top-1", "MRR@10"}
 
 
-def test_a_test_photo_that_is_a_training_photo_too_is_left_out(cli: Any, built_kb: Path, cub: Path) -> None:
+def test_a_test_photo_among_the_training_photos_is_a_leak(cli: Any, built_kb: Path, cub: Path) -> None:
     copied = cub / "images" / "073.Blue_Jay" / "Blue_Jay_0002.png"
     copied.write_bytes((cub / "images" / "073.Blue_Jay" / "Blue_Jay_0003.png").read_bytes())
     asked = (cub, "--kb", built_kb, "--set", "vocabulary=open", "--preset", "anchors-only", "--anchors", "train")
@@ -326,7 +324,7 @@ def test_a_test_photo_that_is_a_training_photo_too_is_left_out(cli: Any, built_k
     assert leaks["n"] >= 1
 
 
-def test_training_photos_may_be_a_list_of_their_own(cli: Any, built_kb: Path, inaturalist: Path) -> None:
+def test_training_photos_can_be_a_separate_list(cli: Any, built_kb: Path, inaturalist: Path) -> None:
     asked = (
         inaturalist,
         "--kb",
@@ -349,7 +347,7 @@ def test_training_photos_may_be_a_list_of_their_own(cli: Any, built_kb: Path, in
     assert needless.exit_code == 2
 
 
-def test_at_most_three_training_photos_a_species_evenly_spread(tmp_path: Path) -> None:
+def test_three_evenly_spread_training_photos_per_species_are_anchors(tmp_path: Path) -> None:
     from recognize.evaluation.datasets import read_dataset
 
     for number in range(7):
@@ -360,7 +358,7 @@ def test_at_most_three_training_photos_a_species_evenly_spread(tmp_path: Path) -
     assert [photo.path.stem for photo in dataset.photos] == ["9"]
 
 
-def test_of_training_photos_with_a_split_of_their_own_only_those_for_training_are_anchors(tmp_path: Path) -> None:
+def test_only_the_train_split_of_training_photos_gives_anchors(tmp_path: Path) -> None:
     from recognize.evaluation.datasets import read_dataset
 
     for split, number in (("train", 1), ("test", 2)):
@@ -373,7 +371,7 @@ def test_of_training_photos_with_a_split_of_their_own_only_those_for_training_ar
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
-    """Ten photos of two birds, laid out as the shared collection is."""
+    """Ten photos of two birds in the layout of the shared collection."""
     root = tmp_path / "collection"
     rows = []
     for name, taxon_id in (("Cardinalis cardinalis", CARDINAL), ("Cyanocitta cristata", JAY)):
@@ -388,8 +386,8 @@ def collection(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_collection_is_asked_by_its_protocol(cli: Any, built_kb: Path, collection: Path) -> None:
-    """Of the four photos that three anchors a species leave over, the hidden half; anchors of both modes apart."""
+def test_a_collection_is_evaluated_by_its_protocol(cli: Any, built_kb: Path, collection: Path) -> None:
+    """Queries: the hidden half of the four photos that are not among three anchors per species."""
     from recognize.evaluation.collection import read_collection
 
     expected = read_collection(collection)
@@ -412,12 +410,12 @@ def test_a_collection_is_asked_by_its_protocol(cli: Any, built_kb: Path, collect
     assert measured(cli, *asked, "--split", "all")["n"] == 10
 
 
-def test_anchors_of_the_wiki_are_told_by_a_collection_alone(cli: Any, built_kb: Path, folders: Path) -> None:
+def test_wiki_anchors_exist_only_in_a_collection(cli: Any, built_kb: Path, folders: Path) -> None:
     outcome = cli.call("eval", "species", folders, "--kb", built_kb, "--anchors", "wiki", *FAST)
     assert (outcome.exit_code, "has no anchors 'wiki'" in outcome.stderr) == (2, True)
 
 
-def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
+def test_copies_of_training_photos_of_the_starter_are_excluded(
     cli: Any, built_kb: Path, shared: Path, tmp_path: Path
 ) -> None:
     from PIL import Image
@@ -449,8 +447,8 @@ def test_photos_that_the_starter_was_trained_on_are_left_out_as_copies_too(
     assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
 
 
-def test_the_shared_collection_is_split_as_its_protocol_says(birds: Path) -> None:
-    """No test photo is an anchor, and no anchor's species lacks a label."""
+def test_the_shared_collection_follows_its_protocol(birds: Path) -> None:
+    """No test photo is an anchor, and every species of a test photo has anchors."""
     from recognize.evaluation.datasets import read_dataset
 
     dataset = read_dataset(birds, split=None, photos=None, train=None, anchors=("train", "wiki"))
@@ -464,7 +462,7 @@ def test_the_shared_collection_is_split_as_its_protocol_says(birds: Path) -> Non
     assert set(dataset.covered) == species["train"] | species["wiki"]
 
 
-def test_resamples_and_seed_change_the_intervals_and_nothing_else(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_resamples_and_seed_change_only_the_intervals(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     with kb.open(built_kb) as store:
         taxa = store.taxa()[:9]
     for number, taxon in enumerate(taxa):  # every third label is wrong, so that intervals are wide

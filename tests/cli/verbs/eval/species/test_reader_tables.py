@@ -1,4 +1,4 @@
-"""Tables of readers: measures that a setup lacks are blank."""
+"""Tables of readers: missing measures are blank."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def figures(setup: ReaderSetup, *names: str) -> ReaderFigures:
     )
 
 
-def test_a_reader_without_retrieval_has_no_figures_on_candidates() -> None:
+def test_candidate_measures_are_blank_without_retrieval() -> None:
     of_names = ("accuracy", "reader genus", "none of these", "agreement")
     of_candidates = ("listed", "first alone", "gain")
     evaluation = ReaderEvaluation(

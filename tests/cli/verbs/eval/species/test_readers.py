@@ -1,4 +1,4 @@
-"""`kb eval species --reader` against a real server whose model is a script: mechanics alone, no figure says more."""
+"""`kb eval species --reader` against a scripted server: mechanics, not quality."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ LINE = re.compile(r"^([A-Z])\. .*\((\w+ \w+)\)(?:: (.*))?$", re.MULTILINE)
 
 
 def distil(call: Call) -> Reaction:
-    """Distil as a model of two passes: the first keeps all sentences on looks, the second the first of these."""
+    """Distil in two passes: the first keeps all sentences on looks, the second only the first of them."""
     found = [each for each in re.findall(r"^\[(\d+)\] (.+)$", call.text, re.MULTILINE) if "sings" not in each[1]]
     kept = found[:1] if "<<<summary" in call.text else found
     return json.dumps({"statements": [{"text": text, "sentences": [int(number)]} for number, text in kept]})
 
 
 def script(call: Call) -> Reaction:
-    """Read a photo by taking label A, with a margin; name every photo without candidates a cardinal."""
+    """Choose label A with a margin; without candidates, answer "cardinal" for every photo."""
     if not call.images:
         return distil(call)
     tokens = {"input_tokens": 1000, "output_tokens": 100}
@@ -90,7 +90,7 @@ def micro(figures: dict[str, Any]) -> dict[str, float]:
     return {measure["name"]: measure["micro"] for measure in figures["measures"]}
 
 
-def test_a_reader_that_takes_the_first_is_as_right_as_the_ranking(
+def test_choosing_the_first_candidate_has_the_accuracy_of_the_ranking(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     found = measured(cli, folders, "--kb", built_kb, "--reader", "--preset", "default", "--preset", "vr-rag-v2")
@@ -104,7 +104,7 @@ def test_a_reader_that_takes_the_first_is_as_right_as_the_ranking(
     assert found["n_samples"] == 1
 
 
-def test_the_paper_s_comparisons_are_told_what_the_knowledge_base_keeps(
+def test_comparisons_use_each_stored_kind_of_text(
     cli: Any, two_pass_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     found = measured(cli, folders, "--kb", two_pass_kb, "--comparisons")
@@ -129,14 +129,14 @@ def test_the_paper_s_comparisons_are_told_what_the_knowledge_base_keeps(
     alone = found["figures"][1]
     assert alone["replies"]["by_rule"] == {"json": 6}
     assert micro(alone)["accuracy"] == pytest.approx(2 / 6)
-    # The same questions as before cost nothing: with three birds, k of 5 and 15 show the same as 10.
+    # Repeated questions cost nothing: with three birds, k of 5 and 15 show the same as 10.
     assert [f["replies"]["cached"] for f in found["figures"][-2:]] == [6, 6]
 
 
-def test_what_the_knowledge_base_has_not_kept_is_left_out_of_the_comparisons_with_a_warning(
+def test_comparisons_without_stored_texts_are_skipped_with_a_warning(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    """Facts are no article, and were never summed up."""
+    """The shipped facts have neither an article nor a first summary."""
     done = cli.call(
         "eval", "species", folders, "--kb", built_kb, "--comparisons", "--format", "json", *FAST, check=True
     )
@@ -146,7 +146,7 @@ def test_what_the_knowledge_base_has_not_kept_is_left_out_of_the_comparisons_wit
     assert "The context article is left out" in done.stderr
 
 
-def test_where_no_summary_was_refined_a_warning_says_what_the_reader_is_told(
+def test_a_warning_names_the_distiller_of_unrefined_summaries(
     cli: Any, two_pass_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     build = ("build", "--source", "folder:pages", "--names", "names.csv", "--kb", "raw.kb")
@@ -156,7 +156,7 @@ def test_where_no_summary_was_refined_a_warning_says_what_the_reader_is_told(
         assert ("the context refined shows those of article/1" in done.stderr) is is_warned
 
 
-def test_the_table_names_each_way_its_rules_and_its_cost_and_defines_its_words(
+def test_the_table_shows_setups_costs_and_definitions(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     asked = (
@@ -183,7 +183,7 @@ def test_the_table_names_each_way_its_rules_and_its_cost_and_defines_its_words(
     assert all(": " not in call.text.split("A. ")[1].splitlines()[0] for call in server.calls if "A. " in call.text)
 
 
-def test_a_second_run_asks_nobody_and_prints_the_same_figures(
+def test_a_second_run_makes_no_calls_and_prints_the_same_figures(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     asked = (folders, "--kb", built_kb, "--reader", "--reader-samples", "2")
@@ -197,9 +197,7 @@ def test_a_second_run_asks_nobody_and_prints_the_same_figures(
     assert (again["figures"][0]["replies"]["cached"], again["figures"][0]["replies"]["cost_usd"]) == (12, 0)
 
 
-def test_passes_without_a_reply_have_a_column_where_there_are_any(
-    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
-) -> None:
+def test_samples_without_a_reply_have_a_column(cli: Any, built_kb: Path, folders: Path, server: OpenAIServer) -> None:
     asked = ("eval", "species", folders, "--kb", built_kb, "--reader", "--reader-samples", "2", *FAST)
     server.script = lambda call: Answer(text=None, refusal="No.") if call.number == 1 else script(call)
     lines = cli.call(*asked, check=True).stdout.splitlines()
@@ -209,9 +207,7 @@ def test_passes_without_a_reply_have_a_column_where_there_are_any(
     assert row.split()[3:6] == ["11", "1", "0"]
 
 
-def test_csv_has_rows_of_readers_after_those_of_rankings(
-    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
-) -> None:
+def test_csv_has_rows_for_readers(cli: Any, built_kb: Path, folders: Path, server: OpenAIServer) -> None:
     asked = ("--kb", built_kb, "--reader", "--set", "reader_alone=true", "--format", "csv")
     done = cli.call("eval", "species", folders, *asked, *FAST, check=True)
     rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["reader"]]
@@ -223,7 +219,7 @@ def test_csv_has_rows_of_readers_after_those_of_rankings(
     assert (tested["preset"], tested["baseline"]) == ("no retrieval", "vr-rag-v1, refined, k=10")
 
 
-def test_a_limit_of_cost_ends_with_7_and_a_higher_one_goes_on(
+def test_a_cost_limit_exits_with_7_and_the_next_run_resumes(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     asked = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
@@ -235,16 +231,14 @@ def test_a_limit_of_cost_ends_with_7_and_a_higher_one_goes_on(
     assert server.n_calls == 6
 
 
-def test_one_s_own_prompt_is_asked(
-    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, tmp_path: Path
-) -> None:
+def test_a_custom_prompt_is_used(cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "read_photo.md").write_text("Which bird?\n$candidates\n")
     measured(cli, folders, "--kb", built_kb, "--reader", "--set", f"prompts={tmp_path}/mine")
     assert all(call.text.startswith("Which bird?\nA. ") for call in server.calls)
 
 
-def test_readers_are_asked_in_the_vocabulary_and_with_the_anchors_that_are_asked_for(
+def test_readers_use_the_given_vocabulary_and_anchors(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
     asked = (folders, "--kb", built_kb, "--set", "vocabulary=bounded", "--anchors", "train", "--train", folders)
@@ -279,14 +273,14 @@ def test_readers_are_asked_in_the_vocabulary_and_with_the_anchors_that_are_asked
         ("--reader", "--ablation"),
     ],
 )
-def test_options_that_contradict_each_other_end_with_2(
+def test_contradictory_options_exit_with_2(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, options: tuple[str, ...]
 ) -> None:
     assert cli.call("eval", "species", folders, "--kb", built_kb, *options, *FAST).exit_code == 2
     assert server.n_calls == 0
 
 
-def test_without_a_model_or_without_the_texts_it_ends_with_3(
+def test_a_missing_model_or_text_exits_with_3(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, tmp_path: Path
 ) -> None:
     asked = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
