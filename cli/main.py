@@ -206,7 +206,7 @@ commands = CommandGroup(
 def main() -> NoReturn:
     """Run `kb` with the arguments of this process; the entry point of the console script."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="surrogateescape")  # names of files that are no UTF-8 go out as they came in
+        sys.stdout.reconfigure(errors="surrogateescape")  # file names that are not UTF-8 are printed unchanged
     try:
         commands.main()
     except SystemExit as ended:

@@ -81,7 +81,7 @@ def _read(source: ImageSource) -> Photo:
         return Photo(image=to_rgb(source))
     if isinstance(source, str | Path | bytes):
         return read_photo(source, min_side=ENCODER_SIDE)
-    raise BadImage(f"expected a path, bytes or a picture, got {type(source).__name__}")
+    raise BadImage(f"Expected a path, bytes or a picture, got {type(source).__name__}")
 
 
 def _name(source: ImageSource, number: int) -> str:

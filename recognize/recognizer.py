@@ -123,10 +123,10 @@ class Recognizer:
                 the store.
         """
         if k < 1 or batch_size < 1 or (n_chunks is not None and n_chunks < 1):
-            raise UsageError(f"expected k, n_chunks and batch_size of at least 1, got {(k, n_chunks, batch_size)}")
+            raise UsageError(f"Expected k, n_chunks and batch_size of at least 1, got {(k, n_chunks, batch_size)}")
         if not 0 <= min_confidence <= 1 or not 0 < unknown_prior < 1:
             raise UsageError(
-                f"expected min_confidence from 0 to 1 and unknown_prior above 0 and below 1, "
+                f"Expected min_confidence from 0 to 1 and unknown_prior above 0 and below 1, "
                 f"got {min_confidence} and {unknown_prior}"
             )
         self.preset = preset

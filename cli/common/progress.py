@@ -15,7 +15,7 @@ from data.records import Progress
 ProgressForm = Literal["auto", "jsonl"]
 """Bars or lines for people, whichever stderr can show; or lines of JSON for a program that reads stderr."""
 
-LINE_EVERY_S = 10.0  # where stderr is no terminal
+LINE_EVERY_S = 10.0  # where stderr is not a terminal
 JSON_EVERY_S = 1.0
 
 ItemT = TypeVar("ItemT")

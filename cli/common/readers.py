@@ -99,7 +99,7 @@ def open_reader_resources(
 
 
 def source_texts(store: KnowledgeBase) -> SourceTexts:
-    """Return the articles and first drafts of a knowledge base; facts, as in the starter knowledge, are no article."""
+    """Return the articles and first drafts of a knowledge base; the facts of the starter knowledge are not articles."""
     from kb.store.stage_outputs import draft_text
     from recognize.reader.candidate_context import SourceTexts
 

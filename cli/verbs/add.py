@@ -1,4 +1,4 @@
-"""`kb add`: texts and photos of one's own, for a species or a term."""
+"""`kb add`: your own texts and photos for a species or a term."""
 
 from __future__ import annotations
 

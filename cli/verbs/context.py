@@ -61,8 +61,8 @@ def context(
 ) -> None:
     """Explain the species and terms in QUERY, with sources.
 
-    Finding nothing is no error. The knowledge base answers first, offline. Words that it lacks are looked up in a wiki,
-    if one is set (--wiki, --api-url, or api_url in the settings), then on the web, if [llm.search] is set. If
+    Finding nothing is not an error. The knowledge base answers first, offline. Words that it lacks are looked up in a
+    wiki, if one is set (--wiki, --api-url, or api_url in the settings), then on the web, if [llm.search] is set. If
     [llm.text] is set, that model writes the passage from these sources alone; if it fails, the passage is put together
     without it, and says so. The cost is printed on stderr.
 
@@ -96,7 +96,7 @@ def context(
                     text = context_text(answer, has_model=sources.chat is not None)
                     output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
         finally:
-            # Also after an interrupt: somebody pays for this, and may not know that a model is set.
+            # Also after an interrupt: the user pays for this, and may not know that a model is configured.
             if spent := _spent(sources):
                 output.note(spent)
 

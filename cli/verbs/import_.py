@@ -14,7 +14,7 @@ from recognize.settings import PROFILES
 @click.command("import")
 @click.argument("bundle", type=click.Path(path_type=Path))
 @options.kb_option("New or empty folder for the knowledge base.", needed=True)
-@click.option("--re-encode", is_flag=True, help="Accept a bundle of another profile and encode it anew.")
+@click.option("--re-encode", is_flag=True, help="Accept a bundle of another profile and encode it again.")
 @click.option("--profile", type=click.Choice(PROFILES), help="Encoders of the knowledge base.  [default: the bundle's]")
 @options.format_option("text", "json")
 def import_(bundle: Path, kb: Path | None, re_encode: bool, profile: str | None, form: str) -> None:

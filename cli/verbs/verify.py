@@ -1,4 +1,4 @@
-"""`kb verify`: whether the parts of a knowledge base agree."""
+"""`kb verify`: integrity of a knowledge base."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def _jobs(rows: Iterable[_Row], source: Path) -> list[Job]:
         seen: set[str] = set()
         for row in of_query:
             if row.image_id in seen:
-                raise BadInput(f"image {row.image_id} is listed twice for the query {text!r}")
+                raise BadInput(f"Image {row.image_id} is listed twice for the query {text!r}")
             seen.add(row.image_id)
         jobs.append(
             Job(

@@ -82,7 +82,7 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
     work = target.parent / f".{target.name}.exporting"
     with writer_lock(layout.lock), closing(Ledger(layout.ledger, read_only=True)) as ledger:
         if ledger.generation() != generation:
-            raise KnowledgeBaseLocked(f"{layout.root} was changed meanwhile", hint="run the same command again")
+            raise KnowledgeBaseLocked(f"{layout.root} changed during the export", hint="Run the same command again.")
         shutil.rmtree(work, ignore_errors=True)  # left by an export that was killed
         try:
             exported = _export(layout, info, ledger, work, verification.digest, with_vectors=with_vectors)
@@ -103,7 +103,7 @@ def _export(
     if not with_vectors and any(anchor.sha256 is None for entry in species for anchor in entry.anchors):
         raise BadInput(
             f"{layout.root} has reference photos stored as vectors only, which could not be encoded again",
-            hint="export it with vectors",
+            hint="Export it with vectors.",
         )
     images = list(_copied_images(layout, work, species))
     write_table(work / bundle.IMAGES, images, IMAGES)
@@ -129,7 +129,7 @@ def _export(
     licences = Counter(str(row["licence"] or "not stated") for row in images)
     write_atomic(work / bundle.CARD, card(info, species, terms, licences, with_vectors=with_vectors).encode())
     files = {str(file.relative_to(work)): note_of(file) for file in sorted(work.rglob("*")) if file.is_file()}
-    del files[bundle.CARD]  # which may be edited
+    del files[bundle.CARD]  # the user may edit it
     manifest = Manifest(
         format=bundle.FORMAT,
         fieldmark=fieldmark_version(),

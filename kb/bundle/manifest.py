@@ -87,7 +87,7 @@ class Manifest:
 def require_new(folder: Path) -> None:
     """Raise `UsageError` unless a folder is empty or does not exist yet."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise UsageError(f"{folder} already exists", hint="name a new or empty folder")
+        raise UsageError(f"{folder} already exists", hint="Name a new or empty folder.")
 
 
 def read_manifest(bundle: Path) -> Manifest:

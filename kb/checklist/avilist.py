@@ -48,7 +48,7 @@ class AviList:
         self._spellings: dict[str, str] = {}  # folded -> as written
         self._folder = folder
         self._by_code: dict[str, _Entry] = {}
-        self._other_meanings: dict[str, list[_Entry]] = {}  # folded -> species that another list calls so
+        self._other_meanings: dict[str, list[_Entry]] = {}  # folded -> species with that name on another list
         self._unlisted: dict[str, str] = {}  # folded name or code -> binomial of a species that AviList lacks
         self._subspecies: dict[str, set[str]] | None = None  # folded name -> trinomials
         self._near: NearNames | None = None
@@ -148,7 +148,7 @@ class AviList:
         for entry in species:
             for common in entry.common_names:
                 if not self._claim(entry, common) and self._by_name[fold(common)].species == [entry]:
-                    self._by_name[fold(common)] = entry  # a genus of one, called like it: "Jabiru" is the bird
+                    self._by_name[fold(common)] = entry  # "Jabiru" is the bird, not its genus
         for scientific, names in english_groups().items():
             if scientific in above:
                 above[scientific].common_names.extend(name for name in names if self._claim(above[scientific], name))

@@ -34,7 +34,7 @@ def fold(name: str) -> str:
     if not lowered.isascii():
         decomposed = unicodedata.normalize("NFKD", lowered.translate(_FOLDED_LETTERS))
         lowered = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-        if not lowered.isascii():  # other scripts: their letters must not vanish, or all such names were equal
+        if not lowered.isascii():  # other scripts: their letters must not vanish, or all such names would be equal
             return re.sub(r"[\W_]+", "", lowered).replace("gray", "grey")
     return _NOT_ALPHANUMERIC.sub("", lowered).replace("gray", "grey")
 

@@ -64,7 +64,7 @@ def read_list(path: Path) -> ListedNames:
     """Return the names in a file of any of the formats above.
 
     Raises:
-        BadInput: if there is no such file, it is no text in UTF-8, or it holds no names.
+        BadInput: if there is no such file, it is not UTF-8 text, or it holds no names.
     """
     text = read_names_file(path)
     listed = _of_json(text) or _of_bar_chart(text) or _of_table(text, path) or _of_lines(text)

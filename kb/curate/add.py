@@ -141,11 +141,11 @@ def _read_photo(photo: OwnPhoto) -> tuple[OwnPhoto, bytes]:
         picture = read_image(photo.path, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
         content = photo.path.read_bytes()
     except (OSError, BadImage) as error:
-        raise BadInput(f"{photo.path}: {error}", hint="nothing was added") from error
+        raise BadInput(f"{photo.path}: {error}", hint="Nothing was added.") from error
     if min(picture.size) < SMALLEST_SIDE_PX:
         raise BadInput(
             f"{photo.path}: expected a side of at least {SMALLEST_SIDE_PX} px, got {picture.width} x {picture.height}",
-            hint="nothing was added",
+            hint="Nothing was added.",
         )
     return photo, content
 
@@ -207,7 +207,7 @@ def _with_term(
     layout: Layout, name: str, texts: Sequence[OwnText], photos: Sequence[OwnPhoto], *, as_is: bool
 ) -> Addition:
     if photos or len(texts) != 1:
-        raise BadInput(f"term {name!r}: expected one text and no photo, got {len(texts)} and {len(photos)}")
+        raise BadInput(f"Term {name!r}: expected one text and no photo, got {len(texts)} and {len(photos)}")
     article = _article(texts[0])
     if as_is:
         definition = " ".join(article.text.split())

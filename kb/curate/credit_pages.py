@@ -14,7 +14,7 @@ UNKNOWN_LICENCE = "licence unknown"
 UNKNOWN_AUTHOR = "unknown author"
 ADAPTATION = "Its summaries are adaptations, shortened and changed, under the same licence."
 OWN_TEXTS = "Written for Fieldmark, part of the program and under its licence."
-_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # terminals, and the order of letters
+_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # control characters and direction marks
 
 
 class CreditRow(NamedTuple):

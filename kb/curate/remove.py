@@ -105,7 +105,7 @@ def _found(ledger: Ledger, names: Sequence[str]) -> list[_Subject]:
             raise UnknownTaxon(name, suggestions=get_close_matches(name, known, n=3), where="the knowledge base")
         if len(chosen) > 1:
             listed = ", ".join(sorted(subject.name for subject in chosen))
-            raise BadInput(f"{name!r} is a name of {listed}", hint="give the scientific name")
+            raise BadInput(f"{name!r} is a name of {listed}", hint="Give the scientific name.")
         found[chosen[0].key] = chosen[0]
     return list(found.values())
 

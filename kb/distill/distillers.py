@@ -107,17 +107,17 @@ def make_distiller(name: str, *, chat: ChatModel | None = None, prompts: Path | 
     """
     if name in _WITHOUT_MODEL:
         if prompts is not None:
-            raise UsageError(f"the distiller {name} uses no model, so it has no prompts")
+            raise UsageError(f"The distiller {name} uses no model, so it has no prompts")
         return _WITHOUT_MODEL[name]()
     for mode in MODES:
         if name == mode:
             if chat is None:
                 raise MissingRequirement(
-                    f"the distiller {name} needs a language model, and none is configured",
-                    hint="set [llm.text] in fieldmark.toml (model, base_url, api_key_env); in Python: chat=",
+                    f"The distiller {name} needs a language model, and none is configured",
+                    hint="Set [llm.text] in fieldmark.toml (model, base_url, api_key_env); in Python: chat=",
                 )
             return ModelDistiller(chat, mode=mode, prompts=DistilPrompts(prompts))
-    raise UsageError(f"unknown distiller {name!r}", hint=f"choose one of {', '.join(DISTILLERS)}")
+    raise UsageError(f"Unknown distiller {name!r}", hint=f"Choose one of {', '.join(DISTILLERS)}.")
 
 
 def kind_of(distiller_name: str) -> str:
@@ -146,5 +146,5 @@ def distiller_for(
         name = "model"
     if given is None and name not in DISTILLERS:  # a custom distiller made it
         hint = f"choose one of {', '.join(DISTILLERS)}"
-        raise UsageError(f"the knowledge base was distilled by an unknown distiller, {name!r}", hint=hint)
+        raise UsageError(f"The knowledge base was distilled by an unknown distiller, {name!r}", hint=hint)
     return make_distiller(name, chat=chat)

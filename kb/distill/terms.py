@@ -66,7 +66,7 @@ def read_terms(path: Path | str) -> list[tuple[str, str | None]]:
         terms.append((name, titles[0] if titles and titles[0] else None))
     if not terms:
         raise BadInput(
-            f"{path} has no terms", hint="expected one term per line, optionally a tab and the title of its page"
+            f"{path} has no terms", hint="Expected one term per line, optionally a tab and the title of its page."
         )
     return terms
 

@@ -60,7 +60,7 @@ class Endpoint:
         if parts.username or parts.password or parts.query or parts.fragment:
             # Addresses are logged, and so would be a key in one.
             raise ConfigError(
-                "base_url: expected an address without user, password and query", hint="set api_key_env for a key"
+                "base_url: expected an address without user, password and query", hint="Set api_key_env for a key."
             )
         if not self.model:
             raise ConfigError("model: expected the name of a model, got an empty text")

@@ -63,7 +63,7 @@ class FolderSource(ArticleSource):
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         if not self.folder.is_dir():
-            raise BadInput(f"Folder not found: {self.folder}", hint="give a folder with one subfolder per species")
+            raise BadInput(f"Folder not found: {self.folder}", hint="Give a folder with one subfolder per species.")
         if not _subfolders(self.folder):
             hint = f"make one subfolder per species, such as {self.folder}/Mallard/article.txt"
             raise BadInput(f"No subfolders in {self.folder}", hint=hint)

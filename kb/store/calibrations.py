@@ -44,7 +44,7 @@ def keep_calibration(layout: Layout, ledger: Ledger, name: str, content: bytes) 
         BadInput: if the name is not that of a preset, or the content is too large or not a JSON object.
     """
     if not is_calibration(name):
-        raise BadInput(f"expected a calibration named like a preset, got {name!r}")
+        raise BadInput(f"Expected a calibration named like a preset, got {name!r}")
     if not _is_object(content):
         raise BadInput(f"calibration/{name}: expected a JSON object of at most {MAX_BYTES:,} bytes")
     ledger.drop_fact(FACT + name)  # if killed now, the new file has no hash instead of a wrong one

@@ -161,7 +161,7 @@ class Collections:
             raise MissingRequirement(
                 f"{self._folder}: {free / 2**20:.0f} MiB are free on this disk, expected at least "
                 f"{needed / 2**20:.0f} MiB",
-                hint="nothing is lost; free some space and run the same command again",
+                hint="Nothing is lost; free some space and run the same command again.",
             )
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
@@ -329,6 +329,6 @@ def _server(address: str) -> Any:
 def _unavailable(address: str, what: str, error: Exception) -> SourceUnavailable:
     shown = address.rsplit("@", 1)[-1]  # without user and password
     return SourceUnavailable(
-        f"the Chroma server at {shown} {what}: {error or type(error).__name__}",
-        hint="nothing is lost; run the same command again when the server answers",
+        f"The Chroma server at {shown} {what}: {error or type(error).__name__}",
+        hint="Nothing is lost; run the same command again when the server answers.",
     )

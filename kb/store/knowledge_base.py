@@ -238,7 +238,7 @@ class KnowledgeBase:
         return ledger_table(self.ledger, entries, name, kind)
 
     def _from_chroma(self, work: Callable[[Collections], AnswerT]) -> AnswerT | None:
-        """Return `work(collections)`, or None, upon which the ledger answers, if Chroma does not hold this state.
+        """Return `work(collections)`, or None if Chroma does not hold this state; the ledger then answers.
 
         It does not after a writer's change, when it is missing or damaged, or in a read-only folder.
         """

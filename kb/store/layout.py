@@ -137,7 +137,7 @@ class Layout:
                 self.require()
             if any(not name.startswith(".part-") for name in others):  # left by a build killed at its start
                 raise UsageError(
-                    f"{self.root} holds other files and no knowledge base", hint="name an empty or new folder"
+                    f"{self.root} holds other files and no knowledge base", hint="Name an empty or new folder."
                 )
         self.root.mkdir(parents=True, exist_ok=True)
 
@@ -157,7 +157,7 @@ def parse_info(text: str, path: Path) -> KnowledgeBaseInfo:
     if table.get("schema") != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema {table.get('schema')!r}, expected {SCHEMA_VERSION}",
-            hint="build it again with this version, in a new folder",
+            hint="Build it again with this version, in a new folder.",
         )
     known = {field.name for field in fields(KnowledgeBaseInfo)}
     if unknown := sorted(table.keys() - known):

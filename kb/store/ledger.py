@@ -143,13 +143,13 @@ class Ledger:
         [(version,)] = self._read("PRAGMA user_version")
         if version == 0:  # only readers can see this: a writer creates all tables in one transaction
             raise KnowledgeBaseLocked(
-                f"a build of {self.path.parent} has just started",
-                hint="try again in a moment; if no build is running, start one with kb build",
+                f"A build of {self.path.parent} has just started",
+                hint="Try again in a moment; if no build is running, start one with kb build.",
             )
         if version != LEDGER_VERSION:
             raise StoreError(
                 f"{self.path}: written by another version of Fieldmark (ledger {version}, expected {LEDGER_VERSION})",
-                hint="build the knowledge base again, in a new folder",
+                hint="Build the knowledge base again, in a new folder.",
             )
 
     def damaged(self, why: str) -> StoreError:
@@ -157,7 +157,7 @@ class Ledger:
         return StoreError(
             f"{self.path} is damaged: {why}",
             hint=(
-                f"import an exported bundle (kb import), or remove {self.path}* and repeat the kb build that created "
+                f"Import an exported bundle (kb import), or remove {self.path}* and repeat the kb build that created ."
                 "it, which fetches the pages and reuses the photos in anchors/; repeat your kb add commands"
             ),
         )
@@ -189,7 +189,7 @@ class Ledger:
             db.close()
             if not isinstance(error, sqlite3.OperationalError) or os.access(self.path.parent, os.W_OK):
                 raise  # beside a writer, `immutable` would read half-written pages
-            # WAL needs a shared-memory file, which a read-only folder cannot hold; but nobody writes there either.
+            # WAL needs a shared-memory file, which a read-only folder cannot hold; but there are no writers either.
             db = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
         return db
 

@@ -231,7 +231,7 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
                 write_tables(layout.cache, generation, tables)
     except OSError as error:
         raise MissingRequirement(
-            f"{layout.cache} cannot be written: {error}", hint="make room, or allow writing, and run the command again"
+            f"{layout.cache} cannot be written: {error}", hint="Make room, or allow writing, and run the command again."
         ) from error
 
 

@@ -52,9 +52,9 @@ class SpeciesList:
 
     def __post_init__(self) -> None:
         if not 0 < self.off_list_share < 1:
-            raise UsageError(f"expected a share off the list above 0 and below 1, got {self.off_list_share}")
+            raise UsageError(f"Expected a share off the list above 0 and below 1, got {self.off_list_share}")
         if any(not 0 <= quarter < N_QUARTERS for found in self.quarters.values() for quarter in found):
-            raise UsageError(f"expected quarters of months from 0 to {N_QUARTERS - 1}")
+            raise UsageError(f"Expected quarters of months from 0 to {N_QUARTERS - 1}")
 
     @property
     def id(self) -> str:
@@ -85,7 +85,7 @@ class ListPrior:
         self._list = listed
         self._ids = taxon_ids
         if not self._mask(None).any():
-            raise UsageError("no species of the list is in the knowledge base")
+            raise UsageError("No species of the list is in the knowledge base")
         self._masks: dict[int | None, NDArray[np.bool_]] = {}
 
     def listed(self, date: str | None) -> NDArray[np.bool_]:

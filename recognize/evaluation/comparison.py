@@ -105,7 +105,7 @@ def compare_setups(
         UsageError: if there are no photos, or the knowledge base lacks what a preset needs.
     """
     if not len(photos) or len(labels) != len(photos):
-        raise UsageError(f"expected a label for each of at least one photo, got {len(labels)} for {len(photos)}")
+        raise UsageError(f"Expected a label for each of at least one photo, got {len(labels)} for {len(photos)}")
     genus_of = genera(store)
     variants = Variants(store, encoders, labels, anchor_sets)
     figures: list[SetupFigures] = []

@@ -141,12 +141,12 @@ def compare_readers(
         CostStop: before the cost limit is passed; cached replies stay.
     """
     if not len(photos) or not len(photos) == len(labels) == len(paths):
-        raise UsageError(f"expected a path and a label for each of at least one photo, got {len(labels)}")
+        raise UsageError(f"Expected a path and a label for each of at least one photo, got {len(labels)}")
     if any(
         setup.retrieval is not None and setup.retrieval.texts == "names" and setup.context == "chunks"
         for setup in setups
     ):
-        raise UsageError("expected candidates retrieved by descriptions with the reader context chunks, got names")
+        raise UsageError("Expected candidates retrieved by descriptions with the reader context chunks, got names")
     contexts = {
         context: CandidateContext(store, context, resources.sources)
         for context in {setup.context for setup in setups if setup.retrieval}

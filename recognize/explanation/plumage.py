@@ -15,7 +15,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _PART: Final = column("parts", "field_mark")
-# Parts of two words: "ear coverts" are not on the wing, an eye ring is no eye.
+# Parts of two words: "ear coverts" are not on the wing, an eye ring is not an eye.
 _PAIRS: Final[dict[str, dict[str, str]]] = {
     "wing": {"bar": "wing bars", "bars": "wing bars"},
     "eye": {"ring": "eye-ring", "stripe": "eyestripe", "stripes": "eyestripe", "line": "eyestripe"},
@@ -66,7 +66,7 @@ def kind_of(look: str) -> str:
 
 def part_at(words: Sequence[str], place: int) -> str | None:
     """Return the part of the body of a word, alone or with its neighbour."""
-    if words[place] in ("side", "sides") and words[place + 1 : place + 2] == ["of"]:  # sides of the neck: no flanks
+    if words[place] in ("side", "sides") and words[place + 1 : place + 2] == ["of"]:  # sides of the neck are not flanks
         parts = (_named_part(words, at) for at in range(place + 2, min(place + 4, len(words))))
         return next((part for part in parts if part is not None), None)
     return _named_part(words, place)

@@ -56,7 +56,7 @@ class Reader:
             prompts: replacement of the prompt `read_photo`.
         """
         if n_samples < 1:
-            raise UsageError(f"expected n_samples of at least 1, got {n_samples}")
+            raise UsageError(f"Expected n_samples of at least 1, got {n_samples}")
         self._chat, self._n_samples = chat, n_samples
         self._prompts = prompts or Prompts("recognize", PLACEHOLDERS)
         self.counts = ReadCounts()
@@ -85,10 +85,10 @@ class Reader:
                 one sample and is listed in `failures`.
         """
         if not 1 <= len(candidates) <= MAX_READER_CANDIDATES:
-            raise UsageError(f"expected 1 to {MAX_READER_CANDIDATES} candidates for the reader, got {len(candidates)}")
+            raise UsageError(f"Expected 1 to {MAX_READER_CANDIDATES} candidates for the reader, got {len(candidates)}")
         descriptions = [candidate.summary or "" for candidate in candidates] if texts is None else texts
         if len(descriptions) != len(candidates):
-            raise UsageError(f"expected a text for each of {len(candidates)} candidates, got {len(descriptions)}")
+            raise UsageError(f"Expected a text for each of {len(candidates)} candidates, got {len(descriptions)}")
         lines = [_described(each, text) for each, text in zip(candidates, descriptions, strict=True)]
         orders = _orders(len(candidates), self._n_samples, picture)
         calls = [asyncio.ensure_future(self._sample(order, picture, candidates, lines)) for order in orders]

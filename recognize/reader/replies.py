@@ -22,7 +22,7 @@ _NOT = r"(?:\bnot|n't|\bnor|\bneither|\bnever)\s+(?:(?:an?|the|candidate|label|o
 _NEGATED = re.compile(_NOT + "$", re.IGNORECASE)
 # The key "answer" in invalid JSON, for example with an unescaped quote in the reason.
 _ANSWER_KEY = re.compile(r'"answer"\s*:\s*"([^"]*)"', re.IGNORECASE)
-# Labels are capitals, since "a" is an article; "A or B" is no answer.
+# Labels are capitals, since "a" is an article; "A or B" is not an answer.
 _EITHER = r"(?!\s*(?:,|/|or\b|and\b)\s*(?:candidate\s+)?[A-Z]\b)"
 _STATED_LABEL = re.compile(rf"(?i:\b(?:answer|label|choice|option)\b\W*(?:is\b\W*)?)\b([A-Z])\b{_EITHER}")
 _LABEL_FIRST = re.compile(r"^\W*([A-Z])(?:[.):*]|$)")
@@ -102,7 +102,7 @@ def read_sample(reply: ChatReply, shown: Sequence[Candidate]) -> Sample:
 def _answer_and_reason(text: str) -> tuple[str | None, str, bool]:
     """Return the answer and the reason in a reply, and whether it is JSON; plain text is both answer and reason.
 
-    JSON without the key is no answer: its reason may name candidates that it rules out.
+    JSON without the key is not an answer: its reason may name candidates that it rules out.
     """
     parsed = {key.lower(): value for key, value in (json_object(text) or {}).items()}
     if "answer" in parsed:

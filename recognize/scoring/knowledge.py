@@ -45,20 +45,20 @@ class Knowledge:
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.chunks):
-            raise StoreError(f"expected text vectors of {len(self.names)} encoders, got {len(self.chunks)}")
+            raise StoreError(f"Expected text vectors of {len(self.names)} encoders, got {len(self.chunks)}")
         for table in (*self.chunks, self.anchors, *self.images):
             if table.vectors.ndim != 2 or not len(table.ids) == len(table.owners) == len(table.vectors):
                 raise StoreError(
-                    f"a table has {len(table.ids)} ids, {len(table.owners)} owners and vectors {table.vectors.shape}"
+                    f"A table has {len(table.ids)} ids, {len(table.owners)} owners and vectors {table.vectors.shape}"
                 )
             if len(table.owners) and not (table.owners[0] >= 0 and table.owners[-1] < self.n_species):
-                raise StoreError(f"a table has owners outside 0..{self.n_species - 1}")
+                raise StoreError(f"A table has owners outside 0..{self.n_species - 1}")
             if np.any(np.diff(table.owners) < 0):
-                raise StoreError("the owners of a table are not ascending")
+                raise StoreError("The owners of a table are not ascending")
         if len(self.trained) != len(self.prototypes) or np.any(np.diff(self.trained) <= 0):
             raise StoreError(f"{len(self.prototypes)} prototypes do not fit {len(self.trained)} species in order")
         if any(table.ids != self.chunks[0].ids for table in self.chunks[1:]):
-            raise StoreError("the text vectors of the encoders belong to different chunks")
+            raise StoreError("The text vectors of the encoders belong to different chunks")
 
     @property
     def chunk_owners(self) -> IntArray:

@@ -89,7 +89,7 @@ def parse_ranking(text: str, n: int, *, n_wanted: int | None = None, field: str 
     if not positions:
         raise MalformedAnswer(f"expected a ranking of photos 1 to {n}, got {text.strip()[:80]!r}")
     wanted = n if n_wanted is None else min(n_wanted, n)
-    faults["missing"] = max(0, wanted - len(positions))  # a list longer than requested is no fault
+    faults["missing"] = max(0, wanted - len(positions))  # a list longer than requested is not a fault
     return Ranking(positions=tuple(positions), faults=faults)
 
 
@@ -107,7 +107,7 @@ def _entries(text: str, field: str) -> tuple[Sequence[object], bool]:
         return bracketed, True
     listed = _LISTED.search(visible)
     numbers = re.findall(r"\d+", listed[0]) if listed else []
-    # A lone number in front of other words is no ranking ("3, the heron, ...").
+    # A lone number in front of other words is not a ranking ("3, the heron, ...").
     is_row = len(numbers) > 1 or visible.strip(" .\n") == "".join(numbers)
     return (numbers if is_row else ()), True
 

@@ -43,7 +43,7 @@ async def plan_query(
         Divide and Conquer, Algorithm 1, lines 1 and 2.
 
     Raises:
-        SourceError: if context or questions are not available; a model that writes no valid questions is no error.
+        SourceError: if context or questions are not available; a model that writes no valid questions is not an error.
         CostStop, NotCached: from the models.
     """
     passage = ""

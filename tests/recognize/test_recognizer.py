@@ -114,8 +114,8 @@ def test_bad_pictures_alone_give_error_rows_alone(store: Any, encoders: Any) -> 
 def test_what_is_no_source_at_all_is_an_error_row(store: Any, encoders: Any) -> None:
     rows = list(Recognizer(store, encoders).identify([None, 7]))
     assert [row.error for row in rows] == [
-        "expected a path, bytes or a picture, got NoneType",
-        "expected a path, bytes or a picture, got int",
+        "Expected a path, bytes or a picture, got NoneType",
+        "Expected a path, bytes or a picture, got int",
     ]
 
 

@@ -85,7 +85,7 @@ def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Sequence[t
 
 
 def write_drawings(folder: Path) -> list[tuple[Path, str]]:
-    """Write the drawings that are no reference photos into a folder; return each file and its taxon_id."""
+    """Write the drawings that are not reference photos into a folder; return each file and its taxon_id."""
     from data.starter.drawings import read_drawings
 
     folder.mkdir(parents=True, exist_ok=True)

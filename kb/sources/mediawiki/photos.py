@@ -229,7 +229,7 @@ class PhotoFinder:
         while True:
             content = self._pages.client.fetch_photo(url)
             if content[:500].lstrip()[:14].lower().startswith((b"<!doctype html", b"<html")):
-                raise MalformedAnswer(f"expected an image from {url}, got an HTML page")
+                raise MalformedAnswer(f"Expected an image from {url}, got an HTML page")
             try:
                 return content, read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
             except BadImage:

@@ -139,7 +139,7 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
 
 def test_an_image_that_stands_twice_for_a_query_is_refused(tmp_path: Path) -> None:
     write_parquet(tmp_path / "test.parquet", [ROWS[0], ROWS[0]])
-    with pytest.raises(BadInput, match="image 11 is listed twice"):
+    with pytest.raises(BadInput, match="Image 11 is listed twice"):
         read_rerank(tmp_path)
 
 

@@ -285,7 +285,7 @@ def test_a_killed_build_pays_for_no_reply_twice(tmp_path: Path) -> None:
 
 
 def test_an_unknown_distiller_is_refused(tmp_path: Path, encoders: Encoders) -> None:
-    with pytest.raises(UsageError, match="unknown distiller 'magic'"):
+    with pytest.raises(UsageError, match="Unknown distiller 'magic'"):
         kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders, distiller="magic")  # type: ignore[arg-type]
 
 

@@ -236,7 +236,7 @@ def test_an_older_ledger_is_refused_with_the_remedy(path: Path) -> None:
         ledger._db.execute("PRAGMA user_version = 1")
     with pytest.raises(StoreError, match="another version of Fieldmark") as caught:
         kb.open(path)
-    assert "build the knowledge base again" in (caught.value.hint or "")
+    assert "Build the knowledge base again" in (caught.value.hint or "")
 
 
 def test_a_knowledge_base_that_is_told_of_another_place_answers_from_the_ledger(path: Path, encoders: Encoders) -> None:

@@ -337,7 +337,7 @@ def test_a_knowledge_base_of_other_species_has_no_confidence(encoders: Any, fitt
 
 @pytest.mark.parametrize("settings", [{"min_confidence": 1.1}, {"min_confidence": -0.1}, {"unknown_prior": 0.0}])
 def test_settings_that_are_no_chances_are_refused(store: Any, encoders: Any, settings: dict[str, float]) -> None:
-    with pytest.raises(UsageError, match="expected min_confidence from 0 to 1"):
+    with pytest.raises(UsageError, match="Expected min_confidence from 0 to 1"):
         Recognizer(store, encoders, **settings)
 
 

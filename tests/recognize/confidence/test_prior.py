@@ -167,7 +167,7 @@ def test_a_share_that_is_none_is_refused(share: float) -> None:
 
 
 def test_a_list_without_any_species_of_the_knowledge_base_is_refused() -> None:
-    with pytest.raises(UsageError, match="no species of the list"):
+    with pytest.raises(UsageError, match="No species of the list"):
         ListPrior(SpeciesList(taxon_ids=frozenset({"pica-pica"})), IDS, temperature=1.0)
 
 

@@ -39,8 +39,8 @@ def check_url(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
-            f"expected an http or https address, got {url.split('?')[0].rsplit('@', 1)[-1]!r}",
-            hint="give the address of a wiki's api.php, such as https://en.wikipedia.org/w/api.php",
+            f"Expected an http or https address, got {url.split('?')[0].rsplit('@', 1)[-1]!r}",
+            hint="Give the address of a wiki's api.php, such as https://en.wikipedia.org/w/api.php.",
         )
 
 

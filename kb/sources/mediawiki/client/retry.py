@@ -116,7 +116,7 @@ class Retrier:
                 raise RateLimited(
                     f"{self._busy_host} accepts no requests for {left:.0f} s",
                     retry_after_s=left,
-                    hint=f"progress is saved; run the same command again in {left:.0f} s",
+                    hint=f"Progress is saved; run the same command again in {left:.0f} s.",
                 )
             time.sleep(left)
 

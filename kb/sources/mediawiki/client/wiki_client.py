@@ -77,7 +77,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         retry: RetryPolicy | None = None,
     ) -> None:
         if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", language):  # it becomes part of the host
-            raise UsageError(f"expected a Wikipedia language code such as en or zh-min-nan, got {language!r}")
+            raise UsageError(f"Expected a Wikipedia language code such as en or zh-min-nan, got {language!r}")
         self.api_url = api_url or super()._build_url(language)
         self.contact = contact
         check_url(self.api_url)
@@ -131,7 +131,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             answer = self.request({"action": "query", **params, **continuation})
             found = answer.get("query", {})
             if not isinstance(found, dict):
-                raise MalformedAnswer(f"expected a query answer from {self.host}, got {type(found).__name__}")
+                raise MalformedAnswer(f"Expected a query answer from {self.host}, got {type(found).__name__}")
             yield found
             following = answer.get("continue")
             if not following or following == continuation:
@@ -160,7 +160,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         )
         page = answer.get("parse")
         if not isinstance(page, dict) or not isinstance(page.get("text"), str):
-            raise MalformedAnswer(f"expected the parsed page {title!r} from {self.host}, got no text")
+            raise MalformedAnswer(f"Expected the parsed page {title!r} from {self.host}, got no text")
         return page
 
     def fetch_photo(self, url: str) -> bytes:
@@ -195,7 +195,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         kind = response.headers.get("Content-Type", "").split(";")[0].strip().lower()
         if kind.startswith("text/"):
             # An error page with status 200 usually goes away; if it stays, there is no image.
-            raise Refusal(MalformedAnswer(f"expected an image from {host_of(url)}, got {kind}"), is_dubious=True)
+            raise Refusal(MalformedAnswer(f"Expected an image from {host_of(url)}, got {kind}"), is_dubious=True)
         if not body:
             raise Refusal(SourceUnavailable(f"{host_of(url)} sent an empty image"))
         return body
@@ -266,12 +266,12 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             is_cut = kind == "application/json" or body[:1] == b"{"
             got = f"truncated {kind}" if is_cut else kind
             wrong = MalformedAnswer(
-                f"expected JSON from {self.api_url_shown}, got {got}",
+                f"Expected JSON from {self.api_url_shown}, got {got}",
                 hint=None if is_cut else "is this the address of api.php?",
             )
             raise Refusal(wrong, is_dubious=not is_cut) from invalid
         if not isinstance(answer, dict):
-            raise MalformedAnswer(f"expected a JSON object from {self.api_url_shown}, got {type(answer).__name__}")
+            raise MalformedAnswer(f"Expected a JSON object from {self.api_url_shown}, got {type(answer).__name__}")
         error = answer.get("error")
         if isinstance(error, dict):
             self._raise_api_error(error, response)
@@ -282,7 +282,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         if code in LAG_ERRORS:
             raise Refusal.wait(self.host, code, parse_retry_after(response.headers.get("Retry-After")))
         if code.startswith("internal_api_error"):
-            raise Refusal(SourceUnavailable(f"internal error of {self.host}: {info}"))
+            raise Refusal(SourceUnavailable(f"Internal error of {self.host}: {info}"))
         if code in ("missingtitle", "nosuchpageid", "nosuchrevid", "pagecannotexist", "invalidtitle"):
             raise PageNotFound(f"{self.host}: {info}")
         raise SourceError(f"{self.host} rejected the request: {code}: {info}")

@@ -131,7 +131,7 @@ def test_a_host_that_sends_pages_for_all_pictures_fails_and_does_not_lose_them(w
     wiki.photo_faults = [portal] * 20
     for batch in fetch(wiki, article("a.jpg"), article("b.jpg")):
         assert isinstance(batch, Failure)
-        assert "expected an image from" in batch.reason
+        assert "Expected an image from" in batch.reason
 
 
 def test_a_host_that_refuses_all_pictures_fails_and_one_that_lacks_them_does_not(wiki: FaultyWiki) -> None:
@@ -184,7 +184,7 @@ def test_a_wiki_that_fails_to_describe_files_fails_the_articles(wiki: FaultyWiki
     wiki.always = html_page()
     (batch,) = fetch(wiki, article("a.jpg"))
     assert isinstance(batch, Failure)
-    assert "expected JSON" in batch.reason
+    assert "Expected JSON" in batch.reason
 
 
 def test_widths_that_wikimedia_refuses_are_refused() -> None:

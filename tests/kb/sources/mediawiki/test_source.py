@@ -198,7 +198,7 @@ def test_what_is_not_taken_from_fetch_is_not_asked_for(wiki: FaultyWiki, source:
 
 def test_a_wiki_that_is_none_fails_clearly(wiki: FaultyWiki, source: WikipediaSource) -> None:
     wiki.always = html_page()
-    with pytest.raises(Exception, match="expected JSON from http://127"):
+    with pytest.raises(Exception, match="Expected JSON from http://127"):
         list(source.locate(birds()))
     gone = WikipediaSource("http://127.0.0.1:9/api.php", contact=None, retry=QUICK)
     with pytest.raises(SourceUnavailable, match="is not reachable"):

@@ -185,7 +185,7 @@ def test_a_wiki_that_dies_later_costs_its_patience_once(wiki: FaultyWiki, client
 
 def test_a_page_of_html_is_not_an_api(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.always = html_page()
-    with pytest.raises(MalformedAnswer, match=r"expected JSON from http://127.*/w/api.php, got text/html") as caught:
+    with pytest.raises(MalformedAnswer, match=r"Expected JSON from http://127.*/w/api.php, got text/html") as caught:
         client.parse_page("Red bird")
     assert "api.php" in str(caught.value.hint)
     assert client.n_requests == 3
@@ -292,12 +292,12 @@ def test_wikipedia_in_a_language_is_the_default() -> None:
 
 @pytest.mark.parametrize("language", ["../x", "evil.example/", "", "EN", "en "])
 def test_a_language_that_is_no_code_is_refused(language: str) -> None:
-    with pytest.raises(UsageError, match="expected a Wikipedia language code"):
+    with pytest.raises(UsageError, match="Expected a Wikipedia language code"):
         WikiClient(language=language, contact="you@example.org")
 
 
 def test_only_http_addresses_are_wikis() -> None:
-    with pytest.raises(UsageError, match="expected an http or https address"):
+    with pytest.raises(UsageError, match="Expected an http or https address"):
         WikiClient("ftp://birds.example/api.php")
 
 
@@ -310,7 +310,7 @@ def test_a_photo_must_be_a_picture_of_a_bearable_size(
     wiki.photo_faults = [html_page()]
     assert client.fetch_photo(url) == jpeg()
     wiki.photo_faults = [html_page()] * QUICK.tries
-    with pytest.raises(MalformedAnswer, match=r"expected an image from 127.*, got text/html"):
+    with pytest.raises(MalformedAnswer, match=r"Expected an image from 127.*, got text/html"):
         client.fetch_photo(url)
     wiki.photo_faults = [busy("0"), Fault(cut_at=30)]
     assert client.fetch_photo(url) == jpeg()
