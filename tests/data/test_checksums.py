@@ -1,4 +1,4 @@
-"""A checksum changes with every damage to a file."""
+"""Checksums of files: every change of the content is detected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from data.checksums import file_checksum
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 4_097, (1 << 20) - 8, (1 << 20) + 3, 3 << 20])
-def test_any_changed_byte_and_any_other_length_changes_it(tmp_path: Path, size: int) -> None:
+def test_a_changed_byte_or_length_changes_the_checksum(tmp_path: Path, size: int) -> None:
     content = bytearray(random.Random(size).randbytes(size))
     file = tmp_path / "file"
     file.write_bytes(content)
@@ -27,7 +27,7 @@ def test_any_changed_byte_and_any_other_length_changes_it(tmp_path: Path, size: 
         assert file_checksum(file) != before
 
 
-def test_blocks_that_change_places_change_it(tmp_path: Path) -> None:
+def test_swapped_blocks_change_the_checksum(tmp_path: Path) -> None:
     one, two = (random.Random(seed).randbytes(1 << 20) for seed in (1, 2))
     (tmp_path / "a").write_bytes(one + two)
     (tmp_path / "b").write_bytes(two + one)

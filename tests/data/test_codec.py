@@ -1,4 +1,4 @@
-"""Records survive the way into JSON and back, and what is no record is refused with the place of the fault."""
+"""Records to JSON and back; invalid records are refused with the position of the error."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ ENTRY = SpeciesEntry(
 )
 
 
-def test_a_nested_record_comes_back_equal() -> None:
+def test_a_nested_record_round_trips() -> None:
     assert loads(SpeciesEntry, dumps(ENTRY)) == ENTRY
 
 
-def test_equal_records_have_equal_bytes() -> None:
+def test_equal_records_have_equal_json() -> None:
     other = from_json(SpeciesEntry, json.loads(json.dumps(to_json(ENTRY))))
     assert dumps(other) == dumps(ENTRY)
     assert "\n" not in dumps(ENTRY)
 
 
-def test_an_identification_has_the_words_of_the_wire() -> None:
+def test_an_identification_has_the_documented_keys() -> None:
     row = to_json(
         Identification(
             image="a.jpg",
@@ -88,6 +88,6 @@ def test_an_identification_has_the_words_of_the_wire() -> None:
         ('{"start": 1, "end": "far"}', "end"),
     ],
 )
-def test_what_is_no_record_is_refused(line: str, complaint: str) -> None:
+def test_an_invalid_record_is_refused(line: str, complaint: str) -> None:
     with pytest.raises(StoreError, match=complaint):
         loads(Span, line)

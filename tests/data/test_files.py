@@ -1,4 +1,4 @@
-"""Files are whole or absent, and a content is what its name says."""
+"""Atomic writes, content-addressed folders, text lines and the writer lock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data.errors import BadInput, KnowledgeBaseLocked, StoreError
 from data.files import ContentFolder, read_lines, sha256_hex, write_atomic, writer_lock
 
 
-def test_sha256_of_the_empty_content_is_the_published_one() -> None:
+def test_sha256_of_empty_content_is_the_published_value() -> None:
     assert sha256_hex(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert sha256_hex("é") == sha256_hex("é".encode())
 
@@ -28,18 +28,18 @@ def test_sha256_of_the_empty_content_is_the_published_one() -> None:
         ("a\u2028b\x85c\x0cd\n".encode(), ["a\u2028b\x85c\x0cd"]),
     ],
 )
-def test_lines_end_where_a_line_ends_and_nowhere_else(tmp_path: Path, content: bytes, lines: list[str]) -> None:
+def test_only_line_feeds_end_a_line(tmp_path: Path, content: bytes, lines: list[str]) -> None:
     (tmp_path / "x").write_bytes(content)
     assert read_lines(tmp_path / "x") == lines
 
 
-def test_a_file_of_another_encoding_has_no_lines(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes("a\n".encode("utf-16"))
     with pytest.raises(BadInput, match="is not UTF-8 text"):
         read_lines(tmp_path / "x")
 
 
-def test_a_write_that_fails_leaves_the_old_content_and_no_partial_file(tmp_path: Path) -> None:
+def test_a_failed_write_keeps_the_old_content(tmp_path: Path) -> None:
     target = tmp_path / "a" / "b.txt"
     write_atomic(target, b"old")
     with pytest.raises(TypeError):
@@ -49,7 +49,7 @@ def test_a_write_that_fails_leaves_the_old_content_and_no_partial_file(tmp_path:
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_equal_contents_are_stored_once_and_come_back(tmp_path: Path, suffix: str) -> None:
+def test_equal_contents_are_stored_once(tmp_path: Path, suffix: str) -> None:
     folder = ContentFolder(tmp_path, suffix=suffix)
     first, second = folder.write(b"crown"), folder.write(b"crown")
     assert first == second == sha256_hex(b"crown")
@@ -68,13 +68,13 @@ def test_a_damaged_content_is_refused(tmp_path: Path, suffix: str, damage: bytes
         folder.read(digest)
 
 
-def test_names_that_are_no_hash_never_become_paths(tmp_path: Path) -> None:
+def test_a_name_that_is_not_a_hash_is_refused(tmp_path: Path) -> None:
     for name in ("../../etc/passwd", "", "A" * 64, "0" * 63):
         with pytest.raises(ValueError, match="64 hex digits"):
             ContentFolder(tmp_path).read(name)
 
 
-def test_leftovers_of_killed_writers_are_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_only_leftovers_of_killed_writers_are_removed(tmp_path: Path) -> None:
     folder = ContentFolder(tmp_path)
     digest = folder.write(b"kept")
     leftover = folder.path_of(digest).parent / ".part-abc"
@@ -84,7 +84,7 @@ def test_leftovers_of_killed_writers_are_removed_and_nothing_else(tmp_path: Path
     assert folder.hashes() == [digest]
 
 
-def test_the_lock_is_held_by_one_process_and_freed_by_its_death(tmp_path: Path) -> None:
+def test_the_lock_is_released_when_its_process_dies(tmp_path: Path) -> None:
     lock = tmp_path / ".lock"
     code = (
         "import sys, time; from pathlib import Path; from data.files import writer_lock\n"

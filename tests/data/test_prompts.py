@@ -1,4 +1,4 @@
-"""Prompts of all packages: what is there can be filled, and a user's own fail before anything is asked."""
+"""Prompts of all packages: shipped prompts can be filled, and invalid custom prompts are refused early."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ READERS: dict[str, tuple[Callable[[Path | None], Prompts], dict[str, tuple[str, 
 
 
 @pytest.mark.parametrize("package", READERS)
-def test_every_file_of_prompts_is_known_and_can_be_filled(package: str) -> None:
+def test_every_prompt_file_is_known_and_can_be_filled(package: str) -> None:
     reader, placeholders = READERS[package]
     there = {path.name for path in files(package).joinpath("prompts").iterdir() if path.name.endswith(".md")}
     assert there == {f"{name}.md" for name in placeholders}
     prompts = reader(None)
     for name, known in placeholders.items():
         filled = prompts.fill(name, **{key: f"<<{key}>>" for key in known})
-        # Each prompt of ours uses one of its variables, if it has any.
+        # Each shipped prompt uses one of its variables, if it has any.
         assert any(f"<<{key}>>" in filled for key in known) == bool(known), name
 
 
-def test_a_users_prompt_replaces_ours_and_changes_its_digest_alone(tmp_path: Path) -> None:
+def test_a_custom_prompt_is_used_and_changes_only_its_own_digest(tmp_path: Path) -> None:
     (tmp_path / "direct.md").write_text("$question For $$1?\n")
     ours, theirs = rerank.prompting.Prompts(), rerank.prompting.Prompts(tmp_path)
     assert theirs.fill("direct", context="", question="A wren?") == "A wren? For $1?"
@@ -51,7 +51,7 @@ def test_a_users_prompt_replaces_ours_and_changes_its_digest_alone(tmp_path: Pat
         ("FIRST.md", b"\xff", "contains an unknown placeholder"),
     ],
 )
-def test_prompts_that_cannot_work_are_refused_at_once(
+def test_invalid_prompts_are_refused_on_reading(
     tmp_path: Path, package: str, name: str | None, content: bytes, why: str
 ) -> None:
     reader, placeholders = READERS[package]

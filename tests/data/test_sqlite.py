@@ -16,7 +16,7 @@ def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
 
 
-def test_a_database_that_another_connection_holds_is_waited_for(tmp_path: Path) -> None:
+def test_a_locked_database_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with closing(connect(path)) as holder, closing(connect(path)) as other:
         holder.execute("CREATE TABLE t (x)")

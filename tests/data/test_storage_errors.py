@@ -1,4 +1,4 @@
-"""A disk that takes no more ends a build with an error of ours, and finished work is kept."""
+"""Storage errors: a full disk ends a build with a clear error, and finished work is kept."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ except MissingRequirement as error:
 
 
 @pytest.mark.parametrize("largest_file_bytes", [60_000, 300_000])
-def test_a_build_that_cannot_write_says_so_and_goes_on_later(tmp_path: Path, largest_file_bytes: int) -> None:
+def test_a_build_on_a_full_disk_fails_and_resumes_later(tmp_path: Path, largest_file_bytes: int) -> None:
     path = tmp_path / "a.kb"
     said = subprocess.run(
         [sys.executable, "-c", LIMITED, str(path), str(largest_file_bytes)],
@@ -44,9 +44,9 @@ def test_a_build_that_cannot_write_says_so_and_goes_on_later(tmp_path: Path, lar
     assert kb.verify(path).ok
 
 
-def test_a_transaction_that_the_disk_cut_short_leaves_nothing_and_the_ledger_usable(tmp_path: Path) -> None:
+def test_a_transaction_on_a_full_disk_is_rolled_back(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite", create=True)
-    ledger._db.execute("PRAGMA max_page_count = 30")  # what a full disk is to SQLite
+    ledger._db.execute("PRAGMA max_page_count = 30")  # SQLite treats this like a full disk
     with pytest.raises(MissingRequirement, match="cannot be written"), ledger.transaction():
         ledger.set_fact("small", "1")
         ledger.set_fact("large", "x" * 400_000)
@@ -56,7 +56,7 @@ def test_a_transaction_that_the_disk_cut_short_leaves_nothing_and_the_ledger_usa
     ledger.close()
 
 
-def test_what_is_not_the_disk_s_fault_is_a_store_error_and_defects_stay_what_they_are(tmp_path: Path) -> None:
+def test_database_errors_are_translated_and_other_errors_are_not(tmp_path: Path) -> None:
     db = sqlite3.connect(":memory:")
     with pytest.raises(StoreError, match="no such table"), storage_errors(tmp_path):
         db.execute("SELECT 1 FROM birds")
@@ -65,6 +65,6 @@ def test_what_is_not_the_disk_s_fault_is_a_store_error_and_defects_stay_what_the
         _ = 1 // 0
 
 
-def test_an_error_in_a_folder_that_is_gone_is_translated_too(tmp_path: Path) -> None:
+def test_an_error_in_a_deleted_folder_is_translated(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no such table"), storage_errors(tmp_path / "gone"):
         raise sqlite3.OperationalError("no such table")

@@ -1,4 +1,4 @@
-"""TREC files: written lines are readable, damaged lines are refused by number."""
+"""TREC files: written lines can be read, damaged lines are refused by number."""
 
 from pathlib import Path
 
@@ -8,13 +8,13 @@ from data.errors import BadInput
 from data.trec import TrecRow, parse_run, read_qrels
 
 
-def test_a_run_comes_back_as_it_was_written_to_the_last_bit() -> None:
+def test_a_run_round_trips_exactly() -> None:
     rows = [TrecRow(query_id="q1", image_id=f"i{n}", rank=n, score=1 / n / 3, tag="both") for n in (1, 2, 3)]
     assert list(parse_run(row.line() for row in rows)) == rows
 
 
 @pytest.mark.parametrize("word", ["two words", "", "tab\there", " edge"])
-def test_an_id_that_would_shift_the_columns_is_refused(word: str) -> None:
+def test_an_id_with_spaces_is_refused(word: str) -> None:
     with pytest.raises(BadInput, match="cannot be written to a TREC run"):
         TrecRow(query_id="q", image_id=word, rank=1, score=1.0).line()
 
@@ -35,7 +35,7 @@ def test_a_damaged_line_is_named(line: str, why: str) -> None:
         list(parse_run(["q Q0 z 1 0.9 tag", "", line], name="my.run"))
 
 
-def test_qrels_are_read_with_any_line_ends_and_binary_files_are_refused(tmp_path: Path) -> None:
+def test_qrels_have_any_line_ends_but_must_be_utf8(tmp_path: Path) -> None:
     file = tmp_path / "qrels.txt"
     file.write_bytes(b"\xef\xbb\xbfq1 0 a 1\r\nq1 0 b 0\r\n")
     assert read_qrels(file) == {"q1": {"a": 1, "b": 0}}

@@ -1,4 +1,4 @@
-"""Mapped matrices are read whole, of one generation, or not at all."""
+"""Memory-mapped vector tables: read completely, from one generation, or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def table(n: int, dim: int = 4) -> VectorTable:
     )
 
 
-def test_a_table_comes_back_bit_by_bit_and_mapped(tmp_path: Path) -> None:
+def test_a_table_round_trips_exactly_and_memory_mapped(tmp_path: Path) -> None:
     written = table(7)
     write_tables(tmp_path, "g1", [("chunks-a", written)])
     read = read_table(tmp_path, "g1", "chunks-a")
@@ -32,21 +32,21 @@ def test_a_table_comes_back_bit_by_bit_and_mapped(tmp_path: Path) -> None:
     assert not read.vectors.flags.writeable
 
 
-def test_an_empty_table_is_a_table(tmp_path: Path) -> None:
+def test_an_empty_table_round_trips(tmp_path: Path) -> None:
     write_tables(tmp_path, "g1", [("anchors-a", table(0))])
     read = read_table(tmp_path, "g1", "anchors-a")
     assert read is not None
     assert read.vectors.shape == (0, 4)
 
 
-def test_another_generation_or_name_is_not_there(tmp_path: Path) -> None:
+def test_a_table_of_another_generation_or_name_is_none(tmp_path: Path) -> None:
     assert read_table(tmp_path, "g1", "chunks-a") is None
     write_tables(tmp_path, "g1", [("chunks-a", table(3))])
     assert read_table(tmp_path, "g2", "chunks-a") is None
     assert read_table(tmp_path, "g1", "chunks-b") is None
 
 
-def test_a_new_generation_takes_the_place_of_the_old(tmp_path: Path) -> None:
+def test_a_new_generation_replaces_the_old(tmp_path: Path) -> None:
     write_tables(tmp_path, "g1", [("chunks-a", table(3))])
     held = read_table(tmp_path, "g1", "chunks-a")
     write_tables(tmp_path, "g2", [("chunks-a", table(5))])
@@ -57,7 +57,7 @@ def test_a_new_generation_takes_the_place_of_the_old(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["truncate", "remove", "flip", "mismatch", "swap", "manifest"])
-def test_a_damaged_table_is_as_good_as_none(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_table_is_none(tmp_path: Path, damage: str) -> None:
     write_tables(tmp_path, "g1", [("chunks-a", table(6))])
     matrix = next(tmp_path.glob("*.npy"))
     index = next(path for path in tmp_path.glob("*.json") if path.name != "manifest.json")

@@ -1,4 +1,4 @@
-"""INQUIRE-Rerank in the layouts that it is published in, as tiny copies with rows and pictures of our own."""
+"""INQUIRE-Rerank in its published layouts, as tiny copies with rows and pictures of our own."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from data.benchmarks.inquire import query_id_of, read_hard, read_rerank
 from data.errors import BadInput
 from data.images.decode import read_image
 
-KNOWN = "cross orbweaver"  # a name, and all that the query 19 of INQUIRE says
+KNOWN = "cross orbweaver"  # a species name, and the whole text of INQUIRE's query 19
 OTHER = "a purple heron dancing"
 ROWS = [
     # query, image, score, relevant
@@ -35,7 +35,7 @@ def picture(number: Any) -> Any:
 
 
 def columns(rows: Any) -> Any:
-    """The columns of the published rows, with the types that they have there."""
+    """Return the columns of the published rows with their published types."""
     return {
         "image": [{"bytes": picture(i), "path": f"{i}.jpg"} for _, i, _, _ in rows],
         "query": [query for query, _, _, _ in rows],
@@ -73,7 +73,7 @@ EXPECTED = {
 }
 
 
-def test_rows_of_parquet_files_become_a_job_for_each_text(tmp_path: Path) -> None:
+def test_parquet_rows_become_one_job_per_query(tmp_path: Path) -> None:
     write_parquet(tmp_path / "data" / "test-00000-of-00002.parquet", ROWS[:3])
     write_parquet(tmp_path / "data" / "test-00001-of-00002.parquet", ROWS[3:])
     jobs = read_rerank(tmp_path)
@@ -82,7 +82,7 @@ def test_rows_of_parquet_files_become_a_job_for_each_text(tmp_path: Path) -> Non
     assert jobs[0].candidates[0].path == "train/00001_Aves/11.jpg"
 
 
-def test_pictures_inside_are_written_once_and_can_be_read(tmp_path: Path) -> None:
+def test_embedded_pictures_are_written_once(tmp_path: Path) -> None:
     write_parquet(tmp_path / "validation-00000-of-00001.parquet")
     images = tmp_path / "images"
     (job, _) = read_rerank(tmp_path / "validation-00000-of-00001.parquet", images=images)
@@ -93,7 +93,7 @@ def test_pictures_inside_are_written_once_and_can_be_read(tmp_path: Path) -> Non
     assert {path: path.stat().st_mtime_ns for path in images.iterdir()} == before
 
 
-def test_a_split_is_chosen_by_the_start_of_the_files_name(tmp_path: Path) -> None:
+def test_a_split_is_selected_by_file_name_prefix(tmp_path: Path) -> None:
     write_parquet(tmp_path / "data" / "test-00000-of-00001.parquet", ROWS[:1])
     write_parquet(tmp_path / "data" / "validation-00000-of-00001.parquet", ROWS[1:2])
     assert [job.text for job in read_rerank(tmp_path, split="validation")] == [OTHER]
@@ -124,7 +124,7 @@ def test_a_folder_of_images_with_metadata_gives_the_same_jobs(tmp_path: Path, fo
     assert read_image(jobs[0].candidates[2].path).size == (40, 30)
 
 
-def test_texts_that_differ_in_case_and_spaces_alone_are_one_query(tmp_path: Path) -> None:
+def test_queries_that_differ_only_in_case_and_spaces_are_merged(tmp_path: Path) -> None:
     rows = [(KNOWN, 1, 0.3, 1), (f"  {KNOWN.upper()} ", 2, 0.2, 0)]
     write_parquet(tmp_path / "test.parquet", rows)
     (job,) = read_rerank(tmp_path)
@@ -137,14 +137,14 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
         read_rerank(tmp_path)
 
 
-def test_an_image_that_stands_twice_for_a_query_is_refused(tmp_path: Path) -> None:
+def test_a_repeated_image_of_a_query_is_refused(tmp_path: Path) -> None:
     write_parquet(tmp_path / "test.parquet", [ROWS[0], ROWS[0]])
     with pytest.raises(BadInput, match="Image 11 is listed twice"):
         read_rerank(tmp_path)
 
 
 @pytest.mark.parametrize(("score", "relevant"), [("high", "1"), ("0.1", "perhaps"), ("nan", "1"), ("0.1", "2")])
-def test_a_cell_that_says_nothing_is_refused(tmp_path: Path, score: str, relevant: str) -> None:
+def test_an_invalid_score_or_relevance_is_refused(tmp_path: Path, score: str, relevant: str) -> None:
     header = "file_name,query,relevant,clip_score,inat24_image_id"
     (tmp_path / "metadata.csv").write_text(f"{header}\na.jpg,{KNOWN},{relevant},{score},1\n")
     with pytest.raises(BadInput, match="expected a number as clip_score and 0 or 1"):
@@ -168,14 +168,14 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: Any, why: s
         read_rerank(tmp_path)
 
 
-def test_csv_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
+def test_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
     header, row = "file_name,query,relevant,clip_score,inat24_image_id", 'a.jpg,"red, and\r\nsmall",1,0.5,1'
     (tmp_path / "metadata.csv").write_bytes(f"\ufeff{header}\r\n{row},one cell too many\r\n".encode())
     (job,) = read_rerank(tmp_path)
     assert (job.text, job.relevant) == ("red, and small", ("1",))
 
 
-def test_an_image_id_cannot_name_a_file_elsewhere(tmp_path: Path) -> None:
+def test_an_image_id_with_a_path_is_refused(tmp_path: Path) -> None:
     header = "file_name,query,relevant,clip_score,inat24_image_id"
     (tmp_path / "metadata.csv").write_text(f"{header}\na.jpg,{KNOWN},1,0.5,../../x\n")
     with pytest.raises(BadInput, match="invalid image id"):
@@ -204,7 +204,7 @@ def test_an_invalid_hard_subset_is_refused(tmp_path: Path, content: str, why: st
         read_hard(tmp_path / "hard.json")
 
 
-def test_a_text_of_zero_in_the_hard_subset_is_irrelevant(tmp_path: Path) -> None:
+def test_the_text_zero_means_irrelevant_in_the_hard_subset(tmp_path: Path) -> None:
     (tmp_path / "hard.json").write_text('[{"query": "owl", "images": {"a": "0", "b": "1"}}]')
     assert read_hard(tmp_path / "hard.json")[0].relevant == ("b",)
 
@@ -242,14 +242,14 @@ def test_a_missing_cell_is_refused(tmp_path: Path, cell: dict[str, object], why:
         read_rerank(tmp_path)
 
 
-def test_images_in_another_form_are_not_written(tmp_path: Path) -> None:
+def test_images_that_are_not_structs_are_not_written(tmp_path: Path) -> None:
     cells = columns(ROWS[:1]) | {"image": [b"bytes without a struct"]}
     pq.write_table(pa.table(cells), tmp_path / "test.parquet")
     (job,) = read_rerank(tmp_path, images=tmp_path / "images")
     assert job.candidates[0].path == "train/00001_Aves/11.jpg"
 
 
-def test_a_folder_with_neither_says_what_is_expected(tmp_path: Path) -> None:
+def test_a_folder_without_data_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"no Parquet files or a metadata\.jsonl"):
         read_rerank(tmp_path)
 

@@ -1,4 +1,4 @@
-"""The labels of INQUIRE's queries: complete, in agreement with INQUIRE's own list, and made by the rule they state."""
+"""Labels of INQUIRE's queries: complete, consistent with INQUIRE's own list and with their stated rule."""
 
 import csv
 from collections import Counter
@@ -17,28 +17,28 @@ def words_of(row: dict[str, str], *columns: str) -> list[str]:
     return [word for column in columns for word in row[column].split("; ") if word]
 
 
-def test_there_are_250_queries_each_once() -> None:
+def test_250_queries_have_one_label_each() -> None:
     labels = {row["query_id"]: label_by_id(row["query_id"]) for row in ROWS}
     assert len(labels) == len(ROWS) == 250
     assert Counter(row["split"] for row in ROWS) == {"test": 200, "val": 50}
     assert Counter(label and label.lingo for label in labels.values()) == {"lingo": 32, "non-lingo": 218}
 
 
-def test_a_query_is_lingo_where_and_only_where_words_of_the_trade_are_named() -> None:
+def test_exactly_the_lingo_queries_have_technical_words() -> None:
     assert [row["query_id"] for row in ROWS if bool(row["words"]) != (row["lingo"] == "lingo")] == []
 
 
-def test_the_rule_stands_above_the_labels_and_no_text_of_a_query_does() -> None:
+def test_the_table_has_the_rule_but_no_query_texts() -> None:
     assert "# The rule." in TABLE
     assert max(len(words_of(row, "words", "weighed")) for row in ROWS) <= 2
 
 
 @pytest.mark.parametrize(("query_id", "lingo"), [("269", "lingo"), ("62", "lingo"), ("129", "non-lingo")])
-def test_the_examples_that_the_method_gives_are_labelled_as_there(query_id: str, lingo: str) -> None:
+def test_published_examples_have_their_published_labels(query_id: str, lingo: str) -> None:
     assert label_by_id(query_id).lingo == lingo
 
 
-def test_a_text_or_number_of_nobodys_has_no_label() -> None:
+def test_an_unknown_query_has_no_label() -> None:
     assert label_of("a purple heron dancing") is None
     assert label_by_id("1000") is None
 

@@ -1,4 +1,4 @@
-"""Tiny copies of the layouts in which species benchmarks lie on disk."""
+"""Species benchmarks, read from tiny copies of their layouts on disk."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def cub(tmp_path: Path) -> Any:
     return root
 
 
-def test_cub_gives_class_split_and_box_of_each_photo_in_its_order(cub: Any) -> None:
+def test_cub_photos_have_class_split_and_box(cub: Any) -> None:
     """CUB writes `60 27 325 304`: left, top, width and height."""
     albatross, blackbird = read_cub(cub)
     assert albatross.path == cub / "images" / "001.Black_footed_Albatross" / "A_0001.jpg"
@@ -54,19 +54,19 @@ def test_cub_without_boxes_has_none(cub: Any) -> None:
         ("bounding_boxes.txt", "1 a 2 3 4\n", "image 1: expected four numbers, got a 2 3 4"),
     ],
 )
-def test_a_damaged_table_of_cub_is_named(cub: Any, table: str, text: str, said: str) -> None:
+def test_a_damaged_cub_table_is_named(cub: Any, table: str, text: str, said: str) -> None:
     (cub / table).write_text(text)
     with pytest.raises(BadInput, match=said):
         read_cub(cub)
 
 
-def test_a_table_of_cub_that_is_no_text_is_named(cub: Any) -> None:
+def test_a_binary_cub_table_is_named(cub: Any) -> None:
     (cub / "classes.txt").write_bytes(b"1 \xff\n")
     with pytest.raises(BadInput, match=r"classes\.txt is not UTF-8"):
         read_cub(cub)
 
 
-def test_a_missing_table_of_cub_is_named(cub: Any) -> None:
+def test_a_missing_cub_table_is_named(cub: Any) -> None:
     (cub / "classes.txt").unlink()
     with pytest.raises(BadInput, match=r"classes\.txt"):
         read_cub(cub)
@@ -98,7 +98,7 @@ def inaturalist(tmp_path: Path) -> Any:
     return tmp_path / "val.json"
 
 
-def test_inaturalist_keeps_the_birds_with_place_and_date(inaturalist: Any) -> None:
+def test_inaturalist_birds_have_place_and_date(inaturalist: Any) -> None:
     first, second = read_inaturalist(inaturalist)
     assert first.path == inaturalist.parent / "val" / "03111_a" / "1.jpg"
     assert (first.label, first.split, first.place, first.date) == (
@@ -110,24 +110,24 @@ def test_inaturalist_keeps_the_birds_with_place_and_date(inaturalist: Any) -> No
     assert (second.label, second.place, second.date) == ("Accipiter cooperii", None, None)
 
 
-def test_inaturalist_keeps_every_class_when_asked(inaturalist: Any) -> None:
+def test_inaturalist_can_include_every_class(inaturalist: Any) -> None:
     assert len(read_inaturalist(inaturalist, class_name=None)) == 3
 
 
-def test_inaturalist_photos_may_lie_elsewhere(inaturalist: Any, tmp_path: Path) -> None:
+def test_inaturalist_photos_can_be_in_another_folder(inaturalist: Any, tmp_path: Path) -> None:
     photo = read_inaturalist(inaturalist, root=tmp_path / "photos")[0]
     assert photo.path == tmp_path / "photos" / "val" / "03111_a" / "1.jpg"
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"images": [{"id": 1}], "annotations": [], "categories": []}'])
-def test_what_is_no_inaturalist_list_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_inaturalist_list_is_refused(tmp_path: Path, text: str) -> None:
     write(tmp_path / "val.json", text)
     with pytest.raises(BadInput, match=r"val\.json: expected an iNaturalist list"):
         read_inaturalist(tmp_path / "val.json")
 
 
 @pytest.mark.parametrize("change", [{"file_name": None}, {"file_name": 3}, {"latitude": "north"}])
-def test_an_image_of_inaturalist_without_a_file_or_place_is_refused(inaturalist: Path, change: dict[str, Any]) -> None:
+def test_an_inaturalist_image_with_invalid_fields_is_refused(inaturalist: Path, change: dict[str, Any]) -> None:
     listed = json.loads(inaturalist.read_text())
     listed["images"][0].update(change)
     inaturalist.write_text(json.dumps(listed))
@@ -140,7 +140,7 @@ def test_a_missing_inaturalist_list_is_bad_input(tmp_path: Path) -> None:
         read_inaturalist(tmp_path / "val.json")
 
 
-def test_folders_of_species_are_labels_and_other_files_are_passed_over(tmp_path: Path) -> None:
+def test_class_folder_names_are_labels_and_other_files_are_skipped(tmp_path: Path) -> None:
     write(tmp_path / "Bubo bubo" / "a.JPG")
     write(tmp_path / "Bubo bubo" / "notes.txt")
     write(tmp_path / "Anas crecca" / "deeper" / "b.png")
@@ -159,7 +159,7 @@ def test_folders_named_train_and_test_are_splits(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_without_photos_and_one_that_is_not_there_are_refused(tmp_path: Path) -> None:
+def test_an_empty_or_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="found no photo"):
         read_class_folders(tmp_path)
     with pytest.raises(BadInput, match="does not exist, expected a folder"):

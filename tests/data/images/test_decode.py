@@ -1,4 +1,4 @@
-"""Pictures are checked before they are decoded, and come out upright and RGB."""
+"""Image decoding: checks before decoding, upright RGB output, place and date."""
 
 import io
 import os
@@ -32,14 +32,14 @@ def heif(image: Any, **options: Any) -> Any:
 
 
 def halves(mode: str = "RGB", size: tuple[int, int] = (64, 32)) -> Any:
-    """Left half red, right half blue."""
+    """Return an image with the left half red and the right half blue."""
     image = Image.new("RGB", size, (200, 20, 20))
     image.paste((20, 20, 200), (size[0] // 2, 0, *size))
     return image.convert(mode)
 
 
 def png_header(width: Any, height: Any) -> Any:
-    """A PNG of that size by its header, with next to nothing in it."""
+    """Return a PNG with this size in its header and almost no data."""
 
     def chunk(kind: Any, body: Any) -> Any:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -61,13 +61,13 @@ def test_heic_is_read() -> None:
     assert np.abs(np.asarray(image, dtype=int)[16, 8] - (200, 20, 20)).max() < 16
 
 
-def test_a_format_that_is_not_allowed_is_refused_though_pillow_reads_it() -> None:
+def test_a_format_outside_the_allowed_list_is_refused() -> None:
     with pytest.raises(BadImage, match="not an image, expected a JPEG"):
         read_image(encoded(halves(), "PPM"))
 
 
 @pytest.mark.parametrize("mode", ["L", "P", "1", "LA", "RGBA", "CMYK", "YCbCr", "I;16", "I", "F"])
-def test_every_mode_becomes_rgb(mode: str) -> None:
+def test_every_mode_is_converted_to_rgb(mode: str) -> None:
     if mode in {"I;16", "I", "F"}:
         levels = np.linspace(0, 65535, 64 * 32).reshape(32, 64)
         image = Image.fromarray(levels.astype({"I;16": np.uint16, "I": np.int32, "F": np.float32}[mode]))
@@ -80,33 +80,33 @@ def test_every_mode_becomes_rgb(mode: str) -> None:
     assert int(values.max()) - int(values.min()) > 30, "the picture must not be flat"
 
 
-def test_sixteen_bits_are_scaled_not_cut_off() -> None:
+def test_sixteen_bit_values_are_scaled_to_eight_bits() -> None:
     levels = np.array([[0, 257 * 100, 65535]], dtype=np.uint16)
     assert np.asarray(read_image(encoded(Image.fromarray(levels), "PNG")))[0, :, 0].tolist() == [0, 100, 255]
 
 
-def test_transparency_is_laid_on_white() -> None:
+def test_transparency_is_blended_with_white() -> None:
     glass = Image.new("RGBA", (4, 4), (255, 0, 0, 0))
     assert read_image(encoded(glass, "PNG")).getpixel((0, 0)) == (255, 255, 255)
     half = Image.new("RGBA", (4, 4), (255, 0, 0, 128))
     assert read_image(encoded(half, "PNG")).getpixel((0, 0)) == (255, 127, 127)
 
 
-def test_a_transparent_palette_colour_is_laid_on_white() -> None:
+def test_a_transparent_palette_colour_becomes_white() -> None:
     image = Image.new("P", (4, 4), 1)
     image.putpalette([0, 0, 0, 200, 0, 0])
     assert read_image(encoded(image, "GIF", transparency=1)).getpixel((0, 0)) == (255, 255, 255)
     assert read_image(encoded(image, "PNG", transparency=b"\xff\x00")).getpixel((0, 0)) == (255, 255, 255)
 
 
-def test_the_first_frame_of_an_animation_is_taken() -> None:
+def test_the_first_frame_of_an_animation_is_used() -> None:
     first, second = Image.new("RGB", (8, 8), "red"), Image.new("RGB", (8, 8), "blue")
     moving = encoded(first, "GIF", save_all=True, append_images=[second])
     assert read_image(moving).getpixel((0, 0)) == (255, 0, 0)
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_all_eight_orientations_come_out_upright(orientation: int) -> None:
+def test_all_eight_exif_orientations_are_turned_upright(orientation: int) -> None:
     upright = halves()
     undo = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE", 6: "ROTATE_90",
             7: "TRANSVERSE", 8: "ROTATE_270"}  # fmt: skip
@@ -153,11 +153,11 @@ def test_impossible_places_and_dates_are_none(
 
 
 @pytest.mark.parametrize("offset", ["+<b>x>", "=cmd()", "+9:000"])
-def test_an_offset_that_is_none_is_left_out_of_the_date(offset: str) -> None:
+def test_an_invalid_time_offset_is_dropped(offset: str) -> None:
     assert read_photo(with_exif(date="2024:05:03 07:12:09", offset=offset)).date == "2024-05-03T07:12:09"
 
 
-def test_damaged_exif_does_not_cost_the_picture() -> None:
+def test_a_picture_with_damaged_exif_is_read() -> None:
     content = with_exif(date="2024:05:03 07:12:09")
     start = content.index(b"Exif\0\0")
     broken = content[: start + 6] + b"II*\0\xff\xff\xff\x7f" + content[start + 14 :]
@@ -181,14 +181,14 @@ def test_damaged_exif_does_not_cost_the_picture() -> None:
         (os.urandom(5000), "is not an image"),
     ],
 )
-def test_what_is_no_picture_says_what_it_is_and_what_was_expected(content: Any, reason: str) -> None:
+def test_a_file_that_is_not_an_image_is_described_in_the_error(content: Any, reason: str) -> None:
     with pytest.raises(BadImage, match=reason) as caught:
         read_image(content)
     assert "expected a JPEG, PNG" in str(caught.value) or "damaged or incomplete (" in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP"])
-def test_a_picture_cut_anywhere_is_a_bad_image_or_nothing_else(kind: str) -> None:
+def test_a_truncated_picture_raises_only_bad_image(kind: str) -> None:
     content = encoded(Image.effect_noise((90, 70), 80).convert("RGB"), kind)
     n_refused = 0
     for length in range(1, len(content), max(1, len(content) // 40)):
@@ -199,7 +199,7 @@ def test_a_picture_cut_anywhere_is_a_bad_image_or_nothing_else(kind: str) -> Non
     assert n_refused >= 30
 
 
-def test_flipped_bits_never_raise_anything_else() -> None:
+def test_flipped_bits_raise_only_bad_image() -> None:
     rng = np.random.default_rng(0)
     for kind in ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP"):
         content = np.frombuffer(encoded(halves(), kind), dtype=np.uint8)
@@ -212,12 +212,12 @@ def test_flipped_bits_never_raise_anything_else() -> None:
                 continue
 
 
-def test_a_giant_is_refused_by_its_header() -> None:
+def test_a_huge_image_is_refused_by_its_header() -> None:
     with pytest.raises(BadImage, match="50000 x 50000 pixels; the limit is 200,000,000"):
         read_image(png_header(50_000, 50_000))
 
 
-def test_the_pixel_limit_is_ours_and_no_warning_gets_out() -> None:
+def test_pillow_size_warnings_are_suppressed() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # 95 million pixels: Pillow alone would warn. The file is refused for its missing rows, not for its size.
@@ -244,7 +244,7 @@ def test_folders_missing_files_and_pipes_are_refused(tmp_path: Path) -> None:
         read_image(tmp_path / "pipe.jpg")
 
 
-def test_min_side_makes_a_picture_smaller_but_not_below_it() -> None:
+def test_min_side_limits_the_reduction() -> None:
     photo = halves(size=(4000, 3000))
     for kind in ("JPEG", "PNG"):
         small = read_image(encoded(photo, kind), min_side=512)
@@ -253,7 +253,7 @@ def test_min_side_makes_a_picture_smaller_but_not_below_it() -> None:
     assert read_image(encoded(halves(), "PNG"), min_side=512).size == (64, 32)
 
 
-def test_reading_on_many_threads_keeps_warnings_in_and_filters_whole() -> None:
+def test_parallel_reading_leaves_the_warning_filters_unchanged() -> None:
     content = encoded(halves(), "MPO")[:-2] + b"xx"
     before = list(warnings.filters)
     with ThreadPoolExecutor(8) as pool:
@@ -262,6 +262,6 @@ def test_reading_on_many_threads_keeps_warnings_in_and_filters_whole() -> None:
     assert warnings.filters == before
 
 
-def test_to_rgb_leaves_an_rgb_picture_alone() -> None:
+def test_to_rgb_returns_an_rgb_picture_unchanged() -> None:
     image = halves()
     assert to_rgb(image) is image

@@ -1,4 +1,4 @@
-"""Paths, folders and patterns name picture files, each once and in order."""
+"""Search for picture files by path, folder and pattern: each once and in order."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from data.images.find import find_images
 
 
-def test_folders_are_searched_sorted_and_hidden_files_left_out(tmp_path: Path) -> None:
+def test_folders_are_searched_in_order_without_hidden_files(tmp_path: Path) -> None:
     for name in ("b.jpg", "a.PNG", "sub/c.heic", "sub/.hidden.jpg", ".git/d.jpg", "notes.txt"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -23,29 +23,29 @@ def test_files_patterns_and_missing_paths_keep_their_order(tmp_path: Path) -> No
     assert [p.name for p in find_images(given)] == ["odd.dat", "a.jpg", "b.jpg", "none.jpg"]
 
 
-def test_a_pattern_that_matches_nothing_gives_nothing(tmp_path: Path) -> None:
+def test_a_pattern_without_matches_returns_an_empty_list(tmp_path: Path) -> None:
     assert find_images([tmp_path / "*.jpg"]) == []
 
 
-def test_a_file_whose_name_looks_like_a_pattern_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_an_existing_file_with_pattern_characters_is_not_expanded(tmp_path: Path) -> None:
     path = tmp_path / "bird[1].jpg"
     path.write_bytes(b"x")
     assert find_images([path]) == [Path(path)]
 
 
 @pytest.mark.parametrize("line", ["~no-such-user/x.jpg", "x" * 5000, "a\0b.jpg", "x" * 300 + "/*.jpg"])
-def test_a_line_that_can_be_no_path_does_not_cost_the_others(tmp_path: Path, line: Any) -> None:
+def test_an_impossible_path_does_not_hide_other_paths(tmp_path: Path, line: Any) -> None:
     (tmp_path / "a.jpg").write_bytes(b"x")
     assert tmp_path / "a.jpg" in find_images([line, tmp_path / "a.jpg"])
 
 
-def test_two_stars_beside_other_signs_are_one_as_in_a_shell(tmp_path: Path) -> None:
+def test_two_stars_within_a_name_match_like_one(tmp_path: Path) -> None:
     for name in ("ab.jpg", "b.jpg"):
         (tmp_path / name).write_bytes(b"x")
     assert [path.name for path in find_images([tmp_path / "a**.jpg"])] == ["ab.jpg"]
 
 
-def test_links_in_a_circle_are_gone_through_once_and_an_endless_one_is_kept_to_be_told(tmp_path: Path) -> None:
+def test_symlink_loops_are_visited_once_and_reported(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(b"x")
     (tmp_path / "again").symlink_to(tmp_path)
     (tmp_path / "round.jpg").symlink_to(tmp_path / "round.jpg")

@@ -1,4 +1,4 @@
-"""Photos on their way to a model: small, upright, without metadata, and their own pixels where that is enough."""
+"""JPEGs for a model: small, upright, without metadata, and not re-encoded unless necessary."""
 
 import io
 from pathlib import Path
@@ -24,7 +24,7 @@ def with_exif(path: Any, picture: Any, *, orientation: Any) -> None:
     picture.save(path, "JPEG", exif=exif, comment=b"taken at home")
 
 
-def test_a_small_upright_jpeg_keeps_its_pixels_and_loses_its_metadata(tmp_path: Path) -> None:
+def test_a_small_upright_jpeg_only_loses_its_metadata(tmp_path: Path) -> None:
     with_exif(tmp_path / "a.jpg", noise(200, 100), orientation=1)
     sent = jpeg_of(tmp_path / "a.jpg")
     assert b"camera maker" in (tmp_path / "a.jpg").read_bytes() and b"at home" in (tmp_path / "a.jpg").read_bytes()
@@ -33,21 +33,21 @@ def test_a_small_upright_jpeg_keeps_its_pixels_and_loses_its_metadata(tmp_path: 
         assert np.array_equal(np.asarray(ours), np.asarray(theirs))
 
 
-def test_a_turned_photo_is_sent_upright(tmp_path: Path) -> None:
+def test_a_rotated_photo_is_turned_upright(tmp_path: Path) -> None:
     with_exif(tmp_path / "a.jpg", noise(200, 100), orientation=6)
     with Image.open(io.BytesIO(jpeg_of(tmp_path / "a.jpg"))) as sent:
         assert sent.size == (100, 200)
 
 
 @pytest.mark.parametrize("name", ["large.jpg", "large.png"])
-def test_a_large_photo_is_made_smaller(tmp_path: Path, name: str) -> None:
+def test_a_large_photo_is_scaled_down(tmp_path: Path, name: str) -> None:
     noise(1500, 750).save(tmp_path / name)
     with Image.open(io.BytesIO(jpeg_of(tmp_path / name, max_side=512))) as sent:
         assert (sent.format, sent.size) == ("JPEG", (512, 256))
 
 
-def test_a_file_with_padding_between_its_segments_keeps_its_pixels_too(tmp_path: Path) -> None:
-    """Any number of 0xFF may stand before a marker."""
+def test_padding_between_jpeg_segments_is_skipped(tmp_path: Path) -> None:
+    """Any number of 0xFF bytes may precede a marker."""
     with_exif(tmp_path / "plain.jpg", noise(200, 100), orientation=1)
     content = (tmp_path / "plain.jpg").read_bytes()
     at = content.index(b"\xff\xdb")  # the first table
@@ -56,7 +56,7 @@ def test_a_file_with_padding_between_its_segments_keeps_its_pixels_too(tmp_path:
 
 
 @pytest.mark.parametrize(("width", "height", "quality"), [(800, 800, 97), (100, 1100, 95)])
-def test_a_jpeg_that_is_too_large_in_bytes_or_pixels_is_made_anew(
+def test_a_jpeg_with_too_many_bytes_or_pixels_is_re_encoded(
     tmp_path: Path, width: int, height: int, quality: int
 ) -> None:
     noise(width, height).save(tmp_path / "a.jpg", quality=quality)
@@ -67,13 +67,13 @@ def test_a_jpeg_that_is_too_large_in_bytes_or_pixels_is_made_anew(
 
 
 @pytest.mark.parametrize("mode", ["L", "CMYK"])
-def test_what_is_no_rgb_goes_out_as_rgb(tmp_path: Path, mode: str) -> None:
+def test_other_colour_modes_are_converted_to_rgb(tmp_path: Path, mode: str) -> None:
     noise(200, 100).convert(mode).save(tmp_path / "a.jpg")
     with Image.open(io.BytesIO(jpeg_of(tmp_path / "a.jpg"))) as sent:
         assert (sent.mode, sent.size) == ("RGB", (200, 100))
 
 
-def test_what_is_cut_off_or_no_picture_is_refused(tmp_path: Path) -> None:
+def test_truncated_and_invalid_pictures_are_refused(tmp_path: Path) -> None:
     noise(200, 100).save(tmp_path / "a.jpg")
     (tmp_path / "cut.jpg").write_bytes((tmp_path / "a.jpg").read_bytes()[:2000])
     (tmp_path / "text.jpg").write_bytes(b"no picture")

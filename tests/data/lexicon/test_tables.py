@@ -1,4 +1,4 @@
-"""The tables of the lexicon: whole, and read by group."""
+"""Tables of the lexicon: complete, and read by animal group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLES = ("colours", "looks", "markings", "parts", "sexes")
 
 @pytest.fixture
 def frogs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A second group of animals with words of its own."""
+    """A second animal group with its own words."""
     folder = tmp_path / "frogs"
     folder.mkdir()
     (folder / "words.txt").write_text("[part]\ntympanum  # an ear\n[synonym]\nbelly=venter\n", encoding="utf-8")
@@ -28,29 +28,29 @@ def frogs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "frogs"
 
 
-def test_another_group_is_another_folder(frogs: str) -> None:
+def test_each_group_is_read_from_its_own_folder(frogs: str) -> None:
     assert column("colours", "plain", group=frogs) == {"lime": "green"}
     assert groups(frogs)["part"] == {"tympanum"}
     assert equations("synonym", frogs) == [("belly", "venter")]
 
 
-def test_an_unknown_column_is_refused_with_those_there_are() -> None:
+def test_an_unknown_column_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="plain, fact, tone, starter of birds/colours, got 'colour'"):
         column("colours", "colour")
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_no_word_stands_twice_in_a_table(table: str) -> None:
+def test_words_of_a_table_are_unique(table: str) -> None:
     words = [row[0] for row in rows(table)]
     assert sorted(words) == sorted(set(words))
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_word_means_something_to_some_reader(table: str) -> None:
+def test_every_word_has_a_value_in_some_column(table: str) -> None:
     assert [row[0] for row in rows(table) if set(row[1:]) == {"-"}] == []
 
 
-def test_entries_are_names_that_their_readers_know() -> None:
+def test_values_are_known_colours_parts_and_attributes() -> None:
     plain = {name for mixture in column("colours", "plain").values() for name in mixture.split("+")}
     assert plain == set(COLOURS)
     assert set(column("parts", "starter").values()) == set(PARTS)
@@ -59,14 +59,14 @@ def test_entries_are_names_that_their_readers_know() -> None:
     assert set(column("looks", "shade").values()) == {"dark", "pale", "bright"}
 
 
-def test_the_words_of_the_starter_models_are_those_their_weights_were_trained_with() -> None:
-    """The shipped weights know each feature by these words; another word in these columns needs new weights."""
+def test_the_starter_columns_match_the_trained_weights() -> None:
+    """The shipped weights identify features by these words; another word in these columns needs new weights."""
     columns = (column(table, "starter") for table in ("colours", "looks", "parts"))
     known = sorted((word, name) for each in columns for word, name in each.items())
     assert hashlib.sha256(repr(known).encode()).hexdigest()[:16] == "edfc0063038cf5e6"
 
 
-def test_every_file_of_the_lexicon_is_read() -> None:
+def test_every_lexicon_file_is_known_and_has_lines() -> None:
     names = {Path(file.name).stem for file in (files("data.lexicon") / BIRDS).iterdir()}
     assert names == {*TABLES, "part_phrases", "shapes", "words"}
     assert all(lines_of(name) for name in names)

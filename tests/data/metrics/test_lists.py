@@ -26,7 +26,7 @@ from data.metrics.lists import (
     worst,
 )
 
-# Up to seven items of up to three scores, so that all orders can be counted.
+# Up to seven items with up to three different scores, so that all orders can be enumerated.
 small = st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=7)
 relevances = st.lists(st.booleans(), min_size=1, max_size=40)
 
@@ -50,7 +50,7 @@ def test_average_precision_by_hand(relevant: Any, n_relevant: int, k: int | None
 
 
 @given(relevances)
-def test_average_precision_is_that_of_scikit_learn(relevant: Any) -> None:
+def test_average_precision_equals_scikit_learn(relevant: Any) -> None:
     if not any(relevant):
         return
     scores = -np.arange(len(relevant))
@@ -59,7 +59,7 @@ def test_average_precision_is_that_of_scikit_learn(relevant: Any) -> None:
 
 
 @given(relevances, st.integers(1, 50), st.integers(0, 5))
-def test_the_inquire_form_is_the_average_over_hits_scaled_by_their_share(relevant: Any, k: Any, n_missed: Any) -> None:
+def test_inquire_average_precision_is_scaled_by_the_share_of_hits(relevant: Any, k: Any, n_missed: Any) -> None:
     n_relevant = sum(relevant) + n_missed
     hits = sum(relevant[:k])
     expected = 0.0
@@ -71,7 +71,7 @@ def test_the_inquire_form_is_the_average_over_hits_scaled_by_their_share(relevan
 
 
 @given(st.lists(st.booleans(), min_size=2, max_size=30), st.integers(1, 40))
-def test_ndcg_is_that_of_scikit_learn(relevant: Any, k: Any) -> None:
+def test_ndcg_equals_scikit_learn(relevant: Any, k: Any) -> None:
     n = sum(relevant)
     if n == 0:
         assert ndcg(settled(relevant), n_relevant=n, k=k) == 0.0
@@ -80,24 +80,24 @@ def test_ndcg_is_that_of_scikit_learn(relevant: Any, k: Any) -> None:
     assert ndcg(settled(relevant), n_relevant=n, k=k) == pytest.approx(expected)
 
 
-def test_ndcg_counts_what_the_list_missed() -> None:
+def test_ndcg_counts_missing_relevant_items() -> None:
     # One of two relevant items found, at rank 2: (1 / log2 3) / (1 + 1 / log2 3).
     expected = (1 / math.log2(3)) / (1 + 1 / math.log2(3))
     assert ndcg(settled([False, True]), n_relevant=2) == pytest.approx(expected)
 
 
-def test_ndcg_at_rank_four_is_not_the_constant_of_a_known_wrong_formula() -> None:
+def test_ndcg_at_rank_four_has_the_standard_discount() -> None:
     assert ndcg(settled([False, False, False, True]), n_relevant=1) == pytest.approx(1 / math.log2(5))
 
 
-def test_precision_divides_by_k_and_recall_by_what_there_is() -> None:
+def test_precision_divides_by_k_and_recall_by_relevant_items() -> None:
     assert precision(settled([True, False]), 4) == 0.25
     assert recall(settled([True, False, True]), 2, n_relevant=4) == 0.25
     assert recall(settled([False]), 1, n_relevant=0) == 0
 
 
 @given(relevances, st.integers(1, 50))
-def test_every_measure_lies_between_0_and_1(relevant: Any, k: Any) -> None:
+def test_every_measure_is_between_0_and_1(relevant: Any, k: Any) -> None:
     n = sum(relevant)
     ranked = settled(relevant)
     found = [
@@ -116,7 +116,7 @@ def as_list(items: Any) -> Any:
 
 
 def all_orders(scores: Any, relevant: Any) -> Any:
-    """The relevance in every order that the scores allow."""
+    """Return the relevance in every order that the scores allow."""
     return [
         [relevant[i] for i in order]
         for order in permutations(range(len(scores)))
@@ -136,9 +136,7 @@ MEASURES: Any = {
 
 
 @given(small, st.integers(1, 8), st.integers(0, 2))
-def test_a_measure_with_ties_is_the_mean_over_all_orders_and_worst_and_best_are_its_bounds(
-    items: Any, k: Any, n_missed: Any
-) -> None:
+def test_ties_average_over_all_orders_between_worst_and_best(items: Any, k: Any, n_missed: Any) -> None:
     scores, relevant = as_list(items)
     ranked, n = blocks(scores, relevant), sum(relevant) + n_missed
     orders = [settled(order) for order in all_orders(scores, relevant)]
@@ -157,7 +155,7 @@ def test_ranks_of_the_first_relevant_item() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
-def test_grouped_average_precision_and_ndcg_are_scikit_learns(items: Any) -> None:
+def test_grouped_average_precision_and_ndcg_equal_scikit_learn(items: Any) -> None:
     scores, relevant = as_list(items)
     ranked, n = blocks(scores, relevant), sum(relevant)
     if n == 0:
@@ -171,27 +169,27 @@ def test_grouped_average_precision_and_ndcg_are_scikit_learns(items: Any) -> Non
         assert ndcg(ranked, n_relevant=n, k=k) == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_constant_scorer_decides_nothing() -> None:
+def test_a_constant_score_leaves_all_pairs_open() -> None:
     ranked = blocks([0.5] * 4, [True, False, False, True])
     assert tie_mass(ranked).open_pairs == 1.0
     assert tie_mass(ranked).tied_items == 1.0
     assert [reciprocal_rank(order) for order in (worst(ranked), best(ranked))] == [1 / 3, 1.0]
-    # Chances that the first of two relevant items among four stands at place 1, 2, 3: 3/6, 2/6, 1/6.
+    # Probabilities that the first of two relevant items among four is at rank 1, 2, 3: 3/6, 2/6, 1/6.
     assert reciprocal_rank(ranked) == pytest.approx(3 / 6 + 2 / 6 / 2 + 1 / 6 / 3)
 
 
-def test_tied_images_of_one_kind_leave_no_pair_open() -> None:
+def test_ties_of_equal_relevance_leave_no_pair_open() -> None:
     mass = tie_mass(blocks([0.9, 0.9, 0.1, 0.1, 0.0], [True, True, False, False, False]))
     assert (mass.tied_items, mass.open_pairs) == (0.8, 0.0)
 
 
-def test_masses_add_up_over_lists_and_nothing_is_nothing() -> None:
+def test_tie_masses_add_up_over_lists() -> None:
     one, other = TieMass(n_items=2, n_tied=2, n_pairs=1, n_open_pairs=1), TieMass(n_items=2, n_pairs=3)
     assert (one + other).tied_items == 0.5
     assert (one + other).open_pairs == 0.25
     assert (TieMass().tied_items, TieMass().open_pairs) == (0.0, 0.0)
 
 
-def test_a_list_that_is_not_sorted_is_refused() -> None:
+def test_an_unsorted_list_is_refused() -> None:
     with pytest.raises(ValueError, match="falling order"):
         blocks([0.1, 0.2], [True, False])

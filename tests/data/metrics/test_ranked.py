@@ -1,4 +1,4 @@
-"""Ranks, and means over groups with their intervals."""
+"""Ranks, and means over groups with confidence intervals."""
 
 import numpy as np
 import pytest
@@ -16,24 +16,24 @@ def test_ranks_hits_and_reciprocal_ranks() -> None:
     assert reciprocal_rank(None) == 0
 
 
-def test_impossible_arguments_are_refused() -> None:
+def test_empty_or_unequal_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         measure("x", [], [])
     with pytest.raises(ValueError, match="as many groups"):
         measure("x", [1.0], ["a", "b"])
 
 
-def test_micro_is_by_item_and_macro_by_group() -> None:
+def test_micro_averages_items_and_macro_averages_groups() -> None:
     measured = measure("top-1", [1, 1, 1, 0], ["robin", "robin", "robin", "wren"])
     assert (measured.micro, measured.macro) == (0.75, 0.5)
 
 
-def test_the_interval_is_that_of_drawing_groups() -> None:
+def test_the_interval_resamples_groups() -> None:
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(100), 5)
     by_group = rng.random(100)
     measured = measure("x", by_group[groups].tolist(), groups.tolist())
-    # All values of a group are equal, so the standard error is that of 100 means, not of 500.
+    # All values of a group are equal, so the standard error comes from 100 means, not 500.
     error = by_group.std(ddof=1) / 10
     low, high = measured.macro_interval
     assert low == pytest.approx(measured.macro - 1.96 * error, abs=0.3 * error)

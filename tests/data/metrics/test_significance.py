@@ -14,12 +14,12 @@ def test_all_sign_patterns_of_a_few_queries_are_counted() -> None:
     assert paired_test([0.1, 0.2, -0.3]).p_value == 1.0
 
 
-def test_equal_runs_differ_by_nothing() -> None:
+def test_equal_runs_have_no_difference() -> None:
     test = paired_test([0.0] * 30)
     assert (test.difference, test.interval, test.p_value, test.n_better, test.n_worse) == (0.0, (0.0, 0.0), 1.0, 0, 0)
 
 
-def test_the_p_value_is_that_of_scipys_permutation_test() -> None:
+def test_the_p_value_equals_scipys_permutation_test() -> None:
     rng = np.random.default_rng(3)
     differences = rng.normal(0.05, 0.2, size=40)
     expected = permutation_test(
@@ -28,7 +28,7 @@ def test_the_p_value_is_that_of_scipys_permutation_test() -> None:
     assert paired_test(differences.tolist(), n_resamples=20_000).p_value == pytest.approx(expected, abs=0.015)
 
 
-def test_chance_alone_is_called_a_difference_about_as_often_as_promised() -> None:
+def test_the_false_positive_rate_is_about_5_percent() -> None:
     rng = np.random.default_rng(5)
     found = [paired_test(rng.normal(0, 1, size=25).tolist(), n_resamples=500).p_value <= 0.05 for _ in range(400)]
     assert 0.02 <= np.mean(found) <= 0.09
@@ -39,7 +39,7 @@ def test_a_single_query_has_no_standard_error() -> None:
     assert (test.n, test.error, test.interval) == (1, None, (0.5, 0.5))
 
 
-def test_the_standard_error_is_that_of_the_mean() -> None:
+def test_error_is_the_standard_error_of_the_mean() -> None:
     test = paired_test([0.1, 0.5, 0.3])
     assert test.error == pytest.approx(0.2 / np.sqrt(3))
 
@@ -50,6 +50,6 @@ def test_holms_correction_by_hand() -> None:
     assert holm([]) == []
 
 
-def test_a_randomisation_test_never_says_that_chance_is_impossible() -> None:
+def test_the_p_value_of_a_randomisation_test_is_never_0() -> None:
     """The observed signs count among the random ones: of 40 equal differences hardly any pattern is as large."""
     assert paired_test([1.0] * 40, n_resamples=100).p_value == pytest.approx(1 / 101)

@@ -1,4 +1,4 @@
-"""The id of a taxon: one rule for builds, for knowledge bases in memory, and for what encoders were trained on."""
+"""Ids of taxa: one rule for builds, in-memory knowledge bases and trained encoders."""
 
 import pytest
 
@@ -19,5 +19,5 @@ def test_ids_are_slugs(name: str, id: str) -> None:
     assert taxon_id(name) == id
 
 
-def test_a_knowledge_base_in_memory_has_the_ids_of_a_build() -> None:
+def test_a_memory_store_has_the_ids_of_a_build() -> None:
     assert MemoryStore({"Gyps rüppelli": Sketch()}, load_encoders("plain")).taxon_ids == ("gyps-ruppelli",)

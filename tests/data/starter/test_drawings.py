@@ -1,4 +1,4 @@
-"""The shipped drawings: whole, in the colours of the facts, and equal to those drawn by `training.plates`."""
+"""The shipped drawings: complete, in the colours of the facts, and equal to the output of `training.plates`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_index_lists_every_file_and_its_digest() -> None:
     assert len(index_digest()) == 64
 
 
-def test_every_species_has_three_anchors_and_a_query_of_each_plumage() -> None:
+def test_every_species_has_three_anchors_and_one_query_per_plumage() -> None:
     anchors = Counter(drawing.taxon_id for drawing in read_drawings() if drawing.purpose == "anchor")
     assert set(anchors.values()) == {3}
     assert len(anchors) >= 12
@@ -46,7 +46,7 @@ def test_every_species_has_three_anchors_and_a_query_of_each_plumage() -> None:
     assert sorted(queries) == sorted({drawing.plate for drawing in read_drawings()})
 
 
-def test_plumages_take_turns_among_the_anchors_and_an_undrawn_species_has_none() -> None:
+def test_anchors_alternate_between_plumages() -> None:
     mallards = drawings_of("anas-platyrhynchos", "anchor")
     assert [drawing.file for drawing in mallards] == [
         "anas-platyrhynchos-male-1.png", "anas-platyrhynchos-female-1.png", "anas-platyrhynchos-male-2.png"
@@ -55,7 +55,7 @@ def test_plumages_take_turns_among_the_anchors_and_an_undrawn_species_has_none()
 
 
 @per_drawing
-def test_a_drawing_shows_the_colours_of_the_facts(drawing: Drawing) -> None:
+def test_a_drawing_has_the_colours_of_the_facts(drawing: Drawing) -> None:
     picture = picture_of(drawing)
     assert picture.size == (360, 360)
     small = picture.resize((180, 180), Image.Resampling.BOX)
@@ -63,8 +63,8 @@ def test_a_drawing_shows_the_colours_of_the_facts(drawing: Drawing) -> None:
 
 
 @pytest.mark.parametrize("i", range(0, len(read_drawings()), 9))
-def test_the_files_are_what_the_code_draws_today(i: int) -> None:
-    """By pixels: another version of Pillow may round another way."""
+def test_the_shipped_files_equal_fresh_drawings(i: int) -> None:
+    """Compared by pixels, because versions of Pillow round differently."""
     plate, purpose, number = shipped_drawings()[i]
     drawn = plate.draw(purpose, number)
     difference = ImageChops.difference(picture_of(read_drawings()[i]), drawn)
@@ -72,7 +72,7 @@ def test_the_files_are_what_the_code_draws_today(i: int) -> None:
     assert (read_drawings()[i].plate, read_drawings()[i].purpose) == (plate.name, purpose)
 
 
-def test_shipping_again_replaces_what_lies_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_shipped_replaces_old_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.plates.files.PLATES", PLATES[:1])
     (tmp_path / "old.png").write_bytes(b"old")
     written = write_shipped(tmp_path)

@@ -1,4 +1,4 @@
-"""The facts that ship with Fieldmark agree with themselves."""
+"""Consistency of the shipped facts, texts and terms."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ WORDS = (
     "turquoise bronze silvery violet pinkish horn"
 )
 PLAIN_COLOURS = frozenset(WORDS.split())
-ASKED = (
+COMMON_TERMS = (
     "amplexus, osmeterium, leucistic, moult, exuviae, ovipositor, allopreening, axanthism, melanistic, "
     "albino, vigilant, bugling, fluke, brood parasitism, vocal sac, egg sac, chela, radio collar, "
     "mange, rhynchokinesis, gall, wallowing, leg band, bioluminescence, pollen basket, fairy ring, regenerated tail, "
     "palmate antlers, nuptial pad"
 )
-# A word of a sentence -> the colour that it says.
+# A word of a sentence -> its colour.
 DERIVED = {
     "whitish": "white",
     "reddish": "red",
@@ -45,26 +45,26 @@ def known_colours(species: StarterSpecies) -> set[str]:
     return {DERIVED.get(colour, colour) for colour in species.colours}
 
 
-def test_there_are_so_many_species_and_terms() -> None:
+def test_the_numbers_of_species_and_terms_are_large_enough() -> None:
     assert len(SPECIES) >= 1200
     assert len(BY_HAND) >= 12
     assert sum(species.n_agreed >= 3 for species in COMPOSED) >= 850
     assert len(read_terms()) >= 100
 
 
-def test_species_and_terms_are_sorted_and_none_comes_twice() -> None:
+def test_species_and_terms_are_sorted_and_unique() -> None:
     ids = [species.taxon.taxon_id for species in SPECIES]
     names = [term.name for term in read_terms()]
     assert ids == sorted(set(ids))
     assert names == sorted(set(names))
 
 
-def test_every_colour_of_the_sentences_is_a_fact() -> None:
+def test_every_colour_in_a_text_is_a_fact() -> None:
     for species in SPECIES:
         assert colours_in(" ".join(species.text)) <= known_colours(species), species.taxon.taxon_id
 
 
-def test_every_fact_says_a_colour_or_a_shape_in_known_words() -> None:
+def test_every_fact_has_a_known_colour_shape_or_shade() -> None:
     for species in SPECIES:
         for fact in species.facts:
             assert fact.part
@@ -72,11 +72,11 @@ def test_every_fact_says_a_colour_or_a_shape_in_known_words() -> None:
             assert {word for colour in fact.colours for word in colour.split("-")} <= PLAIN_COLOURS
 
 
-def test_three_facts_make_a_text() -> None:
+def test_a_species_with_three_facts_has_a_text() -> None:
     assert all(species.text for species in SPECIES if species.n_agreed >= 3)
 
 
-def test_no_part_is_described_twice_for_a_sex() -> None:
+def test_each_part_has_one_fact_per_sex() -> None:
     for species in SPECIES:
         if not species.by_hand:
             parts = [(fact.part, fact.sex) for fact in species.facts]
@@ -84,8 +84,8 @@ def test_no_part_is_described_twice_for_a_sex() -> None:
 
 
 @by_hand
-def test_the_sentences_hold_the_main_colours_of_the_facts(species: StarterSpecies) -> None:
-    """The first colour of each fact of a large part is said somewhere in the text."""
+def test_the_text_mentions_the_main_colours_of_the_facts(species: StarterSpecies) -> None:
+    """The first colour of each fact of a large part is in the text."""
     said = colours_in(" ".join(species.text))
     large = {"plumage", "upperparts", "underparts", "head", "body", "breast", "belly", "wing", "tail", "crest"}
     main = {fact.colours[0] for fact in species.facts if fact.part in large and fact.colours}
@@ -93,7 +93,7 @@ def test_the_sentences_hold_the_main_colours_of_the_facts(species: StarterSpecie
 
 
 @by_hand
-def test_the_length_in_the_text_is_that_of_the_record(species: StarterSpecies) -> None:
+def test_the_length_in_the_text_equals_the_record(species: StarterSpecies) -> None:
     assert species.length_cm is not None
     low, high = species.length_cm
     assert 0 < low < high
@@ -101,14 +101,14 @@ def test_the_length_in_the_text_is_that_of_the_record(species: StarterSpecies) -
 
 
 def test_a_text_does_not_name_its_species() -> None:
-    """A summary that holds the name would let a model match the name instead of the looks."""
+    """With the name in the summary, a model could match the name instead of the looks."""
     for species in SPECIES:
         text = " ".join(species.text).lower()
         for name in (species.taxon.scientific_name, *species.taxon.common_names):
             assert name.lower() not in text, species.taxon.taxon_id
 
 
-def test_every_sentence_begins_and_ends_as_one_and_is_short() -> None:
+def test_sentences_are_short_and_punctuated() -> None:
     for species in SPECIES:
         for sentence in species.text:
             assert sentence[0].isupper()
@@ -116,7 +116,7 @@ def test_every_sentence_begins_and_ends_as_one_and_is_short() -> None:
             assert len(sentence.split()) <= 45
 
 
-def test_a_composed_text_is_one_to_five_sentences_of_sound_grammar() -> None:
+def test_a_composed_text_has_one_to_five_grammatical_sentences() -> None:
     for species in COMPOSED:
         text = " ".join(species.text)
         where = f"{species.taxon.taxon_id}: {text}"
@@ -133,12 +133,12 @@ def test_a_composed_text_is_one_to_five_sentences_of_sound_grammar() -> None:
         assert "shade" not in text and "eyering" not in text and "wingbars" not in text, where
 
 
-def test_the_composed_texts_do_not_all_begin_alike() -> None:
+def test_composed_texts_have_varied_openings() -> None:
     first_words = [" ".join(species.text[0].split()[:2]) for species in COMPOSED]
     assert max(first_words.count(word) for word in set(first_words)) < 0.35 * len(COMPOSED)
 
 
-def test_every_term_is_defined_and_says_what_to_look_for() -> None:
+def test_every_term_has_a_definition_and_a_visual_cue() -> None:
     for term in read_terms():
         assert term.definition.endswith("."), term.name
         assert term.look_for.endswith("."), term.name
@@ -150,6 +150,6 @@ def test_no_name_or_alias_belongs_to_two_terms() -> None:
     assert sorted(names) == sorted(set(names))
 
 
-def test_the_terms_of_behaviour_and_anatomy_that_people_search_photos_by_are_there() -> None:
+def test_common_search_terms_are_included() -> None:
     names = {name for term in read_terms() for name in (term.name, *term.aliases)}
-    assert set(ASKED.split(", ")) <= names
+    assert set(COMMON_TERMS.split(", ")) <= names

@@ -1,4 +1,4 @@
-"""Anchors that are vectors alone, in a file that may be absent."""
+"""Anchors shipped as vectors without pictures, in an optional file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write(path: Path, **changes: object) -> Path:
     return path
 
 
-def test_an_anchor_has_the_vectors_of_its_row_and_no_picture(tmp_path: Path) -> None:
+def test_an_anchor_has_vectors_but_no_picture(tmp_path: Path) -> None:
     anchors = read_vectors(write(tmp_path / "v.npz"))
     assert [len(anchors.of(key)) for key in ("pica-pica", "bubo-scandiacus", "tyto-alba")] == [2, 1, 0]
     owl = anchors.of("bubo-scandiacus")[0]
@@ -33,12 +33,12 @@ def test_an_anchor_has_the_vectors_of_its_row_and_no_picture(tmp_path: Path) -> 
     assert (owl.anchor.anchor_id, owl.anchor.sha256, owl.anchor.credit) == ("b1", None, None)
 
 
-def test_half_precision_is_made_up_to_unit_length(tmp_path: Path) -> None:
+def test_half_precision_vectors_are_normalised(tmp_path: Path) -> None:
     owl = read_vectors(write(tmp_path / "v.npz")).of("bubo-scandiacus")[0]
     assert np.linalg.norm(owl.vectors["a/1"]) == pytest.approx(1, abs=1e-6)
 
 
-def test_texts_may_ship_as_vectors_too(tmp_path: Path) -> None:
+def test_texts_can_be_shipped_as_vectors(tmp_path: Path) -> None:
     texts = {
         "text_spaces": np.array(["a/1"]),
         "text_taxon_ids": np.array(["pica-pica", "tyto-alba"]),
@@ -54,17 +54,17 @@ def test_texts_may_ship_as_vectors_too(tmp_path: Path) -> None:
     assert read_vectors(write(tmp_path / "w.npz")).text_vector("pica-pica", "a/1") is None
 
 
-def test_a_row_of_zeros_is_no_vector(tmp_path: Path) -> None:
+def test_a_row_of_zeros_means_no_vector(tmp_path: Path) -> None:
     second = read_vectors(write(tmp_path / "v.npz")).of("pica-pica")[1]
     assert second.vectors == {"a/1": (0.0, 1.0)}
 
 
-def test_a_file_that_is_not_there_is_an_error_only_when_it_was_named(tmp_path: Path) -> None:
+def test_a_missing_named_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"v\.npz"):
         read_vectors(tmp_path / "v.npz")
 
 
-def test_rows_that_do_not_match_are_refused(tmp_path: Path) -> None:
+def test_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "v.npz", anchor_ids=np.array(["p1"]))
     with pytest.raises(StoreError, match="as many rows"):
         read_vectors(path)
