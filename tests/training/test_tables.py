@@ -1,4 +1,4 @@
-"""Markdown tables of the measures."""
+"""Markdown tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def test_a_table_has_its_title_a_header_and_a_row_for_each_name() -> None:
     ]  # fmt: skip
 
 
-def test_cells_that_are_no_text_are_written_as_text() -> None:
+def test_numbers_in_cells_are_written_as_text() -> None:
     assert markdown(["a", "b"], [(0, 1.5)]) == ["| a | b |", "|---|---|", "| 0 | 1.5 |"]
 
 

@@ -1,4 +1,4 @@
-"""The labels fit the articles, and the extractive distiller keeps what is visual as well as the docs say."""
+"""Labelled sentences, and precision and recall of the extractive distiller on them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def page() -> Page:
 
 
 def labelled(**classes: SentenceClass) -> LabelledArticle:
-    """Labels of the sentences of TEXT that begin with these words (underlines are spaces)."""
+    """Return labels of the sentences of TEXT that begin with these words (underscores are spaces)."""
     sentences = []
     for words, class_ in classes.items():
         start = TEXT.index(words.replace("_", " "))
@@ -45,7 +45,7 @@ def labelled(**classes: SentenceClass) -> LabelledArticle:
     return LabelledArticle(title="Red wren", html_sha256="a1", half="tuning", sentences=tuple(sentences))
 
 
-def test_labels_that_point_elsewhere_are_named(page: Page) -> None:
+def test_labels_that_do_not_fit_the_article_are_listed(page: Page) -> None:
     good = labelled(It_has_a_red="visual")
     pages = {"Red wren": page}
     assert misplaced([good], pages) == []
@@ -55,7 +55,7 @@ def test_labels_that_point_elsewhere_are_named(page: Page) -> None:
     assert misplaced([moved], pages) == ["Red wren 1:19: its text differs from the labelled sentence"]
 
 
-def test_other_articles_than_those_labelled_are_refused(tmp_path: Path) -> None:
+def test_articles_that_differ_from_the_labelled_ones_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"File not found: .*articles\.jsonl"):
         read_fitting(tmp_path)
     row = {"title": "Alpine accentor", "scientific_name": "Prunella collaris", "html": "<p>Another text.</p>"}
@@ -65,7 +65,7 @@ def test_other_articles_than_those_labelled_are_refused(tmp_path: Path) -> None:
     assert "Alpine accentor: its HTML differs from the labelled HTML" in str(raised.value)
 
 
-def test_precision_and_recall_are_those_worked_by_hand(page: Page) -> None:
+def test_precision_and_recall_by_hand(page: Page) -> None:
     """Both sentences on parts are kept; one of them is labelled song, and a visual one is missed."""
     labels = [labelled(It_has_a_red="visual", It_has_a_black="song", It_sings="visual")]
     rows = {row.point: row for row in measure(labels, {"Red wren": page}, halves=["tuning"])}
@@ -76,8 +76,8 @@ def test_precision_and_recall_are_those_worked_by_hand(page: Page) -> None:
     assert "| tuning | summary | 3 (2) | 2 | 0.50 [0.50, 0.50] |" in as_text(list(rows.values()))
 
 
-def test_a_sentence_counts_for_those_of_its_stratum_that_were_not_drawn(page: Page) -> None:
-    """Two kinds of section of two sentences each; both were drawn of one, one of the other, which so counts twice."""
+def test_sentences_are_weighted_by_their_stratum(page: Page) -> None:
+    """Two strata of two sentences: both of one were drawn, and one of the other, which therefore counts twice."""
     half = TEXT.index(" It sings")
     lead = Section(title="", level=1, start=half + 1, end=len(TEXT))
     looks = replace(page.article.sections[0], end=half)
@@ -85,16 +85,16 @@ def test_a_sentence_counts_for_those_of_its_stratum_that_were_not_drawn(page: Pa
     drawn = labelled(It_has_a_red="visual", It_has_a_black="visual", It_sings="visual")
     label = replace(drawn, sentences=(*drawn.sentences[:2], replace(drawn.sentences[2], stratum="lead")))
     rows = {row.point: row for row in measure([label], {"Red wren": both}, halves=["tuning"])}
-    assert rows["classifier"].recall.value == 2 / 4  # the missed one counts for two
+    assert rows["classifier"].recall.value == 2 / 4  # the missed sentence counts twice
 
 
-def test_nothing_kept_has_no_precision(page: Page) -> None:
+def test_precision_is_none_if_nothing_is_kept(page: Page) -> None:
     (row, *_) = measure([labelled(It_sings="song")], {"Red wren": page}, halves=["tuning"])
     assert row.precision.value is None
     assert str(row.recall) == "-"
 
 
-def test_the_halves_share_no_article_and_hold_400_sentences() -> None:
+def test_tuning_and_held_out_halves_have_210_sentences_each() -> None:
     labels = read_labels()
     assert len({article.title for article in labels}) == len(labels) >= 100
     counts = {half: sum(len(a.sentences) for a in labels if a.half == half) for half in ("tuning", "held-out")}
@@ -102,7 +102,7 @@ def test_the_halves_share_no_article_and_hold_400_sentences() -> None:
 
 
 @pytest.mark.integration
-def test_the_held_out_half_is_measured_as_the_docs_say(shared: Path) -> None:
+def test_held_out_precision_and_recall_reach_the_documented_level(shared: Path) -> None:
     labels, pages = read_fitting(shared / "birds")
     for row in measure(labels, pages, halves=["held-out"]):
         assert row.precision.value is not None

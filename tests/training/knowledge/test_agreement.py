@@ -1,4 +1,4 @@
-"""Facts are what two independent sources, or one and an article, say of the same part."""
+"""Facts: claims on which two independent sources, or one source and an article, agree."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ def agreed(**texts: str) -> set[tuple[str, ...]]:
     return {(fact.part, *((fact.sex,) if fact.sex != "both" else ()), fact.value) for fact in facts}
 
 
-def test_what_one_source_says_alone_is_no_fact() -> None:
+def test_a_claim_of_one_source_is_not_a_fact() -> None:
     assert agreed(one="The back is green.", two="The belly is white.") == set()
 
 
-def test_lists_of_one_project_are_one_source() -> None:
+def test_lists_of_one_project_count_as_one_source() -> None:
     assert source_of("adaptclipzs-cub") == source_of("adaptclipzs-inat") == "adaptclipzs"
     assert source_of("peeb-inat") == "peeb"
 
 
-def test_two_words_for_a_colour_agree_on_what_both_allow() -> None:
+def test_two_colour_words_agree_on_a_colour_that_both_allow() -> None:
     assert agreed(one="The back is greyish-brown.", two="back: brown") == {("back", "brown")}
     assert agreed(one="The back is rusty.", two="back: reddish-brown") == {("back", "rufous")}
     assert agreed(one="The back is rusty.", two="back: red") == set()
 
 
-def test_what_is_said_of_the_whole_holds_for_its_parts() -> None:
+def test_a_claim_about_the_whole_holds_for_its_parts() -> None:
     assert ("belly", "white") in agreed(one="Bird with white underparts.", two="belly: white|breast: grey")
     assert ("underparts", "white") in agreed(one="Bird with white underparts.", two="belly: white|breast: white")
 
 
-def test_what_one_says_of_the_male_and_the_other_of_the_bird_is_a_fact_on_the_male() -> None:
+def test_a_claim_about_the_bird_supports_a_claim_about_the_male() -> None:
     assert agreed(one="The male has a red breast.", two="breast: red") == {("breast", "male", "red")}
 
 
-def test_a_part_that_sources_often_err_on_needs_three_of_them_or_an_article() -> None:
+def test_an_unreliable_part_needs_three_sources_or_an_article() -> None:
     two = {"one": "Bird with a white eye ring.", "two": "eyes: dark, with a white eye ring"}
     assert ("eyering", "white") not in agreed(**two)
     assert ("eyering", "white") in agreed(**two, three="It has a white eye ring.")
     assert ("eyering", "white") in agreed(one=two["one"], **{ARTICLE: "It has a white eye ring."})
 
 
-def test_shapes_that_exclude_each_other_are_no_facts() -> None:
+def test_contradictory_shapes_are_not_facts() -> None:
     texts = {"one": "The tail is long.|The tail is short.", "two": "tail: long|tail: short"}
     assert agreed(**texts) == set()
 
 
-def test_a_thing_that_thirty_replies_say_once_is_chance() -> None:
+def test_a_rare_claim_among_many_replies_is_ignored() -> None:
     replies = "|".join(["The back is brown."] * 5 + ["The back is green."])
     assert agreed(cupl=replies, two="back: green") == set()
     assert agreed(cupl=replies, two="back: brown") == {("back", "brown")}
 
 
-def test_a_record_holds_all_that_is_agreed_of_a_part() -> None:
+def test_a_record_has_all_agreed_values_of_a_part() -> None:
     sentence = "The bill is short and bright yellow."
     [record] = as_records(agree({"one": read_claims([sentence]), "two": read_claims([sentence])}))
     assert (record.part, record.colours, record.shade, record.shape) == ("bill", ("yellow",), "bright", "short")

@@ -7,7 +7,7 @@ import pytest
 from training.knowledge.claims import read_claims
 
 
-def said(*sentences: str) -> set[tuple[str, ...]]:
+def claims_of(*sentences: str) -> set[tuple[str, ...]]:
     return {
         (claim.part, *((claim.sex,) if claim.sex != "both" else ()), claim.values[0])
         for claim in read_claims(sentences)
@@ -30,8 +30,8 @@ def said(*sentences: str) -> set[tuple[str, ...]]:
         ("A small, stocky bird.", {("bird", "small"), ("body", "stocky")}),
     ],
 )  # fmt: skip
-def test_a_sentence_claims_what_it_says(sentence: str, claims: set[tuple[str, ...]]) -> None:
-    assert said(sentence) == claims
+def test_claims_of_a_sentence(sentence: str, claims: set[tuple[str, ...]]) -> None:
+    assert claims_of(sentence) == claims
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_a_sentence_claims_what_it_says(sentence: str, claims: set[tuple[str, ..
         ("wings: contrasting white outer feathers", set()),
     ],
 )  # fmt: skip
-def test_a_line_claims_what_it_says_of_its_part(line: str, claims: set[tuple[str, ...]]) -> None:
-    assert said(line) == claims
+def test_claims_of_a_line_about_one_part(line: str, claims: set[tuple[str, ...]]) -> None:
+    assert claims_of(line) == claims
 
 
 @pytest.mark.parametrize(
@@ -61,5 +61,5 @@ def test_a_line_claims_what_it_says_of_its_part(line: str, claims: set[tuple[str
         "",
     ],
 )
-def test_nothing_is_claimed_of_the_young_of_winter_or_of_others(sentence: str) -> None:
-    assert said(sentence) == set()
+def test_juveniles_winter_plumage_and_comparisons_give_no_claims(sentence: str) -> None:
+    assert claims_of(sentence) == set()

@@ -1,4 +1,4 @@
-"""Sentences of our own out of facts."""
+"""Sentences composed from facts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def text(*facts: Fact, of: Taxon | None = None) -> str:
     return " ".join(compose(of or taxon(), facts))
 
 
-def test_build_comes_first_then_plumage_then_the_sexes() -> None:
+def test_order_is_shape_then_plumage_then_sexes() -> None:
     said = text(
         Fact(part="crown", colours=("red",), sex="male"),
         Fact(part="belly", colours=("white",)),
@@ -34,13 +34,13 @@ def test_build_comes_first_then_plumage_then_the_sexes() -> None:
     assert said.endswith("The male has a red crown.")
 
 
-def test_parts_of_one_look_share_a_phrase() -> None:
+def test_parts_of_one_colour_share_a_phrase() -> None:
     said = text(Fact(part="back", colours=("brown",)), Fact(part="wings", colours=("brown",)))
     assert "back and wings" in said
     assert said.count("brown") == 1
 
 
-def test_what_the_whole_says_is_not_said_again() -> None:
+def test_a_part_is_not_repeated_after_its_whole() -> None:
     said = text(
         Fact(part="underparts", colours=("white",)),
         Fact(part="belly", colours=("white",)),
@@ -51,19 +51,19 @@ def test_what_the_whole_says_is_not_said_again() -> None:
     assert "streaked" in said
 
 
-def test_the_article_fits_the_word() -> None:
+def test_a_vowel_gets_the_article_an() -> None:
     assert "an orange bill" in text(
         Fact(part="bird", shape="small"), Fact(part="bill", colours=("orange",), shape="")
     ) or "is orange" in text(Fact(part="bird", shape="small"), Fact(part="bill", colours=("orange",)))
 
 
-def test_a_noun_that_would_name_the_bird_is_avoided() -> None:
+def test_a_noun_from_the_species_name_is_avoided() -> None:
     brown = taxon("Pelecanus occidentalis", "Brown Pelican", "Pelecanidae")
     facts = (Fact(part="bird", shape="large"), Fact(part="body", colours=("brown",)))
     assert text(*facts, of=brown) == "A large brown bird."
 
 
-def test_a_shade_that_the_colour_says_already_is_left_out() -> None:
+def test_a_redundant_shade_is_omitted() -> None:
     assert "pale" not in text(Fact(part="belly", colours=("white",), shade="pale"), Fact(part="back", shade="dark"))
 
 
@@ -72,5 +72,5 @@ def test_the_same_facts_give_the_same_text() -> None:
     assert text(*facts) == text(*facts)
 
 
-def test_no_facts_no_text() -> None:
+def test_no_facts_give_an_empty_text() -> None:
     assert compose(taxon(), ()) == ()

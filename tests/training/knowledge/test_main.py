@@ -1,4 +1,4 @@
-"""The command that makes the bundled knowledge: on a folder of its own, and what it made of the shared one."""
+"""The command that makes the bundled knowledge, and the shipped result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHIPPED = read_vectors()
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two species: one that two sources agree on and that has photos, and one with a name of old and nothing else."""
+    """Two species: one with agreeing sources and photos, and one with only an outdated name."""
     data = tmp_path / "birds"
     (data / "photos").mkdir(parents=True)
     wren = "Troglodytes troglodytes"
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
     return data
 
 
-def test_it_writes_facts_sentences_and_vectors(folder: Path, tmp_path: Path) -> None:
+def test_the_command_writes_facts_sentences_and_vectors(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     result = CliRunner().invoke(main, ["--data", str(folder), "--out", str(out)], catch_exceptions=False)
@@ -66,7 +66,7 @@ def test_it_writes_facts_sentences_and_vectors(folder: Path, tmp_path: Path) -> 
         ("tail", (), "short"),
     }
     assert " ".join(wren.text).count("brown") == 1
-    # The blue tit is one of those written by hand, and Nemo nullus is no bird.
+    # The blue tit is written by hand, and Nemo nullus is not a bird.
     assert len(made) == len(by_hand) + 1
     anchors = read_vectors(out / "vectors.npz")
     assert anchors.spaces == recognize.load_encoders("starter").anchor_spaces
@@ -76,7 +76,7 @@ def test_it_writes_facts_sentences_and_vectors(folder: Path, tmp_path: Path) -> 
     assert len(anchors.of("troglodytes-troglodytes")) == 3
 
 
-def test_run_again_it_writes_the_same(folder: Path, tmp_path: Path) -> None:
+def test_a_second_run_writes_the_same_files(folder: Path, tmp_path: Path) -> None:
     contents = []
     for name in ("one", "two"):
         arguments = ["--data", str(folder), "--out", str(tmp_path / name), "--no-vectors"]
@@ -85,7 +85,7 @@ def test_run_again_it_writes_the_same(folder: Path, tmp_path: Path) -> None:
     assert contents[0] == contents[1]
 
 
-def test_no_anchor_is_a_photo_that_figures_are_measured_with(birds: Path) -> None:
+def test_no_anchor_is_an_evaluation_photo(birds: Path) -> None:
     collection = read_collection(birds)
     chosen = {path for _, path in anchor_photos(birds)}
     three = {collection.photos[int(row)].path for row in collection.anchors("three")}
@@ -95,8 +95,8 @@ def test_no_anchor_is_a_photo_that_figures_are_measured_with(birds: Path) -> Non
     assert not chosen & asked
 
 
-def test_the_shipped_vectors_are_of_these_photos_and_in_the_spaces_of_the_shipped_encoders(birds: Path) -> None:
-    """They were made of the first state of the data: 25 species have gone since, 50 have come."""
+def test_shipped_vectors_belong_to_the_anchor_photos_and_shipped_encoders(birds: Path) -> None:
+    """They were made from the first state of the data: 25 species were removed since, 50 were added."""
     photos: dict[str, list[str]] = defaultdict(list)
     for taxon, path in anchor_photos(birds):
         photos[taxon.taxon_id].append(sha256_hex((birds / path).read_bytes()))
@@ -109,13 +109,13 @@ def test_the_shipped_vectors_are_of_these_photos_and_in_the_spaces_of_the_shippe
     assert (len(SHIPPED.text_rows.keys() - texts), len(texts - SHIPPED.text_rows.keys())) == (25, 50)
 
 
-def test_the_shipped_vectors_are_unit_rows_of_species_that_ship() -> None:
+def test_shipped_vectors_are_unit_rows_of_shipped_species() -> None:
     known = {species.taxon.taxon_id for species in read_species()}
     assert set(SHIPPED.rows) <= known
     for matrix in SHIPPED.matrices:
         np.testing.assert_allclose(np.linalg.norm(matrix, axis=1), 1, atol=2e-3)
 
 
-def test_twelve_hundred_species_can_be_found_by_a_photo_or_by_words() -> None:
+def test_at_least_1200_species_have_a_text_or_photo_vectors() -> None:
     told = {species.taxon.taxon_id for species in read_species() if species.text}
     assert len(told | set(SHIPPED.rows)) >= 1200

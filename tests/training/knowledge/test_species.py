@@ -1,4 +1,4 @@
-"""Shipped facts: agreed by the sources, in none of their words, right nine times in ten."""
+"""Shipped facts: supported by the sources, in our own words, with a precision of at least 90 %."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from training.knowledge.species import (
     word_runs,
 )
 
-# Our words met again in descriptions of other species, which came with the second state of the data.
+# Our phrases that also occur in descriptions added with the second state of the data.
 CAME_LATER = {"with a stout bill and a long tail", "with a small head and a long tail"}
 Agreed = list[tuple[Taxon, list[AgreedFact], list[AgreedFact]]]
 
 
 @pytest.fixture(scope="module")
 def agreed(birds: Path) -> Agreed:
-    """Each species with the facts that ship and with the facts left without its article."""
+    """Each species with its shipped facts, and with its facts without the article."""
     found: Agreed = []
     for taxon, sources in texts_of_species(birds, load_checklist()):
         whole = agreed_facts(sources)
@@ -43,7 +43,7 @@ def shipped() -> list[StarterSpecies]:
     return [species for species in read_species() if not species.by_hand]
 
 
-def test_each_species_is_in_the_checklist_under_that_name_and_lineage() -> None:
+def test_each_species_has_the_name_and_lineage_of_the_checklist() -> None:
     checklist = load_checklist()
     for species in read_species():
         listed = checklist.find(species.taxon.scientific_name)
@@ -52,21 +52,21 @@ def test_each_species_is_in_the_checklist_under_that_name_and_lineage() -> None:
         assert dict(listed.lineage) == dict(species.taxon.lineage)
 
 
-def test_every_fact_that_ships_is_agreed_on_and_none_was_found_wrong(agreed: Agreed) -> None:
+def test_every_shipped_fact_is_agreed_and_not_labelled_wrong(agreed: Agreed) -> None:
     verdicts = read_labels()
     expected = {}
     for taxon, facts, _ in agreed:
         kept = [fact for fact in facts if verdicts.get(label_id(taxon, fact)) not in WRONG]
         expected[taxon.taxon_id] = tuple(as_records(kept))
-    gone = 0  # the facts were made of the first state of the data
+    gone = 0  # the facts were made from the first state of the data
     for species in shipped():
         gone += species.taxon.taxon_id not in expected
         assert species.facts == expected.get(species.taxon.taxon_id, species.facts), species.taxon.taxon_id
     assert gone == 25
 
 
-def test_no_eight_words_in_a_row_are_those_of_a_source(birds: Path) -> None:
-    """The articles are taken whole here, not only their sections on looks."""
+def test_no_run_of_eight_words_is_copied_from_a_source(birds: Path) -> None:
+    """Compared with whole articles, not only their sections on looks."""
     descriptions = (birds / "descriptions.jsonl").read_text(encoding="utf-8").splitlines()
     sources = [sentence for line in descriptions for sentence in json.loads(line)["sentences"]]
     for line in (birds / "articles.jsonl").read_text(encoding="utf-8").splitlines():
@@ -76,21 +76,21 @@ def test_no_eight_words_in_a_row_are_those_of_a_source(birds: Path) -> None:
     assert ours & word_runs(sources) == CAME_LATER
 
 
-def test_precision_of_two_sources_is_at_least_nine_tenths(agreed: Agreed) -> None:
-    """Facts by the rule of two sources alone, on the species with articles, against a reader's verdicts."""
+def test_precision_of_two_sources_is_at_least_90_percent(agreed: Agreed) -> None:
+    """Facts by the rule of two sources alone, on species with articles, against human verdicts."""
     right, wrong = count(agreed, sample="articles", with_article=False)
     assert right + wrong >= 200
     assert right / (right + wrong) >= 0.9, interval(right, wrong)
 
 
-def test_precision_of_what_an_article_supports_is_at_least_nine_tenths(agreed: Agreed) -> None:
+def test_precision_with_an_article_is_at_least_90_percent(agreed: Agreed) -> None:
     right, wrong = count(agreed, sample="articles", with_article=True)
     assert right + wrong >= 200
     assert right / (right + wrong) >= 0.9, interval(right, wrong)
 
 
-def test_precision_on_species_that_the_rules_were_not_made_on_is_at_least_nine_tenths(agreed: Agreed) -> None:
-    """Species without articles, drawn after the rules were fixed; the verdicts are a birder's, from memory."""
+def test_precision_on_held_out_species_is_at_least_90_percent(agreed: Agreed) -> None:
+    """Species without articles, drawn after the rules were fixed; verdicts by a birder from memory."""
     right, wrong = count(agreed, sample="second", with_article=False)
     assert right + wrong >= 200
     assert right / (right + wrong) >= 0.9, interval(right, wrong)
@@ -109,19 +109,19 @@ def count(agreed: Agreed, *, sample: str, with_article: bool) -> tuple[int, int]
 
 
 def interval(right: int, wrong: int) -> str:
-    """Wilson's 95 % interval of the share that is right."""
+    """Return Wilson's 95 % interval of the share that is right."""
     n, z = right + wrong, 1.96
     p = right / n
     middle, half = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     return f"{p:.3f} [{(middle - half) / (1 + z * z / n):.3f}, {(middle + half) / (1 + z * z / n):.3f}] of {n}"
 
 
-def test_labels_name_facts_and_hold_no_words_of_a_source() -> None:
+def test_labels_are_fact_ids_without_source_text() -> None:
     for fact in read_labels():
         assert re.fullmatch(r"[a-z-]+/[a-z]+/(?:both|male|female)/(?:colour|shade|pattern|shape|size)/[a-z -]+", fact)
 
 
-def test_articles_are_read_by_sections_on_looks(tmp_path: Path) -> None:
+def test_only_sections_on_looks_are_read_from_articles(tmp_path: Path) -> None:
     html = "<p>The wren is small.</p><h2>Description</h2><p>The bill is thin.</p><h2>Range</h2><p>Reeds.</p>"
     path = tmp_path / "articles.jsonl"
     path.write_text(json.dumps({"title": "Wren", "scientific_name": "Wrena rubra", "html": html}), encoding="utf-8")

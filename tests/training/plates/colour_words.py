@@ -1,4 +1,4 @@
-"""Colour words of a picture, to compare a drawing with the facts of its species."""
+"""Colour words of a picture, for comparing a drawing with the facts of its species."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "rust": ("orange", "brown"),
     "white": ("white", "grey"),
 }
-# Colour word of a field guide -> the words that `colour_word` has for it in light and in shadow.
+# Field-guide colour -> the words of `colour_word` for it in light and in shadow.
 
 
 def wrong_colours(picture: Image.Image, species: StarterSpecies, sex: str) -> list[str]:
-    """The large parts whose first colour, by the facts of the species, is not in the picture."""
+    """Return the large parts with a first colour that is missing from the picture."""
     shares = colour_shares(picture)
     wrong = []
     for fact in species.facts:
@@ -38,7 +38,7 @@ def wrong_colours(picture: Image.Image, species: StarterSpecies, sex: str) -> li
 
 
 def colour_shares(picture: Image.Image) -> dict[str, float]:
-    """Colour word -> its share of the bird and what it stands on; the paper is filled in from the corners first."""
+    """Return the share of each colour word in bird and perch; the paper is removed by a fill from the corners."""
     filled = picture.copy()
     right, lower = picture.width - 1, picture.height - 1
     paper = (255, 0, 255)

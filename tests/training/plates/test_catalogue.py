@@ -1,4 +1,4 @@
-"""The drawings: the same every time, different from each other, and in the colours of the facts."""
+"""Drawings: reproducible, different from each other, and in the colours of the facts."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ per_plate = pytest.mark.parametrize("plate", PLATES, ids=lambda plate: plate.nam
 
 
 def difference(one: Image.Image, other: Image.Image) -> float:
-    """The mean difference of two pictures in levels of 255."""
+    """Return the mean difference of two pictures in levels of 255."""
     return sum(ImageStat.Stat(ImageChops.difference(one, other)).mean) / 3
 
 
-def test_at_least_twelve_species_with_facts_are_drawn() -> None:
+def test_at_least_12_species_are_drawn_and_all_have_facts() -> None:
     drawn = {plate.taxon_id for plate in PLATES}
     assert len(drawn) >= 12
     assert drawn <= SPECIES.keys()
@@ -39,7 +39,7 @@ def test_cardinal_and_mallard_are_drawn_in_both_plumages() -> None:
         assert [plate.sex for plate in plates_of(taxon_id)] == ["male", "female"]
 
 
-def test_a_table_that_is_like_another_keeps_everything_else_of_it(tmp_path: Path) -> None:
+def test_a_table_inherits_from_the_table_named_by_like(tmp_path: Path) -> None:
     tables = (BIRDS / "waterfowl.toml").read_text()
     (tmp_path / "ducks.toml").write_text(
         tables + '[a-b]\nlike = "anas-platyrhynchos-male"\n[a-b.tail]\nend = [7, 53]\n'
@@ -91,18 +91,18 @@ def test_no_two_drawings_share_a_variant(plate: Plate) -> None:
 
 @per_plate
 @pytest.mark.parametrize(("purpose", "number"), [("plate", 0), ("anchor", 0), ("query", 0)])
-def test_a_drawing_shows_the_colours_of_the_facts(plate: Plate, purpose: Purpose, number: int) -> None:
+def test_a_drawing_has_the_colours_of_the_facts(plate: Plate, purpose: Purpose, number: int) -> None:
     assert wrong_colours(plate.draw(purpose, number, size=SIZE_PX), SPECIES[plate.taxon_id], plate.sex) == []
 
 
-def test_a_drawing_without_a_colour_would_be_noticed() -> None:
-    """The check above can fail: nothing green is on the cardinal, nothing red on the mallard."""
+def test_the_colour_check_detects_a_missing_colour() -> None:
+    """The check above can fail: the cardinal has no green, the mallard no red."""
     cardinal = next(plate for plate in PLATES if plate.name == "cardinalis-cardinalis-male")
     mallard = next(plate for plate in PLATES if plate.name == "anas-platyrhynchos-male")
     assert colour_shares(cardinal.draw("plate", size=SIZE_PX)).get("green", 0.0) < 0.01
     assert colour_shares(mallard.draw("plate", size=SIZE_PX)).get("red", 0.0) < 0.01
 
 
-def test_a_picture_file_is_a_png_of_the_asked_size() -> None:
+def test_png_gives_a_picture_of_the_requested_size() -> None:
     picture = Image.open(io.BytesIO(PLATES[0].png("plate", size=120)))
     assert (picture.format, picture.mode, picture.size) == ("PNG", "RGB", (120, 120))

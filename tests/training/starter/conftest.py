@@ -1,4 +1,4 @@
-"""The small world of the measures, made once."""
+"""Fixtures with the made-up collection and studies, built once."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def study(collection: StudyCollection) -> Study:
 
 @pytest.fixture(scope="session")
 def noisy(collection: StudyCollection) -> Study:
-    """The same with photos that are often mistaken."""
+    """The same with noisier photo features, which cause more errors."""
     return study_of(collection, features_of(collection, noise=0.3))

@@ -1,4 +1,4 @@
-"""Fitting the chances, and the file that ships."""
+"""Fitted calibration, and the shipped calibration file."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -25,14 +25,14 @@ def made(n: Any, seed: int = 0) -> Any:
     return rows, rng.random(n) < chances
 
 
-def test_the_fit_finds_the_coefficients_that_made_the_answers() -> None:
+def test_the_fit_recovers_the_true_coefficients() -> None:
     rows, truth = made(20_000)
     found = fit_logistic(rows, truth, np.full(20_000, 1 / 20_000))
     assert found[1:] == pytest.approx([0.8, 0.6], abs=0.1)
     assert (1 / (1 + np.exp(-(rows @ found)))).mean() == pytest.approx(truth.mean(), abs=1e-6)
 
 
-def test_the_fit_is_scikit_learn_s_with_as_little_ridge() -> None:
+def test_the_fit_equals_scikit_learn_with_the_same_ridge() -> None:
     rows, truth = made(3_000, seed=1)
     mean, deviation = rows[:, 1:].mean(axis=0), rows[:, 1:].std(axis=0)
     other = LogisticRegression(C=1 / (1e-3 * 3_000), tol=1e-10).fit((rows[:, 1:] - mean) / deviation, truth)
@@ -40,21 +40,21 @@ def test_the_fit_is_scikit_learn_s_with_as_little_ridge() -> None:
     assert found[1:] * deviation == pytest.approx(other.coef_[0], abs=1e-4)
 
 
-def test_a_feature_that_never_changes_gets_no_weight() -> None:
+def test_a_constant_feature_gets_no_weight() -> None:
     rows, truth = made(500)
     found = fit_logistic(np.concatenate([rows, np.full((500, 1), 7.0)], axis=1), truth, np.full(500, 1 / 500))
     assert found[3] == 0
     assert np.isfinite(found).all()
 
 
-def test_what_all_answers_agree_on_stays_finite() -> None:
-    """With a ridge there is a maximum even where the classes part cleanly."""
+def test_coefficients_stay_finite_for_separable_classes() -> None:
+    """The ridge gives a finite maximum."""
     rows, _ = made(200)
     assert np.isfinite(fit_logistic(rows, rows[:, 1] > 1, np.full(200, 1 / 200))).all()
 
 
 class Scored:
-    """A case with scores alone."""
+    """A case with nothing but scores."""
 
     def __init__(self, scores: Any, at: Any) -> None:
         self._found = scores, at
@@ -63,7 +63,7 @@ class Scored:
         return self._found
 
 
-def test_the_temperature_that_scores_were_made_with_is_found() -> None:
+def test_the_fit_recovers_the_true_temperature() -> None:
     rng = np.random.default_rng(2)
     scores = np.sort(rng.normal(size=(4_000, 8)) * 3, axis=1)[:, ::-1]
     cases = [Scored(row, rng.choice(8, p=softmax(row / 1.7))) for row in scores]
@@ -71,7 +71,7 @@ def test_the_temperature_that_scores_were_made_with_is_found() -> None:
     assert fit_temperature([[*cases, Scored(scores[0], None)]]) == pytest.approx(1.7, rel=0.05)
 
 
-# --- what ships --------------------------------------------------------------------------------------------------
+# --- the shipped file --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +80,8 @@ def shipped() -> Any:
 
 
 @pytest.mark.parametrize("mode", ["several", "single"])
-def test_the_shipped_file_fits_the_starter_knowledge_as_it_is(shipped: Any, mode: str) -> None:
-    """Another space, another vocabulary or other weights would mean: make it anew."""
+def test_the_shipped_calibration_fits_the_starter_knowledge(shipped: Any, mode: str) -> None:
+    """If spaces, vocabulary or weights change, the calibration must be fitted again."""
     encoders = load_starter()
     taxon_ids = [species.taxon.taxon_id for species in read_species()]
     assert not shipped.misfit(
@@ -91,7 +91,7 @@ def test_the_shipped_file_fits_the_starter_knowledge_as_it_is(shipped: Any, mode
 
 
 @pytest.mark.parametrize("mode", ["several", "single"])
-def test_in_the_shipped_models_more_mass_is_more_confidence(shipped: Any, mode: str) -> None:
+def test_more_probability_mass_gives_more_confidence(shipped: Any, mode: str) -> None:
     fitted = shipped.parameters[mode]
     assert all(getattr(fitted, rank)["mass"] > 0 for rank in RANKS)
     assert fitted.unknown["mass"] < 0

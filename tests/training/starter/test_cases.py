@@ -1,4 +1,4 @@
-"""Cases: photos asked with their species in the knowledge base, or left out of it."""
+"""Cases: photos ranked with their species in the vocabulary, or left out of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FUSION = WEIGHTS["starter"]["several"]
 
 
 @pytest.mark.parametrize("is_unknown", [False, True])
-def test_the_own_species_is_in_the_knowledge_base_unless_it_is_left_out(study: Study, is_unknown: bool) -> None:
+def test_the_true_species_is_in_the_vocabulary_unless_unknown(study: Study, is_unknown: bool) -> None:
     photos = study.queries_of("unseen")[::3]
     cases = ask(study, study.seen, "three", photos, FUSION, is_unknown=is_unknown)
     assert [case.truth for case in cases] == study.collection.labels[photos].tolist()
@@ -41,25 +41,25 @@ def truths(found: FittingCases) -> set[int]:
 
 
 @pytest.mark.parametrize("fold", [0, 3])
-def test_a_lesson_without_a_fold_has_no_photo_of_its_species(study: Study, fold: int) -> None:
+def test_fitting_cases_without_a_fold_exclude_its_species(study: Study, fold: int) -> None:
     found = fitting_cases(study, "three", FUSION, without=fold)
     folds = study.collection.folds
     assert truths(found) == set(np.flatnonzero(folds != fold)) & truths(found)
     assert {int(folds[truth]) for truth in truths(found)} == {0, 1, 2, 3, 4} - {fold}
 
 
-def test_the_shipped_lesson_asks_new_and_known_species_without_the_hidden_half(study: Study) -> None:
+def test_fitting_cases_of_the_shipped_model_exclude_the_hidden_half(study: Study) -> None:
     found = fitting_cases(study, "three", FUSION)
     new, known = (len(group) for group in found.present)
     visible = np.setdiff1d(study.collection.queries, study.collection.hidden)
     assert (new, known) == (len(visible), 4 * len(study.held))
     assert [len(group) for group in found.unknown] == [new, known]
-    # Known species are learnt, new ones are not.
+    # The model was trained on known species, not on new ones.
     assert {bool(np.isin(case.truth, case.vocabulary[case.trained])) for case in found.present[0]} == {False}
     assert {bool(np.isin(case.truth, case.vocabulary[case.trained])) for case in found.present[1]} == {True}
 
 
-def test_a_case_is_right_at_a_rank_if_both_species_have_its_name() -> None:
+def test_a_case_is_right_at_a_rank_that_both_species_share() -> None:
     names = ("Setophaga pinus", "Setophaga petechia", "Cardellina pusilla", "Nobody knows", "Noone knows")
     lineages = lineages_of(names)
 

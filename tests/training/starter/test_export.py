@@ -1,4 +1,4 @@
-"""The tower that ships is the trunk that was trained. Needs torch and onnx."""
+"""Export of the trained trunk to ONNX. Needs torch and onnx."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from training.starter.backbone import Backbone  # noqa: E402
 from training.starter.export import write_tower  # noqa: E402
 
 
-def test_the_tower_in_onnx_gives_what_the_trunk_gives(tmp_path: Path) -> None:
+def test_the_onnx_tower_gives_the_features_of_the_trunk(tmp_path: Path) -> None:
     """In eval mode, with batch norms that are not the identity, to 1e-4."""
     torch.manual_seed(0)
     trunk = Backbone("lite2").eval()

@@ -1,4 +1,4 @@
-"""Fitted weights, and the stage scores that they are fitted on."""
+"""Fitted weights, stage scores, and the calibration error."""
 
 from typing import Any
 
@@ -23,20 +23,21 @@ from training.starter.fitting import (
 
 @pytest.fixture(scope="module")
 def world() -> Any:
-    """Forty species: some without text, some without anchors, every third one known from training."""
+    """Forty species: some without text, some without anchors, every third one in the training set."""
     rng = np.random.default_rng(5)
 
     def rows(n: Any) -> Any:
         return as_unit_rows(rng.normal(size=(n, 16)))
 
     owners = np.sort(rng.choice(np.arange(2, 40), 60))
-    told = np.setdiff1d(np.arange(40), [5, 7])
+    described = np.setdiff1d(np.arange(40), [5, 7])
     trained = np.arange(0, 40, 3)
     knowledge = Knowledge(
         n_species=40,
         names=("a", "b"),
         chunks=tuple(
-            VectorTable(ids=tuple(f"c{i}" for i in told), owners=told, vectors=rows(len(told))) for _ in range(2)
+            VectorTable(ids=tuple(f"c{i}" for i in described), owners=described, vectors=rows(len(described)))
+            for _ in range(2)
         ),
         anchors=VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=rows(60)),
         images=tuple(VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=rows(60)) for _ in range(2)),
@@ -46,18 +47,18 @@ def world() -> Any:
     return knowledge, Queries(text_image=(rows(12), rows(12)), visual=rows(12))
 
 
-def test_the_stage_scores_times_the_weights_are_the_default_preset_s_scores(world: Any) -> None:
+def test_weighted_stage_scores_equal_the_default_preset(world: Any) -> None:
     """Fitting and use give every species the same score."""
     knowledge, queries = world
     weights = np.array([0.4, 0.6, 1.5, 1.1, 2.2, 0.7])
     expected = stage_scores(knowledge, queries) @ weights
     rankings = default(knowledge, queries, weights=as_fusion_weights(weights), m=1000, anchor_pooling="centroid")
     for row, ranking in zip(expected, rankings, strict=True):
-        assert len(ranking.species) > 35  # all of which anything is known
+        assert len(ranking.species) > 35  # every species with a text or an anchor
         assert ranking.scores == pytest.approx(row[ranking.species], abs=1e-4)
 
 
-def test_the_fit_finds_the_weights_that_made_the_answers() -> None:
+def test_the_fit_recovers_the_true_weights() -> None:
     rng = np.random.default_rng(0)
     made_with = np.array([0.5, 1.0, 1.5, 0.8, 2.0, -0.5])
     stages = rng.normal(size=(4000, 12, 6)).astype(np.float32)
@@ -65,14 +66,14 @@ def test_the_fit_finds_the_weights_that_made_the_answers() -> None:
     assert fit_weights([Sample(stages=stages, truth=truth, share=1.0)]) == pytest.approx(made_with, abs=0.15)
 
 
-def test_a_stage_that_is_always_empty_gets_no_weight() -> None:
+def test_an_empty_stage_gets_no_weight() -> None:
     rng = np.random.default_rng(0)
     stages = rng.normal(size=(200, 5, 6)).astype(np.float32)
     stages[..., 3] = 0
     assert fit_weights([Sample(stages=stages, truth=np.zeros(200, dtype=np.intp), share=1.0)])[3] == 0
 
 
-def test_the_calibration_error_is_that_of_scikit_learn_s_equal_count_bins() -> None:
+def test_the_calibration_error_equals_scikit_learn_quantile_bins() -> None:
     rng = np.random.default_rng(3)
     sure = rng.random(1_000)
     right = rng.random(1_000) < sure**2
@@ -80,7 +81,7 @@ def test_the_calibration_error_is_that_of_scikit_learn_s_equal_count_bins() -> N
     assert calibration_error(sure, right) == pytest.approx(np.abs(share_right - mean_sure).mean(), abs=1e-3)
 
 
-def test_the_calibration_error_of_a_hand_worked_table() -> None:
-    """Two bins of two: sure .1 and .3, none right; sure .6 and 1.0, one right: (.2 + .3) / 2."""
+def test_the_calibration_error_by_hand() -> None:
+    """Two bins of two: confidence .1 and .3, none right; .6 and 1.0, one right: (.2 + .3) / 2."""
     sure, right = np.array([0.6, 0.1, 1.0, 0.3]), np.array([True, False, False, False])
     assert calibration_error(sure, right, n_bins=2) == pytest.approx(0.25)

@@ -1,4 +1,4 @@
-"""The metric of photos: species apart, prototypes of each. Needs torch."""
+"""The metric learned for photos, and its prototypes. Needs torch."""
 
 from typing import Any
 
@@ -19,13 +19,13 @@ def features() -> Any:
     return two_views()
 
 
-def test_prototypes_name_the_species_of_the_training_photos(features: Any) -> None:
+def test_the_nearest_prototype_of_a_training_photo_is_its_species(features: Any) -> None:
     look = train_look(features, ["Aus aus"] * 12 + ["Bus bus"] * 12, np.arange(24), dim=4, epochs=5)
     assert look.species == VOCABULARY
     assert (look.encode(features[0]) @ look.prototypes.T).argmax(axis=1).tolist() == LABELS.tolist()
 
 
-def test_discriminants_bring_photos_of_a_species_together(features: Any) -> None:
+def test_discriminants_separate_the_species(features: Any) -> None:
     mean, matrix = fit_discriminants(features, LABELS, 1)
     line = ((as_unit_rows(features[0]) - mean) @ matrix).ravel()
     within = max(line[:12].std(), line[12:].std())

@@ -1,4 +1,4 @@
-"""The published tables: columns, means, intervals and differences, worked by hand and on the small world."""
+"""The published tables: columns, means, intervals and differences, by hand and on made-up data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from training.starter.measure import Bootstrap, accuracy, groups, one_model, spe
 from training.starter.study import ROWS, Study
 
 
-def test_the_columns_of_hand_worked_ranks() -> None:
+def test_the_columns_by_hand() -> None:
     """top-1, top-5, hit@30, MRR@1, MRR@5, MRR@10."""
     expected = [
         [1, 1, 1, 1, 1, 1],
@@ -24,12 +24,12 @@ def test_the_columns_of_hand_worked_ranks() -> None:
     np.testing.assert_allclose(values_of(np.array([1, 2, 10, 30, 31])), expected)
 
 
-def test_a_species_of_many_photos_counts_once_in_the_mean_over_species() -> None:
+def test_each_species_counts_once_in_the_mean_over_species() -> None:
     values, species = np.array([[1.0], [1.0], [1.0], [0.0]]), np.array([7, 7, 7, 2])
     assert species_mean(values, species).tolist() == [0.5]
 
 
-def test_draws_are_of_species_so_that_photos_of_one_stay_together() -> None:
+def test_the_bootstrap_draws_whole_species() -> None:
     values, species = np.array([[1.0], [1.0], [1.0], [0.0]]), np.array([0, 0, 0, 1])
     boot = Bootstrap(species)
     assert set(boot.counts.sum(axis=1)) == {2.0}
@@ -38,7 +38,7 @@ def test_draws_are_of_species_so_that_photos_of_one_stay_together() -> None:
     assert set(boot.means(values, species, by_species=True).ravel()) == {0.5, 1.0, 0.0}
 
 
-def test_the_interval_of_many_species_is_that_of_the_normal_law() -> None:
+def test_the_interval_of_many_species_is_nearly_normal() -> None:
     species = np.arange(400)
     values = np.random.default_rng(0).random((400, 1))
     low, high = Bootstrap(species).interval(values, species)
@@ -50,7 +50,7 @@ def test_the_interval_of_many_species_is_that_of_the_normal_law() -> None:
 
 
 def rows_of(lines: list[str], title: str) -> dict[str, list[str]]:
-    """First cell -> the other cells of the table below a title."""
+    """Return first cell -> other cells of the table below a title."""
     start = next(i for i, line in enumerate(lines) if title in line)
     found: dict[str, list[str]] = {}
     for line in lines[start + 1 :]:
@@ -62,7 +62,7 @@ def rows_of(lines: list[str], title: str) -> dict[str, list[str]]:
     return found
 
 
-def test_the_table_of_a_mode_has_the_figures_of_the_ranks(noisy: Study) -> None:
+def test_the_accuracy_table_agrees_with_the_ranks(noisy: Study) -> None:
     lines = accuracy(noisy, "three", bounded=False)
     weights, n = noisy.nested_weights("three"), len(noisy.queries_of("unseen"))
     by_photo = rows_of(lines, f"Unseen, `three`, open, by photo (n = {n})")
@@ -78,7 +78,7 @@ def test_the_table_of_a_mode_has_the_figures_of_the_ranks(noisy: Study) -> None:
     assert rows_of(lines, "Seen, `three`, open, by species").keys() == by_photo.keys()
 
 
-def test_the_differences_are_the_default_less_each_other_row(noisy: Study) -> None:
+def test_differences_are_default_minus_each_other_row(noisy: Study) -> None:
     found = rows_of(accuracy(noisy, "wiki", bounded=True), "Default minus the other, `wiki`, bounded")
     weights = noisy.nested_weights("wiki")
     assert list(found)[1:] == [row for row in ROWS if row != "default"]
@@ -93,7 +93,7 @@ def test_the_differences_are_the_default_less_each_other_row(noisy: Study) -> No
         assert float(cells[0].split()[0]) == pytest.approx(np.mean(differences), abs=6e-4)
 
 
-def test_the_interval_of_the_mix_draws_species_once_for_both_settings(noisy: Study) -> None:
+def test_both_settings_share_the_drawn_species(noisy: Study) -> None:
     cell = rows_of(accuracy(noisy, "wiki", bounded=False), "Default minus the other, `wiki`, open")["text only"][0]
     weights, labels = noisy.nested_weights("wiki"), noisy.collection.labels
     difference, asked = {}, {}
@@ -108,19 +108,19 @@ def test_the_interval_of_the_mix_draws_species_once_for_both_settings(noisy: Stu
     assert [float(end) for end in cell.split("(")[1].rstrip(")").split(" to ")] == pytest.approx([low, high], abs=6e-4)
 
 
-def test_photos_are_counted_by_their_source(noisy: Study) -> None:
+def test_photos_are_counted_by_source(noisy: Study) -> None:
     lines = groups(noisy, "three")
     found = rows_of(lines, "by source of the photo")
     counts = [int(cells[0].split("(")[1].rstrip(")")) for cells in list(found.values())[1:]]
     assert (set(found) - {"source"}, sum(counts)) == ({"nabirds33", "vbet"}, len(noisy.queries_of("unseen")))
-    # No species has five photos left over, so none is called the worst.
+    # No species has five photos left over, so no worst species are listed.
     assert lines[-1] == ""
 
 
-def test_one_model_is_measured_with_and_without_what_it_knows(noisy: Study) -> None:
+def test_one_model_is_measured_with_and_without_prototypes(noisy: Study) -> None:
     lines = one_model(noisy, "three")
     found = rows_of(lines, "One model, new and known species")
     assert list(found)[1:] == ["default", "default, without prototypes"]
     known = [float(cells[1].split(" ")[0]) for cells in list(found.values())[1:]]
-    assert known[0] > known[1]  # prototypes help with the species they are of
+    assert known[0] > known[1]  # prototypes help with their own species
     assert f"n = {len(noisy.queries_of('unseen'))}" in found["default"][0]

@@ -1,4 +1,4 @@
-"""The heads of texts and photos: trained they fit, and the run-time code gives their vectors. Needs torch."""
+"""Heads of texts and photos: training, and equality with the run-time code. Needs torch."""
 
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ def features() -> Any:
     return two_views()
 
 
-def test_the_heads_in_numpy_give_what_the_trained_heads_give(tmp_path: Path, corpus: Any, features: Any) -> None:
-    """The file holds 16 bits a number, the word table 8: vectors differ by less than 1e-2."""
+def test_the_numpy_heads_give_the_vectors_of_the_torch_heads(tmp_path: Path, corpus: Any, features: Any) -> None:
+    """The file has 16 bits per number, the word table 8: vectors differ by less than 1e-2."""
     torch.manual_seed(0)
     text_head, photo_head = TextHead(12).eval(), PhotoHead(8).eval()
     look_mean, look = as_unit_rows(features[0]).mean(axis=0), np.eye(40, 8, dtype=np.float32)
@@ -57,8 +57,8 @@ def test_the_heads_in_numpy_give_what_the_trained_heads_give(tmp_path: Path, cor
     assert heads.encode_photos(features[0]) == pytest.approx(photos_by_torch, abs=1e-2)
 
 
-def test_both_heads_learn_which_text_belongs_to_which_photo(tmp_path: Path, corpus: Any, features: Any) -> None:
-    """Trained on every other photo, they put the texts of the species nearest to the rest of its photos."""
+def test_trained_heads_match_photos_to_their_texts(tmp_path: Path, corpus: Any, features: Any) -> None:
+    """Trained on every other photo, they place the remaining photos nearest to the texts of their species."""
     arrays = train_pair(corpus, features, LABELS, np.arange(0, 24, 2), epochs=20)
     arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights}
     arrays |= {"look_mean": np.zeros(40, np.float32), "look": np.eye(40, dtype=np.float32)}

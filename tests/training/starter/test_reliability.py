@@ -1,4 +1,4 @@
-"""Tables and charts of how far chances can be trusted, worked by hand and on the small world."""
+"""Reliability tables and charts, by hand and on made-up data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def judged(
     without: list[float] | None = None,
     duplicates: list[bool] | None = None,
 ) -> DataFrame:
-    """Photos, each of its own species, with these chances; genus and family are always right."""
+    """Return photos of different species with these probabilities; genus and family are always right."""
     n = len(sure)
     return pd.DataFrame(
         {
@@ -58,22 +58,22 @@ FOUR = judged(
 )
 
 
-def test_absent_birds_are_told_from_present_ones_as_often_as_pairs_say() -> None:
-    """Of 16 pairs 14 are in the right order and one is a tie; only 0.6 and 0.7 are above 95 % of the present ones."""
+def test_detection_of_unknown_species_by_hand() -> None:
+    """Of 16 pairs, 14 are in the right order and one is a tie; only 0.6 and 0.7 exceed 95 % of the known species."""
     found = rows_of(unknown_table("three", in_settings(FOUR, FOUR)), "Unknown species")
     assert found["unseen"][0].startswith(".906 (")
     assert found["unseen"][1].startswith(".750 (")
     assert found["both"][:2] != ["", ""]
 
 
-def test_answers_at_least_so_sure_are_right_that_often() -> None:
+def test_accuracy_above_each_confidence_by_hand() -> None:
     found = rows_of(risk_table("three", in_settings(FOUR, FOUR[FOUR["species sure"] > 0.3])), "Correct")
     assert found["unseen"] == ["0.667 of .750".lstrip("0"), "1.000 of .500", "1.000 of .500", "1.000 of .250"]
     assert found["seen"][0] == ".667 of 1.000"
 
 
-def test_near_duplicates_of_anchors_count_only_where_the_row_says_so() -> None:
-    """Without the duplicate, which is sure and right, the sureness of 0.6 is right half the time."""
+def test_near_duplicates_count_only_in_their_own_row() -> None:
+    """The duplicates are confident and right; without them, answers at confidence 0.6 are right half the time."""
     many = judged([0.6] * 10 + [1.0] * 10, [True, False] * 5 + [True] * 10, duplicates=[False] * 10 + [True] * 10)
     both = pd.concat([in_settings(many, many), in_settings(many, many, is_bounded=True)])
     found = rows_of(calibration_table("three", both, many), "Calibration error")
@@ -83,8 +83,8 @@ def test_near_duplicates_of_anchors_count_only_where_the_row_says_so() -> None:
     assert found["both, with near-duplicates of anchors"][4:] == [".800", ".750"]
 
 
-def test_each_photo_gets_one_answer_and_the_shares_add_up() -> None:
-    """Sure of the species; sure of the genus alone; sure of nothing; more likely absent than not."""
+def test_each_photo_gets_one_kind_of_answer() -> None:
+    """Answers: species; genus only; none; probably unknown."""
     four = judged(
         [0.99, 0.1, 0.1, 0.99],
         [True, False, False, True],
@@ -101,7 +101,7 @@ def found(noisy: Study) -> DataFrame:
     return measure(noisy, "three")
 
 
-def test_every_photo_left_over_is_judged_once_in_each_vocabulary(noisy: Study, found: DataFrame) -> None:
+def test_every_left_over_photo_is_judged_once_per_vocabulary(noisy: Study, found: DataFrame) -> None:
     for _, part in found.groupby("is_bounded"):
         species = part.groupby("setting")["species"].apply(sorted)
         assert species["unseen"] == sorted(noisy.collection.labels[noisy.collection.left_over])
@@ -109,9 +109,7 @@ def test_every_photo_left_over_is_judged_once_in_each_vocabulary(noisy: Study, f
         assert part["is_duplicate"][part["setting"] == "unseen"].sum() == 1
 
 
-def test_parameters_for_a_fold_are_fitted_without_it_and_asked_with_all_species_or_those_of_queries(
-    noisy: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parameters_of_a_fold_are_fitted_without_it(noisy: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[str, object]] = []
 
     def fitting_cases(*args: object, without: int) -> FittingCases:
@@ -147,7 +145,7 @@ def test_photos_of_a_fold_are_of_its_species(noisy: Study) -> None:
             assert set(noisy.collection.folds[noisy.collection.labels[photos]]) <= {fold}
 
 
-def test_nested_chances_tell_right_from_wrong_and_are_near_the_truth(found: DataFrame) -> None:
+def test_nested_confidence_is_informative_and_nearly_calibrated(found: DataFrame) -> None:
     both = found[~found["is_bounded"]]
     sure = both.groupby("species right")["species sure"].mean()
     assert sure[True] > sure[False]
@@ -157,7 +155,7 @@ def test_nested_chances_tell_right_from_wrong_and_are_near_the_truth(found: Data
     assert both["unknown without"].mean() > both["unknown"].mean()
 
 
-def test_the_charts_draw_ten_bins_per_line_and_the_share_answered(found: DataFrame) -> None:
+def test_the_charts_have_ten_bins_per_line(found: DataFrame) -> None:
     both = found[~found["is_bounded"]]
     chart = reliability_chart({"three": both})
     assert chart.count("<circle") == 3 * reliability.N_BINS

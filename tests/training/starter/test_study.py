@@ -1,4 +1,4 @@
-"""The study: which photos are asked of which model, and that no figure rests on what it is measured with."""
+"""The study: the model for each query, and no leaks between fitting and measuring."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from training.starter.study import ABSENT, ROWS, Study, ranks_of, without_protot
 EVEN = [FusionWeights(text=1, visual=1, new_species=0, prototype=1, trained_text=1, trained_visual=1)] * N_FOLDS
 
 
-def test_every_fold_has_species_and_some_photos_are_hidden(study: Study) -> None:
-    """Else the facts below would hold for nothing."""
+def test_every_fold_has_queries_and_some_photos_are_hidden(study: Study) -> None:
+    """Otherwise the tests below would be empty."""
     assert all(len(study.fold_queries(fold)) for fold in range(N_FOLDS))
     assert 0 < len(study.hidden) < len(study.collection.queries)
 
 
-def test_a_copy_of_an_anchor_is_not_asked(study: Study) -> None:
+def test_a_copy_of_an_anchor_is_not_a_query(study: Study) -> None:
     copy = next(i for i, photo in enumerate(study.collection.photos) if photo.path == "photos/00-6.png")
     assert copy in study.collection.left_over
     assert copy not in study.queries_of("unseen")
     assert copy not in study.queries_of("seen")
 
 
-def test_each_query_is_asked_of_the_model_that_has_not_seen_its_species(study: Study) -> None:
+def test_each_unseen_query_uses_a_model_without_its_species(study: Study) -> None:
     parts = [study.fold_queries(fold) for fold in range(N_FOLDS)]
     assert sorted(np.concatenate(parts)) == sorted(study.queries_of("unseen"))
     for fold, photos in enumerate(parts):
@@ -35,15 +35,13 @@ def test_each_query_is_asked_of_the_model_that_has_not_seen_its_species(study: S
         assert not known & {NAMES[i] for i in study.collection.labels[photos]}
 
 
-def test_no_photo_of_the_hidden_half_is_held_for_fitting(study: Study) -> None:
+def test_hidden_photos_are_not_used_for_fitting(study: Study) -> None:
     assert len(study.held)
     assert not set(study.held) & set(study.collection.hidden)
 
 
 @pytest.mark.parametrize(("mode", "n"), [("three", 3), ("wiki", 1)])
-def test_knowledge_of_some_species_holds_their_anchors_texts_and_prototypes_alone(
-    study: Study, mode: str, n: int
-) -> None:
+def test_knowledge_is_limited_to_the_given_species(study: Study, mode: str, n: int) -> None:
     vocabulary = np.array([1, 4, 5])
     model = study.folds[0]
     knowledge = model.knowledge(mode, vocabulary)
@@ -56,12 +54,12 @@ def test_knowledge_of_some_species_holds_their_anchors_texts_and_prototypes_alon
     assert knowledge.prototypes.argmax(axis=1).tolist() == vocabulary[known].tolist()
 
 
-def test_a_model_can_forget_what_it_was_trained_on(study: Study) -> None:
+def test_without_prototypes_removes_trained_species(study: Study) -> None:
     blind = without_prototypes(study.seen.knowledge("three", study.everything))
     assert (len(blind.trained), blind.prototypes.shape) == (0, (0, len(NAMES)))
 
 
-def test_the_rank_of_the_right_species_counts_from_one() -> None:
+def test_ranks_start_at_one() -> None:
     def ranking(*species: int) -> Ranking:
         order = np.array(species, dtype=np.intp)
         return Ranking(species=order, scores=-order.astype(float), stages={})
@@ -71,14 +69,14 @@ def test_the_rank_of_the_right_species_counts_from_one() -> None:
 
 @pytest.mark.parametrize("setting", ["seen", "unseen"])
 @pytest.mark.parametrize("bounded", [False, True])
-def test_photos_near_their_anchors_are_named_right_by_anchors(study: Study, setting: str, bounded: bool) -> None:
+def test_anchors_identify_photos_near_them(study: Study, setting: str, bounded: bool) -> None:
     ranks = study.ranks(setting, "three", "anchors only (best)", EVEN, bounded=bounded)
     assert (ranks == 1).mean() > 0.95
     assert len(ranks) == len(study.queries_of(setting))
 
 
-def test_the_model_of_a_fold_does_not_use_prototypes_that_it_cannot_have(noisy: Study) -> None:
-    """Where photos are poor, learnt species help: the model that knows all species is right more often."""
+def test_the_model_of_a_fold_has_no_prototypes_of_its_species(noisy: Study) -> None:
+    """On noisy photos prototypes help: the model with all species is right more often."""
     photos = noisy.hidden
     seen = noisy.ranks("seen", "wiki", "default", EVEN, bounded=False)
     unseen = noisy.ranks("unseen", "wiki", "default", EVEN, bounded=False)[np.isin(noisy.queries_of("unseen"), photos)]
@@ -86,20 +84,20 @@ def test_the_model_of_a_fold_does_not_use_prototypes_that_it_cannot_have(noisy: 
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_every_row_ranks_every_photo(study: Study, row: str) -> None:
+def test_every_method_ranks_every_photo(study: Study, row: str) -> None:
     ranks = study.ranks("seen", "three", row, EVEN, bounded=False)
     assert ranks.min() >= 1
     assert np.median(ranks) <= 3
 
 
 def disturbed(collection: StudyCollection, photos: np.ndarray) -> Study:
-    """The noisy study with other features for some photos."""
+    """Return the noisy study with changed features for some photos."""
     features = features_of(collection, noise=0.3)
     features[photos] = np.roll(features[photos], 3, axis=1)
     return study_of(collection, features)
 
 
-def test_weights_for_a_fold_are_fitted_without_any_photo_of_its_species(noisy: Study) -> None:
+def test_weights_of_a_fold_are_fitted_without_its_species(noisy: Study) -> None:
     changed = disturbed(noisy.collection, noisy.fold_queries(0)).nested_weights("three")
     weights = noisy.nested_weights("three")
     assert changed[0] == weights[0]
@@ -112,7 +110,7 @@ def test_the_shipped_weights_are_fitted_without_the_hidden_half(noisy: Study) ->
     assert disturbed(noisy.collection, noisy.held).shipped_weights("three") != weights
 
 
-def test_one_model_is_asked_for_new_species_once_and_for_known_ones_by_every_fold_that_knows_them(study: Study) -> None:
+def test_mixed_ranks_have_new_species_once_and_known_ones_per_fold(study: Study) -> None:
     (new, _), (known, ranks) = study.mixed_ranks("three", blind=False)
     assert sorted(new) == sorted(study.queries_of("unseen"))
     assert sorted(known) == sorted(np.repeat(study.held, N_FOLDS - 1))

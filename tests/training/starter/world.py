@@ -1,4 +1,4 @@
-"""A small world for the measures: twenty made-up species, noise for photos, and models whose every answer is known."""
+"""A made-up collection of twenty species, with noise for photos and models with known answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DIM = len(NAMES)
 
 @dataclass(frozen=True)
 class KnownHeads:
-    """Stands in for trained heads: a photo's features are its vector, a text is the number of its species."""
+    """Stand-in for trained heads: the features of a photo are its vector, a text is the number of its species."""
 
     species: tuple[str, ...]
     prototypes: FloatArray
@@ -40,7 +40,7 @@ class KnownHeads:
 
 
 def write_collection(folder: Path) -> StudyCollection:
-    """Seven photos a species, the first a lead image; one photo that is left over is a copy of an anchor."""
+    """Write seven photos per species, the first a lead image; one left-over photo is a copy of an anchor."""
     (folder / "photos").mkdir()
     rng = np.random.default_rng(0)
     rows = ["path,scientific_name,common_name,ebird_code,source"]
@@ -57,14 +57,14 @@ def write_collection(folder: Path) -> StudyCollection:
 
 
 def features_of(collection: StudyCollection, *, noise: float) -> FloatArray:
-    """Each photo's features: its species' own direction and some noise, the same for the same photo."""
+    """Return features per photo: the direction of its species plus reproducible noise."""
     rng = np.random.default_rng(1)
     rows = np.eye(DIM)[collection.labels] + noise * rng.normal(size=(len(collection.photos), DIM))
     return rows.astype(np.float32)
 
 
 def study_of(collection: StudyCollection, features: FloatArray) -> Study:
-    """The shipped model knows all species, the model of a fold those of the other folds; texts are half right."""
+    """Return a study: the shipped model has all species, each fold the species of the other folds; texts are noisy."""
     directions = np.eye(DIM, dtype=np.float32)
     texts = as_unit_rows(directions + 0.35 * np.random.default_rng(2).normal(size=(DIM, DIM)).astype(np.float32))
 
@@ -77,7 +77,7 @@ def study_of(collection: StudyCollection, features: FloatArray) -> Study:
 
 
 def two_views() -> FloatArray:
-    """Two views of 24 photos, twelve of each of two species, around two different directions: `(2, 24, 40)`."""
+    """Return two views of 24 photos, twelve per species, around two directions: `(2, 24, 40)`."""
     rng = np.random.default_rng(1)
     centres = np.repeat(rng.normal(size=(2, 40)), 12, axis=0)
     return (centres + 0.5 * rng.normal(size=(2, 24, 40))).astype(np.float32)

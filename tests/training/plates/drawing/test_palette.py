@@ -1,4 +1,4 @@
-"""Inks have the colours of their names."""
+"""Inks and their mixtures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_an_unknown_ink_is_an_error_that_lists_the_known_ones() -> None:
         ink("infrared")
 
 
-def test_a_mixture_adds_each_ink_to_the_mixture_before_it() -> None:
+def test_a_mixture_is_computed_from_left_to_right() -> None:
     assert colour("black") == INKS["black"]
     assert colour("black + 100% red") == INKS["red"]
     assert colour("black + 50% white + 50% black") == (82, 82, 82)
@@ -27,5 +27,5 @@ def test_a_mixture_adds_each_ink_to_the_mixture_before_it() -> None:
         ("buff", "buff"), ("royal blue", "blue"), ("violet", "purple"),
     ],
 )  # fmt: skip
-def test_an_ink_has_the_colour_word_of_its_name(name: str, word: str) -> None:
+def test_an_ink_has_the_colour_of_its_name(name: str, word: str) -> None:
     assert colour_word(INKS[name]) == word
