@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows, rank_descending
 from data.contracts import TextEncoder
+from data.errors import MissingRequirement
 from data.records import SpeciesEntry, Taxon, Term
+from kb.lookup.index import shipped_terms
 
 DerivedT = TypeVar("DerivedT")
 
@@ -48,6 +51,8 @@ class ShelfStore:
         self.sentence_space = encoder.space
         self._entries = {entry.taxon.taxon_id: entry for entry in sorted(entries, key=lambda e: e.taxon.taxon_id)}
         self._derived: dict[object, Any] = {}
+        removed = [(term.name, "term: removed by the user", "") for term in shipped_terms()]
+        self.ledger = SimpleNamespace(left_out=lambda: removed)
         self._terms = sorted(terms, key=lambda term: term.name)
         self._species_vectors = encoder.encode_texts(self.summary_texts())
         self._term_vectors = encoder.encode_texts([f"{t.name}. {t.definition} {t.look_for}" for t in self._terms])
@@ -57,6 +62,10 @@ class ShelfStore:
             self._derived[make] = make(self)
         found: DerivedT = self._derived[make]
         return found
+
+    @property
+    def layout(self) -> Any:
+        raise MissingRequirement("a store in memory stores nothing")
 
     @property
     def taxon_ids(self) -> tuple[str, ...]:

@@ -16,8 +16,9 @@ from data.contracts import ChatModel, TextEncoder, WebSearch
 from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, SourceError
 from data.records import Context, Term
 from kb.lookup.findings import Findings, look_up
-from kb.lookup.index import Lookup, LookupStore
+from kb.lookup.index import Lookup
 from kb.lookup.passages import compose
+from kb.store.knowledge_base import KnowledgeBase
 
 N_PASSAGES = 3  # per web search
 QUESTION = (
@@ -36,7 +37,7 @@ class Explainer(Protocol):
 
 
 def context(
-    store: LookupStore,
+    store: KnowledgeBase,
     query: str,
     encoder: TextEncoder,
     *,
@@ -104,7 +105,7 @@ def context(
 
 
 def contexts(
-    store: LookupStore,
+    store: KnowledgeBase,
     queries: Sequence[str],
     encoder: TextEncoder,
     *,
@@ -151,7 +152,7 @@ def contexts(
 
 
 def gather(
-    store: LookupStore,
+    store: KnowledgeBase,
     query: str,
     encoder: TextEncoder,
     *,
@@ -174,13 +175,10 @@ def gather(
     return (replace(found, terms=(*found.terms, *learnt)) if learnt else found), learnt
 
 
-def _learn(store: LookupStore, learnt: Sequence[Term], encoder: TextEncoder) -> None:
+def _learn(store: KnowledgeBase, learnt: Sequence[Term], encoder: TextEncoder) -> None:
     from kb.lookup.learning import remember
-    from kb.store.knowledge_base import KnowledgeBase
 
     store.derived(Lookup).learn(learnt)
-    if not isinstance(store, KnowledgeBase):  # in memory
-        return
     try:
         remember(store, learnt, encoder)
     except (KnowledgeBaseLocked, MissingRequirement) as error:

@@ -14,8 +14,9 @@ from data.lexicon.word_groups import group_of
 from data.records import QueryPart, SpeciesEntry, Term
 from kb.checklist.names import fold
 from kb.lookup.bm25 import tokens
-from kb.lookup.index import LookupIndex, LookupStore, index_of
+from kb.lookup.index import LookupIndex, index_of
 from kb.lookup.mentions import Mention
+from kb.store.knowledge_base import KnowledgeBase
 
 MAX_SPECIES = 4
 MAX_TERMS = 6
@@ -47,7 +48,7 @@ class Findings:
         return bool(self.terms or self.species or self.groups)
 
 
-def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
+def look_up(store: KnowledgeBase, query: str, encoder: TextEncoder) -> Findings:
     """Return the terms, species and groups that a query names or describes.
 
     Args:
@@ -79,13 +80,13 @@ def look_up(store: LookupStore, query: str, encoder: TextEncoder) -> Findings:
     )
 
 
-def check_encoder(store: LookupStore, encoder: TextEncoder) -> None:
+def check_encoder(store: KnowledgeBase, encoder: TextEncoder) -> None:
     """Raise `SpaceMismatch` unless the encoder made the vectors of summaries and terms."""
     if encoder.space != store.sentence_space:
         raise SpaceMismatch(expected=(store.sentence_space,), given=(encoder.space,))
 
 
-def query_parts(store: LookupStore, query: str) -> list[QueryPart]:
+def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
     """Return the species, groups and terms in a query, in its order, with their looks."""
     index = index_of(store)
     parts = []
@@ -112,7 +113,7 @@ def _ids(mentions: Sequence[Mention], kind: str) -> list[str]:
     return list(dict.fromkeys(i for mention in mentions if mention.kind == kind for i in mention.ids))
 
 
-def _described(store: LookupStore, index: LookupIndex, query: str, encoder: TextEncoder) -> list[Mention]:
+def _described(store: KnowledgeBase, index: LookupIndex, query: str, encoder: TextEncoder) -> list[Mention]:
     """Return the term, or the few species, that a query without names clearly describes."""
     words = [word for word in dict.fromkeys(tokens(query)) if word not in _GENERIC]
     if len(words) < 2:
@@ -132,7 +133,7 @@ def _described(store: LookupStore, index: LookupIndex, query: str, encoder: Text
 
 
 def _described_term(
-    store: LookupStore, index: LookupIndex, words: Sequence[str], query: str, encoder: TextEncoder
+    store: KnowledgeBase, index: LookupIndex, words: Sequence[str], query: str, encoder: TextEncoder
 ) -> str | None:
     if not index.word_ids:
         return None

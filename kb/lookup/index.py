@@ -2,54 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Protocol, Self, TypeVar
 
-from data.arrays import FloatArray
-from data.records import Source, SpeciesEntry, Taxon, Term
+from data.records import Source, Taxon, Term
 from data.starter.knowledge import LICENCE, read_terms
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25, tokens
 from kb.lookup.mentions import NameFinder
+from kb.store.knowledge_base import KnowledgeBase
+from kb.store.stage_outputs import removed
 
 QUESTION_ID = "term:question-"
-
-DerivedT = TypeVar("DerivedT")
-
-
-class LookupStore(Protocol):
-    """The part of an open knowledge base that look-ups read."""
-
-    @property
-    def taxon_ids(self) -> tuple[str, ...]:
-        """All species, sorted by id."""
-
-    @property
-    def sentence_space(self) -> str:
-        """The space of the vectors of summaries and terms."""
-
-    def taxa(self) -> list[Taxon]:
-        """Return the taxa of all species in the order of `taxon_ids`."""
-
-    def summary_texts(self) -> list[str]:
-        """Return the summaries of all species in the order of `taxon_ids`; empty for a species without one."""
-
-    def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
-        """Return the entries of these species, in this order."""
-
-    def terms(self) -> list[Term]:
-        """Return all terms, sorted by name."""
-
-    def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
-        """Return up to `n` `(taxon_id, cosine)`, best first."""
-
-    def query_terms(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
-        """Return up to `n` `(term_id, cosine)`, best first."""
-
-    def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
-        """Return `make(self)`, made on first use and held as long as the store is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +38,7 @@ class Lookup:
     The shipped glossary answers for terms that the knowledge base lacks.
     """
 
-    def __init__(self, store: LookupStore) -> None:
+    def __init__(self, store: KnowledgeBase) -> None:
         self._taxa = store.taxa()
         self._summaries = BM25(
             tokens(" ".join((*_searchable_names(taxon), text)))
@@ -111,7 +76,7 @@ class Lookup:
         )
 
 
-def index_of(store: LookupStore) -> LookupIndex:
+def index_of(store: KnowledgeBase) -> LookupIndex:
     """Return the look-up index of an open knowledge base, with all terms learnt so far."""
     return store.derived(Lookup).index
 
@@ -126,13 +91,8 @@ def _searchable_names(taxon: Taxon) -> Iterable[str]:
     return (*taxon.common_names, taxon.scientific_name, *groups)
 
 
-def glossary_of(store: object) -> list[Term]:
-    """Return the glossary terms that the user of a store did not remove; none for a store in memory."""
-    from kb.store.knowledge_base import KnowledgeBase
-    from kb.store.stage_outputs import removed
-
-    if not isinstance(store, KnowledgeBase):
-        return []
+def glossary_of(store: KnowledgeBase) -> list[Term]:
+    """Return the glossary terms that the user of a knowledge base did not remove."""
     removed_names = {fold(name) for name in removed(store.ledger)}
     return [term for term in shipped_terms() if fold(term.name) not in removed_names]
 

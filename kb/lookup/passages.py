@@ -8,8 +8,9 @@ from data.lexicon.tables import column
 from data.lexicon.word_groups import words_of
 from data.records import Context, Source, SpeciesEntry, Statement, Term, TermNote
 from kb.lookup.findings import Findings
-from kb.lookup.index import LookupStore, is_question
+from kb.lookup.index import is_question
 from kb.lookup.mentions import Mention
+from kb.store.knowledge_base import KnowledgeBase
 
 MAX_GROUP_MEMBERS = 8
 MAX_DESCRIBED_MEMBERS = 2  # of a group; with more, each gets too few words
@@ -19,7 +20,7 @@ MAX_MEMBER_WORDS = 40
 _SEX_AGE = {word: subject for word, subject in column("sexes", "subject").items() if subject != "adult"}
 
 
-def compose(store: LookupStore, query: str, found: Findings) -> Context:
+def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
     """Return the context of a query: terms with visible features, species with summaries, groups with members.
 
     Sentences on the sex or age in the query come first.
@@ -44,12 +45,12 @@ def compose(store: LookupStore, query: str, found: Findings) -> Context:
     )
 
 
-def group_passages(store: LookupStore, found: Findings) -> list[str]:
+def group_passages(store: KnowledgeBase, found: Findings) -> list[str]:
     """Return one sentence per group, with its species in the knowledge base."""
     return [_group_passage(group, store.species(group.ids[:MAX_GROUP_MEMBERS])) for group in found.groups]
 
 
-def described_members(store: LookupStore, found: Findings) -> list[SpeciesEntry]:
+def described_members(store: KnowledgeBase, found: Findings) -> list[SpeciesEntry]:
     """Return the described species of small groups, except those found by their own names."""
     described = {entry.taxon.taxon_id for entry in found.species}
     small = [group.ids for group in found.groups if len(group.ids) <= MAX_DESCRIBED_MEMBERS]

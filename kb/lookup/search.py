@@ -9,7 +9,8 @@ from data.records import TaxonMatch
 from kb.checklist.names import fold
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import check_encoder, vector_of
-from kb.lookup.index import LookupIndex, LookupStore, index_of
+from kb.lookup.index import LookupIndex, index_of
+from kb.store.knowledge_base import KnowledgeBase
 
 # Weights of words and vectors; a name counts more than any description.
 WORDS_SHARE = 0.65
@@ -17,7 +18,7 @@ VECTOR_SHARE = 0.35
 MIN_SIMILARITY = 0.35
 
 
-def search(store: LookupStore, text: str, encoder: TextEncoder, *, n: int = 10) -> list[TaxonMatch]:
+def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10) -> list[TaxonMatch]:
     """Return up to `n` species that match a name or description, best first, ties by name.
 
     The score adds points for a name in the text (0.8 to 2), the BM25 score of the words of name and summary (up to

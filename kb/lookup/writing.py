@@ -15,8 +15,9 @@ from data.records import ChatMessage, ChatRequest, Context, Source, SpeciesEntry
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
-from kb.lookup.index import LookupStore, is_question
+from kb.lookup.index import is_question
 from kb.lookup.passages import described_members, group_passages, term_passage
+from kb.store.knowledge_base import KnowledgeBase
 
 MAX_WORDS = 120
 MAX_TEXT_WORDS = 250  # per text in the request
@@ -59,7 +60,7 @@ class Text:
 
 
 def write_passage(
-    answer: Context, found: Findings, store: LookupStore, chat: ChatModel, *, prompts: DistilPrompts | None = None
+    answer: Context, found: Findings, store: KnowledgeBase, chat: ChatModel, *, prompts: DistilPrompts | None = None
 ) -> Context:
     """Return the answer with a passage written by the model, or unchanged if no sentence of the reply is usable.
 
