@@ -6,7 +6,7 @@ Each match follows a named rule; similarity alone gives a suggestion, never a ma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final, Literal
@@ -106,16 +106,11 @@ class Reconciler:
         [('Turdus sp.', 'several species')]
     """
 
-    def __init__(self, checklist: AviList, *, within: Iterable[Taxon] | None = None) -> None:
-        """Index the names of the checklist.
-
-        Args:
-            checklist: the species to match with.
-            within: species for the rules on possessives, endings and genera, which may be ambiguous among all birds;
-                by default all species of the checklist.
-        """
+    def __init__(self, checklist: AviList) -> None:
+        """Index the names of the checklist."""
         self._checklist = checklist
-        taxa = list(_all_species(checklist) if within is None else within)
+        birds = checklist.find("Aves")
+        taxa = checklist.species_of(birds) if birds is not None else []
         self._without_possessives = _by_key(
             (_without_possessives(name), name, taxon) for taxon in taxa for name in taxon.common_names
         )
@@ -303,11 +298,6 @@ def load_reconciler() -> Reconciler:
         MissingRequirement: if its tables are not installed.
     """
     return Reconciler(load_checklist())
-
-
-def _all_species(checklist: AviList) -> Iterator[Taxon]:
-    everything = checklist.find("Aves")
-    return iter(checklist.species_of(everything) if everything else ())
 
 
 def _matching_name(label: str, taxon: Taxon) -> tuple[MatchKind, str]:
