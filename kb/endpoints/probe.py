@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Literal
 
-from data.contracts import ChatModel
 from data.errors import FieldmarkError, MissingRequirement
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.payload import shortened
 from kb.endpoints.retry import RetryingChat, RetryPolicy
 
 Kind = Literal["text", "vision", "search"]
@@ -59,10 +60,13 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
     Testing stops if the model does not answer at all.
     """
     found: list[Probe] = []
-    with OpenAIChat(endpoint, key) as bare:
-        chat = RetryingChat(bare, _PATIENCE)
+    with OpenAIChat(endpoint, key) as chat:
         for ability in ABILITIES[kind]:
-            is_there, seen = _check(ability, chat, bare, endpoint)
+            try:
+                is_there, seen = _TESTS[ability](chat)
+            except FieldmarkError as error:
+                needs_hint = isinstance(error, MissingRequirement) and error.hint
+                is_there, seen = False, f"{error} ({error.hint})" if needs_hint else str(error)
             found.append(
                 Probe(
                     endpoint=kind,
@@ -78,36 +82,8 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
     return found
 
 
-def _check(ability: Ability, chat: ChatModel, bare: OpenAIChat, endpoint: Endpoint) -> tuple[bool, str]:
-    """Return whether a model has an ability, and what it replied."""
-    try:
-        match ability:
-            case "answers":
-                return True, f"replied {_quoted(_ask(chat, 'Reply with the single word: ready'))}"
-            case "JSON schema":
-                return _json(chat, bare)
-            case "logprobs":
-                return _logprobs(chat)
-            case "vision":
-                return _vision(chat)
-            case "citations":
-                return _citations(chat)
-            case "price":
-                return _price(endpoint)
-    except FieldmarkError as error:
-        needs_hint = isinstance(error, MissingRequirement) and error.hint
-        return False, f"{error} ({error.hint})" if needs_hint else str(error)
-
-
-def _price(endpoint: Endpoint) -> tuple[bool, str]:
-    prices = endpoint.prices
-    if prices is None:
-        return False, "price_in and price_out are not set"
-    return True, f"${prices.per_million_in:g} in, ${prices.per_million_out:g} out per million tokens"
-
-
-def _ask(
-    chat: ChatModel,
+def _reply(
+    chat: OpenAIChat,
     text: str,
     *,
     images: tuple[bytes, ...] = (),
@@ -115,19 +91,21 @@ def _ask(
     top_logprobs: int | None = None,
     max_tokens: int = 300,
 ) -> ChatReply:
+    message = ChatMessage(role="user", text=text, images=images)
     request = ChatRequest(
-        messages=(ChatMessage(role="user", text=text, images=images),),
-        json_schema=json_schema,
-        top_logprobs=top_logprobs,
-        max_tokens=max_tokens,
+        messages=(message,), json_schema=json_schema, top_logprobs=top_logprobs, max_tokens=max_tokens
     )
-    return wait_for(chat.reply(request))
+    return wait_for(RetryingChat(chat, _PATIENCE).reply(request))
 
 
-def _json(chat: ChatModel, bare: OpenAIChat) -> tuple[bool, str]:
+def _answers(chat: OpenAIChat) -> tuple[bool, str]:
+    return True, f"replied {_quoted(_reply(chat, 'Reply with the single word: ready'))}"
+
+
+def _json_schema(chat: OpenAIChat) -> tuple[bool, str]:
     # The schema contradicts the question, so that following it is no accident.
-    reply = _ask(chat, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
-    if "response_format" in bare.unsupported:
+    reply = _reply(chat, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
+    if "response_format" in chat.unsupported:
         return False, "the server rejects response_format"
     try:
         value = json.loads(reply.text)
@@ -137,42 +115,53 @@ def _json(chat: ChatModel, bare: OpenAIChat) -> tuple[bool, str]:
     return follows, "followed" if follows else f"accepted but not followed: {_quoted(reply)}"
 
 
-def _logprobs(chat: ChatModel) -> tuple[bool, str]:
-    reply = _ask(chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=5, max_tokens=5)
+def _logprobs(chat: OpenAIChat) -> tuple[bool, str]:
+    reply = _reply(chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=5, max_tokens=5)
     if not reply.logprobs:
         return False, "none returned"
-    first = reply.logprobs[0]
-    if len(first.top) < 2:
+    top = reply.logprobs[0].top
+    if len(top) < 2:
         return False, "no alternatives to the token itself"
-    tokens = {token.strip().lower() for token, _ in first.top}
+    tokens = {token.strip().lower() for token, _ in top}
     if not tokens & {"yes", "no"}:
-        return (
-            False,
-            f"neither yes nor no is among the top tokens: {', '.join(sorted(tokens))} (reasoning first?)",
-        )
-    return True, f"{len(first.top)} alternatives per token"
+        seen = ", ".join(sorted(tokens))
+        return False, f"neither yes nor no is among the top tokens: {seen} (reasoning first?)"
+    return True, f"{len(top)} alternatives per token"
 
 
-def _vision(chat: ChatModel) -> tuple[bool, str]:
-    reply = _ask(chat, "What colour is this picture? Answer with one word.", images=(_red_picture(),))
+def _vision(chat: OpenAIChat) -> tuple[bool, str]:
+    from PIL import Image
+
+    red = BytesIO()
+    Image.new("RGB", (96, 96), (214, 24, 30)).save(red, "PNG")
+    reply = _reply(chat, "What colour is this picture? Answer with one word.", images=(red.getvalue(),))
     is_red = any(word in reply.text.lower() for word in ("red", "crimson", "scarlet"))
     return is_red, f"called a red picture {_quoted(reply)}"
 
 
-def _citations(chat: ChatModel) -> tuple[bool, str]:
-    reply = _ask(chat, "What is a speculum on the wing of a duck? One sentence.")
+def _citations(chat: OpenAIChat) -> tuple[bool, str]:
+    reply = _reply(chat, "What is a speculum on the wing of a duck? One sentence.")
     n = sum(citation.source.url is not None for citation in reply.citations)
     return n > 0, f"{n} sources named"
 
 
-def _red_picture() -> bytes:
-    from PIL import Image
-
-    out = BytesIO()
-    Image.new("RGB", (96, 96), (214, 24, 30)).save(out, "PNG")
-    return out.getvalue()
+def _price(chat: OpenAIChat) -> tuple[bool, str]:
+    prices = chat.endpoint.prices
+    if prices is None:
+        return False, "price_in and price_out are not set"
+    return True, f"${prices.per_million_in:g} in, ${prices.per_million_out:g} out per million tokens"
 
 
 def _quoted(reply: ChatReply) -> str:
-    line = " ".join(reply.text.split())
-    return repr(line if len(line) <= 40 else line[:39] + "…")
+    return repr(shortened(reply.text, 40))
+
+
+_TESTS: dict[Ability, Callable[[OpenAIChat], tuple[bool, str]]] = {
+    "answers": _answers,
+    "JSON schema": _json_schema,
+    "logprobs": _logprobs,
+    "vision": _vision,
+    "citations": _citations,
+    "price": _price,
+}
+"""Ability -> its test: whether a model has it, and what it replied."""
