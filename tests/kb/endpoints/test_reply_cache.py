@@ -177,7 +177,7 @@ def test_a_killed_process_leaves_every_reply_that_it_had_put(tmp_path: Path) -> 
 
 
 def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_none(tmp_path: Path) -> None:
-    """Waiting writers share one commit; an entry is written even if nobody waits for it any more."""
+    """An entry is written even if nobody waits for it any more."""
     requests = [ChatRequest(messages=(ChatMessage(role="user", text=f"question {i}"),)) for i in range(60)]
 
     async def keep_all(cache: Any) -> None:
