@@ -117,6 +117,25 @@ def read_photo(
     return Photo(image=image, place=place, date=date)
 
 
+def media_type_of(content: bytes) -> str | None:
+    """Return the media type of an image by its first bytes (a TIFF thumbnail is a JPEG), or None.
+
+    Example:
+        >>> media_type_of(b"GIF89a...")
+        'image/gif'
+    """
+    for start, kind in (
+        (b"\xff\xd8\xff", "jpeg"),
+        (b"\x89PNG", "png"),
+        (b"GIF8", "gif"),
+        (b"II*\x00", "tiff"),
+        (b"MM\x00*", "tiff"),
+    ):
+        if content.startswith(start):
+            return f"image/{kind}"
+    return "image/webp" if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else None
+
+
 def to_rgb(image: Image.Image) -> Image.Image:
     """Return an image of any mode as 8-bit RGB, transparency on white; an RGB image is returned unchanged.
 

@@ -11,7 +11,6 @@ from data.codec import dumps, loads
 from data.contracts import Encoders
 from data.errors import BadImage, BadInput, StoreError
 from data.files import sha256_hex, writer_lock
-from data.images.decode import read_image
 from data.records import Added, Anchor, Article, Source, SpeciesEntry, Statement, Summary, Taxon, Term
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.sentences import split_sentences
@@ -19,8 +18,8 @@ from kb.distill.terms import term_from_article, term_id
 from kb.pipeline.begin import begin, rolled_back_if_empty
 from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
-from kb.sources.mediawiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
-from kb.sources.own import OwnSource
+from kb.sources.article_source import SMALLEST_SIDE_PX
+from kb.sources.own import OwnSource, read_own_photo
 from kb.sources.plain_text import parse_text
 from kb.store.additions import STAGE, AddedText, Addition, additions, with_own_names
 from kb.store.layout import Layout
@@ -29,7 +28,6 @@ from kb.store.rows import subject_of
 
 AS_IS = "as-is/1"  # distiller of summaries that are the user's text, word for word
 MAX_TEXT_CHARACTERS = 1_000_000
-MAX_PHOTO_BYTES = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +105,8 @@ def add(
         >>> added.is_new, added.text
         (True, 'The wings are black with a red band and white spots.')
     """
-    pictures = [_read_photo(photo) for photo in photos]
+    key = term_id(subject) if isinstance(subject, str) else subject.taxon_id
+    pictures = [_read_photo(photo, key) for photo in photos]
     layout = Layout(Path(path))
     layout.claim()
     with writer_lock(layout.lock), rolled_back_if_empty(layout):
@@ -115,14 +114,15 @@ def add(
         is_new = not layout.cache.exists()
         info = begin(layout, OwnSource(), encoders)
         with closing(Ledger(layout.ledger, create=is_new)) as ledger:
-            key = term_id(subject) if isinstance(subject, str) else subject.taxon_id
             before = additions(ledger).get(key, Addition())
             if isinstance(subject, str):
                 addition = _with_term(layout, subject, texts, photos, as_is=as_is)
             else:
                 read = [_read_text(subject, text, as_is=as_is) for text in texts]  # all, before any is written
                 new = [_written_text(layout, article, summary) for article, summary in read]
-                addition = _merged(before, new, _written(layout, key, pictures), subject)
+                for _, content in pictures:
+                    layout.anchors.write(content)
+                addition = _merged(before, new, [anchor for anchor, _ in pictures], subject)
             was_there = {entry.subject_id for entry in ledger.entries()}
             _note(ledger, subject, key, addition)
             run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders)
@@ -131,40 +131,23 @@ def add(
             return _added(ledger, key, before, addition, is_new=key not in was_there)
 
 
-def _read_photo(photo: OwnPhoto) -> tuple[OwnPhoto, bytes]:
-    """Return a photo with its bytes.
+def _read_photo(photo: OwnPhoto, key: str) -> tuple[Anchor, bytes]:
+    """Return a photo as an anchor, with its bytes.
 
     Raises:
         BadInput: if it is not an image, or too small.
     """
+    credit = {"url": photo.url, "author": photo.author, "licence": photo.licence}
     try:
-        picture = read_image(photo.path, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
-        content = photo.path.read_bytes()
+        anchor, content, (width, height) = read_own_photo(photo.path, key, **credit)
     except (OSError, BadImage) as error:
         raise BadInput(f"{photo.path}: {error}", hint="Nothing was added.") from error
-    if min(picture.size) < SMALLEST_SIDE_PX:
+    if min(width, height) < SMALLEST_SIDE_PX:
         raise BadInput(
-            f"{photo.path}: expected a side of at least {SMALLEST_SIDE_PX} px, got {picture.width} x {picture.height}",
+            f"{photo.path}: expected a side of at least {SMALLEST_SIDE_PX} px, got {width} x {height}",
             hint="Nothing was added.",
         )
-    return photo, content
-
-
-def _written(layout: Layout, key: str, pictures: Sequence[tuple[OwnPhoto, bytes]]) -> list[Anchor]:
-    return [
-        Anchor(
-            anchor_id=sha256,
-            subject_id=key,
-            sha256=sha256,
-            file=photo.path.name,
-            page_url=photo.url,
-            author=photo.author,
-            licence=photo.licence,
-            media_type=media_type_of(content) or "application/octet-stream",
-        )
-        for photo, content in pictures
-        for sha256 in [layout.anchors.write(content)]
-    ]
+    return anchor, content
 
 
 def _article(text: OwnText) -> Article:

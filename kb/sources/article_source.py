@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from data.arrays import FloatArray
 from data.records import Anchor, AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
 
+SMALLEST_SIDE_PX = 64  # smaller photos are useless to a model
+MAX_PIXELS = 50_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorBatch:

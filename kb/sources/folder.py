@@ -20,9 +20,7 @@ from pathlib import Path
 
 from data.errors import BadImage, BadInput
 from data.files import sha256_hex
-from data.images.decode import read_image
 from data.records import (
-    Anchor,
     AnchorImage,
     Article,
     Failure,
@@ -36,13 +34,12 @@ from data.records import (
 from kb import reasons
 from kb.checklist.names import fold
 from kb.distill.terms import term_id
-from kb.sources.article_source import AnchorBatch, ArticleSource
+from kb.sources.article_source import SMALLEST_SIDE_PX, AnchorBatch, ArticleSource
 from kb.sources.mediawiki.html.parse import parse_article
 from kb.sources.mediawiki.pages.match import left_out
-from kb.sources.mediawiki.photos import MAX_PIXELS, SMALLEST_SIDE_PX, media_type_of
+from kb.sources.own import read_own_photo
 from kb.sources.plain_text import parse_text
 
-PARSER = "folder-text/1"
 ARTICLE_SUFFIXES = (".txt", ".md", ".html", ".htm")
 PHOTO_SUFFIXES = frozenset(
     (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".heic", ".heif", ".avif")
@@ -50,7 +47,6 @@ PHOTO_SUFFIXES = frozenset(
 TERMS_FOLDER = "terms"
 CREDITS = "credits.csv"
 MAX_TEXT_BYTES = 5_000_000
-MAX_PHOTO_BYTES = 100_000_000
 
 
 class FolderSource(ArticleSource):
@@ -59,6 +55,8 @@ class FolderSource(ArticleSource):
     Raises:
         BadInput: if the folder does not exist or has no subfolder.
     """
+
+    parser = "folder-text/1"
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
@@ -73,11 +71,6 @@ class FolderSource(ArticleSource):
     def name(self) -> str:
         """Name of the folder, without its path, so that a moved folder is the same source."""
         return f"folder {self.folder.resolve().name}"
-
-    @property
-    def parser(self) -> str:
-        """Name and version of `parse`."""
-        return PARSER
 
     @property
     def origin(self) -> Mapping[str, str]:
@@ -170,37 +163,24 @@ class FolderSource(ArticleSource):
         for figure in article.figures:
             if len(images) >= limit:
                 break
-            file = path / Path(figure.file).name
+            credit = credit_of.get(figure.file, {})
             try:
-                picture = read_image(file, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
-                content = file.read_bytes()
+                anchor, content, (width, height) = read_own_photo(
+                    path / Path(figure.file).name,
+                    key,
+                    url=credit.get("url") or None,
+                    author=credit.get("author") or None,
+                    licence=credit.get("licence") or credit.get("license") or None,
+                )
             except (BadImage, OSError) as error:
                 skipped.append(LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error)))
                 continue
-            sha256 = sha256_hex(content)
-            if min(picture.size) < SMALLEST_SIDE_PX:
-                skipped.append(
-                    LeftOut(name=figure.file, reason=reasons.TOO_SMALL, detail=f"{picture.width} x {picture.height}")
-                )
-            elif any(image.anchor.sha256 == sha256 for image in images):
+            if min(width, height) < SMALLEST_SIDE_PX:
+                skipped.append(LeftOut(name=figure.file, reason=reasons.TOO_SMALL, detail=f"{width} x {height}"))
+            elif any(image.anchor.sha256 == anchor.sha256 for image in images):
                 skipped.append(LeftOut(name=figure.file, reason=reasons.DUPLICATE_PHOTO))
             else:
-                credit = credit_of.get(figure.file, {})
-                images.append(
-                    AnchorImage(
-                        anchor=Anchor(
-                            anchor_id=sha256,
-                            subject_id=key,
-                            sha256=sha256,
-                            file=figure.file,
-                            page_url=credit.get("url") or None,
-                            author=credit.get("author") or None,
-                            licence=credit.get("licence") or credit.get("license") or None,
-                            media_type=media_type_of(content) or "application/octet-stream",
-                        ),
-                        content=content,
-                    )
-                )
+                images.append(AnchorImage(anchor=anchor, content=content))
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped))
 
 

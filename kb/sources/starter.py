@@ -57,6 +57,8 @@ class StarterSource(ArticleSource):
         'Snowy Owl'
     """
 
+    parser = "starter/2"
+
     def __init__(
         self, *, vectors: Path | None = None, with_vectors: bool = True, spaces: Sequence[str] | None = None
     ) -> None:
@@ -94,11 +96,6 @@ class StarterSource(ArticleSource):
             return ShippedVectors()
         found = read_vectors(self._vectors_file)
         return found if set(self._spaces) <= set(found.spaces) else ShippedVectors()
-
-    @property
-    def parser(self) -> str:
-        """Name and version of `parse`."""
-        return "starter/2"
 
     @property
     def origin(self) -> Mapping[str, str]:

@@ -11,10 +11,10 @@ from PIL.Image import Image
 
 from data.errors import BadImage, MalformedAnswer, PageNotFound, SourceError, TooLarge
 from data.files import sha256_hex
-from data.images.decode import read_image
+from data.images.decode import media_type_of, read_image
 from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
-from kb.sources.article_source import AnchorBatch
+from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch
 from kb.sources.licences import licence_freedom, short_licence
 from kb.sources.mediawiki.client.hosts import check_redirect
 from kb.sources.mediawiki.client.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json, wiki_workers
@@ -23,8 +23,6 @@ from kb.sources.mediawiki.pages.wiki_pages import WikiPages, is_title
 
 # Wikimedia's file servers refuse other widths since 2026.
 THUMBNAIL_WIDTHS_PX = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)
-SMALLEST_SIDE_PX = 64  # smaller images are useless to a model
-MAX_PIXELS = 50_000_000
 MOST_DAMAGED = 4  # tries for an image that arrives damaged in different ways
 FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
@@ -242,25 +240,6 @@ class PhotoFinder:
 def _version(info: Json | None) -> str:
     """Return a hash of the metadata of a file; empty without metadata."""
     return sha256_hex(json.dumps(info, sort_keys=True))[:16] if info else ""
-
-
-def media_type_of(content: bytes) -> str | None:
-    """Return the media type of an image by its first bytes (a TIFF thumbnail is a JPEG), or None.
-
-    Example:
-        >>> media_type_of(b"GIF89a...")
-        'image/gif'
-    """
-    for start, kind in (
-        (b"\xff\xd8\xff", "jpeg"),
-        (b"\x89PNG", "png"),
-        (b"GIF8", "gif"),
-        (b"II*\x00", "tiff"),
-        (b"MM\x00*", "tiff"),
-    ):
-        if content.startswith(start):
-            return f"image/{kind}"
-    return "image/webp" if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else None
 
 
 def _groups(articles: Sequence[tuple[str, Article]]) -> Iterator[list[tuple[str, tuple[Figure, ...], Article]]]:

@@ -24,7 +24,6 @@ from kb.sources.mediawiki.pages.locate import Locator
 from kb.sources.mediawiki.pages.wiki_pages import WikiPages
 from kb.sources.mediawiki.photos import PhotoFinder
 
-PARSER = "mediawiki-html/1"  # raise the number when `parse` changes its result
 CATEGORY_DEPTH = 3
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
@@ -45,6 +44,8 @@ class WikipediaSource(ArticleSource):
         MissingContact: for a Wikimedia wiki without a contact.
         UsageError: for an address that is not http or https.
     """
+
+    parser = "mediawiki-html/1"  # raise the number when `parse` changes its result
 
     def __init__(
         self,
@@ -71,11 +72,6 @@ class WikipediaSource(ArticleSource):
     def photo_rules(self) -> str:
         """Width of photos, and whether non-free ones are taken."""
         return f"{self._photos.thumbnail_px}px" + (", any licence" if self._photos.allows_any_licence else "")
-
-    @property
-    def parser(self) -> str:
-        """Name and version of `parse`."""
-        return PARSER
 
     @property
     def n_requests(self) -> int:
