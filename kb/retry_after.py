@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -13,11 +14,10 @@ def parse_retry_after(value: str | None, *, now: datetime | None = None) -> floa
         >>> parse_retry_after("7"), parse_retry_after("soon"), parse_retry_after(None)
         (7.0, None, None)
     """
-    if value is None:
-        return None
-    text = value.strip()
-    if text.isascii() and text.isdigit():
-        return float(text)
+    text = (value or "").strip()
+    with suppress(ValueError):
+        seconds = float(text)
+        return seconds if 0 <= seconds < float("inf") else None
     try:
         moment = parsedate_to_datetime(text)
     except (TypeError, ValueError):

@@ -37,7 +37,7 @@ def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncode
 
     chunks: list[Chunk] = []
     run: Span | None = None
-    for piece in _pieces(text, _sentence_spans(summary), fits):
+    for piece in (p for span in _sentence_spans(summary) for p in _cut(text, span, fits, (_CLAUSE_END, _SPACE))):
         if run is not None and fits(run.start, piece.end):
             run = Span(start=run.start, end=piece.end)
             continue
@@ -65,14 +65,6 @@ def _sentence_spans(summary: Summary) -> Iterator[Span]:
     for statement in summary.statements:
         yield from _trimmed(summary.text, position, position + len(statement.text))
         position += len(statement.text) + 1
-
-
-def _pieces(text: str, sentences: Iterator[Span], fits: Fits) -> Iterator[Span]:
-    for sentence in sentences:
-        if fits(sentence.start, sentence.end):
-            yield sentence
-        else:
-            yield from _cut(text, sentence, fits, (_CLAUSE_END, _SPACE))
 
 
 def _cut(text: str, span: Span, fits: Fits, seams: tuple[re.Pattern[str], ...]) -> Iterator[Span]:

@@ -82,12 +82,7 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     milliseconds = headers.get("retry-after-ms", "")
     if milliseconds.isascii() and milliseconds.isdigit():
         return int(milliseconds) / 1000
-    value = headers.get("retry-after")
-    try:
-        seconds = float(value or "")
-    except ValueError:
-        return parse_retry_after(value)
-    return seconds if 0 <= seconds < float("inf") else None
+    return parse_retry_after(headers.get("retry-after"))
 
 
 def _details(body: object, key: str) -> tuple[str, str, str | None]:

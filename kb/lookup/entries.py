@@ -37,11 +37,11 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
     """
     wanted = fold(name)
     known: dict[str, str] = {}  # folded name -> as written
-    for taxon_id, scientific, common in store.names():
-        spelt = (scientific, *common, taxon_id)
-        if wanted in map(fold, spelt):
-            return _species(store, taxon_id)
-        known |= {fold(text): text for text in spelt[:-1]}
+    for taxon in store.taxa():
+        names = (taxon.scientific_name, *taxon.common_names)
+        if wanted in map(fold, (*names, taxon.taxon_id)):
+            return _species(store, taxon.taxon_id)
+        known |= {fold(text): text for text in names}
     for term in store.terms():
         if wanted in map(fold, (term.name, *term.aliases)):
             return term

@@ -46,14 +46,21 @@ class KnowledgeBase:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.layout = Layout(Path(path))
+        self.path = Path(path)
+        """The folder."""
+        self.layout = Layout(self.path)
         self.info: KnowledgeBaseInfo = self.layout.require()
         """Contents of `kb.toml`."""
+        self.spaces = self.info.spaces
+        """The encoder spaces, each once."""
+        self.sentence_space = self.info.sentence
+        """The space of the vectors of summaries and terms."""
         self.ledger = Ledger(self.layout.ledger, read_only=True)
         try:
             self.ledger.hold()  # entries, matrices and positions in `taxon_ids` belong together
             check_info(self.layout, self.info, self.ledger)
-            self._generation = self.ledger.generation()
+            self.generation = self.ledger.generation()
+            """The name of the state that was opened, which every change of the species replaces."""
             self._texts = self.ledger.documents("taxon")
         except BaseException:
             self.ledger.close()
@@ -64,26 +71,6 @@ class KnowledgeBase:
         self._chroma: Collections | None = None
         self._is_apart = False
         self._lock = Lock()
-
-    @property
-    def generation(self) -> str:
-        """The name of the state that was opened, which every change of the species replaces."""
-        return self._generation
-
-    @property
-    def path(self) -> Path:
-        """The folder."""
-        return self.layout.root
-
-    @property
-    def spaces(self) -> tuple[str, ...]:
-        """The encoder spaces, each once."""
-        return self.info.spaces
-
-    @property
-    def sentence_space(self) -> str:
-        """The space of the vectors of summaries and terms."""
-        return self.info.sentence
 
     def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
         """Return `make(self)`, computed once and kept until this is closed: the look-up index, for example."""
@@ -113,10 +100,6 @@ class KnowledgeBase:
         """Return the taxa of all species in the order of `taxon_ids`."""
         records = self.ledger.subjects("taxon")
         return [loads(Taxon, records[taxon_id]) for taxon_id in self.taxon_ids]
-
-    def names(self) -> list[tuple[str, str, tuple[str, ...]]]:
-        """Return `(taxon_id, scientific name, common names)` of all species in the order of `taxon_ids`."""
-        return [(taxon.taxon_id, taxon.scientific_name, taxon.common_names) for taxon in self.taxa()]
 
     def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
         """Return the entries of these species, in this order.
@@ -252,10 +235,10 @@ class KnowledgeBase:
             except (StoreError, MissingRequirement) as error:
                 self._leave_chroma(str(error))
                 return None
-        return found if is_newest(self.layout, self._generation) else None  # a writer may have started meanwhile
+        return found if is_newest(self.layout, self.generation) else None  # a writer may have started meanwhile
 
     def _open_chroma(self) -> Collections:
-        if not is_newest(self.layout, self._generation):
+        if not is_newest(self.layout, self.generation):
             raise ChromaDiffers(f"{self.path} has changed")
         if not self.info.chroma and not is_sealed(self.layout, self.ledger):
             if "build" in self.ledger.unfinished():
@@ -275,7 +258,7 @@ class KnowledgeBase:
         if self._chroma is not None:
             self._chroma.close()
             self._chroma = None
-        if is_newest(self.layout, self._generation) and os.access(self.path, os.W_OK):
+        if is_newest(self.layout, self.generation) and os.access(self.path, os.W_OK):
             log.warning("%s. The ledger is used instead, which is slower.", why)
 
     # --- all vectors at once -------------------------------------------------------------------------------------
@@ -293,9 +276,9 @@ class KnowledgeBase:
             raise SpaceMismatch(expected=spaces, given=(space,))
         name = collection_name(kind, space)
         if name not in self._tables:
-            table = read_table(self.layout.cache, self._generation, name)
+            table = read_table(self.layout.cache, self.generation, name)
             if table is None and self._from_chroma(self._warm_cache):
-                table = read_table(self.layout.cache, self._generation, name)
+                table = read_table(self.layout.cache, self.generation, name)
             self._tables[name] = self._ledger_table(name, kind) if table is None else table
         return self._tables[name]
 
