@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
 import inspect
 import json
+import textwrap
 import types
 import typing
 from collections import Counter
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from cli.common.method_settings import TABLES, field_docs, list_settings
+from cli.common.method_settings import TABLES, hints_of, settings_class, type_in_words
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "cli" / "golden"
 
@@ -222,10 +224,10 @@ def settings() -> str:
             f"For `kb {command.replace('.', ' ')}`; on the command line `--set {key}=VALUE`.",
             "",
         ]
+        kind = settings_class(name)
         rows = [
-            (f"`{each.key}`", _cell(each.type), "" if each.default is None else f"`{each.default}`", _cell(each.doc))
-            for each in list_settings()
-            if each.table == name
+            (f"`{field.name}`", _cell(type_in_words(hints_of(kind)[field.name])), _default(field), _cell(text))
+            for field, text in documented_fields(kind)
         ]
         parts += table(("key", "type", "default", "meaning"), rows)
     return "\n".join(parts)
@@ -347,6 +349,20 @@ def documented_fields(record: type) -> Iterator[tuple[dataclasses.Field[object],
         texts |= field_docs(base)
     for field in dataclasses.fields(record):
         yield field, texts.get(field.name, "")
+
+
+def field_docs(kind: type) -> dict[str, str]:
+    """Return field -> the docstring below it in the source of a dataclass."""
+    (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(body, ast.ClassDef)
+    docs = {}
+    for field, doc in zip(body.body, body.body[1:], strict=False):
+        if (
+            isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+            and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant) and isinstance(doc.value.value, str)
+        ):  # fmt: skip
+            docs[field.target.id] = inspect.cleandoc(doc.value.value)
+    return docs
 
 
 def _rows(record: type) -> list[tuple[str, str, str, str]]:

@@ -16,10 +16,13 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         >>> as_csv(("name", "n"), [("a, b", 1), ("c", None)]).splitlines()
         ['name,n', '"a, b",1', 'c,']
     """
+    return "".join(map(csv_line, [columns, *rows]))
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    """Return one row as CSV, with its line end."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
+    csv.writer(out, lineterminator="\n").writerow(cells)
     return out.getvalue()
 
 

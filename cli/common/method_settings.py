@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import types
-from dataclasses import MISSING, dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
@@ -27,20 +26,9 @@ The modules are loaded by `--help`, so they load no heavy library.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingDoc:
-    """One setting for the reference: the table and key, the type in words, the default, and its docstring."""
-
-    table: str
-    key: str
-    type: str
-    default: object
-    doc: str
-
-
 def method_hints() -> dict[str, Any]:
     """Return key -> type hint of every setting: `rerank.decompose.chain`."""
-    return {f"{table}.{name}": hint for table in TABLES for name, hint in hints_of(_class(table)).items()}
+    return {f"{table}.{name}": hint for table in TABLES for name, hint in hints_of(settings_class(table)).items()}
 
 
 def hints_of(kind: type[Any]) -> dict[str, Any]:
@@ -48,42 +36,16 @@ def hints_of(kind: type[Any]) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
+def settings_class(table: str) -> type[Any]:
+    """Return the dataclass of a table's settings."""
+    module, _, name = TABLES[table].partition(":")
+    kind: type[Any] = getattr(import_module(module), name)
+    return kind
+
+
 def keys_of(verb: str) -> tuple[str, ...]:
     """Return the keys that `--set` takes for a verb: `chain`, or `decompose.chain` for the table `rerank.decompose`."""
     return tuple(key.removeprefix(f"{verb}.") for key in method_hints() if key.startswith(f"{verb}."))
-
-
-def list_settings() -> list[SettingDoc]:
-    """Return every setting of every table, for the generated reference."""
-    return [
-        SettingDoc(
-            table=table,
-            key=field.name,
-            type=type_in_words(hints_of(_class(table))[field.name]),
-            default=field.default if field.default_factory is MISSING else field.default_factory(),
-            doc=field_docs(_class(table)).get(field.name, ""),
-        )
-        for table in TABLES
-        for field in fields(_class(table))
-    ]
-
-
-def field_docs(kind: type[Any]) -> dict[str, str]:
-    """Return field -> the docstring below it in the source of a dataclass."""
-    import ast
-    import inspect
-    import textwrap
-
-    (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    assert isinstance(body, ast.ClassDef)
-    docs = {}
-    for field, doc in zip(body.body, body.body[1:], strict=False):
-        if (
-            isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-            and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant) and isinstance(doc.value.value, str)
-        ):  # fmt: skip
-            docs[field.target.id] = inspect.cleandoc(doc.value.value)
-    return docs
 
 
 def type_in_words(hint: Any) -> str:  # noqa: ANN401  # a type hint can be any object
@@ -128,9 +90,3 @@ def parse_value(hint: Any, value: object, *, is_text: bool) -> object:  # noqa: 
         return None
     is_list = any(get_origin(each) in (tuple, list) for each in (hint, *get_args(hint)))
     return adapter.validate_python([part.strip() for part in text.split(",")] if is_list else text)
-
-
-def _class(table: str) -> type[Any]:
-    module, _, name = TABLES[table].partition(":")
-    kind: type[Any] = getattr(import_module(module), name)
-    return kind

@@ -8,19 +8,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cli.common.config import Settings
 from cli.common.output import log_to_stderr, note
 from data.errors import MissingRequirement
-from data.records import Context, Identification, QueryPart
+from data.records import Context, QueryPart
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, Encoders, WebSearch
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
+    from kb.endpoints.connection import Connection
     from kb.lookup.context import Explainer
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer, SpeciesList
@@ -47,13 +48,6 @@ def load_encoders(profile: str | None) -> Encoders:
     return recognize.load_encoders(profile or "starter")
 
 
-def encoders_for(path: Path, settings: Settings) -> Encoders:
-    """Return the encoders of the knowledge base at `path`; for a new one, of the profile in the settings."""
-    from kb.store.layout import Layout
-
-    return load_encoders(Layout(path).profile or settings.profile)
-
-
 def required_path(settings: Settings) -> Path:
     """Return the folder of the knowledge base in the settings, for verbs that write.
 
@@ -75,8 +69,6 @@ class ContextSources:
     require_chat: bool = False
     """A failure of the model is an error; otherwise passages are composed without it."""
     prompts: Path | None = None
-    budget: Budget | None = None
-    """Cost limit of search and model together."""
     models: tuple[str, ...] = ()
     """Names of search and model."""
 
@@ -86,10 +78,10 @@ def open_context_sources(
     settings: Settings,
     *,
     wiki: bool | None,
-    web: bool | None = False,
-    model: bool | None = False,
-    max_cost: float | None = None,
-    offline: bool = False,
+    web: bool | None,
+    model: bool | None,
+    budget: Budget,
+    offline: bool,
 ) -> Iterator[ContextSources]:
     """Open the sources of context in the settings, unless a flag turns them off.
 
@@ -98,34 +90,34 @@ def open_context_sources(
         wiki: None uses a wiki in the settings, True Wikipedia too.
         web: None searches if `[llm.search]` is set, True requires it.
         model: None has a model write the passage if `[llm.text]` is set and answers, True requires it.
-        max_cost: US dollars, for search and model together.
+        budget: cost limit of search and model together.
         offline: use cached replies only.
 
     Raises:
         MissingRequirement: if there is no such endpoint, or no key for it.
         UsageError: if the cost is limited and a price is unknown.
     """
+    from cli.common.language_models import connect_model
+    from kb.lookup.web_search import ChatWebSearch
+
     with ExitStack() as stack:
         stack.enter_context(log_to_stderr("kb.lookup"))
-        sources = ContextSources(wiki=_wiki_terms(settings, stack, wiki=False if offline else wiki))
-        asks_web, asks_model = (
-            kind in settings.llm if flag is None else flag for kind, flag in (("search", web), ("text", model))
-        )
-        if asks_web or asks_model:
-            from cli.common.language_models import connect_model
-            from kb.endpoints.budget import Budget
-            from kb.lookup.web_search import ChatWebSearch
 
-            budget = Budget(max_cost)
-            sources = replace(sources, prompts=settings.prompts, budget=budget)
-            if asks_web:
-                search = stack.enter_context(connect_model(settings, "search", budget=budget, offline=offline))
-                sources = replace(sources, search=ChatWebSearch(search), models=(search.name,))
-            if asks_model:
-                chat = stack.enter_context(connect_model(settings, "text", budget=budget, offline=offline))
-                models = (*sources.models, chat.name)
-                sources = replace(sources, chat=chat, require_chat=model is True, models=models)
-        yield sources
+        def connect(kind: str, is_wanted: bool | None) -> Connection | None:
+            if not (kind in settings.llm if is_wanted is None else is_wanted):
+                return None
+            return stack.enter_context(connect_model(settings, kind, budget=budget, offline=offline))
+
+        explainer = _wiki_terms(settings, stack, wiki=False if offline else wiki)
+        search, chat = connect("search", web), connect("text", model)
+        yield ContextSources(
+            wiki=explainer,
+            search=None if search is None else ChatWebSearch(search),
+            chat=chat,
+            require_chat=model is True,
+            prompts=settings.prompts,
+            models=tuple(each.name for each in (search, chat) if each is not None),
+        )
 
 
 def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> Explainer | None:
@@ -191,30 +183,6 @@ def make_recognizer(
     if made.misfit:
         note(f"Answers have no confidence: the calibration of this knowledge base {made.misfit}")
     return made
-
-
-def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
-    """Return everything that determines the rows of `kb identify`, for comparison when a run resumes."""
-    parameters: dict[str, object] = {
-        "kb": store.info.id,
-        "generation": store.generation,
-        "spaces": list(store.spaces),
-        "preset": recognizer.preset,
-        "top": recognizer.k,
-        "calibration": recognizer.calibration_id,
-        "min_confidence": recognizer.min_confidence,
-        "unknown_prior": recognizer.unknown_prior,
-    }
-    if recognizer.species_list is not None:
-        parameters["species_list"] = recognizer.species_list.id
-    return parameters
-
-
-def explanation_text(store: KnowledgeBase, row: Identification) -> str:
-    """Return the explanation of a photo's answer; empty without candidates."""
-    import recognize
-
-    return recognize.explain(store, row).text if row.candidates else ""
 
 
 def match_rows(rows: Sequence[Sequence[str]]) -> Reconciled:

@@ -58,6 +58,7 @@ def add(
     from kb.checklist.avilist import load_checklist
     from kb.checklist.selection import species_named
     from kb.curate.add import read_text_file
+    from kb.store.layout import Layout
 
     above = _lineage_of(lineage)
     if (name is None) == (term is None):
@@ -69,7 +70,7 @@ def add(
     added = library.add(
         path,
         term or species_named(load_checklist(), name or "", common_names=common_names, lineage=above),
-        wiring.encoders_for(path, settings),
+        wiring.load_encoders(Layout(path).profile or settings.profile),
         texts=[read_text_file(file, licence=licence, url=url) for file in texts],
         photos=[library.OwnPhoto(path=file, author=author, licence=licence, url=url) for file in photos],
         as_is=as_is,

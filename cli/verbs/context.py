@@ -16,6 +16,7 @@ from data.words import plural
 
 if TYPE_CHECKING:
     from data.records import Context
+    from kb.endpoints.budget import Meter
     from kb.lookup.query_file import FileQuery
 
 
@@ -69,6 +70,7 @@ def context(
     Example: kb context "Two frogs in amplexus"
     """
     from data.codec import to_json
+    from kb.endpoints.budget import Budget
     from kb.lookup.query_file import FileQuery, read_queries
 
     if bool(" ".join(words).strip()) == (file is not None):
@@ -76,10 +78,11 @@ def context(
     queries = [FileQuery(text=" ".join(words))] if file is None else read_queries(file)
     form = form or ("text" if file is None else "jsonl")
     settings = options.settings(kb=kb, api_url=api_url, contact=contact)
+    budget = Budget(max_cost)
     with (
         wiring.open_knowledge_base(settings) as knowledge,
         wiring.open_context_sources(
-            settings, wiki=wiki, web=web, model=model, max_cost=max_cost, offline=offline
+            settings, wiki=wiki, web=web, model=model, budget=budget, offline=offline
         ) as sources,
     ):
         answers = wiring.find_contexts(knowledge, [query.text for query in queries], sources, learn=store)
@@ -97,7 +100,7 @@ def context(
                     output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
         finally:
             # Also after an interrupt: the user pays for this, and may not know that a model is configured.
-            if spent := _spent(sources):
+            if spent := _spent(sources, budget.meter):
                 output.note(spent)
 
 
@@ -115,11 +118,8 @@ def context_text(context: Context, *, has_model: bool = False) -> str:
     return "\n".join([*lines, *(f"  {source_text(source)}" for source in context.sources)])
 
 
-def _spent(sources: wiring.ContextSources) -> str:
+def _spent(sources: wiring.ContextSources, meter: Meter) -> str:
     """Return the models, their calls and the cost; empty without calls."""
-    if sources.budget is None:
-        return ""
-    meter = sources.budget.meter
     if not (meter.calls or meter.unsure_usd):
         return ""
     off = " ".join(flag for flag, used in (("--no-web", sources.search), ("--no-model", sources.chat)) if used)

@@ -18,13 +18,20 @@ def figure_cell(measures: Iterable[Measured], name: str, mean: str, *, wide: boo
     if found is None:
         return ""
     value, (low, high) = getattr(found, mean), getattr(found, f"{mean}_interval")
-    return f"{100 * value:{sign}.1f}" + (f" ({100 * low:{sign}.1f} to {100 * high:{sign}.1f})" if wide else "")
+    return number(value, sign=sign) + (f" ({number(low, sign=sign)} to {number(high, sign=sign)})" if wide else "")
 
 
-def difference_cells(difference: float, interval: tuple[float, float], n_better: int, n_worse: int) -> list[str]:
-    """Return a paired difference in percent, its 95 % interval, and how many groups are better and worse."""
-    low, high = (f"{100 * bound:+.1f}" for bound in interval)
-    return [f"{100 * difference:+.1f}", f"{low} to {high}", f"{n_better}/{n_worse}"]
+def difference_cells(
+    difference: float, interval: tuple[float, float], n_better: int, n_worse: int, *, scale: float = 100.0
+) -> list[str]:
+    """Return a paired difference, its 95 % interval, and how many groups are better and worse."""
+    low, high = (number(bound, scale, sign="+") for bound in interval)
+    return [number(difference, scale, sign="+"), f"{low} to {high}", f"{n_better}/{n_worse}"]
+
+
+def number(value: float, scale: float = 100.0, *, sign: str = "") -> str:
+    """Return a figure in percent, or with a scale of 1 unchanged."""
+    return f"{value * scale:{sign}.{1 if scale == 100 else 3}f}"
 
 
 def p_text(value: float) -> str:

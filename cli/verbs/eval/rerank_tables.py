@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cli.common import delimited, output
-from cli.verbs.eval.cells import p_text
+from cli.verbs.eval.cells import difference_cells, number, p_text
 from data.words import plural
 from rerank.evaluation.request import AXES, TIE_POLICIES
 
@@ -68,7 +68,7 @@ def _tests_table(evaluation: Evaluation, main: str) -> str:
         low, high = found.macro_interval
         scale = _scale(main)
         rows.append(
-            [run.name, _number(found.macro, scale), f"{_number(low, scale)} to {_number(high, scale)}"]
+            [run.name, number(found.macro, scale), f"{number(low, scale)} to {number(high, scale)}"]
             + (_test_cells(test, scale) if test else [""] * 5)
         )  # fmt: skip
     return output.as_table(columns, rows, right=columns[1:])
@@ -76,14 +76,8 @@ def _tests_table(evaluation: Evaluation, main: str) -> str:
 
 def _test_cells(comparison: Comparison, scale: float) -> list[str]:
     test = comparison.test
-    low, high = test.interval
-    return [
-        f"{_number(test.difference, scale, sign='+')}",
-        f"{_number(low, scale, sign='+')} to {_number(high, scale, sign='+')}",
-        f"{test.n_better}/{test.n_worse}",
-        p_text(test.p_value),
-        p_text(comparison.p_corrected),
-    ]
+    difference = difference_cells(test.difference, test.interval, test.n_better, test.n_worse, scale=scale)
+    return [*difference, p_text(test.p_value), p_text(comparison.p_corrected)]
 
 
 def _strata_text(evaluation: Evaluation, main: str) -> str:
@@ -113,7 +107,7 @@ def _ties_table(evaluation: Evaluation, main: str) -> str:
     scale = _scale(main)
     rows = [
         [run.name, f"{100 * run.tied_items:.1f} %", f"{100 * run.open_pairs:.1f} %"]
-        + [_number(bound, scale) for bound in run.bounds[main]]
+        + [number(bound, scale) for bound in run.bounds[main]]
         for run in evaluation.runs
     ]
     return output.as_table(columns, rows, right=columns[1:])
@@ -121,13 +115,9 @@ def _ties_table(evaluation: Evaluation, main: str) -> str:
 
 def _cell(found: Measured) -> str:
     scale = _scale(found.name)
-    error = "" if found.macro_error is None else f" ± {_number(found.macro_error, scale)}"
-    return _number(found.macro, scale) + error
+    error = "" if found.macro_error is None else f" ± {number(found.macro_error, scale)}"
+    return number(found.macro, scale) + error
 
 
 def _scale(measure: str) -> float:
     return 1.0 if measure == "MRR" else 100.0
-
-
-def _number(value: float, scale: float, *, sign: str = "") -> str:
-    return f"{value * scale:{sign}.{1 if scale == 100 else 3}f}"

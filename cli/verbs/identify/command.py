@@ -16,7 +16,7 @@ from cli.common import exit_codes, options, output, readers, wiring
 from cli.common.progress import ProgressForm, counted
 from cli.verbs.identify import rows
 from cli.verbs.identify import species_list as species_lists
-from cli.verbs.identify.files import find_photos, form_for, sink_for
+from cli.verbs.identify.files import find_photos, form_for, identify_parameters, sink_for
 from cli.verbs.identify.notices import resumed_text, warn_of_calibration, warn_of_missing
 from cli.verbs.identify.table import evidence_text
 from data.errors import NothingReadable, UsageError
@@ -114,7 +114,7 @@ def identify(
     reader_samples: int,
     max_cost: float | None,
     offline: bool,
-    form: str | None,
+    form: rows.Form | None,
     file: Path | None,
     retry_failed: bool,
     no_resume: bool,
@@ -170,7 +170,7 @@ def identify(
         )
         warn_of_calibration(options.given_options(ctx, CALIBRATED), recognizer, store, reader=reader)
         fit = species_lists.list_fit(store, recognizer, share, quiet=quiet)
-        reading, parameters = None, wiring.identify_parameters(store, recognizer)
+        reading, parameters = None, identify_parameters(store, recognizer)
         if reader:
             reading = stack.enter_context(
                 readers.open_reader(
@@ -204,9 +204,11 @@ def identify(
         is_shown = progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
         made = recognizer.identify(todo) if reading is None else reading.read(recognizer.identify(todo))
         for row in counted(made, len(todo), "photos", quiet=quiet or not is_shown, form=progress, failed=_has_failed):
-            evidence = (
-                evidence_text(row, wiring.explanation_text(store, row)) if explain and row_form == "table" else ""
-            )
+            evidence = ""
+            if explain and row_form == "table":
+                from recognize import explain as explanation_of
+
+                evidence = evidence_text(row, explanation_of(store, row).text if row.candidates else "")
             if cards is not None:
                 from recognize.explanation.cards.page import write_card
 

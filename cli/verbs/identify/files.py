@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cli.common import output
 from cli.common.parquet import ParquetTable
@@ -15,7 +16,17 @@ from cli.common.resumable import ResumableOutput
 from cli.verbs.identify import rows
 from data.errors import NothingReadable, UsageError
 
-SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+    from recognize import Recognizer
+
+SUFFIXES: dict[str, rows.Form] = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
 
 
 def find_photos(arguments: Sequence[str]) -> list[str]:
@@ -54,12 +65,12 @@ class Printed(nullcontext[None]):
         output.write_rows(rows)
 
 
-def form_for(form: str | None, file: Path | None) -> rows.Form:
+def form_for(form: rows.Form | None, file: Path | None) -> rows.Form:
     """Return the given format, else the one of the file's extension."""
     if file is None:
         if form == "parquet":
             raise UsageError("--format parquet needs --output FILE.")
-        return rows.form_of(form or "table")
+        return form or "table"
     if form == "table":
         raise UsageError("--output takes no tables.", hint="Use --format csv, jsonl or parquet.")
     form = form or SUFFIXES.get(file.suffix.lower())
@@ -68,7 +79,24 @@ def form_for(form: str | None, file: Path | None) -> rows.Form:
             f"Unknown format of --output {file}.",
             hint="Add --format csv, jsonl or parquet, or use one of these extensions.",
         )
-    return rows.form_of(form)
+    return form
+
+
+def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
+    """Return everything that determines the rows, for comparison when a run resumes."""
+    parameters: dict[str, object] = {
+        "kb": store.info.id,
+        "generation": store.generation,
+        "spaces": list(store.spaces),
+        "preset": recognizer.preset,
+        "top": recognizer.k,
+        "calibration": recognizer.calibration_id,
+        "min_confidence": recognizer.min_confidence,
+        "unknown_prior": recognizer.unknown_prior,
+    }
+    if recognizer.species_list is not None:
+        parameters["species_list"] = recognizer.species_list.id
+    return parameters
 
 
 def sink_for(

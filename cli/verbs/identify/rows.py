@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
-from cli.common.delimited import escape_formulas, unescape_formula
+from cli.common.delimited import csv_line, escape_formulas, unescape_formula
 from cli.common.output import json_lines, printable
 from cli.verbs.identify.table import table_text
 from data.records import Identification
@@ -49,11 +48,6 @@ _LONE_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 def header(form: Form) -> str:
     """Return the header line of a format; empty for a format without one."""
     return _csv_line(CSV_COLUMNS) if form == "csv" else ""
-
-
-def form_of(name: str) -> Form:
-    """Return a value of `--format`, already checked by click, with its type."""
-    return cast(Form, name)
 
 
 def lines(form: Form, row: Identification, *, why: str = "") -> str:
@@ -110,8 +104,6 @@ def _records(row: Identification) -> list[dict[str, object]]:
 
 
 def _csv_line(values: Iterable[object]) -> str:
-    out = io.StringIO()
     # A row is one line, whatever an error message holds: files of rows are cut at line ends.
     flat = (_LINE_ENDS.sub(" ", value) if isinstance(value, str) else value for value in values)
-    csv.writer(out, lineterminator="\n").writerow(escape_formulas(flat))
-    return out.getvalue()
+    return csv_line(escape_formulas(flat))

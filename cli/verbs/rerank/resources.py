@@ -65,23 +65,22 @@ def open_resources(
         yield OpenResources(resources=RerankResources(encoders=wiring.load_encoders(settings.profile).text_image))
         return
     with ExitStack() as stack:
-        look_up, parts, budget = None, None, None
+        budget, look_up, parts = Budget(max_cost), None, None
         profile: str | None = settings.profile
         if plan.needs_knowledge:
             store = stack.enter_context(wiring.open_knowledge_base(settings))
             sources = stack.enter_context(
                 wiring.open_context_sources(
                     settings,
-                    wiki=None if plan.uses_wiki and not offline else False,
+                    wiki=None if plan.uses_wiki else False,
                     web=plan.context_search,
                     model=None if plan.context_model else False,
-                    max_cost=max_cost,
+                    budget=budget,
                     offline=offline,
                 )
             )
             look_up, parts = wiring.context_look_up(store, sources), wiring.query_parts(store)
-            profile, budget = store.info.profile, sources.budget
-        budget = budget or Budget(max_cost)
+            profile = store.info.profile
         connections = [
             stack.enter_context(connect_model(settings, name, budget=budget, offline=offline)) for name in plan.models
         ]

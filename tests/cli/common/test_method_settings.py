@@ -14,8 +14,9 @@ from click.testing import CliRunner, Result
 
 from cli.common import method_settings, options
 from cli.common.config import general_hints
-from cli.common.method_settings import TABLES, keys_of, list_settings, type_in_words
+from cli.common.method_settings import TABLES, hints_of, keys_of, settings_class, type_in_words
 from cli.main import VERBS, commands
+from docs import generate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Any]]:
     """`kb status` with settings of its own, run in an empty folder; the list holds the settings that it read."""
     monkeypatch.setitem(TABLES, "status", f"{__name__}:ToySettings")
     monkeypatch.setitem(TABLES, "status.deep", f"{__name__}:ToySettings")
-    monkeypatch.setattr(method_settings, "_class", lambda _table: ToySettings)
+    monkeypatch.setattr(method_settings, "settings_class", lambda _table: ToySettings)
     monkeypatch.chdir(tmp_path)
     command = commands.get_command(click.Context(commands, info_name="kb"), "status")
     assert command is not None
@@ -164,16 +165,16 @@ def test_command_help_lists_its_settings(toy: list[Any]) -> None:
     assert "Settings: weight, depth, chained, mode, names, deep.weight" in words
 
 
-def test_listed_settings_have_type_default_and_docstring(toy: list[Any]) -> None:
-    first, second, *_ = [setting for setting in list_settings() if setting.table == "status"]
-    assert (first.key, first.type, first.default, first.doc) == ("weight", "a number", 0.5, "Weight of the text.")
-    assert (second.key, second.type, second.default) == ("depth", "a whole number from 1", None)
+def test_types_are_put_in_words() -> None:
+    hints = hints_of(ToySettings)
+    assert (type_in_words(hints["weight"]), type_in_words(hints["depth"])) == ("a number", "a whole number from 1")
     assert type_in_words(tuple[float, ...]) == "a list, each a number"
 
 
 def test_every_table_belongs_to_a_command_and_every_setting_is_documented() -> None:
     assert {table.split(".")[0] for table in TABLES} <= set(VERBS)
-    assert [f"{setting.table}.{setting.key}" for setting in list_settings() if not setting.doc] == []
+    documented = [each for table in TABLES for each in generate.documented_fields(settings_class(table))]
+    assert [field.name for field, text in documented if not text] == []
 
 
 def test_method_settings_and_general_settings_have_different_names() -> None:

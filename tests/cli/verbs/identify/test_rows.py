@@ -30,13 +30,13 @@ def test_spreadsheet_formulas_are_escaped_in_csv(text: str) -> None:
     assert (cells(line)["image"], cells(line)["reader_reason"]) == (f"'{text}.jpg", f"'{text}")
     assert rows.image_of("csv", line) == f"{text}.jpg", "a later run must recognise the photo"
     for form in ("jsonl", "parquet"):
-        assert rows.image_of(rows.form_of(form), rows.lines(rows.form_of(form), row(f"{text}.jpg"))) == f"{text}.jpg"
+        assert rows.image_of(form, rows.lines(form, row(f"{text}.jpg"))) == f"{text}.jpg"
 
 
 @pytest.mark.parametrize("image", ["'t.jpg", "a\u2028b.jpg", "a\x0cb.jpg", "caf\udce9.jpg", 'a,"b".jpg'])
 def test_unusual_file_names_are_read_back_from_a_row(image: str) -> None:
     for form in ("csv", "jsonl", "parquet"):
-        assert rows.image_of(rows.form_of(form), rows.lines(rows.form_of(form), row(image))) == image
+        assert rows.image_of(form, rows.lines(form, row(image))) == image
 
 
 def test_a_csv_row_is_one_line() -> None:
