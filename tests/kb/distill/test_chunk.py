@@ -1,4 +1,4 @@
-"""Chunks of summaries, complete and within the limits of all encoders."""
+"""Chunks of summaries are complete and within the limits of all encoders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def summary_of(*sentences: str) -> Summary:
     return Summary(statements=tuple(Statement(text=sentence) for sentence in sentences))
 
 
-def test_whole_sentences_are_packed_up_to_the_smallest_limit() -> None:
+def test_whole_sentences_are_packed_up_to_the_smallest_token_limit() -> None:
     summary = summary_of("The crown is red.", "The bill is black.", "The tail is long.")
     texts = [
         chunk.text for chunk in pack_chunks(summary, "a-b", [BagOfWords(max_tokens=77), BagOfWords(max_tokens=12)])
@@ -24,19 +24,19 @@ def test_whole_sentences_are_packed_up_to_the_smallest_limit() -> None:
     assert texts == ["The crown is red. The bill is black.", "The tail is long."]
 
 
-def test_encoders_without_a_limit_do_not_cut() -> None:
+def test_encoders_without_a_limit_give_one_chunk() -> None:
     summary = summary_of("The crown is red.", "The bill is black.")
     assert [chunk.text for chunk in pack_chunks(summary, "a-b", [BagOfWords()])] == [summary.text]
     assert [chunk.text for chunk in pack_chunks(summary, "a-b", [])] == [summary.text]
 
 
-def test_a_sentence_that_is_too_long_is_cut_at_its_clauses_first() -> None:
+def test_a_long_sentence_is_split_at_clauses() -> None:
     summary = summary_of("The crown is red, the nape and mantle are grey; the bill is black.")
     texts = [chunk.text for chunk in pack_chunks(summary, "a-b", [BagOfWords(max_tokens=10)])]
     assert texts == ["The crown is red,", "the nape and mantle are grey;", "the bill is black."]
 
 
-def test_a_word_that_is_too_long_is_cut_rather_than_lost() -> None:
+def test_an_overlong_word_is_split() -> None:
     class Letters(BagOfWords):
         def count_tokens(self, text: str) -> int:
             return len(text)
@@ -46,7 +46,7 @@ def test_a_word_that_is_too_long_is_cut_rather_than_lost() -> None:
     assert max(len(chunk.text) for chunk in chunks) <= 10
 
 
-def test_an_id_depends_on_subject_text_and_span_alone() -> None:
+def test_chunk_ids_depend_on_subject_text_and_span() -> None:
     summary = summary_of("The crown is red.", "The bill is black.")
     first, second = pack_chunks(summary, "a-b", [BagOfWords(max_tokens=8)])
     assert first.chunk_id != second.chunk_id
@@ -69,7 +69,7 @@ def test_an_empty_summary_has_no_chunks() -> None:
     st.lists(st.text(alphabet="ab ,;.–\n", max_size=60), max_size=6),
     st.integers(min_value=3, max_value=12),
 )
-def test_chunks_are_in_order_within_the_limit_and_hold_every_sign(sentences: list[str], limit: int) -> None:
+def test_chunks_are_ordered_within_the_limit_and_complete(sentences: list[str], limit: int) -> None:
     summary = summary_of(*sentences)
     encoder = BagOfWords(max_tokens=limit)
     position = 0
@@ -81,7 +81,7 @@ def test_chunks_are_in_order_within_the_limit_and_hold_every_sign(sentences: lis
     assert summary.text[position:].strip() == ""
 
 
-def test_a_long_summary_takes_time_in_proportion_to_its_length() -> None:
+def test_packing_time_is_linear_in_length() -> None:
     summary = summary_of(
         *["The crown is red and the bill is black, but not always."] * 3000, "x" * 100_000, "a, " * 30_000
     )

@@ -1,4 +1,4 @@
-"""Claims of a sentence and their support in its evidence."""
+"""Claims of sentences and their support in the evidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kb.distill.claims import claims, colours_by_sex_age, sexes_ages, swapped, u
 from kb.distill.subjects import stated_subject
 
 
-def test_only_colours_shades_parts_and_numbers_are_claims() -> None:
+def test_claims_are_colours_shades_parts_and_numbers() -> None:
     assert claims("The plumage of both is dark, with 2 white bars on the wings.") == {
         "dark": "shade",
         "white": "colour",
@@ -28,7 +28,7 @@ def test_only_colours_shades_parts_and_numbers_are_claims() -> None:
         ("The underside is plain.", "It has a plain underside and a red tail."),
     ],
 )
-def test_other_words_for_the_same_are_support(statement: str, evidence: str) -> None:
+def test_synonyms_support_a_claim(statement: str, evidence: str) -> None:
     assert unsupported(statement, [evidence]) == {}
 
 
@@ -42,15 +42,15 @@ def test_other_words_for_the_same_are_support(statement: str, evidence: str) -> 
         ("It has a brown crown.", {"brown": "colour"}),
     ],
 )
-def test_what_no_passage_says_is_named(statement: str, missing: dict[str, str]) -> None:
+def test_unsupported_claims_are_named(statement: str, missing: dict[str, str]) -> None:
     assert unsupported(statement, ["It has a red crown, bronze back", "and is 20 cm long."]) == missing
 
 
-def test_support_may_come_from_any_of_the_passages() -> None:
+def test_support_may_come_from_several_passages() -> None:
     assert unsupported("The crown is red and the tail black.", ["a red crown", "a black tail"]) == {}
 
 
-def test_a_part_is_no_shade_of_a_colour_that_begins_like_it() -> None:
+def test_a_part_is_not_supported_by_a_longer_colour_word() -> None:
     assert unsupported("It has a plain chest.", ["It is chestnut."]) == {"chest": "part"}
 
 
@@ -60,30 +60,30 @@ def test_a_part_is_no_shade_of_a_colour_that_begins_like_it() -> None:
         ("Males and females have a red crown.", {"red": {"both"}}),
         ("The male is red, and the female has a brown crown.", {"red": {"male"}, "brown": {"female"}}),
         ("The female is duller than the adult male, with a brown crown.", {"brown": {"female"}}),
-        ("The male is a bird with a dark crown.", {}),  # a shade is no colour
+        ("The male is a bird with a dark crown.", {}),  # a shade is not a colour
     ],
 )
-def test_a_colour_is_said_of_whom_the_words_before_it_name(sentence: str, owners: dict[str, set[str]]) -> None:
+def test_a_colour_belongs_to_the_preceding_sex(sentence: str, owners: dict[str, set[str]]) -> None:
     assert colours_by_sex_age(sentence) == owners
 
 
-def test_a_colour_that_the_evidence_says_of_nobody_is_not_swapped() -> None:
+def test_a_colour_absent_from_the_evidence_is_not_swapped() -> None:
     assert swapped("The female is blue.", ["The male is red."]) == {}
 
 
 @pytest.mark.parametrize(
-    ("sentence", "who"),
+    ("sentence", "subject"),
     [
         ("Males and females are red.", ""),
         ("The female has a long pale tail with many bars, as males and females of other wrens do.", "female"),
         ("The crown, nape and mantle are black with long pale streaks in the male.", None),
     ],
 )
-def test_whom_a_sentence_is_about_stands_near_its_beginning(sentence: str, who: str | None) -> None:
-    assert stated_subject(sentence) == who
+def test_the_stated_subject_is_near_the_sentence_start(sentence: str, subject: str | None) -> None:
+    assert stated_subject(sentence) == subject
 
 
-def test_birds_of_their_first_year_are_young() -> None:
+def test_first_winter_birds_count_as_juveniles() -> None:
     assert sexes_ages("First-winter birds are plainer.") == sexes_ages("Immatures are plainer.") == {"juvenile"}
 
 
@@ -92,11 +92,11 @@ def test_birds_of_their_first_year_are_young() -> None:
     [
         ("The male is brown and the female black.", {"brown": ("male", "female"), "black": ("female", "male")}),
         ("The female is brown.", {}),
-        ("The juvenile has a white throat.", {}),  # said of nobody in particular
+        ("The juvenile has a white throat.", {}),  # the evidence names no sex or age
         ("Males and females have a brown nape.", {}),
         ("The tail is black.", {}),
     ],
 )
-def test_colours_of_the_wrong_sex_are_named(statement: str, found: dict[str, tuple[str, str]]) -> None:
+def test_colours_of_the_wrong_sex_are_reported(statement: str, found: dict[str, tuple[str, str]]) -> None:
     evidence = ["The throat is white.", "The male is black, duller than the female of summer.", "The female is brown."]
     assert swapped(statement, evidence) == found

@@ -1,4 +1,4 @@
-"""Extractive summaries: visible features in the article's words, with cited places."""
+"""Extractive summaries: visible features in the words of the article, with evidence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WREN = Taxon(
 
 
 def article(*parts: tuple[str, int, str], url: str | None = "https://wiki.example/Wren") -> Article:
-    """An article of (title, level, text) sections, as the parser lays them out: headings are not in the text."""
+    """Return an article of (title, level, text) sections; as in parsed articles, headings are not in the text."""
     text, sections = "", []
     for title, level, body in parts:
         text += "\n\n" if text else ""
@@ -53,7 +53,7 @@ def texts(summary: Summary) -> list[str]:
 LEAD = ("", 1, "The red-capped wren (Wrena rubra) is a species of bird found in Brazil. It was named by Grey in 1840.")
 
 
-def test_looks_stay_and_other_matters_go() -> None:
+def test_only_visual_sentences_stay() -> None:
     summary = distil(
         LEAD,
         (
@@ -69,7 +69,7 @@ def test_looks_stay_and_other_matters_go() -> None:
     assert summary.distiller == ExtractiveDistiller.name
 
 
-def test_every_statement_points_at_the_sentence_it_was_made_from() -> None:
+def test_every_statement_cites_its_source_sentence() -> None:
     page = article(
         LEAD, ("Description", 2, "Adult wrens [3] have a blue-grey cap (7 in). The red-capped wren's bill is black.")
     )
@@ -82,7 +82,7 @@ def test_every_statement_points_at_the_sentence_it_was_made_from() -> None:
     }
 
 
-def test_sub_sections_on_sound_are_left_out_and_those_on_looks_taken() -> None:
+def test_subsections_on_sound_are_excluded() -> None:
     summary = distil(
         LEAD,
         ("Description", 2, "It has a red crown."),
@@ -93,7 +93,7 @@ def test_sub_sections_on_sound_are_left_out_and_those_on_looks_taken() -> None:
     assert texts(summary) == ["It has a red crown.", "The juvenile has a brown crown and a yellow gape."]
 
 
-def test_a_lead_sentence_on_looks_is_added() -> None:
+def test_a_visual_lead_sentence_is_added() -> None:
     summary = distil(
         ("", 1, "The red-capped wren is a small brown bird with a cocked tail, native to Peru."),
         ("Appearance", 2, "The crown is red and the bill is black."),
@@ -101,13 +101,13 @@ def test_a_lead_sentence_on_looks_is_added() -> None:
     assert texts(summary) == ["It is a small brown bird with a cocked tail.", "The crown is red and the bill is black."]
 
 
-def test_without_a_section_on_looks_the_whole_article_is_read() -> None:
+def test_without_a_description_section_the_whole_article_is_used() -> None:
     summary = distil(LEAD, ("Ecology", 2, "It nests in trees. It has a red crown, a black bill and long yellow legs."))
     assert texts(summary) == ["It has a red crown, a black bill and long yellow legs."]
     assert summary.scope == "article"
 
 
-def test_a_section_on_looks_without_looks_falls_back_to_the_whole_article() -> None:
+def test_an_empty_description_section_falls_back_to_the_article() -> None:
     summary = distil(
         LEAD,
         ("Description", 2, "Little is known."),
@@ -116,33 +116,33 @@ def test_a_section_on_looks_without_looks_falls_back_to_the_whole_article() -> N
     assert summary.scope == "article"
 
 
-def test_an_article_that_tells_nothing_of_looks_gives_no_summary() -> None:
+def test_an_article_without_visual_content_gives_no_summary() -> None:
     assert ExtractiveDistiller().distil(article(LEAD), WREN) is None
     assert ExtractiveDistiller().distil(article(("", 1, "")), WREN) is None
     assert ExtractiveDistiller().distil(Article(source=Source(title="x", url="u"), text=""), WREN) is None
 
 
-def test_a_section_that_is_never_read_hides_none_behind_it() -> None:
+def test_an_excluded_section_does_not_hide_later_ones() -> None:
     summary = distil(("Voice", 2, "Its song has a grey, barred note."), ("Description", 2, "It has a scarlet crown."))
     assert texts(summary) == ["It has a scarlet crown."]
 
 
-def test_bare_facts_come_from_the_section_on_looks_alone() -> None:
-    """In a section on looks all is taken; without one, all but references, voices and similar sections."""
+def test_bare_facts_come_from_the_description_section() -> None:
+    """Without a description section, all sections except references, voice and similar ones are used."""
     lead, voice = ("", 1, "A wren with a blue tail."), ("Voice", 2, "A red note.")
     looks = distil(lead, voice, ("Description", 2, "It has a scarlet crown."), url=None)
     assert texts(looks) == ["It has a scarlet crown."]
     assert texts(distil(lead, voice, url=None)) == ["A wren with a blue tail."]
 
 
-def test_facts_pass_as_they_stand() -> None:
+def test_facts_are_not_rewritten() -> None:
     facts = "The male is red with a black bib; he may raise his crest. The legs are grey. Length 17 to 20 cm."
     summary = distil(("Description", 2, facts), url=None)
     assert summary.text == facts
     assert summary.scope == "facts"
 
 
-def test_what_is_said_of_the_female_stays_hers() -> None:
+def test_features_of_the_female_stay_with_her() -> None:
     summary = distil(
         LEAD,
         (
@@ -156,7 +156,7 @@ def test_what_is_said_of_the_female_stays_hers() -> None:
     assert len(summary.statements[1].evidence) == 2
 
 
-def test_a_part_of_the_female_is_not_told_without_her() -> None:
+def test_a_female_feature_is_dropped_without_its_subject() -> None:
     page = article(
         LEAD,
         (
@@ -170,7 +170,7 @@ def test_a_part_of_the_female_is_not_told_without_her() -> None:
     assert "The crown is plain brown." not in texts(summary)
 
 
-def test_the_species_comes_before_its_sexes_and_they_before_the_young() -> None:
+def test_statements_are_ordered_species_sexes_juveniles() -> None:
     summary = distil(
         LEAD,
         (
@@ -183,7 +183,7 @@ def test_the_species_comes_before_its_sexes_and_they_before_the_young() -> None:
     assert [stated_subject(text) for text in texts(summary)] == [None, "male", "female", "juvenile"]
 
 
-def test_a_long_description_is_cut_to_its_field_marks() -> None:
+def test_a_long_description_is_shortened_to_field_marks() -> None:
     colours = ["red", "blue", "green", "white", "black", "buff", "olive", "rufous"]
     parts = ["crown", "throat", "breast", "belly", "mantle", "rump", "tail", "bill"]
     body = " ".join(
@@ -197,12 +197,12 @@ def test_a_long_description_is_cut_to_its_field_marks() -> None:
     assert sum(any(part in text for text in texts(summary)) for part in parts) >= 6
 
 
-def test_no_sentence_is_told_twice() -> None:
+def test_repeated_sentences_are_dropped() -> None:
     sentence = "It has a red crown and a black bill."
     assert texts(distil(("", 1, sentence), ("Description", 2, f"{sentence} {sentence}"))) == [sentence]
 
 
-def test_the_same_article_gives_the_same_summary() -> None:
+def test_summaries_are_deterministic() -> None:
     page = article(
         LEAD, ("Description", 2, "It has a red crown. The bill is black. The legs are pink. The tail is long.")
     )
@@ -220,7 +220,7 @@ def test_the_same_article_gives_the_same_summary() -> None:
         "The leaves are oval with a toothed margin, and the flowers have five white petals.",
     ],
 )
-def test_other_living_things_are_seen_too(sentence: str) -> None:
+def test_features_of_other_organisms_are_recognised(sentence: str) -> None:
     taxon = Taxon(taxon_id="a-b", scientific_name="Aa bb", rank="species")
     page = article(
         ("", 1, "It is found in China."), ("Description", 2, sentence + " It lives in ponds and eats worms.")
@@ -254,11 +254,11 @@ def test_other_living_things_are_seen_too(sentence: str) -> None:
         ("", ""),
     ],
 )
-def test_clauses_on_other_matters_are_cut_where_the_rest_still_reads(sentence: str, expected: str) -> None:
+def test_non_visual_clauses_are_trimmed_if_grammar_allows(sentence: str, expected: str) -> None:
     assert trim_clauses(sentence) == expected
 
 
-def test_brackets_go_unless_they_tell_a_part_a_colour_or_a_sex() -> None:
+def test_brackets_are_dropped_unless_visual() -> None:
     assert drop_brackets("It is 20 cm (7.9 in) long [1] , with a red (in the male) bill.") == (
         "It is 20 cm long, with a red (in the male) bill."
     )
@@ -286,11 +286,11 @@ def test_brackets_go_unless_they_tell_a_part_a_colour_or_a_sex() -> None:
         ("Its race (or red-capped wren) is red.", "Its race is red."),
     ],
 )
-def test_the_own_name_gives_way_to_a_pronoun(sentence: str, expected: str) -> None:
+def test_the_species_name_is_replaced_by_a_pronoun(sentence: str, expected: str) -> None:
     assert NameHider(WREN, "Red-capped wren").hide(sentence) == expected
 
 
-def test_headings_say_what_a_section_is_about() -> None:
+def test_headings_determine_section_kinds() -> None:
     page = article(
         ("", 1, "a"),
         ("Description", 2, "b"),
@@ -316,7 +316,7 @@ def test_headings_say_what_a_section_is_about() -> None:
 
 
 @pytest.mark.parametrize("piece", ["(", "( ", "a, and ", "red wren ", "It is. ", "the red-capped wren or ", " ", "; "])
-def test_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
+def test_hostile_text_takes_linear_time(piece: str) -> None:
     page = article(("Description", 2, "It has a red crown. " + piece * (100_000 // len(piece))))
     begin = time.process_time()
     ExtractiveDistiller().distil(page, WREN)
@@ -324,7 +324,7 @@ def test_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None
 
 
 def _many_marks(n: int, seed: int) -> str:
-    """A description of `n` sentences that all tell something of their own."""
+    """Return a description of `n` different sentences."""
     choose = random.Random(seed).choice
     parts, colours = sorted(groups()["part"]), sorted(groups()["colour"])
     return " ".join(
@@ -334,8 +334,8 @@ def _many_marks(n: int, seed: int) -> str:
     )
 
 
-def test_a_summary_is_the_same_in_every_process() -> None:
-    """Sets have another order in each process; what is chosen must not depend on it, or digests would not hold."""
+def test_summaries_do_not_depend_on_the_hash_seed() -> None:
+    """Set order differs between processes; summaries must not depend on it, or digests would differ."""
     code = (
         "import sys; from data.codec import dumps; from tests.kb.distill import test_extractive as here\n"
         "for seed in range(40): print(dumps(here.distil(('Description', 2, here._many_marks(40, seed)))))"
@@ -350,8 +350,8 @@ def test_a_summary_is_the_same_in_every_process() -> None:
     assert len(outputs) == 1
 
 
-def test_the_work_grows_with_the_article_and_not_with_its_square() -> None:
-    """Four times the sentences take four times as long; work that grew with the square would take sixteen times."""
+def test_distilling_time_is_linear_in_article_length() -> None:
+    """Four times the sentences take about four times as long; quadratic work would take sixteen times as long."""
 
     def seconds(n: int) -> float:
         page = article(("Description", 2, _many_marks(n, 1)))

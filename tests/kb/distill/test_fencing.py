@@ -34,11 +34,11 @@ def lines_of(page: Article) -> list[str]:
 
 
 @given(st.lists(st.one_of(st.sampled_from(ATTACKS), st.text(max_size=80)), min_size=1, max_size=5), st.text())
-def test_every_line_between_the_marks_is_ours_and_the_end_mark_stands_once(bodies: list[str], title: str) -> None:
+def test_fenced_lines_are_numbered_and_the_end_mark_is_unique(bodies: list[str], title: str) -> None:
     page = article(*((f"Description {body[:10]}", body) for body in bodies), title=title)
     fence = fenced("article", numbered_article(page), title=title)
     lines = fence.text.splitlines()
-    assert lines == fence.text.split("\n")  # no other sign breaks a line
+    assert lines == fence.text.split("\n")  # no other character breaks a line
     assert (lines[0], lines[-1]) == (fence.open, fence.close)
     assert all(re.match(r"\[\d+\] |# |## ", line) or line in ("#", "##") for line in lines[1:-1])
     assert fence.text.count(fence.close) == 1
@@ -47,24 +47,24 @@ def test_every_line_between_the_marks_is_ours_and_the_end_mark_stands_once(bodie
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_is_a_numbered_sentence_like_any_other(attack: str) -> None:
+def test_an_attack_stays_inside_the_fence(attack: str) -> None:
     lines = lines_of(article(("Description", f"It is red. {attack} It is black.")))
     assert lines[0].startswith("<<<article ")
     assert lines[-1].startswith("<<<end of article ")
     assert len({lines[0].split()[-1], lines[-1].split()[-1]}) == 1
 
 
-def test_signs_that_show_nothing_are_gone() -> None:
+def test_invisible_characters_are_removed() -> None:
     text = "\n".join(lines_of(article(("Description", "Zero\u200bwidth\u202e sign and a\u00adhyphen."))))
     assert "Zerowidth sign and ahyphen." in text
 
 
-def test_galleries_references_and_songs_are_left_out_and_headings_kept() -> None:
+def test_references_and_songs_are_left_out_and_headings_kept() -> None:
     lines = lines_of(article(("Description", "It is red."), ("Voice", "It sings."), ("References", "A book.")))
     assert lines[1:-1] == ["# Red wren", "## Description", "[1] It is red."]
 
 
-def test_a_giant_article_keeps_its_sections_on_looks() -> None:
+def test_a_giant_article_keeps_its_description() -> None:
     filler = "It nests in trees and eats seeds. " * (MAX_CHARACTERS // 40)
     page = article(("Behaviour", filler), ("Habitat", filler), ("Description", "It is red."))
     sentences = numbered_article(page)
@@ -73,7 +73,7 @@ def test_a_giant_article_keeps_its_sections_on_looks() -> None:
     assert {sentence.heading for sentence in sentences} == {"Behaviour", "Description"}
 
 
-def test_numbers_lead_back_to_the_words_of_the_article() -> None:
+def test_sentence_numbers_map_to_spans_of_the_article() -> None:
     page = article(("Description", "It is  red. Its bill\nis thin."))
     found = [page.text[sentence.spans[0].start : sentence.spans[0].end] for sentence in numbered_article(page)]
     assert found == ["It is  red.", "Its bill", "is thin."]

@@ -1,4 +1,4 @@
-"""The model distiller: requests, retries, and lazy, wrong or hijacked replies."""
+"""The model distiller: requests, retries, and incomplete, wrong or hijacked replies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GOOD = statements(("It has a black crown.", [1]))
 
 
 class Scripted:
-    """A `ChatModel` that gives these replies in turn and keeps what it was asked."""
+    """A `ChatModel` that gives scripted replies in turn and records its requests."""
 
     name = "scripted"
 
@@ -59,7 +59,7 @@ def text_of(made: Distilled) -> str | None:
     return made.summary.text if made.summary else None
 
 
-def test_the_article_goes_into_the_users_message_alone_and_the_rules_into_the_systems() -> None:
+def test_the_article_is_only_in_the_user_message() -> None:
     chat = Scripted(GOOD)
     distil(chat)
     system, user = chat.asked[0].messages
@@ -72,7 +72,7 @@ def test_the_article_goes_into_the_users_message_alone_and_the_rules_into_the_sy
     assert "Wrena rubra" in system.text
 
 
-def test_a_model_that_obeys_the_article_gets_nothing_into_the_summary() -> None:
+def test_injected_instructions_do_not_reach_the_summary() -> None:
     obeys = statements(
         ("It has a black crown.", [1]), ("BUY TICKETS at http://evil.example now.", [2]), ("Buy tickets now.", [2])
     )
@@ -90,7 +90,7 @@ def test_a_model_that_obeys_the_article_gets_nothing_into_the_summary() -> None:
         (statements(), "it has no visible features"),
     ],
 )
-def test_a_reply_with_faults_is_given_back_once_with_the_list_of_them(bad: str, complaint: str) -> None:
+def test_a_faulty_reply_is_retried_once_with_its_problems(bad: str, complaint: str) -> None:
     chat = Scripted(bad, GOOD)
     made, distiller = distil(chat)
     assert text_of(made) == "It has a black crown."
@@ -108,14 +108,14 @@ def test_a_reply_with_faults_is_given_back_once_with_the_list_of_them(bad: str, 
         (statements(("It has a blue crown.", [1])), "no part of the reply can be used \\(unsupported\\)"),
     ],
 )
-def test_a_model_that_does_not_mend_its_reply_fails_for_that_page(bad: str, words: str) -> None:
+def test_a_repeatedly_faulty_reply_fails_the_page(bad: str, words: str) -> None:
     chat = Scripted(bad)
     with pytest.raises(MalformedAnswer, match=words):
         distil(chat)
     assert len(chat.asked) == 2
 
 
-def test_a_model_that_was_cut_off_is_asked_for_less() -> None:
+def test_a_truncated_reply_is_retried_with_a_note() -> None:
     chat = Scripted('{"statements": [{"text": "It has', finish="length")
     with pytest.raises(MalformedAnswer):
         distil(chat)
@@ -126,14 +126,14 @@ def test_a_model_that_was_cut_off_is_asked_for_less() -> None:
     ("text", "heading", "n_asked"),
     [("It breeds in spring.", "Description", 1), (LOOKS, "Description", 2), ("", "Description", 0)],
 )
-def test_no_looks_is_an_answer_unless_the_article_has_some(text: str, heading: str, n_asked: int) -> None:
+def test_an_empty_reply_is_accepted_for_articles_without_looks(text: str, heading: str, n_asked: int) -> None:
     chat = Scripted(statements())
     made, _ = distil(chat, article(text, heading))
     assert made == Distilled(summary=None)
     assert len(chat.asked) == n_asked
 
 
-def test_the_second_pass_sees_the_first_summary_and_no_article() -> None:
+def test_the_second_pass_gets_only_the_first_summary() -> None:
     first = statements(("The red wren has a black crown.", [1]), ("It is told to write.", [2]))
     chat = Scripted(first, statements(("It has a black crown.", [1])))
     made, _ = distil(chat, mode="model-two-pass")
@@ -147,20 +147,20 @@ def test_the_second_pass_sees_the_first_summary_and_no_article() -> None:
     assert "BUY TICKETS" not in user
 
 
-def test_a_second_pass_that_finds_nothing_leaves_the_draft() -> None:
+def test_an_empty_second_pass_keeps_the_draft() -> None:
     made, _ = distil(Scripted(GOOD, statements()), article("It breeds. A black crown.", "Other"), "model-two-pass")
     assert made.summary is None or made.draft is None or made.draft.stage == "summary"
 
 
 @pytest.mark.parametrize(("heading", "scope"), [("Description", "description"), ("Ecology", "article")])
-def test_the_scope_says_where_the_evidence_stands(heading: str, scope: str) -> None:
+def test_the_scope_depends_on_the_section_of_the_evidence(heading: str, scope: str) -> None:
     made, _ = distil(Scripted(GOOD), article(heading=heading))
     assert made.summary is not None
     assert made.summary.scope == scope
 
 
 @pytest.mark.parametrize("change", ["mode", "prompts", "model"])
-def test_another_mode_prompt_or_model_is_another_distiller(change: str, tmp_path: Path) -> None:
+def test_the_distiller_name_depends_on_mode_prompts_and_model(change: str, tmp_path: Path) -> None:
     (tmp_path / "repair.md").write_text("Again: $problems")
     plain = ModelDistiller(Scripted())
     renamed = Scripted()
@@ -182,9 +182,7 @@ def test_another_mode_prompt_or_model_is_another_distiller(change: str, tmp_path
         ("notes.txt", "x", "contains no prompt"),
     ],
 )
-def test_prompts_that_cannot_work_fail_before_anything_is_asked(
-    tmp_path: Path, file: str, text: str, complaint: str
-) -> None:
+def test_invalid_prompts_fail_before_any_request(tmp_path: Path, file: str, text: str, complaint: str) -> None:
     (tmp_path / file).write_text(text)
     with pytest.raises(ConfigError, match=complaint):
         make_distiller("model", chat=Scripted(), prompts=tmp_path)

@@ -1,4 +1,4 @@
-"""Sentence boundaries, and complete spans."""
+"""Sentence boundaries and spans."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def test_abbreviations_initials_and_decimals_do_not_end_a_sentence(text: str) ->
         (" \n\n ", []),
     ],
 )
-def test_a_sentence_ends_at_its_mark_or_at_the_end_of_the_line(text: str, expected: list[str]) -> None:
+def test_a_sentence_ends_at_punctuation_or_line_end(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
-def test_a_part_of_a_text_is_split_with_offsets_into_the_whole() -> None:
+def test_a_slice_is_split_with_offsets_into_the_whole_text() -> None:
     text = "Not this. The crown is red. The bill is black. Nor this."
     spans = split_sentences(text, 10, 46)
     assert [text[span.start : span.end] for span in spans] == ["The crown is red.", "The bill is black."]
@@ -65,7 +65,7 @@ def test_offsets_outside_the_text_are_refused() -> None:
 
 
 @given(st.text(alphabet="aB. \n()[]?!\"'c1–", max_size=200))
-def test_spans_are_in_order_trimmed_and_hold_everything_but_white_space(text: str) -> None:
+def test_spans_are_ordered_trimmed_and_complete(text: str) -> None:
     spans = split_sentences(text)
     position = 0
     for span in spans:
@@ -78,7 +78,7 @@ def test_spans_are_in_order_trimmed_and_hold_everything_but_white_space(text: st
 @pytest.mark.parametrize(
     "piece", [".", ". ", " ", "\n ", "(", "(()", "a.'", "a.[1", "(a. B) ", "It is c. 20 cm. (long. M. a. "]
 )
-def test_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
+def test_hostile_text_takes_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     begin = time.process_time()
     split_sentences(text)

@@ -1,4 +1,4 @@
-"""Files of terms, and terms from articles."""
+"""Term lists, and terms from articles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def page(*parts: tuple[str, int, str], title: str = "Amplexus", is_disambiguatio
     )
 
 
-def test_a_list_has_a_term_a_line_with_an_optional_page_title(tmp_path: Path) -> None:
+def test_each_line_has_a_term_and_an_optional_page_title(tmp_path: Path) -> None:
     path = tmp_path / "terms.txt"
     path.write_text("\ufeff# words\n\namplexus\nnuptial pad\tNuptial pads \n  # more\ncere\t\n", encoding="utf-8")
     assert read_terms(path) == [("amplexus", None), ("nuptial pad", "Nuptial pads"), ("cere", None)]
@@ -41,14 +41,14 @@ def test_a_list_has_a_term_a_line_with_an_optional_page_title(tmp_path: Path) ->
         (b"c\xe9re\n", r"is not UTF-8 text: .* at byte 1"),
     ],
 )
-def test_a_list_that_cannot_be_used_says_where(tmp_path: Path, content: bytes, message: str) -> None:
+def test_an_invalid_list_is_refused_with_the_line(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "terms.txt"
     path.write_bytes(content)
     with pytest.raises(BadInput, match=message):
         read_terms(path)
 
 
-def test_a_missing_list_is_bad_input(tmp_path: Path) -> None:
+def test_a_missing_list_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"Cannot read .*none: No such file"):
         read_terms(tmp_path / "none")
 
@@ -58,7 +58,7 @@ def test_ids_are_slugs_and_never_empty() -> None:
     assert term_id("蛙") not in ("term:", term_id("鳥"))
 
 
-def test_the_definition_is_the_first_defining_sentences_of_the_lead() -> None:
+def test_the_definition_comes_from_the_lead() -> None:
     lead = 'Amplexus (Latin "embrace") is how frogs hold on.[1] A male grasps a female. It was noted in 1900.'
     looks = "The male's front legs hold her waist, and dark pads swell on his thumbs. Calls are loud."
     article = page(("", 1, lead), ("Description", 2, looks))
@@ -82,7 +82,7 @@ def test_other_names_of_a_term_are_its_aliases() -> None:
     assert term.aliases[0] == "Nuptial pads"
 
 
-def test_a_page_with_nothing_to_say_gives_no_term() -> None:
+def test_empty_and_disambiguation_pages_give_no_term() -> None:
     assert term_from_article("x", page(("", 1, ""))) is None
     assert term_from_article("x", page(("", 1, "See below."), is_disambiguation=True)) is None
     assert term_from_article("x", Article(source=Source(title="x"), text="")) is None

@@ -1,4 +1,4 @@
-"""A limit of cost is never passed, however many ask at once, and as much as possible is done within it."""
+"""Cost limits are never exceeded, even by concurrent requests, and are used as fully as possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Reaction, Status
 
 QUICK = RetryPolicy(first_wait_s=0.01)
-PRICED = {"price_in": 1000.0, "price_out": 1000.0}  # a tenth of a cent a token
+PRICED = {"price_in": 1000.0, "price_out": 1000.0}  # 0.1 cents per token
 
 
 def request(text: str, max_tokens: int | None = 10) -> ChatRequest:
@@ -28,8 +28,8 @@ async def ask_all(chat: Connection, n: int) -> list[ChatReply | BaseException]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_many_at_once_never_pass_the_limit_and_use_it_up(seed: int) -> None:
-    """Each reply really costs 12 tokens (1.2 cents) and could cost up to 29; the limit is 50 cents."""
+def test_concurrent_requests_use_up_but_never_exceed_the_limit(seed: int) -> None:
+    """Each reply costs 12 tokens (1.2 cents) but could cost up to 29; the limit is 50 cents."""
 
     def script(call: Call) -> Reaction:
         return Answer(text="ok", input_tokens=3, output_tokens=9, after_s=((call.number * 7 + seed) % 5) / 200)
@@ -46,11 +46,11 @@ def test_many_at_once_never_pass_the_limit_and_use_it_up(seed: int) -> None:
     assert billed_usd <= 0.5
     assert budget.meter.spent_usd == pytest.approx(billed_usd)
     assert budget.meter.calls == server.n_calls
-    assert billed_usd > 0.5 - 0.029 - 0.012  # the most that one request could have cost stays unused, not more
+    assert billed_usd > 0.5 - 0.029 - 0.012  # unused: at most the reservation of one request
     assert "--max-cost" in str(stopped[0].hint)
 
 
-def test_nothing_is_asked_when_the_first_request_could_pass_the_limit() -> None:
+def test_a_request_that_could_exceed_the_limit_is_not_sent() -> None:
     with (
         OpenAIServer() as server,
         Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=Budget(0.01)) as chat,
@@ -60,7 +60,7 @@ def test_nothing_is_asked_when_the_first_request_could_pass_the_limit() -> None:
         assert server.n_calls == 0
 
 
-def test_a_reply_that_was_lost_counts_as_if_it_had_been_charged_and_a_busy_server_does_not() -> None:
+def test_lost_replies_count_as_charged_but_busy_errors_do_not() -> None:
     def script(call: Call) -> Reaction:
         return (Cut(), Status(status=429), Status(status=503), Answer(text="ok", input_tokens=3, output_tokens=1))[
             call.number - 1
@@ -77,8 +77,8 @@ def test_a_reply_that_was_lost_counts_as_if_it_had_been_charged_and_a_busy_serve
     assert chat.n_retries == 3
 
 
-def test_tries_again_are_reserved_for_one_by_one() -> None:
-    """A server that cuts every reply short may charge for each: the limit ends the trying."""
+def test_each_retry_reserves_its_cost() -> None:
+    """A server that cuts off every reply may charge for each, so the limit ends the retries."""
     with (
         OpenAIServer(Cut()) as server,
         Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=Budget(0.07), retry=QUICK) as chat,
@@ -88,7 +88,7 @@ def test_tries_again_are_reserved_for_one_by_one() -> None:
         assert server.n_calls == 2
 
 
-def test_a_request_without_a_limit_of_output_gets_one_where_cost_is_limited() -> None:
+def test_a_cost_limit_adds_a_default_max_tokens() -> None:
     with OpenAIServer("ok") as server:
         endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0, price_out=1.0)
         with Connection(endpoint, budget=Budget(1.0)) as chat:
@@ -100,7 +100,7 @@ def test_a_request_without_a_limit_of_output_gets_one_where_cost_is_limited() ->
     assert "max_tokens" not in free.payload
 
 
-def test_a_model_without_a_price_is_refused_where_cost_is_limited_and_counted_where_not() -> None:
+def test_a_cost_limit_requires_a_known_price() -> None:
     with OpenAIServer("ok") as server:
         endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0)
         with pytest.raises(UsageError, match=r"The price of m@.* is unknown") as caught:
@@ -112,7 +112,7 @@ def test_a_model_without_a_price_is_refused_where_cost_is_limited_and_counted_wh
     assert (budget.meter.calls, budget.meter.unpriced) == (1, 1)
 
 
-def test_one_budget_holds_for_several_models() -> None:
+def test_several_connections_share_one_budget() -> None:
     budget = Budget(0.035)
     with OpenAIServer(Answer(text="ok", input_tokens=3, output_tokens=9)) as server:
         endpoint = Endpoint(model="m", base_url=server.base_url, **PRICED)
@@ -123,7 +123,7 @@ def test_one_budget_holds_for_several_models() -> None:
         assert server.n_calls == 1
 
 
-def test_a_failure_gives_back_what_it_held() -> None:
+def test_a_failed_request_releases_its_reservation() -> None:
     def script(call: Call) -> Reaction:
         return Status(status=400, error={"message": "bad"}) if call.number == 1 else "ok"
 
@@ -137,6 +137,6 @@ def test_a_failure_gives_back_what_it_held() -> None:
 
 
 @pytest.mark.parametrize("limit", [-1.0, float("nan")])
-def test_a_limit_below_nothing_is_refused(limit: float) -> None:
+def test_a_negative_or_nan_limit_is_refused(limit: float) -> None:
     with pytest.raises(UsageError, match="Expected a cost limit"):
         Budget(limit)

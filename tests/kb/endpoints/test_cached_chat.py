@@ -1,4 +1,4 @@
-"""The same request at the same time: one goes out, all get the reply, and one of them pays."""
+"""Identical concurrent requests are sent once, share the reply and are paid once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHER = ChatRequest(messages=(ChatMessage(role="user", text="Is it blue?"),))
 
 
 class HeldChat:
-    """Replies when it is let; all in the event loop of the models."""
+    """A chat that holds its replies until the gate opens."""
 
     name = "held"
 
@@ -49,12 +49,12 @@ class HeldChat:
         return self.outcome(request)
 
 
-async def until(is_so: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], bool]) -> None:
     for _ in range(100_000):
-        if is_so():
+        if condition():
             return
         await asyncio.sleep(0)
-    raise AssertionError("it never came to that")
+    raise AssertionError("the condition never became true")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def cache(tmp_path: Path) -> Iterator[Any]:
         yield made
 
 
-def test_one_request_goes_out_and_the_others_get_its_reply_for_nothing(cache: ReplyCache) -> None:
+def test_identical_concurrent_requests_share_one_paid_reply(cache: ReplyCache) -> None:
     inner, meter = HeldChat(), Meter()
     chat = CachedChat(inner, cache, max_in_flight=8, meter=meter)
 
@@ -81,7 +81,7 @@ def test_one_request_goes_out_and_the_others_get_its_reply_for_nothing(cache: Re
     assert meter.cached == 2
 
 
-def test_who_gives_up_takes_nothing_from_those_who_wait(cache: ReplyCache) -> None:
+def test_cancelling_one_caller_does_not_affect_the_others(cache: ReplyCache) -> None:
     inner = HeldChat()
     chat = CachedChat(inner, cache, max_in_flight=8)
 
@@ -97,7 +97,7 @@ def test_who_gives_up_takes_nothing_from_those_who_wait(cache: ReplyCache) -> No
     assert (inner.n_cancelled, len(inner.asked)) == (0, 1)
 
 
-def test_a_request_that_nobody_waits_for_any_more_is_given_up_and_can_be_asked_anew(cache: ReplyCache) -> None:
+def test_a_request_without_callers_is_cancelled_and_can_be_repeated(cache: ReplyCache) -> None:
     inner = HeldChat()
     chat = CachedChat(inner, cache, max_in_flight=1)
 
@@ -107,7 +107,7 @@ def test_a_request_that_nobody_waits_for_any_more_is_given_up_and_can_be_asked_a
         for task in both:
             task.cancel()
         await asyncio.gather(*both, return_exceptions=True)
-        assert inner.n_cancelled == 1  # before those who asked are told
+        assert inner.n_cancelled == 1  # before the callers are notified
         inner.gate.set()
         return await chat.reply(ASKED)
 
@@ -116,9 +116,7 @@ def test_a_request_that_nobody_waits_for_any_more_is_given_up_and_can_be_asked_a
 
 
 @pytest.mark.parametrize("error", [Refused("no"), SourceUnavailable("down")])
-def test_a_failure_is_told_to_all_who_wait_and_the_next_one_asks_again_unless_it_was_refused(
-    cache: ReplyCache, error: Exception
-) -> None:
+def test_all_callers_get_a_failure_and_only_refusals_are_cached(cache: ReplyCache, error: Exception) -> None:
     inner = HeldChat()
     chat = CachedChat(inner, cache, max_in_flight=8)
 
@@ -138,14 +136,14 @@ def test_a_failure_is_told_to_all_who_wait_and_the_next_one_asks_again_unless_it
     assert len(inner.asked) == (1 if isinstance(error, Refused) else 2)
 
 
-def test_a_reply_that_came_between_the_look_into_the_cache_and_the_request_is_taken(cache: ReplyCache) -> None:
+def test_a_reply_already_in_the_cache_is_used(cache: ReplyCache) -> None:
     inner = HeldChat()
     cache.put("held", ASKED, reply=ChatReply(text="kept", model="m", cost_usd=0.5))
     reply = wait_for(CachedChat(inner, cache, max_in_flight=1).reply(ASKED))
     assert (reply.text, reply.cost_usd, reply.cached, inner.asked) == ("kept", 0.0, True, [])
 
 
-def test_threads_that_ask_the_same_of_one_connection_pay_once(tmp_path: Path) -> None:
+def test_concurrent_identical_requests_on_a_connection_are_charged_once(tmp_path: Path) -> None:
     all_asked = threading.Event()
 
     def script(_: object) -> Answer:
@@ -164,7 +162,7 @@ def test_threads_that_ask_the_same_of_one_connection_pay_once(tmp_path: Path) ->
     assert (budget.meter.calls, budget.meter.cached) == (1, 3)
 
 
-def test_a_failure_that_many_wait_for_says_once_how_often_it_was_tried(tmp_path: Path) -> None:
+def test_a_shared_failure_states_the_number_of_tries_once(tmp_path: Path) -> None:
     with OpenAIServer(Status(status=503, error={"message": "busy"})) as server:
         endpoint = Endpoint(model="m", base_url=server.base_url)
         retry = RetryPolicy(tries=2, first_wait_s=0.01)

@@ -1,4 +1,4 @@
-"""The real SDK against a real HTTP server: what is asked, what comes back, and what goes wrong."""
+"""Requests, replies and errors of the real SDK against a real HTTP server."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ask(server: OpenAIServer, asked: ChatRequest | None = None, *, key: str = ""
         return wait_for(chat.reply(asked or request()))
 
 
-def test_a_request_goes_out_as_the_protocol_has_it() -> None:
+def test_the_request_payload_follows_the_protocol() -> None:
     asked = ChatRequest(
         messages=(
             ChatMessage(role="system", text="Be short."),
@@ -99,13 +99,13 @@ def test_a_reply_has_text_tokens_cost_and_logprobs() -> None:
     assert reply.logprobs[0].top == (("Yes", math.log(0.9)), ("No", math.log(0.1)))
 
 
-def test_a_server_that_ignores_logprobs_gives_none() -> None:
+def test_logprobs_are_none_if_the_server_ignores_them() -> None:
     tokens = (("Yes", -0.1, ()),)
     with OpenAIServer(Answer(text="Yes", logprobs=tokens), gives_logprobs=False) as server:
         assert ask(server, request(top_logprobs=2)).logprobs is None
 
 
-def test_the_cost_is_none_without_prices_and_the_highest_possible_without_a_count_of_tokens() -> None:
+def test_cost_is_none_without_prices_and_maximal_without_usage() -> None:
     with OpenAIServer(Answer(text="red", has_usage=False)) as server:
         assert ask(server).cost_usd is None
         cost = ask(server, request("abc", max_tokens=50), price_in=1.0, price_out=1.0).cost_usd
@@ -135,7 +135,7 @@ def test_the_cost_is_none_without_prices_and_the_highest_possible_without_a_coun
         (Answer(text="late", after_s=1.2), ReplyLost, "no reply within 0.6 s"),
     ],
 )
-def test_what_goes_wrong_is_an_error_of_ours_after_one_try(
+def test_server_errors_map_to_project_errors_without_retry(
     reaction: Reaction, expected: type[Exception], words: str
 ) -> None:
     timeout_s = 0.6 if "0.6 s" in words else 30.0
@@ -146,7 +146,7 @@ def test_what_goes_wrong_is_an_error_of_ours_after_one_try(
         assert server.n_calls == 1
 
 
-def test_a_server_that_is_not_there_costs_nothing_and_may_be_tried_again() -> None:
+def test_an_unreachable_server_is_unavailable_but_not_reply_lost() -> None:
     with OpenAIServer() as server:
         gone = server.base_url
     with OpenAIChat(Endpoint(model="m", base_url=gone)) as chat, pytest.raises(SourceUnavailable) as caught:
@@ -165,7 +165,7 @@ def test_a_server_that_is_not_there_costs_nothing_and_may_be_tried_again() -> No
         Raw(body=json.dumps({"headers": {"authorization": f"Bearer {KEY}"}}).encode(), media_type="application/json"),
     ],
 )
-def test_no_key_in_an_error_or_its_traceback_even_if_the_server_repeats_it(reaction: Reaction) -> None:
+def test_errors_and_tracebacks_never_contain_the_api_key(reaction: Reaction) -> None:
     with OpenAIServer(reaction) as server, pytest.raises(Exception, match=r"127\.0\.0\.1") as caught:
         ask(server, key=KEY, api_key_env="TEST_KEY")
     shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.__context__)
@@ -173,10 +173,10 @@ def test_no_key_in_an_error_or_its_traceback_even_if_the_server_repeats_it(react
     assert KEY[:8] not in shown
 
 
-def test_no_key_in_a_reply_of_a_server_that_repeats_requests() -> None:
+def test_an_api_key_echoed_in_a_reply_is_masked() -> None:
     with OpenAIServer(lambda call: f"you sent {call.headers['authorization']}") as server:
         assert ask(server, key=KEY).text == "you sent Bearer ***"
-        assert ask(server, key="none").text == "you sent Bearer none"  # no secret, and may be a word of the reply
+        assert ask(server, key="none").text == "you sent Bearer none"  # a placeholder is not masked
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,12 @@ def test_no_key_in_a_reply_of_a_server_that_repeats_requests() -> None:
         ("http://[::1]:8000/v1", "m@::1", "m@[::1]:8000"),
     ],
 )
-def test_a_server_of_this_machine_is_the_same_on_every_port(url: str, name: str, address: str) -> None:
+def test_local_endpoint_names_ignore_the_port(url: str, name: str, address: str) -> None:
     endpoint = Endpoint(model="m", base_url=url)
     assert (endpoint.name, endpoint.address) == (name, address)
 
 
-def test_no_key_in_any_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_never_contain_the_api_key(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     with OpenAIServer(key=KEY) as server:
         ask(server, key=KEY)
@@ -203,7 +203,7 @@ def test_no_key_in_any_log(caplog: pytest.LogCaptureFixture) -> None:
     assert KEY not in caplog.text
 
 
-def test_the_keys_of_another_provider_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_of_other_providers_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, "secret-of-openai")
     with OpenAIServer() as server:
@@ -220,7 +220,7 @@ def test_the_keys_of_another_provider_are_not_sent(monkeypatch: pytest.MonkeyPat
         ("logprobs", "top_logprobs", None),
     ],
 )
-def test_a_parameter_that_a_model_does_not_take_is_left_out_from_then_on(
+def test_an_unsupported_parameter_is_dropped_from_later_requests(
     parameter: str, gone: str, instead: str | None
 ) -> None:
     def script(call: Call) -> Reaction:
@@ -239,8 +239,8 @@ def test_a_parameter_that_a_model_does_not_take_is_left_out_from_then_on(
         assert chat.unsupported == {parameter}
 
 
-def test_a_parameter_that_is_too_large_is_no_parameter_that_is_not_taken() -> None:
-    """Left out, it would no longer bound what a reply costs."""
+def test_a_too_large_parameter_is_not_treated_as_unsupported() -> None:
+    """Without it, the cost of a reply would be unbounded."""
     error = {"message": "max_tokens is too large: 9000", "param": "max_tokens", "code": "invalid_value"}
     with (
         OpenAIServer(Status(status=400, error=error)) as server,
@@ -251,14 +251,14 @@ def test_a_parameter_that_is_too_large_is_no_parameter_that_is_not_taken() -> No
         assert (server.n_calls, chat.unsupported) == (1, frozenset())
 
 
-def test_a_schema_goes_into_words_where_the_server_knows_none() -> None:
+def test_a_schema_moves_into_the_prompt_if_unsupported() -> None:
     with OpenAIServer("{}", knows_json_schema=False) as server:
         ask(server, request(json_schema=SCHEMA))
         assert server.n_calls == 2
         assert json.dumps(SCHEMA) in server.calls[1].text
 
 
-def test_not_more_requests_at_once_than_allowed_from_any_number_of_tasks_and_loops() -> None:
+def test_concurrency_is_limited_across_tasks_and_event_loops() -> None:
     def slow(call: Call) -> Reaction:
         return Answer(text=call.text, after_s=0.03)
 
@@ -283,7 +283,7 @@ QUICK = RetryPolicy(first_wait_s=0.01)
 
 
 @pytest.mark.parametrize("bad", [Cut(), Status(status=503), Status(status=429), Raw(body=b"<html>")])
-def test_what_may_pass_is_tried_again(bad: Reaction) -> None:
+def test_transient_errors_are_retried(bad: Reaction) -> None:
     text, server = retried(lambda call: bad if call.number < 3 else "at last", QUICK)
     assert (text, server.n_calls) == ("at last", 3)
 
@@ -298,7 +298,7 @@ def test_what_may_pass_is_tried_again(bad: Reaction) -> None:
         (Status(status=500), 4),
     ],
 )
-def test_what_will_not_pass_is_given_up_after_as_many_tries_as_are_worth_it(reaction: Reaction, n: int) -> None:
+def test_the_number_of_tries_depends_on_the_error(reaction: Reaction, n: int) -> None:
     with OpenAIServer(reaction) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
         with pytest.raises(SourceError):
             wait_for(RetryingChat(chat, RetryPolicy(first_wait_s=0.01, tries=4)).reply(request()))
@@ -307,13 +307,13 @@ def test_what_will_not_pass_is_given_up_after_as_many_tries_as_are_worth_it(reac
 
 @pytest.fixture
 def silent_url() -> Iterator[str]:
-    """An address whose port is taken, so that nobody else gets it, and where nothing listens."""
+    """An address with a reserved port and no listener."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
 
-def test_an_endpoint_where_nothing_listens_is_given_up_after_the_second_try(silent_url: str) -> None:
+def test_a_refused_connection_is_tried_twice(silent_url: str) -> None:
     with OpenAIChat(Endpoint(model="m", base_url=silent_url)) as chat:
         retrying = RetryingChat(chat, QUICK)
         for _ in range(2):
@@ -324,7 +324,7 @@ def test_an_endpoint_where_nothing_listens_is_given_up_after_the_second_try(sile
 
 
 @pytest.mark.parametrize("first", [Status(status=400, headers={"connection": "close"}), Cut()])
-def test_an_endpoint_that_was_there_is_given_time_to_come_back(first: Reaction) -> None:
+def test_an_endpoint_that_answered_before_is_retried_longer(first: Reaction) -> None:
     with OpenAIServer(first) as server:
         chat = OpenAIChat(Endpoint(model="m", base_url=server.base_url))
         retrying = RetryingChat(chat, QUICK)
@@ -334,15 +334,15 @@ def test_an_endpoint_that_was_there_is_given_time_to_come_back(first: Reaction) 
         wait_for(retrying.reply(request()))
 
 
-def test_retry_after_is_obeyed_by_all_requests() -> None:
-    """One 429 holds the others back too: none that begins after it comes before the time."""
+def test_all_requests_obey_retry_after() -> None:
+    """After a 429, other requests wait as well until the time is over."""
 
     def script(call: Call) -> Reaction:
         return Status(status=429, headers={"retry-after": "0.6"}) if call.number == 1 else "ok"
 
     async def two(chat: RetryingChat) -> None:
         first = asyncio.create_task(chat.reply(request("a")))
-        while not chat.n_retries:  # until the refusal was read
+        while not chat.n_retries:  # until the client has read the 429
             await asyncio.sleep(0.01)
         await asyncio.gather(first, chat.reply(request("b")))
 
@@ -364,7 +364,7 @@ def test_retry_after_is_obeyed_by_all_requests() -> None:
         {"max_concurrent": 0},
     ],
 )
-def test_an_endpoint_with_nonsense_in_it_is_refused_without_repeating_it(wrong: dict[str, Any]) -> None:
+def test_an_invalid_endpoint_is_refused_without_showing_secrets(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as caught:
         Endpoint(**{"model": "m", **wrong})
     assert "secret" not in f"{caught.value} {caught.value.hint}"

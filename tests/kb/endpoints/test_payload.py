@@ -1,4 +1,4 @@
-"""Citations in the replies of different servers."""
+"""Citations in replies of different servers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def cited(annotations: object) -> list[tuple[str, str | None]]:
     return [(passage.source.title, passage.source.url) for passage in reply.citations]
 
 
-def test_annotations_of_a_message_are_citations() -> None:
+def test_message_annotations_become_citations() -> None:
     found = [{"type": "url_citation", "url_citation": {"url": URL, "title": "Frogs"}}]
     assert cited(found) == [("Frogs", URL)]
 
 
 @pytest.mark.parametrize("annotations", [None, 5, "x", {"url": URL}, [], ["x", 3]])
-def test_annotations_of_another_form_are_ignored(annotations: object) -> None:
+def test_malformed_annotations_are_ignored(annotations: object) -> None:
     assert cited(annotations) == []

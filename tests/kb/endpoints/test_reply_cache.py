@@ -1,4 +1,4 @@
-"""Reply cache: the whole request is the key, many processes share the file, a kill loses nothing."""
+"""The reply cache: keyed by the whole request, shared between processes, safe against kills."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def connection(server: OpenAIServer, path: Path, **more: Any) -> Connection:
     return Connection(endpoint, KEY, cache=ReplyCache(path), **more)
 
 
-def test_the_same_request_is_asked_once_and_free_from_then_on(tmp_path: Path) -> None:
+def test_a_repeated_request_is_free_and_not_sent(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
     with OpenAIServer(Answer(text="Yes", output_tokens=1)) as server:
         for is_cached in (False, True):
@@ -72,20 +72,20 @@ def test_the_same_request_is_asked_once_and_free_from_then_on(tmp_path: Path) ->
         replace(ASKED, seed=None),
     ],
 )
-def test_any_other_request_and_any_other_model_has_another_key(other: ChatRequest) -> None:
+def test_the_cache_key_depends_on_request_and_model(other: ChatRequest) -> None:
     assert request_key("m", other) != request_key("m", ASKED) != request_key("n", ASKED)
 
 
-def test_a_reply_comes_back_as_it_was_but_free(tmp_path: Path) -> None:
+def test_a_cached_reply_is_unchanged_but_free(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "r.sqlite")
     assert cache.get("m", ASKED) is None
     cache.put("m", ASKED, reply=REPLY)
-    cache.put("m", ASKED, reply=replace(REPLY, text="No"))  # two processes asked at once: the first stays
+    cache.put("m", ASKED, reply=replace(REPLY, text="No"))  # two concurrent processes: the first reply stays
     assert cache.get("m", ASKED) == replace(REPLY, cost_usd=0.0, cached=True)
     cache.close()
 
 
-def test_a_refusal_is_kept_and_neither_asked_nor_paid_for_again(tmp_path: Path) -> None:
+def test_a_refusal_is_cached(tmp_path: Path) -> None:
     with OpenAIServer(Answer(text=None, refusal="I would rather not.")) as server:
         for _ in range(2):
             with connection(server, tmp_path / "r.sqlite") as chat, pytest.raises(Refused, match="rather not"):
@@ -93,7 +93,7 @@ def test_a_refusal_is_kept_and_neither_asked_nor_paid_for_again(tmp_path: Path) 
         assert server.n_calls == 1
 
 
-def test_offline_replays_and_asks_nobody(tmp_path: Path) -> None:
+def test_offline_mode_replays_cached_replies_only(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     with OpenAIServer("Yes") as server:
         with connection(server, path) as chat:
@@ -105,7 +105,7 @@ def test_offline_replays_and_asks_nobody(tmp_path: Path) -> None:
         assert server.n_calls == 1
 
 
-def test_no_key_lies_in_the_file(tmp_path: Path) -> None:
+def test_the_cache_file_does_not_contain_the_api_key(tmp_path: Path) -> None:
     with OpenAIServer("Yes", key=KEY) as server, connection(server, tmp_path / "r.sqlite") as chat:
         wait_for(chat.reply(ASKED))
     files = list(tmp_path.iterdir())
@@ -113,7 +113,7 @@ def test_no_key_lies_in_the_file(tmp_path: Path) -> None:
     assert not any(KEY.encode() in file.read_bytes() for file in files)
 
 
-def test_a_file_that_is_no_cache_says_so(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_cache_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     path.write_bytes(b"these are my notes, not a database" * 100)
     with ReplyCache(path) as cache, pytest.raises(StoreError, match="is not a reply cache"):
@@ -151,7 +151,7 @@ def kept(path: Path, name: str, i: int) -> bool:
         cache.close()
 
 
-def test_several_processes_write_at_once_and_none_loses_a_reply(tmp_path: Path) -> None:
+def test_concurrent_processes_lose_no_reply(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     writers = [writer(path, name, 40) for name in "abc"]
     for process in writers:
@@ -162,7 +162,7 @@ def test_several_processes_write_at_once_and_none_loses_a_reply(tmp_path: Path) 
     cache.close()
 
 
-def test_a_killed_process_leaves_every_reply_that_it_had_put(tmp_path: Path) -> None:
+def test_a_killed_process_keeps_all_stored_replies(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     process = writer(path, "k", 100_000)
     assert process.stdout is not None
@@ -176,11 +176,11 @@ def test_a_killed_process_leaves_every_reply_that_it_had_put(tmp_path: Path) -> 
     assert all(kept(path, "k", i) for i in range(last + 1))
 
 
-def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_none(tmp_path: Path) -> None:
-    """An entry is written even if nobody waits for it any more."""
+def test_concurrent_and_cancelled_stores_are_all_written(tmp_path: Path) -> None:
+    """An entry is written even if its caller was cancelled."""
     requests = [ChatRequest(messages=(ChatMessage(role="user", text=f"question {i}"),)) for i in range(60)]
 
-    async def keep_all(cache: Any) -> None:
+    async def store_all(cache: Any) -> None:
         tasks = [
             asyncio.create_task(cache.store("m", request, reply=ChatReply(text=str(i), model="m")))
             for i, request in enumerate(requests)
@@ -190,7 +190,7 @@ def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_no
         await asyncio.gather(*tasks, return_exceptions=True)
 
     cache = ReplyCache(tmp_path / "replies.sqlite")
-    asyncio.run(keep_all(cache))
+    asyncio.run(store_all(cache))
     cache.close()
     again = ReplyCache(tmp_path / "replies.sqlite")
     kept = [again.get("m", request) for request in requests]
@@ -198,8 +198,8 @@ def test_replies_that_come_together_are_all_kept_and_a_cancelled_waiter_loses_no
     assert [reply.text if reply else None for reply in kept] == [str(i) for i in range(60)]
 
 
-def test_what_is_asked_and_not_yet_on_the_disk_never_exceeds_the_requests_at_a_time(tmp_path: Path) -> None:
-    """Another process holds the file, so no reply can be written: then none but the first two are asked for."""
+def test_unstored_replies_never_exceed_the_concurrency_limit(tmp_path: Path) -> None:
+    """While another process locks the file, no reply can be stored, so only two requests are sent."""
     path = tmp_path / "replies.sqlite"
     requests = [replace(ASKED, seed=seed) for seed in range(6)]
 
@@ -207,7 +207,7 @@ def test_what_is_asked_and_not_yet_on_the_disk_never_exceeds_the_requests_at_a_t
         tasks = [asyncio.create_task(chat.reply(request)) for request in requests]
         while sum(call.is_answered for call in server.calls) < 2:
             await asyncio.sleep(0.01)
-        # Time in which a third would come, were there a way for it; on a slow machine too little to prove a fault.
+        # Time for a third request to arrive, if one were sent; a slow machine may miss such a fault.
         await asyncio.sleep(0.3)
         n_asked = server.n_calls
         blocker.execute("ROLLBACK")
@@ -226,6 +226,6 @@ def test_what_is_asked_and_not_yet_on_the_disk_never_exceeds_the_requests_at_a_t
     blocker.close()
 
 
-def test_offline_without_a_cache_would_ask_after_all_and_is_refused() -> None:
+def test_offline_mode_without_a_cache_is_refused() -> None:
     with pytest.raises(UsageError, match="none is given"):
         Connection(Endpoint(model="m"), offline=True)

@@ -1,4 +1,4 @@
-"""A small knowledge base in memory: six birds and four terms."""
+"""A small in-memory knowledge base of six birds and four terms."""
 
 from __future__ import annotations
 

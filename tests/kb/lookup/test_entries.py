@@ -35,7 +35,7 @@ def test_a_species_is_found_by_each_of_its_names(store: KnowledgeBase, name: str
     assert found.entry.taxon.taxon_id == "wrena-rubra"
 
 
-def test_a_species_comes_with_the_evidence_of_its_statements_and_the_terms_in_them(store: KnowledgeBase) -> None:
+def test_a_found_species_includes_evidence_and_terms(store: KnowledgeBase) -> None:
     found = find_entry(store, "Red Wren")
     assert isinstance(found, FoundSpecies)
     assert found.quotes == (("The male has a red crown and a long cere.",),)
@@ -48,7 +48,7 @@ def test_a_term_is_found_by_its_name(store: KnowledgeBase) -> None:
     assert found.definition == "A cere is the waxy skin at the bill."
 
 
-def test_an_unknown_name_comes_with_the_nearest_ones(store: KnowledgeBase) -> None:
+def test_an_unknown_name_is_refused_with_suggestions(store: KnowledgeBase) -> None:
     with pytest.raises(UnknownTaxon, match="Red Wran") as error:
         find_entry(store, "Red Wran")
     assert "Red Wren" in str(error.value.hint)

@@ -1,4 +1,4 @@
-"""Look-ups of named and described species and terms, with sources."""
+"""Look-ups of species and terms by name or description, with sources."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found_species(query: str) -> list[str]:
 # --- context: names ----------------------------------------------------------------------------------------------
 
 
-def test_a_term_gives_its_definition_what_to_look_for_and_its_source() -> None:
+def test_a_term_gives_definition_visual_cues_and_source() -> None:
     found = context(STORE, "Two frogs in amplexus", ENCODER)
     assert found.found
     assert found.passage == (
@@ -51,7 +51,7 @@ def test_terms_are_found_by_alias_and_inflection(query: str) -> None:
         "a male cardinalis cardinalis in snow",
     ],
 )
-def test_a_species_is_found_by_either_name_inside_a_sentence(query: str) -> None:
+def test_a_species_is_found_by_name_inside_a_sentence(query: str) -> None:
     found = context(STORE, query, ENCODER)
     assert found.passage == (
         "Northern Cardinal (Cardinalis cardinalis): The male is red. It has a red crest and a black face."
@@ -59,22 +59,22 @@ def test_a_species_is_found_by_either_name_inside_a_sentence(query: str) -> None
     assert found.sources == (CARDINAL.source,)
 
 
-def test_spelling_of_hyphens_and_colours_does_not_matter() -> None:
+def test_hyphens_and_letter_case_do_not_matter() -> None:
     assert found_species("black crowned night-herons roosting") == ["Black-crowned Night Heron"]
 
 
-def test_a_species_without_summary_is_named_and_nothing_is_made_up() -> None:
+def test_a_species_without_summary_is_reported_without_description() -> None:
     found = context(STORE, "eurasian eagle owl", ENCODER)
     assert found.passage == "Eurasian Eagle-Owl (Bubo bubo): in this knowledge base, but without a description."
     assert found.sources == ()
 
 
 @pytest.mark.parametrize("query", ["owls", "An owl in flight", "Strigiformes"])
-def test_of_a_group_it_says_which_species_are_known(query: str) -> None:
+def test_a_group_lists_its_known_species(query: str) -> None:
     assert ": this knowledge base has Eurasian Eagle-Owl, Western Barn Owl." in context(STORE, query, ENCODER).passage
 
 
-def test_a_long_group_is_bounded() -> None:
+def test_a_long_species_list_is_shortened() -> None:
     many = [
         entry(f"Avis species{chr(97 + i)}", f"Wren {i}", family="Avidae", order="Aviformes") for i in range(26)
     ]  # fmt: skip
@@ -93,26 +93,26 @@ def test_the_longest_name_wins_and_each_word_is_used_once() -> None:
     ]
 
 
-def test_terms_and_species_of_one_query_come_with_all_their_sources_once() -> None:
+def test_each_source_is_listed_once() -> None:
     found = context(STORE, "Amplexus of frogs near a northern cardinal, amplexus again", ENCODER)
     assert found.sources == (AMPLEXUS.source, CARDINAL.source)
     assert len(found.terms) == 1
 
 
-def test_a_word_that_only_looks_like_a_term_or_is_part_of_a_longer_name_is_none() -> None:
+def test_words_inside_longer_names_are_not_terms() -> None:
     terms = [*TERMS, Term(term_id="term:crown", name="crown", definition="The top of the head.", aliases=("cap",))]
     finder = NameFinder([item.taxon for item in SPECIES], terms)
     assert finder.find("Scarlet Waxy Cap in bare hands") == []
     assert [mention.ids for mention in finder.find("a black cap")] == [("term:crown",)]
 
 
-def test_a_species_that_is_not_known_is_not_taken_for_its_group() -> None:
+def test_an_unknown_species_is_not_matched_as_its_group() -> None:
     assert not context(STORE, "a spotted owl in a tree hole", ENCODER).found
     assert not context(STORE, "Spotted Owl", ENCODER).found
     assert context(STORE, "two owls in a tree hole", ENCODER).found
 
 
-def test_a_genus_that_is_an_english_word_needs_its_capital() -> None:
+def test_a_genus_that_is_an_english_word_is_not_matched() -> None:
     finder = NameFinder([replace(CARDINAL.taxon, scientific_name="Dives dives", common_names=())], [])
     assert finder.find("An osprey dives into water") == []
     assert finder.find("Dives into water") == []
@@ -149,7 +149,7 @@ def test_a_species_is_found_by_a_clear_description() -> None:
         "鳥",
     ],
 )
-def test_what_the_knowledge_base_does_not_know_is_not_found(query: str) -> None:
+def test_queries_outside_the_knowledge_base_are_not_found(query: str) -> None:
     found = context(STORE, query, ENCODER)
     assert (found.found, found.passage, found.terms, found.sources) == (False, "", (), ())
     assert found.query == query
@@ -161,10 +161,10 @@ def test_an_empty_knowledge_base_finds_nothing() -> None:
     assert search(empty, "northern cardinal", ENCODER) == []
 
 
-# --- names with their looks ---
+# --- names with their appearance ---
 
 
-def test_species_groups_and_terms_of_a_query_come_in_its_order_with_their_looks() -> None:
+def test_query_parts_follow_the_query_and_describe_appearance() -> None:
     assert query_parts(STORE, "a ruff, two owls and cardinals in Amplexus") == [
         QueryPart(
             kind="species", text="ruff", name="Ruff", looks="The male has a large ruff of feathers around the neck."
@@ -177,7 +177,7 @@ def test_species_groups_and_terms_of_a_query_come_in_its_order_with_their_looks(
     ]
 
 
-def test_a_species_without_a_description_has_no_looks() -> None:
+def test_a_species_without_description_has_no_looks() -> None:
     assert query_parts(STORE, "eagle owl at night, Eurasian Eagle-Owl")[-1] == QueryPart(
         kind="species", text="Eurasian Eagle-Owl", name="Eurasian Eagle-Owl"
     )

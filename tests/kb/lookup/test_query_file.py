@@ -1,4 +1,4 @@
-"""Files of queries, with unusual separators in their texts."""
+"""Query files with unusual separators inside the texts."""
 
 import json
 from pathlib import Path
@@ -12,20 +12,20 @@ ODD = "two frogs\u2028in\u2029amplexus\x0b\x85at night"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_json_line_ends_at_the_end_of_the_line_alone(tmp_path: Path, end: str) -> None:
-    """A U+2028 inside a JSON string is text, though `str.splitlines` cuts there."""
+def test_json_lines_end_only_at_newlines(tmp_path: Path, end: str) -> None:
+    """A U+2028 inside a JSON string is text, although `str.splitlines` splits there."""
     rows = [{"query_id": 7, "text": ODD}, {"text": "an owl"}]
     path = tmp_path / "queries.jsonl"
     path.write_bytes(end.join(json.dumps(row, ensure_ascii=False) for row in rows).encode() + end.encode())
     assert read_queries(path) == [FileQuery(text=ODD, query_id="7"), FileQuery(text="an owl")]
 
 
-def test_a_plain_line_ends_at_the_end_of_the_line_alone(tmp_path: Path) -> None:
+def test_plain_lines_end_only_at_newlines(tmp_path: Path) -> None:
     (tmp_path / "queries.txt").write_text(f"{ODD}\n\nan owl\n", encoding="utf-8")
     assert [query.text for query in read_queries(tmp_path / "queries.txt")] == [ODD, "an owl"]
 
 
-def test_the_line_of_a_bad_row_is_told(tmp_path: Path) -> None:
+def test_a_bad_row_is_reported_with_its_line_number(tmp_path: Path) -> None:
     good = json.dumps({"text": ODD}, ensure_ascii=False)
     (tmp_path / "queries.jsonl").write_text(f"{good}\n{{]\n", encoding="utf-8")
     with pytest.raises(BadInput, match="line 2"):

@@ -1,4 +1,4 @@
-"""Search finds species by name and by description."""
+"""Search for species by name and by description."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def first(text: str) -> str:
     return search(STORE, text, ENCODER)[0].common_name
 
 
-def test_birds_are_identified_from_words() -> None:
+def test_birds_are_found_by_description() -> None:
     assert first("red crest and black face") == "Northern Cardinal"
     assert first("heart shaped white face") == "Western Barn Owl"
     assert first("grey bird, yellow bill, red crest") == "Pyrrhuloxia"
 
 
-def test_names_win_over_descriptions_and_slips_of_the_pen_are_forgiven() -> None:
+def test_names_outrank_descriptions_and_typos_are_tolerated() -> None:
     assert first("ruff") == "Ruff"
     assert first("Cardinalis sinuatus") == "Pyrrhuloxia"
     assert first("northern card") == "Northern Cardinal"
@@ -35,7 +35,7 @@ def test_names_win_over_descriptions_and_slips_of_the_pen_are_forgiven() -> None
     }
 
 
-def test_scores_fall_and_ties_go_by_name() -> None:
+def test_matches_are_sorted_by_score_then_name() -> None:
     matches = search(STORE, "red", ENCODER)
     assert [match.score for match in matches] == sorted((match.score for match in matches), reverse=True)
     twins = [
@@ -47,7 +47,7 @@ def test_scores_fall_and_ties_go_by_name() -> None:
     assert search(store, "green", ENCODER) == search(store, "green", ENCODER)
 
 
-def test_no_more_than_asked_for_and_nothing_for_nonsense() -> None:
+def test_matches_are_limited_to_n_and_empty_for_nonsense() -> None:
     assert len(search(STORE, "red", ENCODER, n=2)) == 2
     assert search(STORE, "xyzzy", ENCODER) == []
     assert search(STORE, " ", ENCODER) == []
@@ -55,7 +55,7 @@ def test_no_more_than_asked_for_and_nothing_for_nonsense() -> None:
         search(STORE, "red", ENCODER, n=0)
 
 
-def test_a_large_knowledge_base_is_loaded_once_and_then_answers_fast() -> None:
+def test_a_large_knowledge_base_is_loaded_only_once() -> None:
     words = ["red", "blue", "crown", "bill", "streaked", "wing", "tail", "long", "pale", "rump", "breast", "white"]
     many = [
         entry(
@@ -75,10 +75,10 @@ def test_a_large_knowledge_base_is_loaded_once_and_then_answers_fast() -> None:
     assert search(store, "Gennus17 speccies17", encoder)
     assert context(store, "Two frogs in amplexus", encoder).found
     answering_s = time.process_time() - begin
-    assert answering_s < loading_s  # three answers take a fifth of it: nothing that was loaded is made again
+    assert answering_s < loading_s  # three answers take about a fifth of it, because nothing is loaded again
 
 
-def test_an_encoder_of_another_space_is_refused() -> None:
+def test_an_encoder_with_another_space_is_refused() -> None:
     other = BagOfWords(dim=64)
     for look_up in (search, context):
         with pytest.raises(SpaceMismatch, match="bag-of-words/2048; these encoders make vectors of bag-of-words/64"):

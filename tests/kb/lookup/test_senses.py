@@ -18,12 +18,12 @@ JUDGED = Path(__file__).parents[1] / "labels" / "inquire_context.json"
 
 @cache
 def finder() -> NameFinder:
-    """Of all species and terms that ship."""
+    """Return a finder for all shipped species and terms."""
     return NameFinder([species.taxon for species in read_species()], read_terms())
 
 
 def found(query: str) -> list[str]:
-    """Ids of terms, Latin names as slugs of species, the words of groups."""
+    """Return term ids, species ids and the matched words of groups."""
     return [mention.text if mention.kind == "group" else mention.ids[0] for mention in finder().find(query)]
 
 
@@ -48,7 +48,7 @@ def found(query: str) -> list[str]:
         ("a merlin with a supercilium", ["falco-columbarius", "term:supercilium"]),
     ],
 )
-def test_a_word_of_the_trade_is_found_where_it_is_meant(query: str, expected: list[str]) -> None:
+def test_terms_are_found_in_their_technical_sense(query: str, expected: list[str]) -> None:
     assert [name for name in found(query) if name in expected] == expected
 
 
@@ -75,17 +75,17 @@ def test_a_word_of_the_trade_is_found_where_it_is_meant(query: str, expected: li
         "a merlin spell book",
     ],
 )
-def test_the_same_word_in_another_sense_is_not(query: str) -> None:
+def test_words_in_their_everyday_sense_are_not_terms(query: str) -> None:
     assert found(query) == []
 
 
 @pytest.mark.parametrize("query", ["a bird with a red wing", "a white throat", "a gold crest on the head"])
-def test_a_bird_whose_name_is_one_word_is_not_found_in_two(query: str) -> None:
+def test_a_one_word_bird_name_does_not_match_two_words(query: str) -> None:
     assert not any(mention.kind in ("species", "group") for mention in finder().find(query))
     assert found("a Redwing in a bush") == ["turdus-iliacus"]
 
 
-def test_displaying_something_is_no_display() -> None:
+def test_displaying_an_object_is_not_a_display() -> None:
     assert found("a squirrel displaying melanistic pelage") == ["term:melanism", "term:pelage"]
     assert found("a squirrel displaying breeding plumage") == ["term:breeding-plumage"]
 
@@ -101,7 +101,7 @@ def test_displaying_something_is_no_display() -> None:
         ("three kites above a field, birds of prey", "kites"),
     ],
 )
-def test_birds_of_one_last_name_are_a_group(query: str, group: str) -> None:
+def test_birds_with_the_same_last_name_form_a_group(query: str, group: str) -> None:
     [mention] = [mention for mention in finder().find(query) if mention.kind == "group"]
     assert mention.text == group
     names = {species.taxon.taxon_id: species.taxon.common_name for species in read_species()}
@@ -119,11 +119,11 @@ def group_stem(group: str) -> str:
      "a striped grass owl",
      "one eye", "jungle babblers", "a diver with a camera", "swift running water"],
 )  # fmt: skip
-def test_what_only_sounds_like_a_bird_is_none(query: str) -> None:
+def test_words_that_resemble_bird_names_are_not_birds(query: str) -> None:
     assert [mention.text for mention in finder().find(query) if mention.kind != "term"] == []
 
 
-def test_groups_of_living_things_are_told_by_nouns_in_any_number_and_case() -> None:
+def test_nouns_map_to_groups_in_any_number_and_case() -> None:
     assert group_of_noun("Geese") == "birds"
     assert group_of_noun("butterflies") == "insects"
     assert group_of_noun("wolves") == "mammals"
@@ -132,12 +132,12 @@ def test_groups_of_living_things_are_told_by_nouns_in_any_number_and_case() -> N
     assert groups_in(["a", "star-nosed", "mole", "and", "leaf-monkeys"]) == {"mammals"}
 
 
-def test_a_species_that_is_named_says_which_group_is_meant() -> None:
+def test_a_named_species_determines_the_technical_sense() -> None:
     assert is_technical_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named={"birds"})
     assert not is_technical_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named=())
 
 
-def test_every_everyday_word_names_groups_that_exist() -> None:
+def test_everyday_words_refer_to_known_groups() -> None:
     lists = sense_lists()
     known = set(lists.organisms.values()) | {"animals"}
     assert {group for groups in lists.everyday.values() for group in groups} <= known
@@ -148,13 +148,13 @@ def test_no_two_terms_share_a_name() -> None:
     assert sorted(names) == sorted(set(names))
 
 
-def test_every_term_says_what_to_look_for() -> None:
+def test_every_term_has_a_definition_and_visual_cues() -> None:
     assert all(term.definition.endswith(".") and term.look_for.endswith(".") for term in read_terms())
 
 
 @pytest.mark.usefixtures("shared")
-def test_what_the_queries_of_inquire_name_is_what_a_reader_found_right(shared: Path) -> None:
-    """Every one of the 250 was read; what is listed is all that they name."""
+def test_names_in_inquire_queries_match_the_labels(shared: Path) -> None:
+    """A person read all 250 queries and listed every name in them."""
     expected = json.loads(JUDGED.read_text(encoding="utf-8"))
     asked = {
         row["query_id"]: row["query_text"]

@@ -22,7 +22,7 @@ def found(answer: Answer, *, n: int = 3) -> list[tuple[str, str | None]]:
         return [(passage.text, passage.source.url) for passage in ChatWebSearch(chat).search("amplexus", n=n)]
 
 
-def test_sentences_go_to_the_source_that_they_name_and_others_are_dropped() -> None:
+def test_sentences_are_grouped_by_cited_source() -> None:
     text = "The male holds the female [1]. Toads do too.[2] It lasts for days [1][2]. Everybody knows that."
     results = [{"title": "Frogs", "url": FROGS, "snippet": "A snippet."}, {"title": "Toads", "url": TOADS}]
     assert found(Answer(text=text, more={"search_results": results})) == [
@@ -40,11 +40,11 @@ def test_sentences_go_to_the_source_that_they_name_and_others_are_dropped() -> N
         {"search_results": [{"url": FROGS}]},
     ],
 )
-def test_sources_come_in_the_shapes_that_servers_send(more: dict[str, Any]) -> None:
+def test_sources_are_read_in_all_server_formats(more: dict[str, Any]) -> None:
     assert found(Answer(text="The male holds on [1].", more=more)) == [("The male holds on.", FROGS)]
 
 
-def test_an_answer_without_marks_is_the_first_sources() -> None:
+def test_an_answer_without_marks_goes_to_the_first_source() -> None:
     assert found(Answer(text="He holds on. She swims.", more={"citations": [FROGS, TOADS]})) == [
         ("He holds on. She swims.", FROGS)
     ]
@@ -53,26 +53,26 @@ def test_an_answer_without_marks_is_the_first_sources() -> None:
 @pytest.mark.parametrize(
     "more", [{}, {"citations": []}, {"citations": ["javascript:alert(1)"]}, {"citations": "x"}, {"search_results": [3]}]
 )
-def test_an_answer_without_a_source_is_no_passage(more: dict[str, Any]) -> None:
+def test_an_answer_without_a_source_is_dropped(more: dict[str, Any]) -> None:
     assert found(Answer(text="Trust me [1].", more=more)) == []
 
 
-def test_a_source_that_is_no_address_keeps_its_number() -> None:
+def test_an_invalid_source_url_does_not_shift_numbers() -> None:
     more = {"citations": ["file:///etc/passwd", TOADS]}
     assert found(Answer(text="Not this [1]. But this [2].", more=more)) == [("But this.", TOADS)]
 
 
-def test_a_mark_of_no_source_credits_none() -> None:
+def test_an_out_of_range_citation_is_dropped() -> None:
     more = {"citations": [FROGS, TOADS]}
     assert found(Answer(text="Nobody says this [0]. Nor this [3]. But this [1].", more=more)) == [("But this.", FROGS)]
 
 
-def test_not_more_passages_than_asked_for() -> None:
+def test_passages_are_limited_to_n() -> None:
     more = {"citations": [FROGS, TOADS]}
     assert len(found(Answer(text="One [1]. Two [2].", more=more), n=1)) == 1
 
 
-def test_a_kept_answer_keeps_its_sources(tmp_path: Path) -> None:
+def test_a_cached_answer_keeps_its_sources(tmp_path: Path) -> None:
     answer = Answer(text="He holds on [1].", more={"citations": [FROGS]})
     with (
         OpenAIServer(answer) as server,

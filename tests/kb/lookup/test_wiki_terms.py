@@ -1,4 +1,4 @@
-"""Terms of a wiki: only pages with a title in the query explain its words."""
+"""Terms from a wiki: only pages with a title in the query explain its words."""
 
 from __future__ import annotations
 
@@ -53,46 +53,46 @@ def test_plurals_are_found_under_their_singular(terms: WikiTerms) -> None:
     assert (fox.name, "red foxes" in fox.aliases) == ("Red fox", True)
 
 
-def test_what_is_not_about_living_things_explains_nothing(terms: WikiTerms) -> None:
+def test_pages_not_about_living_things_are_ignored(terms: WikiTerms) -> None:
     assert explained(terms, "an elephant at the fence") == []
 
 
-def test_a_disambiguation_explains_nothing(terms: WikiTerms, wiki: FaultyWiki) -> None:
+def test_disambiguation_pages_are_ignored(terms: WikiTerms, wiki: FaultyWiki) -> None:
     wiki.pages["Robin"] = "<p><b>Robin</b> may refer to a bird or to other animals:</p>"
     wiki.wikitext["Robin"] = "'''Robin''' may refer to: {{disambiguation}}"
     assert explained(terms, "robin on a post") == []
 
 
-def test_what_is_known_already_is_not_asked_for(terms: WikiTerms, wiki: FaultyWiki) -> None:
+def test_known_terms_are_not_requested(terms: WikiTerms, wiki: FaultyWiki) -> None:
     assert explained(terms, "the red fox and mange", known=("red fox", "mange")) == []
     assert wiki.requests == []
 
 
-def test_a_query_without_names_costs_nothing(terms: WikiTerms, wiki: FaultyWiki) -> None:
+def test_a_query_without_names_sends_no_request(terms: WikiTerms, wiki: FaultyWiki) -> None:
     assert explained(terms, "all of them, and 3 more!") == []
     assert wiki.requests == []
 
 
-def test_one_request_asks_for_all_titles_and_one_for_each_page(terms: WikiTerms, wiki: FaultyWiki) -> None:
+def test_titles_share_one_request_and_each_page_takes_one(terms: WikiTerms, wiki: FaultyWiki) -> None:
     assert explained(terms, "amplexus") == ["Amplexus"]
     about_pages = [request["action"] for request in wiki.requests if "titles" in request or "page" in request]
     assert about_pages == ["query", "parse"]
     assert max(len(request.get("titles", "").split("|")) for request in wiki.requests) <= 50
 
 
-def test_no_more_than_fifty_titles_and_a_few_pages_for_a_long_query(terms: WikiTerms, wiki: FaultyWiki) -> None:
+def test_a_long_query_requests_limited_titles_and_pages(terms: WikiTerms, wiki: FaultyWiki) -> None:
     long = "amplexus mange red fox fox rut " + " ".join(f"word{chr(97 + i)}" for i in range(20))
     assert len(explained(terms, long)) <= MAX_PAGES
     assert max(len(request.get("titles", "").split("|")) for request in wiki.requests) <= 50
 
 
-def test_phrases_are_runs_without_stop_words_that_no_comma_parts() -> None:
+def test_phrases_do_not_cross_stop_words_or_commas() -> None:
     texts = [phrase.text for phrase in phrases_of("a red fox, mange of the 3 foxes", known=[])]
     assert texts == ["red fox", "red", "fox", "mange", "foxes"]
 
 
 @pytest.mark.integration
-def test_the_real_wiki_explains_amplexus_and_birds(wiki_api_url: str) -> None:
+def test_the_local_wiki_explains_amplexus_and_birds(wiki_api_url: str) -> None:
     source = WikipediaSource(wiki_api_url, contact=None)
     terms = WikiTerms(source)
     try:

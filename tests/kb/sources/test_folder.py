@@ -1,4 +1,4 @@
-"""A folder of your own texts and photos as a source."""
+"""A folder of the user's texts and photos as a source."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def located(source: FolderSource) -> dict[str, PageRef | LeftOut]:
     return {taxon.scientific_name: place for taxon, place in source.locate([bird for bird in birds if bird])}
 
 
-def test_folders_are_found_by_either_name(folder: Path) -> None:
+def test_folders_are_found_by_common_or_scientific_name(folder: Path) -> None:
     found = located(FolderSource(folder))
     assert [place.title if isinstance(place, PageRef) else place.reason for place in found.values()] == [
         "northern cardinal", "Upupa epops", "no page", "no page",
@@ -83,7 +83,7 @@ def test_texts_become_articles_with_sections(folder: Path) -> None:
     assert source.parse(fetched[0]) == article
 
 
-def test_photos_become_anchors_with_their_credits_and_bad_ones_are_named(folder: Path) -> None:
+def test_photos_become_anchors_and_bad_ones_are_reported(folder: Path) -> None:
     source = FolderSource(folder)
     page = located(source)["Cardinalis cardinalis"]
     assert isinstance(page, PageRef)
@@ -100,7 +100,7 @@ def test_photos_become_anchors_with_their_credits_and_bad_ones_are_named(folder:
     }  # fmt: skip
 
 
-def test_a_change_of_anything_is_a_new_revision(folder: Path) -> None:
+def test_any_change_of_a_folder_is_a_new_revision(folder: Path) -> None:
     before = located(FolderSource(folder))
     assert located(FolderSource(folder)) == before
     (folder / "northern cardinal" / "credits.csv").unlink()
@@ -109,21 +109,21 @@ def test_a_change_of_anything_is_a_new_revision(folder: Path) -> None:
     assert after["Upupa epops"] == before["Upupa epops"]
 
 
-def test_terms_have_a_folder_of_their_own(folder: Path) -> None:
+def test_terms_are_read_from_the_terms_folder(folder: Path) -> None:
     (one, two) = FolderSource(folder).locate_terms([("mirror-wing", None), ("amplexus", None)])
     assert isinstance(one[1], PageRef)
     assert one[1].subject_id == "term:mirror-wing"
     assert two[1] == LeftOut(name="amplexus", reason="no page")
 
 
-def test_folders_of_no_taxon_are_named(folder: Path) -> None:
+def test_folders_without_a_taxon_are_reported(folder: Path) -> None:
     birds = CHECKLIST.find("Aves")
     assert birds is not None
-    strangers = FolderSource(folder).unclaimed(CHECKLIST.species_of(birds))
-    assert [item.name for item in strangers] == ["Unknown thing"]
+    others = FolderSource(folder).unclaimed(CHECKLIST.species_of(birds))
+    assert [item.name for item in others] == ["Unknown thing"]
 
 
-def test_what_cannot_be_read_is_a_failure_and_a_missing_folder_an_error(folder: Path) -> None:
+def test_unreadable_text_is_a_failure_and_a_missing_folder_an_error(folder: Path) -> None:
     (folder / "northern cardinal" / "article.md").write_bytes(b"\xff\xfe\xff")
     source = FolderSource(folder)
     page = located(source)["Cardinalis cardinalis"]
@@ -134,7 +134,7 @@ def test_what_cannot_be_read_is_a_failure_and_a_missing_folder_an_error(folder: 
         FolderSource(folder / "none")
 
 
-def test_a_folder_of_loose_files_is_told_how_it_should_be(tmp_path: Path) -> None:
+def test_a_folder_without_subfolders_is_refused_with_an_example(tmp_path: Path) -> None:
     (tmp_path / "Mallard.txt").write_text("The head is green.")
     (tmp_path / ".git").mkdir()
     with pytest.raises(BadInput, match="No subfolders in") as error:
@@ -143,7 +143,7 @@ def test_a_folder_of_loose_files_is_told_how_it_should_be(tmp_path: Path) -> Non
     assert f"{tmp_path}/Mallard/article.txt" in error.value.hint
 
 
-def test_a_folder_that_is_gone_since_it_was_looked_up_is_left_out(tmp_path: Path) -> None:
+def test_a_folder_deleted_after_the_look_up_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "Kea").mkdir()
     page = PageRef(subject_id="corvus-corax", title="Common Raven", revision=1)
     [(_, result)] = FolderSource(tmp_path).fetch([page])
@@ -152,7 +152,7 @@ def test_a_folder_that_is_gone_since_it_was_looked_up_is_left_out(tmp_path: Path
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="needs a file that cannot be read, even by root")
-def test_a_file_that_cannot_be_read_costs_itself_alone(tmp_path: Path) -> None:
+def test_an_unreadable_file_does_not_affect_others(tmp_path: Path) -> None:
     for name in ("Blue Jay", "Common Raven"):
         (tmp_path / name).mkdir()
     (tmp_path / "Blue Jay" / "article.txt").write_text("The crown is blue.", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Free licences and their short names."""
+"""Licence freedom and short names of licences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kb.sources.licences import licence_freedom, short_licence
         "Attribution", "Open Government Licence v3.0",
     ],
 )  # fmt: skip
-def test_free_licences_are_free(name: str) -> None:
+def test_free_licences_are_recognised(name: str) -> None:
     assert licence_freedom(name) == "free"
 
 
@@ -26,16 +26,16 @@ def test_free_licences_are_free(name: str) -> None:
         "Creative Commons Attribution-NonCommercial 4.0", "Non-free logo", "Copyrighted", "used with permission",
     ],
 )  # fmt: skip
-def test_licences_that_forbid_are_not(name: str) -> None:
+def test_restrictive_licences_are_not_free(name: str) -> None:
     assert licence_freedom(name) == "not free"
 
 
 @pytest.mark.parametrize("name", ["", "unknown", "See below", "Flickr", "my photo"])
-def test_what_is_not_understood_is_unknown(name: str) -> None:
+def test_other_licence_texts_are_unknown(name: str) -> None:
     assert licence_freedom(name) == "unknown"
 
 
-def test_the_address_of_a_licence_counts_too() -> None:
+def test_the_licence_url_counts_as_well() -> None:
     assert licence_freedom("", "https://creativecommons.org/licenses/by/4.0") == "free"
     assert licence_freedom("CC", "https://creativecommons.org/licenses/by-nc-sa/4.0/") == "not free"
     assert licence_freedom("", "http://creativecommons.org/publicdomain/zero/1.0/deed.en") == "free"
@@ -55,5 +55,5 @@ def test_the_address_of_a_licence_counts_too() -> None:
         ("Our own terms", "", "Our own terms"),
     ],
 )
-def test_short_names(name: str, url: str, short: str | None) -> None:
+def test_licences_have_short_names(name: str, url: str, short: str | None) -> None:
     assert short_licence(name, url) == short

@@ -1,4 +1,4 @@
-"""Sources opened again from their record."""
+"""Sources reopened from their record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kb.sources.starter import StarterSource
 from tests.servers.faulty_wiki import FaultyWiki
 
 
-def test_each_kind_of_source_comes_back_with_its_name_and_record(tmp_path: Path) -> None:
+def test_each_kind_of_source_reopens_with_its_name_and_record(tmp_path: Path) -> None:
     (tmp_path / "Merlin").mkdir()
     with FaultyWiki().running() as wiki:
         sources: list[ArticleSource] = [
@@ -30,7 +30,7 @@ def test_each_kind_of_source_comes_back_with_its_name_and_record(tmp_path: Path)
                 assert again.origin == source.origin
 
 
-def test_a_wiki_that_has_moved_is_asked_at_its_new_address_with_the_contact() -> None:
+def test_a_moved_wiki_reopens_at_its_new_address() -> None:
     with FaultyWiki().running() as old, FaultyWiki().running() as new:
         new.pages["Merlin"] = "<p>A falcon.</p>"
         record = WikipediaSource(old.api_url, contact=None).origin
@@ -42,7 +42,7 @@ def test_a_wiki_that_has_moved_is_asked_at_its_new_address_with_the_contact() ->
 
 
 @pytest.mark.parametrize("has_error", [False, True])
-def test_a_wiki_is_closed_in_the_end(monkeypatch: pytest.MonkeyPatch, has_error: bool) -> None:
+def test_a_reopened_wiki_is_closed(monkeypatch: pytest.MonkeyPatch, has_error: bool) -> None:
     closed = []
     monkeypatch.setattr(WikipediaSource, "close", lambda self: closed.append(self.name))
     with FaultyWiki().running() as wiki:
@@ -56,7 +56,7 @@ def test_a_wiki_is_closed_in_the_end(monkeypatch: pytest.MonkeyPatch, has_error:
     assert len(closed) == 1
 
 
-def test_the_shipped_knowledge_gives_vectors_in_the_spaces_that_are_asked_for() -> None:
+def test_shipped_vectors_are_limited_to_the_requested_spaces() -> None:
     encoders = recognize.load_encoders("starter")
     [space] = [encoder.space for encoder in encoders.text_image]
     for spaces, has_vectors in ((encoders.anchor_spaces, True), (("another",), False)):

@@ -1,4 +1,4 @@
-"""The bundled knowledge as a source of articles."""
+"""The shipped knowledge as a source of articles."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def images(source: StarterSource, key: str, *, limit: int) -> tuple[AnchorImage,
     return batch.images
 
 
-def test_every_species_has_an_entry_and_any_other_is_left_out(source: StarterSource) -> None:
+def test_shipped_species_are_located_and_others_left_out(source: StarterSource) -> None:
     dodo = Taxon(taxon_id="raphus-cucullatus", scientific_name="Raphus cucullatus", rank="species")
     found = list(source.locate([*source.taxa(), dodo]))
     assert [isinstance(page, PageRef) for _, page in found] == [True] * len(source.taxa()) + [False]
@@ -70,7 +70,7 @@ def test_a_body_is_parsed_into_a_lead_and_a_description(source: StarterSource) -
     assert source.parse(body) == article
 
 
-def test_the_texts_are_our_own_and_say_so(source: StarterSource) -> None:
+def test_texts_are_licensed_as_our_own(source: StarterSource) -> None:
     titles = {taxon.taxon_id: taxon.common_name for taxon in source.taxa()}
     for key, body in fetched(source, source.taxa()).items():
         title = titles[key]
@@ -79,7 +79,7 @@ def test_the_texts_are_our_own_and_say_so(source: StarterSource) -> None:
         assert (origin.title, origin.url, origin.revision, origin.licence) == (title, None, None, "Apache-2.0")
 
 
-def test_a_summary_is_the_text_of_its_species_and_without_a_text_there_is_none(source: StarterSource) -> None:
+def test_a_summary_is_the_text_of_its_species(source: StarterSource) -> None:
     distiller = ExtractiveDistiller()
     species = {entry.taxon.taxon_id: entry for entry in read_species()}
     for key, article in articles(source):
@@ -88,12 +88,12 @@ def test_a_summary_is_the_text_of_its_species_and_without_a_text_there_is_none(s
             assert summary is None, key
             continue
         assert summary is not None, key
-        assert summary.scope == "facts"  # there is no article behind it
+        assert summary.scope == "facts"  # not based on an article
         if not species[key].by_hand:
             assert summary.text == " ".join(species[key].text)
 
 
-def test_the_species_that_are_drawn_are_those_written_by_hand(source: StarterSource) -> None:
+def test_drawn_species_are_the_hand_written_ones(source: StarterSource) -> None:
     by_hand = [entry.taxon.taxon_id for entry in read_species() if entry.by_hand]
     assert [taxon.taxon_id for taxon in source.drawn_taxa()] == by_hand
 
@@ -107,7 +107,7 @@ def test_a_term_is_located_by_name_alias_and_title(source: StarterSource) -> Non
     assert found[-1][1] == LeftOut(name="flux capacitor", reason=NO_PAGE)
 
 
-def test_a_located_term_becomes_the_term_that_is_offered_whole(source: StarterSource) -> None:
+def test_a_located_term_equals_the_shipped_term(source: StarterSource) -> None:
     [(name, page)] = source.locate_terms([("speculum", None)])
     assert isinstance(page, PageRef)
     [(_, body)] = source.fetch([page])
@@ -118,21 +118,21 @@ def test_a_located_term_becomes_the_term_that_is_offered_whole(source: StarterSo
     assert (term.term_id, term.definition) == (whole.term_id, whole.definition)
 
 
-def test_every_term_has_the_id_of_its_name_and_a_source(source: StarterSource) -> None:
+def test_every_term_has_an_id_and_a_source(source: StarterSource) -> None:
     for term in source.terms():
         assert term.term_id == term_id(term.name)
         assert term.source is not None
         assert term.source.licence == "Apache-2.0"
 
 
-def test_a_page_of_nobody_is_a_failure(source: StarterSource) -> None:
+def test_fetching_an_unknown_page_is_a_failure(source: StarterSource) -> None:
     page = PageRef(subject_id="raphus-cucullatus", title="Dodo")
     [(_, result)] = source.fetch([page])
     assert isinstance(result, Failure)
     assert result.stage == "fetch"
 
 
-def test_anchors_are_drawings_that_name_their_author_and_licence(source: StarterSource) -> None:
+def test_anchors_are_drawings_with_author_and_licence(source: StarterSource) -> None:
     first, second, third = images(source, "anas-platyrhynchos", limit=3)
     assert [image.anchor.caption for image in (first, second, third)] == [
         "Drawing of a male Mallard, made by code",
@@ -163,7 +163,7 @@ def vectors_file(folder: Path) -> Path:
     return folder / "vectors.npz"
 
 
-def test_anchors_that_ship_as_vectors_stand_in_the_place_of_drawings(tmp_path: Path) -> None:
+def test_shipped_vectors_replace_drawings(tmp_path: Path) -> None:
     source = StarterSource(vectors=vectors_file(tmp_path), spaces=["some-space/1"])
     first, second = images(source, "pica-pica", limit=3)
     assert (first.anchor.anchor_id, first.content, first.anchor.credit) == ("m1", None, None)
@@ -173,18 +173,18 @@ def test_anchors_that_ship_as_vectors_stand_in_the_place_of_drawings(tmp_path: P
     assert all(image.content is not None for image in images(source, "upupa-epops", limit=3))
 
 
-def test_vectors_of_other_encoders_are_no_anchors(tmp_path: Path) -> None:
+def test_vectors_of_other_encoders_are_ignored(tmp_path: Path) -> None:
     source = StarterSource(vectors=vectors_file(tmp_path), spaces=["some-space/1", "another/1"])
     assert all(image.content is not None for image in images(source, "pica-pica", limit=3))
 
 
-def test_other_vectors_make_another_source(source: StarterSource, tmp_path: Path) -> None:
+def test_the_source_name_depends_on_the_vectors(source: StarterSource, tmp_path: Path) -> None:
     assert StarterSource(vectors=vectors_file(tmp_path)).name != source.name
     assert StarterSource(with_vectors=False).name == source.name
 
 
-def test_a_text_vector_that_ships_is_that_of_the_species_in_the_knowledge_base(tmp_path: Path) -> None:
-    """The texts behind these vectors may not be shown; the short text of our own is what they stand behind."""
+def test_a_shipped_text_vector_is_used_for_its_species(tmp_path: Path) -> None:
+    """The texts behind these vectors may not be shipped; users see Fieldmark's own short text instead."""
     encoders = recognize.load_encoders("starter")
     encoder = encoders.text_image[0]
     given = np.eye(1, encoder.dim, k=3, dtype=np.float32)

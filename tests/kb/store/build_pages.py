@@ -1,4 +1,4 @@
-"""Builds made-up birds and prints the digest, or the error, as JSON: `build_pages.py DIR N_SPECIES`."""
+"""Build of made-up birds that prints its digest or error as JSON: `build_pages.py DIR N_SPECIES`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Builds a knowledge base and stops itself before the n-th step of the projection: `DIR N SPECIES SIGNAL`.
+"""Build that sends itself a signal before the n-th step of the projection: `DIR N SPECIES SIGNAL`.
 
-Prints the number of steps if it finishes.
+It prints the number of steps if it finishes.
 """
 
 from __future__ import annotations

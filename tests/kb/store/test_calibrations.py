@@ -1,4 +1,4 @@
-"""A calibration travels with its knowledge base, and a changed one is dropped."""
+"""Calibrations are exported with their knowledge base, and damaged ones are deleted."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def keep(path: Path, name: str, content: bytes) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path, encoders: Encoders) -> Path:
-    """Two birds, with a calibration."""
+    """A knowledge base of two birds with a calibration."""
     kb.build(tmp_path / "a.kb", made_up_taxa(2), EditedPages(), encoders)
     keep(tmp_path / "a.kb", "default.json", CONTENT)
     return tmp_path / "a.kb"
 
 
 @pytest.mark.parametrize("with_vectors", [True, False])
-def test_it_goes_out_with_its_hash_and_comes_back(
+def test_a_calibration_is_exported_with_its_hash_and_imported(
     path: Path, encoders: Encoders, tmp_path: Path, with_vectors: bool
 ) -> None:
     before = kb.verify(path)
@@ -69,12 +69,12 @@ def test_it_goes_out_with_its_hash_and_comes_back(
     ],
     ids=["changed", "a list", "deep", "large"],
 )
-def test_a_forged_one_is_refused_with_its_bundle(
+def test_a_bundle_with_an_invalid_calibration_is_refused(
     path: Path, encoders: Encoders, tmp_path: Path, content: bytes, why: str
 ) -> None:
     kb.export_bundle(path, tmp_path / "out")
     (tmp_path / "out" / FILE).write_bytes(content)
-    if "sha256" not in why:  # a forger's manifest says what the file is now
+    if "sha256" not in why:  # forge the manifest to match the file
         manifest = json.loads((tmp_path / "out" / MANIFEST).read_text())
         note = note_of(tmp_path / "out" / FILE)
         manifest["files"][FILE] = {"bytes": note.bytes, "sha256": note.sha256}
@@ -84,7 +84,7 @@ def test_a_forged_one_is_refused_with_its_bundle(
     assert sorted(found.name for found in tmp_path.iterdir()) == ["a.kb", "out"]
 
 
-def test_one_that_changed_on_the_disk_is_taken_out_once(path: Path) -> None:
+def test_a_damaged_calibration_is_deleted_and_reported(path: Path) -> None:
     digest = kb.verify(path).digest
     (path / FILE).write_bytes(CONTENT.replace(b"75", b"95"))
     found = kb.verify(path)
@@ -94,12 +94,12 @@ def test_one_that_changed_on_the_disk_is_taken_out_once(path: Path) -> None:
     assert kb.verify(path).ok
 
 
-def test_one_that_is_gone_is_missed(path: Path) -> None:
+def test_a_missing_calibration_is_reported(path: Path) -> None:
     (path / FILE).unlink()
     assert kb.verify(path).problems == (f"{FILE} is missing; {REMEDY}",)
 
 
-def test_one_without_a_hash_stays_while_it_can_be_read(path: Path) -> None:
+def test_a_calibration_without_hash_is_accepted_while_readable(path: Path) -> None:
     other = path / "calibration" / "text-only.json"
     other.write_bytes(b'{"schema": 1}')
     assert kb.verify(path).ok
@@ -110,6 +110,6 @@ def test_one_without_a_hash_stays_while_it_can_be_read(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../kb.toml", "a/b.json", "default.txt", ".json", "Default.json", ""])
-def test_it_bears_the_name_of_a_preset(path: Path, name: str) -> None:
+def test_calibrations_must_be_named_like_a_preset(path: Path, name: str) -> None:
     with pytest.raises(BadInput, match="named like a preset"):
         keep(path, name, CONTENT)

@@ -12,8 +12,8 @@ from kb.store.layout import KnowledgeBaseInfo, Layout
 from recognize.encoders.profiles import load_encoders
 
 
-def test_of_1408_species_the_nearest_30_are_found(tmp_path: Path) -> None:
-    """With a narrower graph about one query in a hundred misses its best match, another one after each build."""
+def test_the_30_nearest_of_1408_species_are_exact(tmp_path: Path) -> None:
+    """With a narrower graph about 1 % of queries miss their best match, and different ones after each build."""
     encoder = load_encoders("starter").sentence
     texts = [" ".join((species.taxon.common_name, *species.text)) for species in read_species()]
     vectors = encoder.encode_texts(texts)

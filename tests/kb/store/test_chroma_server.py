@@ -1,4 +1,4 @@
-"""A knowledge base whose collections live on a Chroma server, as teams share them."""
+"""Knowledge bases with their collections on a shared Chroma server."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def encoders() -> Encoders:
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Verification:
-    """Return the digest of a knowledge base of seven birds in a folder of its own."""
-    path = tmp_path_factory.mktemp("own") / "a.kb"
+def in_folder(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Verification:
+    """Return the verification of a knowledge base of seven birds stored in a folder."""
+    path = tmp_path_factory.mktemp("in_folder") / "a.kb"
     kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS)
     return kb.verify(path)
 
 
-def test_a_shared_server_holds_two_knowledge_bases_apart(
-    tmp_path: Path, server: ChromaServer, encoders: Encoders, own: Verification
+def test_a_shared_server_keeps_knowledge_bases_separate(
+    tmp_path: Path, server: ChromaServer, encoders: Encoders, in_folder: Verification
 ) -> None:
     for name, n in (("a.kb", 4), ("b.kb", 7)):
         kb.build(
@@ -68,26 +68,26 @@ def test_a_shared_server_holds_two_knowledge_bases_apart(
         assert not (tmp_path / name / "chroma").exists()
     shared = kb.verify(tmp_path / "b.kb")
     assert shared.ok
-    assert shared.digest == own.digest
+    assert shared.digest == in_folder.digest
     with kb.open(tmp_path / "a.kb") as store:
         [vector] = encoders.sentence.encode_texts([store.summary_texts()[0]])
         assert len(store.query_species(vector, 10)) == 4
 
 
-def test_it_is_moved_there_and_back_and_leaves_nothing_behind(
-    tmp_path: Path, server: ChromaServer, encoders: Encoders, own: Verification
+def test_moving_to_a_server_and_back_leaves_no_rows_there(
+    tmp_path: Path, server: ChromaServer, encoders: Encoders, in_folder: Verification
 ) -> None:
     path = tmp_path / "a.kb"
     for place in ("folder", server.address, "folder"):
         kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, settings=BuildSettings(chroma=place))
         assert (path / "chroma").exists() == (place == "folder")
-        assert kb.verify(path) == own
+        assert kb.verify(path) == in_folder
     with Collections(Layout(path), replace(Layout(path).require(), chroma=server.address)) as on_server:
         assert [on_server.count(name) for name in on_server.names] == [0] * len(on_server.names)
 
 
-def test_an_address_written_into_kb_toml_is_filled_by_verify(
-    tmp_path: Path, server: ChromaServer, encoders: Encoders, own: Verification, caplog: pytest.LogCaptureFixture
+def test_verify_fills_a_server_address_written_into_kb_toml(
+    tmp_path: Path, server: ChromaServer, encoders: Encoders, in_folder: Verification, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS)
@@ -97,13 +97,13 @@ def test_an_address_written_into_kb_toml_is_filled_by_verify(
         assert len(kb.search(store, "red crown", encoders.sentence, n=3)) == 3
     assert "The ledger is used instead" in caplog.text
     assert len(kb.verify(path).mended) > 0
-    assert kb.verify(path) == own
+    assert kb.verify(path) == in_folder
 
 
-def test_a_server_that_dies_while_a_build_goes_on_loses_nothing(
-    tmp_path: Path, encoders: Encoders, own: Verification
+def test_a_build_completes_after_a_server_crash_and_restart(
+    tmp_path: Path, encoders: Encoders, in_folder: Verification
 ) -> None:
-    """It is named, with what to do; started again, even emptied, the same build ends as if nothing had been."""
+    """The error names the server and the remedy; after a restart, even an empty one, the same build completes."""
     mortal = ChromaServer(tmp_path / "data")
     path = tmp_path / "a.kb"
     for is_emptied in (False, True):
@@ -137,14 +137,14 @@ def test_a_server_that_dies_while_a_build_goes_on_loses_nothing(
             assert source.n_bodies == 0
             found = kb.verify(path)
             assert found.ok
-            assert (found.digest == own.digest) is not is_emptied
+            assert (found.digest == in_folder.digest) is not is_emptied
         finally:
             mortal.stop()
     kb.build(tmp_path / "b.kb", made_up_taxa(7), PageSource(revision=2), encoders, terms=TERMS)
     assert found == kb.verify(tmp_path / "b.kb")
 
 
-def test_a_server_that_is_down_is_named(tmp_path: Path, encoders: Encoders) -> None:
+def test_an_unreachable_server_is_named(tmp_path: Path, encoders: Encoders) -> None:
     path, source = tmp_path / "a.kb", PageSource()
     with pytest.raises(SourceUnavailable, match=r"127\.0\.0\.1:9"):
         kb.build(path, made_up_taxa(2), source, encoders, settings=BuildSettings(chroma="http://127.0.0.1:9"))
@@ -159,10 +159,10 @@ def test_a_server_that_is_down_is_named(tmp_path: Path, encoders: Encoders) -> N
         kb.verify(path)
 
 
-def test_batches_stay_below_what_a_server_takes_in_one_request(
+def test_batches_stay_within_the_request_limits_of_the_server(
     tmp_path: Path, server: ChromaServer, encoders: Encoders
 ) -> None:
-    """It says how many rows; that they may be too many bytes, it says only when it refuses them."""
+    """The server announces its limit of rows; its limit of bytes shows only when it refuses a request."""
     path = tmp_path / "a.kb"
     kb.build(path, [], PageSource(), encoders, settings=BuildSettings(chroma=server.address))
     record = "x" * 2_000_000
@@ -179,10 +179,10 @@ def test_batches_stay_below_what_a_server_takes_in_one_request(
 
 
 @pytest.mark.parametrize("place", ["folder", "server"])
-def test_two_readers_keep_to_what_they_opened_while_a_writer_builds(
+def test_readers_keep_their_snapshot_during_a_build(
     tmp_path: Path, server: ChromaServer, encoders: Encoders, place: str
 ) -> None:
-    """Three processes. The writer adds species, has a new revision of each page, and loses one."""
+    """Three processes: the writer adds species, updates every page and removes one."""
     path, stop, photo = tmp_path / "a.kb", tmp_path / "stop", tmp_path / "photo.png"
     photo.write_bytes(picture_of("avis-003", 0))
     chroma = server.address if place == "server" else "folder"

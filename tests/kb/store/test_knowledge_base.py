@@ -1,4 +1,4 @@
-"""Snapshots of readers: consistent, also beside a writer and in a folder that cannot be written."""
+"""Snapshots of readers, consistent during writes and in read-only folders."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def path(built: Path, tmp_path: Path) -> Path:
     return shutil.copytree(built, tmp_path / "a.kb")
 
 
-def test_a_store_refuses_other_spaces(path: Path, encoders: Encoders) -> None:
+def test_other_spaces_are_refused(path: Path, encoders: Encoders) -> None:
     store = kb.open(path)
     store.check_space(encoders.spaces)
     with pytest.raises(SpaceMismatch, match="ViT-L-14"):
@@ -50,7 +50,7 @@ def test_a_store_refuses_other_spaces(path: Path, encoders: Encoders) -> None:
     store.close()
 
 
-def test_chunks_are_looked_up_by_id(path: Path, encoders: Encoders) -> None:
+def test_chunk_texts_are_looked_up_by_id(path: Path, encoders: Encoders) -> None:
     store = kb.open(path)
     entries = store.species(store.taxon_ids)
     chunks = [chunk for entry in entries for chunk in entry.chunks]
@@ -60,7 +60,7 @@ def test_chunks_are_looked_up_by_id(path: Path, encoders: Encoders) -> None:
     store.close()
 
 
-def test_the_nearest_summary_is_the_one_itself(path: Path, encoders: Encoders) -> None:
+def test_the_nearest_summary_to_a_summary_is_itself(path: Path, encoders: Encoders) -> None:
     store = kb.open(path)
     texts = store.summary_texts()
     for taxon_id, text in zip(store.taxon_ids, texts, strict=True):
@@ -71,8 +71,8 @@ def test_the_nearest_summary_is_the_one_itself(path: Path, encoders: Encoders) -
     store.close()
 
 
-def test_a_warm_store_scores_without_chromadb(path: Path) -> None:
-    """Opening, reading matrices and entries loads no chromadb: that import alone costs most of a second."""
+def test_reading_a_store_does_not_import_chromadb(path: Path) -> None:
+    """Opening a store and reading matrices and entries avoids the slow import of chromadb."""
     code = (
         "import sys, kb; store = kb.open(sys.argv[1]);"
         "[store.chunk_vectors(s) for s in store.info.text_image];"
@@ -83,8 +83,8 @@ def test_a_warm_store_scores_without_chromadb(path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
 
 
-def test_a_reader_keeps_its_state_while_a_writer_goes_on(path: Path, encoders: Encoders) -> None:
-    """Also what it asks for the first time afterwards: entries, matrices, texts of chunks, neighbours."""
+def test_a_reader_keeps_its_snapshot_during_a_build(path: Path, encoders: Encoders) -> None:
+    """This includes data first read after the write: entries, matrices, chunk texts and neighbours."""
     [question] = encoders.sentence.encode_texts(["red crown"])
     with kb.open(path) as reader:
         anchors = np.array(reader.anchor_vectors(encoders.visual.space).vectors)
@@ -108,8 +108,8 @@ def test_a_reader_keeps_its_state_while_a_writer_goes_on(path: Path, encoders: E
         assert again.chunk_vectors(encoders.text_image[0].space).owners.max() == 7
 
 
-def test_a_reader_keeps_no_writer_waiting(path: Path, encoders: Encoders) -> None:
-    """The log that its state lies in is moved by a later writer."""
+def test_a_reader_does_not_block_a_writer(path: Path, encoders: Encoders) -> None:
+    """A later writer checkpoints the log that holds the state of the reader."""
     with kb.open(path):
         started = time.monotonic()
         kb.build(path, made_up_taxa(7), PageSource(), encoders)
@@ -119,13 +119,13 @@ def test_a_reader_keeps_no_writer_waiting(path: Path, encoders: Encoders) -> Non
     assert not log.exists() or log.stat().st_size == 0
 
 
-def test_a_moved_knowledge_base_is_the_same(path: Path, encoders: Encoders) -> None:
+def test_moving_a_knowledge_base_keeps_its_digest(path: Path, encoders: Encoders) -> None:
     digest = kb.verify(path).digest
     shutil.move(path, path.with_name("moved.kb"))
     assert kb.verify(path.with_name("moved.kb")).digest == digest
 
 
-def test_a_second_store_beside_the_first_reads_the_same(path: Path, encoders: Encoders) -> None:
+def test_two_open_stores_are_independent(path: Path, encoders: Encoders) -> None:
     one, two = kb.open(path), kb.open(path)
     [vector] = encoders.sentence.encode_texts(["red crown"])
     assert one.query_species(vector, 3) == two.query_species(vector, 3)
@@ -142,7 +142,7 @@ def test_a_second_store_beside_the_first_reads_the_same(path: Path, encoders: En
         ("not toml at all", "not TOML"),
     ],
 )
-def test_a_kb_toml_that_says_something_odd_is_refused(path: Path, line: str, complaint: str) -> None:
+def test_an_invalid_kb_toml_is_refused(path: Path, line: str, complaint: str) -> None:
     layout = Layout(path)
     kept = [text for text in layout.toml.read_text().splitlines() if not text.startswith(line.split(" ")[0])]
     layout.toml.write_text("\n".join([*kept, line]))
@@ -150,7 +150,7 @@ def test_a_kb_toml_that_says_something_odd_is_refused(path: Path, line: str, com
         layout.require()
 
 
-def test_a_damaged_ledger_is_named_with_the_way_out(path: Path, encoders: Encoders) -> None:
+def test_a_damaged_ledger_is_reported_with_a_remedy(path: Path, encoders: Encoders) -> None:
     before = kb.verify(path).digest
     ledger = path / "ledger.sqlite"
     ledger.write_bytes(b"no database")
@@ -170,7 +170,7 @@ def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
         kb.open(path)
 
 
-def test_readers_that_make_the_cache_at_once_do_not_get_in_each_others_way(path: Path) -> None:
+def test_concurrent_readers_can_rebuild_the_cache(path: Path) -> None:
     n_readers = 6
     for _ in range(5):
         shutil.rmtree(path / "cache")
@@ -189,15 +189,15 @@ def test_readers_that_make_the_cache_at_once_do_not_get_in_each_others_way(path:
         assert {future.result() for future in found} == {5 * 2 * 2}  # species, photos, spaces
 
 
-def test_others_may_read_what_the_umask_lets_them(path: Path) -> None:
+def test_file_permissions_follow_the_umask(path: Path) -> None:
     usual = path.parent / "usual"
     usual.touch()
     files = [*path.glob("kb.toml"), *path.glob("cache/*"), *path.glob("articles/*/*"), *path.glob("anchors/*/*")]
     assert {file.stat().st_mode for file in files} == {usual.stat().st_mode}
 
 
-def test_a_search_passes_over_rows_that_chroma_has_before_the_ledger(path: Path, encoders: Encoders) -> None:
-    """A build writes to Chroma first; whoever searches meanwhile must not fall over what is not theirs yet."""
+def test_a_search_ignores_chroma_rows_newer_than_its_snapshot(path: Path, encoders: Encoders) -> None:
+    """A build writes to Chroma first; a reader must ignore rows that are newer than its snapshot."""
     reader = kb.open(path)
     kb.build(path, made_up_taxa(7), PageSource(), encoders)
     found = kb.search(reader, "a red crown and a black bill", encoders.sentence, n=20)
@@ -226,7 +226,7 @@ except FieldmarkError as error:
 
 
 def in_read_only_folder(path: Path, code: str) -> str:
-    """Return what a program prints for which the knowledge base is on a read-only disk."""
+    """Run a program with the knowledge base on a read-only disk, and return its output."""
     script = f'mount --bind {path} {path} && mount -o remount,bind,ro {path} && exec "$@"'
     command = ["unshare", "-rm", "sh", "-c", script, "sh", sys.executable, "-c", code, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -250,5 +250,5 @@ def test_a_read_only_folder_is_read_without_a_warning(path: Path, missing: Seque
 
 @pytest.mark.integration
 @needs_mounts
-def test_a_writer_says_that_the_folder_is_read_only(path: Path) -> None:
+def test_a_writer_reports_a_read_only_folder(path: Path) -> None:
     assert "cannot be written" in in_read_only_folder(path, WRITE)

@@ -1,4 +1,4 @@
-"""The projection of the ledger into Chroma: killed anywhere it loses nothing; beside it readers answer rightly."""
+"""The projection of the ledger into Chroma survives kills, and readers answer correctly meanwhile."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def encoders() -> Encoders:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
-    """A knowledge base of the first revision of its pages; not to be written to."""
+    """A knowledge base of first revisions; tests must not write to it."""
     path = tmp_path_factory.mktemp("first") / "a.kb"
     kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
     return path
@@ -63,10 +63,10 @@ def run_stopped(path: Path, last: int, by: str = "SIGKILL") -> subprocess.Comple
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("by", "n_stops", "code"), [("SIGKILL", KILLS, -9), ("SIGINT", KILLS // 2, -2)])
-def test_stopped_before_any_step_the_next_build_gives_the_digest_of_an_uninterrupted_one(
+def test_a_build_stopped_at_any_step_resumes_to_the_same_digest(
     path: Path, encoders: Encoders, by: str, n_stops: int, code: int
 ) -> None:
-    """New texts for all species, and one more. In between a reader answers, from one state or the other."""
+    """The build updates all texts and adds a species; after each kill a reader sees the old or the new state."""
     whole = path.with_name("whole.kb")
     shutil.copytree(path, whole)
     done = run_stopped(whole, 0)
@@ -95,7 +95,7 @@ def run_build(path: Path, n_species: int) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["new", "existing"])
-def test_of_builders_that_start_together_one_builds_and_the_others_are_refused(path: Path, is_new: bool) -> None:
+def test_only_one_of_several_concurrent_builders_runs(path: Path, is_new: bool) -> None:
     place = path.with_name("new.kb") if is_new else path
     answers = [json.loads(builder.communicate(timeout=120)[0]) for builder in [run_build(place, 40) for _ in range(3)]]
     built = [answer for answer in answers if "digest" in answer]
@@ -108,7 +108,7 @@ def test_of_builders_that_start_together_one_builds_and_the_others_are_refused(p
     assert {answer["digest"] for answer in built} == {found.digest}
 
 
-def test_a_second_builder_is_refused_while_the_first_holds_the_lock(path: Path) -> None:
+def test_a_builder_is_refused_while_the_lock_is_held(path: Path) -> None:
     with writer_lock(Layout(path).lock):
         answer = json.loads(run_build(path, N).communicate(timeout=120)[0])
     assert answer["error"] == "KnowledgeBaseLocked"
@@ -119,10 +119,10 @@ def test_a_second_builder_is_refused_while_the_first_holds_the_lock(path: Path) 
 @needs_mounts
 @pytest.mark.thorough
 @pytest.mark.parametrize("free_kib", FREE_KIB)
-def test_a_full_disk_is_said_and_the_build_goes_on_when_there_is_room(
+def test_a_full_disk_is_reported_and_the_build_resumes_later(
     path: Path, encoders: Encoders, tmp_path: Path, free_kib: int
 ) -> None:
-    """Full while pages are fetched, while the ledger grows, and before Chroma, which would wait for ever."""
+    """The disk fills up during fetching, during ledger growth, or before Chroma, which would hang."""
     n_kib = sum(-(-file.stat().st_size // 4096) * 4 + 4 for file in path.rglob("*"))
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -143,7 +143,7 @@ def test_a_full_disk_is_said_and_the_build_goes_on_when_there_is_room(
     assert second == {"digest": kb.verify(path).digest}
 
 
-def test_a_cache_that_cannot_be_written_is_named(path: Path, encoders: Encoders) -> None:
+def test_an_unwritable_cache_is_reported(path: Path, encoders: Encoders) -> None:
     shutil.rmtree(path / "cache")
     (path / "cache").touch()
     with pytest.raises(MissingRequirement, match="cache cannot be written") as caught:
@@ -154,8 +154,8 @@ def test_a_cache_that_cannot_be_written_is_named(path: Path, encoders: Encoders)
     assert kb.verify(path).ok
 
 
-def test_chroma_has_documents_of_species_and_terms_alone(path: Path) -> None:
-    """It indexes every document, and the chunks of a species are parts of its summary."""
+def test_chroma_stores_documents_only_for_species_and_terms(path: Path) -> None:
+    """Chroma indexes every document, and the chunks of a species would repeat its summary."""
     layout = Layout(path)
     with closing(Ledger(layout.ledger)) as ledger, Collections(layout, layout.require()) as collections:
         subjects = [subject_of(entry) for entry in ledger.entries()]
@@ -177,8 +177,8 @@ def test_a_chroma_without_its_seal_is_filled_again(path: Path) -> None:
         assert is_sealed(layout, ledger)
 
 
-def test_readers_leave_the_files_of_chroma_as_they_are(path: Path, encoders: Encoders) -> None:
-    """Else the seal would not fit, and every look-up would make the next writer fill Chroma again."""
+def test_readers_do_not_change_the_files_of_chroma(path: Path, encoders: Encoders) -> None:
+    """Otherwise the seal would break, and each look-up would make the next writer fill Chroma again."""
     [vector] = encoders.sentence.encode_texts(["red crown"])
     shutil.rmtree(path / "cache")
     with kb.open(path) as store:
@@ -188,10 +188,10 @@ def test_readers_leave_the_files_of_chroma_as_they_are(path: Path, encoders: Enc
     assert kb.verify(path).ok
 
 
-def test_a_disk_without_room_is_said_before_chroma_is_asked_to_write(
+def test_low_disk_space_is_reported_before_chroma_writes(
     path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if all disks were full but for a few bytes: Chroma itself would wait there without end."""
+    """The test simulates a nearly full disk, on which Chroma itself would hang."""
     with monkeypatch.context() as patched:
         patched.setattr(chroma, "SPARE_BYTES", 1 << 62)
         with pytest.raises(MissingRequirement, match="MiB are free on this disk, expected at least") as caught:
@@ -201,8 +201,8 @@ def test_a_disk_without_room_is_said_before_chroma_is_asked_to_write(
     assert kb.verify(path).ok
 
 
-def test_a_build_that_has_just_begun_is_said_so_to_readers(tmp_path: Path, path: Path) -> None:
-    """The tables come in one transaction: before it the file is there, and nothing in it."""
+def test_readers_report_a_build_that_has_just_started(tmp_path: Path, path: Path) -> None:
+    """One transaction creates all tables; before it the file exists but is empty."""
     shutil.copy(path / "kb.toml", tmp_path / "kb.toml")
     (tmp_path / "ledger.sqlite").touch()
     with pytest.raises(KnowledgeBaseLocked, match="has just started") as caught:
@@ -210,10 +210,8 @@ def test_a_build_that_has_just_begun_is_said_so_to_readers(tmp_path: Path, path:
     assert "remove" not in (caught.value.hint or "")
 
 
-def test_threads_that_open_and_close_one_knowledge_base_do_not_get_in_each_others_way(
-    path: Path, encoders: Encoders
-) -> None:
-    """Chromadb alone raises `'RustBindingsAPI' object has no attribute 'bindings'` here on Python 3.12 and 3.13."""
+def test_threads_can_open_and_close_a_knowledge_base_concurrently(path: Path, encoders: Encoders) -> None:
+    """Unguarded, chromadb raises `'RustBindingsAPI' object has no attribute 'bindings'` on Python 3.12 and 3.13."""
     n_threads, start = 6, Barrier(6)
     with kb.open(path) as store:
         expected = kb.search(store, "a red crown", encoders.sentence, n=3)
@@ -231,7 +229,7 @@ def test_threads_that_open_and_close_one_knowledge_base_do_not_get_in_each_other
     assert chroma._OPEN == {}
 
 
-def test_an_older_ledger_is_refused_with_the_remedy(path: Path) -> None:
+def test_an_older_ledger_is_refused_with_a_remedy(path: Path) -> None:
     with closing(Ledger(path / "ledger.sqlite")) as ledger:
         ledger._db.execute("PRAGMA user_version = 1")
     with pytest.raises(StoreError, match="another version of Fieldmark") as caught:
@@ -239,8 +237,8 @@ def test_an_older_ledger_is_refused_with_the_remedy(path: Path) -> None:
     assert "Build the knowledge base again" in (caught.value.hint or "")
 
 
-def test_a_knowledge_base_that_is_told_of_another_place_answers_from_the_ledger(path: Path, encoders: Encoders) -> None:
-    """A reader does not believe an empty Chroma."""
+def test_readers_use_the_ledger_when_chroma_is_missing(path: Path, encoders: Encoders) -> None:
+    """A reader does not trust an empty Chroma."""
     shutil.rmtree(path / "chroma")
     [vector] = encoders.sentence.encode_texts(["red crown"])
     with kb.open(path) as store:

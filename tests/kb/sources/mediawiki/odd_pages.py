@@ -1,4 +1,4 @@
-"""Pages of a wiki of our own that are hard to join with a checklist, in wikitext as Wikipedia's editors write it."""
+"""Test pages that are hard to match with a checklist, in wikitext as written by Wikipedia's editors."""
 
 # ruff: noqa: E501 (wikitext stays as editors write it)
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAGES: dict[str, str] = {
     "Template:Speciesbox": SPECIESBOX,
     "Template:Disambiguation": '<div class="dmbox" id="disambigbox">Pages of the same name.</div>'
     "[[Category:Disambiguation pages]]",
-    # Titles that belong to something else; the bird has a word in brackets, reached by its binomial or not at all.
+    # Titles that belong to other subjects; the page of the bird has a suffix in brackets.
     "Merlin": "'''Merlin''' is a wizard in the legends of King Arthur; no picture of him is known.",
     "Merlin (bird)": "{{Speciesbox\n| name = Merlin\n| taxon = Falco columbarius\n}}\n"
     "The '''merlin''' (''Falco columbarius'') is a small [[falcon]].\n\n== Description ==\nMales are blue-grey above.",
@@ -39,7 +39,7 @@ PAGES: dict[str, str] = {
     "Rüppell’s vulture": "{{Speciesbox|genus=Gyps|species=rueppelli}}\n'''Rüppell's vulture''' is a large bird of prey.",
     "Gray Heron": "The '''gray heron''' (''Ardea cinerea'') is a wading bird.\n\n== Appearance ==\nLong-necked and grey.",
     "Great Indian bustard": "{{Speciesbox|genus=Ardeotis|species=nigriceps}}\nA tall bustard of India.",
-    # A title that no checklist knows; the binomial tells.
+    # A title outside any checklist; only the binomial identifies the species.
     "Starling of our gardens": "{{Speciesbox\n| genus = [[Sturnus]]<!-- only one -->\n| species = vulgaris<ref>A book.</ref>\n}}\n"
     "A glossy black bird with white spots.",
     "Hoopoe of the old world": "The '''hoopoe of the old world''' (''Upupa epops'') has a crest like a fan.",

@@ -1,4 +1,4 @@
-"""Photos of articles over real HTTP: licences, credits, reasons for skipped photos."""
+"""Photos of articles over real HTTP: licences, credits and reasons for skipped photos."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fetch(
     return [batch for _, batch in found]
 
 
-def test_a_free_photo_is_taken_with_its_credit(wiki: FaultyWiki) -> None:
+def test_a_free_photo_is_fetched_with_its_credit(wiki: FaultyWiki) -> None:
     wiki.files["Red.jpg"] = File(
         content=jpeg(), metadata={**FREE, "Artist": '<a href="https://x.example/u">Ann <b>O\'Nymous</b></a> &amp; son'}
     )
@@ -56,7 +56,7 @@ def test_a_free_photo_is_taken_with_its_credit(wiki: FaultyWiki) -> None:
     assert wiki.requests[0]["iiurlwidth"] == "960"
 
 
-def test_what_is_not_taken_is_named_with_its_reason(wiki: FaultyWiki) -> None:
+def test_skipped_photos_are_listed_with_their_reason(wiki: FaultyWiki) -> None:
     wiki.files = {
         "Nc.jpg": File(content=jpeg(), metadata={"LicenseShortName": "CC BY-NC 2.0"}),
         "Bare.jpg": File(content=jpeg()),
@@ -81,15 +81,15 @@ def test_what_is_not_taken_is_named_with_its_reason(wiki: FaultyWiki) -> None:
     assert "Nc.jpg" not in wiki.photos_asked
 
 
-def test_any_licence_may_be_allowed_and_is_noted(wiki: FaultyWiki) -> None:
+def test_unfree_licences_can_be_allowed_and_are_recorded(wiki: FaultyWiki) -> None:
     wiki.files["Nc.jpg"] = File(content=jpeg(), metadata={"LicenseShortName": "CC BY-NC 2.0"})
     (batch,) = fetch(wiki, article("Nc.jpg"), any_licence=True)
     assert isinstance(batch, AnchorBatch)
     assert batch.images[0].anchor.licence == "CC BY-NC 2.0"
 
 
-def test_a_mark_of_the_wiki_that_a_photo_is_not_free_stays_with_it(wiki: FaultyWiki) -> None:
-    """The licence's name alone would pass for free: credits know the photo by nothing else."""
+def test_a_non_free_mark_is_added_to_the_licence(wiki: FaultyWiki) -> None:
+    """Otherwise the licence name alone would count as free in the credits."""
     wiki.files["Logo.jpg"] = File(content=jpeg(), metadata={"LicenseShortName": "CC BY 4.0", "NonFree": "true"})
     (batch,) = fetch(wiki, article("Logo.jpg"), any_licence=True)
     assert isinstance(batch, AnchorBatch)
@@ -97,7 +97,7 @@ def test_a_mark_of_the_wiki_that_a_photo_is_not_free_stays_with_it(wiki: FaultyW
     assert licence_freedom("CC BY 4.0 (non-free)") == "not free"
 
 
-def test_the_first_photos_are_taken_and_no_more_are_asked_for(wiki: FaultyWiki) -> None:
+def test_only_photos_up_to_the_limit_are_requested(wiki: FaultyWiki) -> None:
     wiki.files = {f"{i}.jpg": File(content=jpeg((i * 20, 0, 0)), metadata=FREE) for i in range(6)}
     (batch,) = fetch(wiki, article(*wiki.files), limit=2)
     assert isinstance(batch, AnchorBatch)
@@ -105,7 +105,7 @@ def test_the_first_photos_are_taken_and_no_more_are_asked_for(wiki: FaultyWiki) 
     assert wiki.photos_asked == ["0.jpg", "1.jpg"]
 
 
-def test_fifty_files_of_many_articles_are_described_by_one_request(wiki: FaultyWiki) -> None:
+def test_file_descriptions_are_requested_fifty_at_a_time(wiki: FaultyWiki) -> None:
     wiki.files = {f"{i}.jpg": File(content=jpeg((i, 0, 0)), metadata=FREE) for i in range(60)}
     batches = fetch(wiki, *[article(f"{i}.jpg") for i in range(60)])
     assert all(isinstance(batch, AnchorBatch) and len(batch.images) == 1 for batch in batches)
@@ -113,7 +113,7 @@ def test_fifty_files_of_many_articles_are_described_by_one_request(wiki: FaultyW
     assert wiki.most_at_once <= 3
 
 
-def test_a_failing_download_fails_its_article_alone(wiki: FaultyWiki) -> None:
+def test_a_failed_download_fails_only_its_article(wiki: FaultyWiki) -> None:
     wiki.files = {name: File(content=jpeg((n, 9, 9)), metadata=FREE) for n, name in enumerate(["a.jpg", "b.jpg"])}
     wiki.photo_faults = [Fault(status=500, body=b"no")] * 2
     first, second = fetch(wiki, article("a.jpg"), article()), fetch(wiki, article("a.jpg"), article("b.jpg"))
@@ -125,7 +125,7 @@ def test_a_failing_download_fails_its_article_alone(wiki: FaultyWiki) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/html", "image/jpeg"])
-def test_a_host_that_sends_pages_for_all_pictures_fails_and_does_not_lose_them(wiki: FaultyWiki, kind: str) -> None:
+def test_a_host_that_sends_html_for_all_photos_is_a_failure(wiki: FaultyWiki, kind: str) -> None:
     wiki.files = {name: File(content=jpeg((n, 9, 9)), metadata=FREE) for n, name in enumerate(["a.jpg", "b.jpg"])}
     portal = Fault(body=b"<!DOCTYPE html><html>Log in</html>", headers={"Content-Type": kind})
     wiki.photo_faults = [portal] * 20
@@ -134,7 +134,7 @@ def test_a_host_that_sends_pages_for_all_pictures_fails_and_does_not_lose_them(w
         assert "Expected an image from" in batch.reason
 
 
-def test_a_host_that_refuses_all_pictures_fails_and_one_that_lacks_them_does_not(wiki: FaultyWiki) -> None:
+def test_refused_photos_are_a_failure_but_missing_ones_are_skipped(wiki: FaultyWiki) -> None:
     wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
     wiki.photo_faults = [Fault(status=403, body=b"no")]
     (batch,) = fetch(wiki, article("a.jpg"))
@@ -146,7 +146,7 @@ def test_a_host_that_refuses_all_pictures_fails_and_one_that_lacks_them_does_not
     assert [(item.name, item.reason) for item in batch.skipped] == [("a.jpg", "no such file")]
 
 
-def test_one_page_among_pictures_loses_one_picture(wiki: FaultyWiki) -> None:
+def test_html_instead_of_one_photo_skips_only_that_photo(wiki: FaultyWiki) -> None:
     wiki.files = {
         "a.jpg": File(content=jpeg(), metadata=FREE),
         "page.jpg": File(content=b"<html>sorry</html>", metadata=FREE),
@@ -157,7 +157,7 @@ def test_one_page_among_pictures_loses_one_picture(wiki: FaultyWiki) -> None:
     assert [(item.name, item.reason) for item in batch.skipped] == [("page.jpg", "not an image")]
 
 
-def test_a_picture_that_came_damaged_is_asked_for_once_more(wiki: FaultyWiki) -> None:
+def test_a_damaged_photo_is_fetched_again(wiki: FaultyWiki) -> None:
     wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
     wiki.photo_faults = [Fault(body=jpeg()[:400], headers={"Content-Type": "image/jpeg"})]
     (batch,) = fetch(wiki, article("a.jpg"))
@@ -165,8 +165,8 @@ def test_a_picture_that_came_damaged_is_asked_for_once_more(wiki: FaultyWiki) ->
     assert [image.content for image in batch.images] == [jpeg()]
 
 
-def test_a_picture_is_asked_for_until_it_comes_whole_or_twice_alike(wiki: FaultyWiki) -> None:
-    """Cut again it is cut elsewhere; what is damaged on the wiki itself comes the same each time."""
+def test_a_photo_is_retried_until_whole_or_identically_damaged(wiki: FaultyWiki) -> None:
+    """Truncated transfers differ each time; a file that is damaged on the wiki is identical each time."""
     wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
     kind = {"Content-Type": "image/jpeg"}
     wiki.photo_faults = [Fault(body=jpeg()[:n], headers=kind) for n in (300, 400, 500)]
@@ -180,14 +180,14 @@ def test_a_picture_is_asked_for_until_it_comes_whole_or_twice_alike(wiki: Faulty
     assert (batch.images, wiki.photos_asked) == ((), ["a.jpg", "a.jpg"])
 
 
-def test_a_wiki_that_fails_to_describe_files_fails_the_articles(wiki: FaultyWiki) -> None:
+def test_articles_fail_if_file_descriptions_fail(wiki: FaultyWiki) -> None:
     wiki.always = html_page()
     (batch,) = fetch(wiki, article("a.jpg"))
     assert isinstance(batch, Failure)
     assert "Expected JSON" in batch.reason
 
 
-def test_widths_that_wikimedia_refuses_are_refused() -> None:
+def test_thumbnail_widths_unsupported_by_wikimedia_are_refused() -> None:
     client = WikiClient("http://127.0.0.1:9/api.php")
     with pytest.raises(ValueError, match="expected a thumbnail width of"):
         PhotoFinder(WikiPages(client), thumbnail_px=800, allow_any_licence=False)

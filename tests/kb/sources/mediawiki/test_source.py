@@ -1,4 +1,4 @@
-"""A wiki as a source: pages of taxa, number of requests, reasons for left-out pages."""
+"""A wiki as a source: pages of taxa, request counts and reasons for left-out pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page
 
 CHECKLIST = load_checklist()
 QUICK = RetryPolicy(tries=3, tries_at_first=2, first_wait_s=0.01, longest_wait_s=1, total_s=5)
-# Pages of the odd wiki that a bird has, by the bird.
+# Page titles in the odd wiki by scientific name.
 ODD_BIRDS = {
     "Struthio camelus": "Common ostrich",
     "Ardeotis nigriceps": "Great Indian bustard",
@@ -59,7 +59,7 @@ def reasons_of(located: Sequence[tuple[Taxon, PageRef | LeftOut]]) -> Counter[st
     return Counter(place.reason for _, place in located if isinstance(place, LeftOut))
 
 
-# --- a made-up wiki ------------------------------------------------------------------------------------------------
+# --- a mock wiki ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def source(wiki: FaultyWiki) -> WikipediaSource:
     return WikipediaSource(wiki.api_url, contact=None, retry=QUICK)
 
 
-def test_one_species_costs_one_look_up_and_one_page(wiki: FaultyWiki, source: WikipediaSource) -> None:
+def test_one_species_takes_two_requests(wiki: FaultyWiki, source: WikipediaSource) -> None:
     wiki.n_pages = 60_000_000
     ((_, page),) = source.locate([bird("Merlin")])
     assert page == PageRef(subject_id="falco-columbarius", title="Merlin", revision=3)
@@ -95,8 +95,8 @@ def test_one_species_costs_one_look_up_and_one_page(wiki: FaultyWiki, source: Wi
     assert source.parse(body).text == "The Merlin (Falco columbarius) is a bird."
 
 
-def test_an_article_is_in_the_language_that_the_wiki_names(wiki: FaultyWiki) -> None:
-    """Not in the one that the source was asked for: that one stands only where the wiki names none."""
+def test_the_article_language_comes_from_the_wiki(wiki: FaultyWiki) -> None:
+    """The language setting of the source applies only if the wiki states none."""
     wiki.language = "sv"
     source = WikipediaSource(wiki.api_url, contact=None, retry=QUICK, language="fr")
     ((_, body),) = source.fetch([PageRef(subject_id="falco-columbarius", title="Merlin")])
@@ -104,7 +104,7 @@ def test_an_article_is_in_the_language_that_the_wiki_names(wiki: FaultyWiki) -> 
     assert body.source.language == "sv"
 
 
-def test_a_large_wiki_is_asked_fifty_titles_at_a_time(wiki: FaultyWiki, source: WikipediaSource) -> None:
+def test_a_large_wiki_is_queried_fifty_titles_at_a_time(wiki: FaultyWiki, source: WikipediaSource) -> None:
     wiki.n_pages = 60_000_000
     owls = [*CHECKLIST.species_of(bird("Strigidae"))[:100], bird("Northern Cardinal")]
     assert titles_of(list(source.locate(owls))) == {"Cardinalis cardinalis": "Northern cardinal"}
@@ -114,9 +114,7 @@ def test_a_large_wiki_is_asked_fifty_titles_at_a_time(wiki: FaultyWiki, source: 
     assert not any(request.get("generator") for request in wiki.requests)
 
 
-def test_a_small_wiki_is_listed_and_not_asked_for_every_bird_of_the_world(
-    wiki: FaultyWiki, source: WikipediaSource
-) -> None:
+def test_a_small_wiki_is_listed_instead_of_searched(wiki: FaultyWiki, source: WikipediaSource) -> None:
     wiki.page_limit = 2  # continuation
     found = list(source.locate(birds()))
     assert titles_of(found) == {
@@ -144,7 +142,7 @@ def test_two_taxa_never_share_a_page(wiki: FaultyWiki, source: WikipediaSource) 
     assert isinstance(second[1], PageRef)
 
 
-def test_of_the_pages_left_over_a_second_one_of_a_species_is_a_duplicate_and_a_species_beside_is_none(
+def test_unclaimed_pages_report_duplicates_but_not_unrequested_species(
     wiki: FaultyWiki, source: WikipediaSource
 ) -> None:
     wiki.pages["Our red friend"] = "<p>A bird.</p>"
@@ -152,11 +150,11 @@ def test_of_the_pages_left_over_a_second_one_of_a_species_is_a_duplicate_and_a_s
     asked = [taxon for taxon in birds() if taxon.scientific_name != "Falco columbarius"]
     assert "Merlin" not in titles_of(list(source.locate(asked))).values()
     left = {item.name: (item.reason, item.detail) for item in source.unclaimed(CHECKLIST)}
-    assert left["Northern cardinal"] == ("duplicate page", "as Our red friend")  # a taxobox is surer
+    assert left["Northern cardinal"] == ("duplicate page", "as Our red friend")  # a taxobox is stronger evidence
     assert "Merlin" not in left
 
 
-def test_a_page_that_changed_its_subject_is_left_out_by_fetch(wiki: FaultyWiki, source: WikipediaSource) -> None:
+def test_fetch_leaves_out_pages_that_changed_subject(wiki: FaultyWiki, source: WikipediaSource) -> None:
     rows = "<tr><td>Class:</td><td>Amphibia</td></tr><tr><td>Genus:</td><td>Bufo</td></tr>"
     box = f'<table class="infobox biota">{rows}</table>'
     wiki.pages["Merlin"] = box + "<p>A toad.</p>"
@@ -175,7 +173,7 @@ def test_a_page_that_changed_its_subject_is_left_out_by_fetch(wiki: FaultyWiki, 
     assert isinstance(results["Eurasian hoopoe"], FetchedPage)
 
 
-def test_a_failing_page_is_a_failure_and_the_others_go_on(wiki: FaultyWiki, source: WikipediaSource) -> None:
+def test_a_failed_page_does_not_affect_the_others(wiki: FaultyWiki, source: WikipediaSource) -> None:
     located = [page for _, page in source.locate(birds()) if isinstance(page, PageRef)]
     wiki.faults = [Fault(status=500, body=b"no")] * 3
     wiki.delay_s = 0.02
@@ -186,7 +184,7 @@ def test_a_failing_page_is_a_failure_and_the_others_go_on(wiki: FaultyWiki, sour
     assert wiki.most_at_once <= 3
 
 
-def test_what_is_not_taken_from_fetch_is_not_asked_for(wiki: FaultyWiki, source: WikipediaSource) -> None:
+def test_closing_the_fetch_iterator_stops_requests(wiki: FaultyWiki, source: WikipediaSource) -> None:
     for i in range(40):
         wiki.pages[f"Page {i}"] = "<p>Text.</p>"
     pages = [PageRef(subject_id=f"term:page-{i}", title=f"Page {i}") for i in range(40)]
@@ -196,7 +194,7 @@ def test_what_is_not_taken_from_fetch_is_not_asked_for(wiki: FaultyWiki, source:
     assert len(wiki.requests) < 15
 
 
-def test_a_wiki_that_is_none_fails_clearly(wiki: FaultyWiki, source: WikipediaSource) -> None:
+def test_an_address_without_a_wiki_fails_clearly(wiki: FaultyWiki, source: WikipediaSource) -> None:
     wiki.always = html_page()
     with pytest.raises(Exception, match="Expected JSON from http://127"):
         list(source.locate(birds()))
@@ -207,12 +205,12 @@ def test_a_wiki_that_is_none_fails_clearly(wiki: FaultyWiki, source: WikipediaSo
         WikipediaSource(None, contact=None)
 
 
-def test_the_name_of_a_source_holds_no_secret() -> None:
+def test_the_source_name_contains_no_secrets() -> None:
     source = WikipediaSource("http://me:secret@127.0.0.1:9/w/api.php?key=hidden", contact="x@example.org")
     assert source.name == "wikipedia http://127.0.0.1:9/w/api.php"
 
 
-def test_titles_that_no_wiki_can_have_spoil_no_request(wiki: FaultyWiki, source: WikipediaSource) -> None:
+def test_invalid_titles_are_left_out_of_requests(wiki: FaultyWiki, source: WikipediaSource) -> None:
     bad = ["a|b", "a<b>", "x" * 300, "", "{{x}}"]
     found = dict(source.match_titles([*bad, "Merlin"], CHECKLIST))
     assert isinstance(found["Merlin"], tuple)
@@ -246,7 +244,7 @@ def odd_wiki(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         subprocess.run([*command, "stop", *state], check=False, capture_output=True, timeout=60)
 
 
-def test_the_odd_wikis_birds_are_joined_and_its_namesakes_are_not(odd_wiki: str) -> None:
+def test_birds_of_the_odd_wiki_are_matched_and_namesakes_excluded(odd_wiki: str) -> None:
     source = WikipediaSource(odd_wiki, contact=None)
     found = list(source.locate(birds()))
     assert titles_of(found) == ODD_BIRDS
@@ -262,7 +260,7 @@ def test_the_odd_wikis_birds_are_joined_and_its_namesakes_are_not(odd_wiki: str)
     assert all(isinstance(body, FetchedPage) for body in bodies)
 
 
-def test_species_that_nobody_asked_for_are_not_among_the_pages_left_over(odd_wiki: str) -> None:
+def test_unclaimed_pages_do_not_include_unrequested_species(odd_wiki: str) -> None:
     asked = [taxon for taxon in birds() if taxon.scientific_name not in list(ODD_BIRDS)[1:]]
     few, all_of_them = WikipediaSource(odd_wiki, contact=None), WikipediaSource(odd_wiki, contact=None)
     assert titles_of(list(few.locate(asked))).keys() == {next(iter(ODD_BIRDS))}
@@ -271,14 +269,14 @@ def test_species_that_nobody_asked_for_are_not_among_the_pages_left_over(odd_wik
 
 
 @pytest.mark.parametrize("name", ["Merlin", "Kea", "Great Indian Bustard", "Common Starling", "Eurasian Goshawk"])
-def test_one_bird_of_the_odd_wiki_is_found_too(odd_wiki: str, name: str) -> None:
+def test_a_single_bird_of_the_odd_wiki_is_found(odd_wiki: str, name: str) -> None:
     source = WikipediaSource(odd_wiki, contact=None)
     ((taxon, page),) = source.locate([bird(name)])
     assert isinstance(page, PageRef)
     assert page.title == ODD_BIRDS[taxon.scientific_name]
 
 
-def test_a_list_page_gives_its_species_and_says_what_the_rest_is(odd_wiki: str) -> None:
+def test_a_list_page_gives_species_and_reasons_for_the_rest(odd_wiki: str) -> None:
     source = WikipediaSource(odd_wiki, contact=None)
     titles = source.titles_in_list("List of odd birds")
     assert titles == [
@@ -299,7 +297,7 @@ def test_a_list_page_gives_its_species_and_says_what_the_rest_is(odd_wiki: str) 
     assert source.n_requests == 3
 
 
-def test_a_category_is_read_with_those_below_it(odd_wiki: str) -> None:
+def test_a_category_includes_its_subcategories(odd_wiki: str) -> None:
     source = WikipediaSource(odd_wiki, contact=None)
     assert source.titles_in_category("Animals") == ["Common toad", "Gray Heron", "Kea (parrot)"]
     assert source.titles_in_category("Category:odd birds") == ["Gray Heron", "Kea (parrot)"]
@@ -310,7 +308,7 @@ def test_a_category_is_read_with_those_below_it(odd_wiki: str) -> None:
             source.titles_in_list(name)
 
 
-def test_terms_are_found_by_title_redirect_and_search_and_by_nothing_else(odd_wiki: str) -> None:
+def test_terms_are_found_by_title_redirect_or_given_page(odd_wiki: str) -> None:
     source = WikipediaSource(odd_wiki, contact=None)
     terms = [
         ("bird bath", None),
@@ -333,7 +331,7 @@ def test_terms_are_found_by_title_redirect_and_search_and_by_nothing_else(odd_wi
 
 
 @pytest.mark.integration
-def test_all_184_birds_come_with_text_and_credits_at_a_fair_cost(wiki_api_url: str) -> None:
+def test_all_184_birds_have_text_and_credits(wiki_api_url: str) -> None:
     source = WikipediaSource(wiki_api_url, contact=None)
     found = list(source.locate(birds()))
     pages = [page for _, page in found if isinstance(page, PageRef)]
@@ -360,7 +358,7 @@ def test_all_184_birds_come_with_text_and_credits_at_a_fair_cost(wiki_api_url: s
 
 
 @pytest.mark.integration
-def test_the_list_page_and_the_category_lead_to_the_same_birds(wiki_api_url: str) -> None:
+def test_the_list_page_and_the_category_give_the_same_birds(wiki_api_url: str) -> None:
     source = WikipediaSource(wiki_api_url, contact=None)
     by_list = dict(source.match_titles(source.titles_in_list("List of birds by common name"), CHECKLIST))
     by_category = dict(source.match_titles(source.titles_in_category("Category:Birds"), CHECKLIST))

@@ -1,4 +1,4 @@
-"""Builds of the whole test wiki through a proxy: that they are polite is counted, that faults change nothing is shown.
+"""Builds of the whole test wiki through a proxy, which counts requests and injects faults.
 
 Source:
     Wikimedia's User-Agent policy, API etiquette and thumbnail widths, as docs/howto/build.md lists them.
@@ -28,7 +28,7 @@ from tests.servers.wiki_proxy import Asked, Rates, WikiProxy
 pytestmark = pytest.mark.integration
 
 CONTACT = "tests@example.org"
-WIDTH_PX = 250  # many photos of the test wiki are wider: real thumbnails are made
+WIDTH_PX = 250  # many photos of the test wiki are wider, so the wiki makes real thumbnails
 FAULTS = Rates(busy=0.10, cut=0.05, stall=0.02, html=0.03, retry_after_s=(0, 0, 0, 0, 0, 1))
 SEED = 1
 BIRDS = select(load_checklist(), "Aves")
@@ -36,7 +36,7 @@ BIRDS = select(load_checklist(), "Aves")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """A build of the whole wiki that met no fault but one `Retry-After`, and what the proxy saw of it."""
+    """A build of the whole wiki with three 429 answers, and the requests that the proxy recorded."""
 
     proxy: WikiProxy
     path: Path
@@ -81,18 +81,18 @@ def test_the_whole_wiki_is_built(whole: Whole) -> None:
     assert sum(asked.fault is not None for asked in whole.requests) == 3
 
 
-def test_never_more_than_three_requests_at_once(whole: Whole) -> None:
+def test_at_most_three_requests_run_at_once(whole: Whole) -> None:
     assert whole.most_at_once == 3
 
 
-def test_nobody_comes_back_before_the_time_that_was_told(whole: Whole) -> None:
-    """Of all threads, for pages and photos alike; each of the three 429 said one second."""
+def test_all_threads_obey_retry_after(whole: Whole) -> None:
+    """This holds across threads, pages and photos; each of the three 429 answers asked for one second."""
     assert whole.too_early == []
-    for told in (asked for asked in whole.requests if asked.fault is not None):
-        assert any(asked.what == told.what and asked.at > told.at + 1 for asked in whole.requests)
+    for refused in (asked for asked in whole.requests if asked.fault is not None):
+        assert any(asked.what == refused.what and asked.at > refused.at + 1 for asked in whole.requests)
 
 
-def test_each_request_says_who_asks(whole: Whole) -> None:
+def test_each_request_has_a_user_agent_with_contact(whole: Whole) -> None:
     assert {asked.kind for asked in whole.requests} == {"api", "photo"}
     for asked in whole.requests:
         agent = asked.headers["User-Agent"]
@@ -102,21 +102,21 @@ def test_each_request_says_who_asks(whole: Whole) -> None:
 
 
 def test_no_body_is_fetched_twice(whole: Whole) -> None:
-    """A page, and each width of a photo, comes once; no look-up is made twice either."""
+    """Each page and each photo width is fetched once, and no look-up is repeated."""
     assert len(whole.bodies) == 184 + 1 + whole.status.anchors
     assert set(whole.bodies.values()) == {1}
     answered = Counter(asked.what for asked in whole.requests if asked.fault is None)
     assert set(answered.values()) == {1}
 
 
-def test_only_widths_that_wikimedia_serves_are_asked_for(whole: Whole) -> None:
+def test_only_supported_thumbnail_widths_are_requested(whole: Whole) -> None:
     widths = Counter(asked.width_px for asked in whole.requests if asked.width_px is not None)
     assert set(widths) == {WIDTH_PX} <= set(THUMBNAIL_WIDTHS_PX)
     assert sum(1 for asked in whole.requests if asked.kind == "photo" and asked.width_px) > 30
 
 
-def test_calls_are_as_full_as_they_may_be(whole: Whole) -> None:
-    """Look-ups of pages ask for 50 titles, but for the last; files are described per group of articles."""
+def test_api_calls_are_batched(whole: Whole) -> None:
+    """Page look-ups request 50 titles each, except the last; file descriptions are batched per group of articles."""
     pages = [asked for asked in whole.requests if "revisions" in asked.fields.get("prop", "") and asked.fault is None]
     files = [asked for asked in whole.requests if asked.fields.get("prop") == "imageinfo" and asked.fault is None]
     by_size = sorted((asked.n_titles for asked in pages), reverse=True)
@@ -127,7 +127,7 @@ def test_calls_are_as_full_as_they_may_be(whole: Whole) -> None:
     assert sum(asked.kind == "api" for asked in whole.requests) <= 1.3 * 184 + 191 / 50
 
 
-def test_each_api_call_heeds_lag_and_takes_gzip(whole: Whole) -> None:
+def test_each_api_call_sends_maxlag_and_accepts_gzip(whole: Whole) -> None:
     for asked in whole.requests:
         assert "gzip" in asked.headers["Accept-Encoding"]
         if asked.kind == "api":
@@ -135,8 +135,8 @@ def test_each_api_call_heeds_lag_and_takes_gzip(whole: Whole) -> None:
             assert (asked.fields["format"], asked.fields["formatversion"]) == ("json", "2")
 
 
-def test_a_second_build_asks_for_no_body(whole: Whole, encoders: Encoders) -> None:
-    """It is a handful of look-ups, and changes nothing."""
+def test_a_second_build_fetches_no_body(whole: Whole, encoders: Encoders) -> None:
+    """It makes a few look-ups and changes nothing."""
     whole.proxy.begin()
     source = WikipediaSource(whole.proxy.api_url, contact=CONTACT, thumbnail_px=WIDTH_PX)
     kb.build(whole.path, BIRDS, source, encoders, terms=[("Amplexus", None)])
@@ -146,23 +146,23 @@ def test_a_second_build_asks_for_no_body(whole: Whole, encoders: Encoders) -> No
     assert kb.verify(whole.path).digest == whole.digest
 
 
-def test_faults_change_nothing(whole: Whole, encoders: Encoders, tmp_path: Path) -> None:
-    """One answer in ten is 503 or 429, one in twenty is cut, some stall, some are HTML: complete, with equal digest."""
+def test_faults_do_not_change_the_digest(whole: Whole, encoders: Encoders, tmp_path: Path) -> None:
+    """With busy, truncated, stalled and HTML answers, the build is still complete and has the same digest."""
     whole.proxy.begin(rates=FAULTS, seed=SEED)
     source = WikipediaSource(
         whole.proxy.api_url,
         contact=CONTACT,
         thumbnail_px=WIDTH_PX,
-        timeouts=Timeouts(read_s=5, total_s=60),  # what a slow machine may take for an answer that does come
-        retry=RetryPolicy(first_wait_s=0.02, tries=8),  # one request in five fails: with five tries one build in ten
+        timeouts=Timeouts(read_s=5, total_s=60),  # generous enough for a slow machine
+        retry=RetryPolicy(first_wait_s=0.02, tries=8),  # with five tries one build in ten fails
     )
     path = tmp_path / "a.kb"
     status = kb.build(path, BIRDS, source, encoders, terms=[("Amplexus", None)])
     source.close()
-    met = whole.proxy.faults()
-    assert set(met) == {"busy", "cut", "stall", "html"}
-    assert met["busy"] > 25
-    assert met["cut"] > 10
+    injected = whole.proxy.faults()
+    assert set(injected) == {"busy", "cut", "stall", "html"}
+    assert injected["busy"] > 25
+    assert injected["cut"] > 10
     assert status.failures == ()
     assert kb.verify(path).digest == whole.digest
     assert whole.proxy.too_early == []

@@ -1,4 +1,4 @@
-"""The wiki client over real HTTP: rate limits, retries, messages."""
+"""The wiki client over real HTTP: rate limits, retries and messages."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def client(wiki: FaultyWiki) -> Iterator[WikiClient]:
 
 @pytest.fixture
 def hasty(wiki: FaultyWiki) -> Iterator[WikiClient]:
-    """A client that gives an answer up after two seconds; a slow machine's own answers must come within these."""
+    """A client with a read timeout of two seconds, which still suffices on a slow machine."""
     client = WikiClient(wiki.api_url, retry=QUICK, timeouts=Timeouts(connect_s=5, read_s=2, total_s=6))
     yield client
     client.close()
 
 
-def test_every_request_has_its_manners(wiki: FaultyWiki, client: WikiClient) -> None:
-    """maxlag, format version 2, gzip, and a User-Agent that names us, our contact and the library."""
+def test_every_request_sends_polite_parameters_and_headers(wiki: FaultyWiki, client: WikiClient) -> None:
+    """These are maxlag, format version 2, gzip, and a User-Agent with Fieldmark, contact and library."""
     client.parse_page("Red bird")
     polite = WikiClient(wiki.api_url, contact="birds@example.org")
     polite.parse_page("Red bird")
@@ -69,7 +69,7 @@ def test_every_request_has_its_manners(wiki: FaultyWiki, client: WikiClient) -> 
 
 
 @pytest.mark.integration
-def test_the_librarys_own_methods_go_through_the_same_door(wiki_api_url: str) -> None:
+def test_library_methods_use_the_same_client(wiki_api_url: str) -> None:
     client = WikiClient(wiki_api_url)
     page = client.page("Baikal teal")
     assert page.exists()
@@ -92,30 +92,30 @@ def test_the_librarys_own_methods_go_through_the_same_door(wiki_api_url: str) ->
     ],
     ids=["429-now", "429", "503", "502", "maxlag", "cut-off", "half-json", "html"],
 )
-def test_a_passing_failure_is_tried_again(wiki: FaultyWiki, client: WikiClient, fault: Fault) -> None:
+def test_a_transient_failure_is_retried(wiki: FaultyWiki, client: WikiClient, fault: Fault) -> None:
     client.parse_page("Red bird")
     wiki.faults = [fault]
     assert client.parse_page("Red bird")["text"] == "<p>It is red.</p>"
     assert client.n_requests == 3
 
 
-def test_an_answer_that_does_not_come_is_asked_for_again(wiki: FaultyWiki, hasty: WikiClient) -> None:
+def test_a_stalled_request_is_retried(wiki: FaultyWiki, hasty: WikiClient) -> None:
     hasty.parse_page("Red bird")
     wiki.faults = [Fault(stall_s=60)]
     assert hasty.parse_page("Red bird")["text"] == "<p>It is red.</p>"
     assert hasty.n_requests == 3
 
 
-def test_retry_after_is_obeyed_by_all_threads(wiki: FaultyWiki, client: WikiClient) -> None:
-    """Once one thread was told to wait a second, neither it nor another asks before that second is over."""
+def test_all_threads_obey_retry_after(wiki: FaultyWiki, client: WikiClient) -> None:
+    """After one thread gets a Retry-After of one second, no thread sends a request within that second."""
     client.parse_page("Red bird")
     wiki.faults = [busy("1")]
-    told, other = (threading.Thread(target=client.parse_page, args=("Red bird",)) for _ in range(2))
-    told.start()
+    refused, other = (threading.Thread(target=client.parse_page, args=("Red bird",)) for _ in range(2))
+    refused.start()
     while not client._retrier._not_before:  # until the first thread has read its refusal
         time.sleep(0.01)
     other.start()
-    for thread in (told, other):
+    for thread in (refused, other):
         thread.join()
     _, refused_at, *later = wiki.times
     assert len(later) == 2
@@ -129,18 +129,18 @@ def test_a_retry_after_may_be_a_date() -> None:
     assert parse_retry_after(format_datetime(now - timedelta(days=1), usegmt=True), now=now) == 0
 
 
-def test_a_wish_to_come_back_much_later_ends_the_trying_at_once(wiki: FaultyWiki, client: WikiClient) -> None:
+def test_a_long_retry_after_fails_at_once(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.always = busy("3600")
     started = time.monotonic()
     with pytest.raises(RateLimited, match=r"busy \(429\), retry after 3600 s") as caught:
         client.parse_page("Red bird")
     assert caught.value.retry_after_s == 3600
-    assert time.monotonic() - started < 60  # not 3600; at once, but for a busy machine
+    assert time.monotonic() - started < 60  # not 3600; immediate, except on a busy machine
     assert client.n_requests == 1
 
 
-def test_nobody_asks_again_before_the_time_that_ended_the_trying(wiki: FaultyWiki, client: WikiClient) -> None:
-    """Other pages fail without a request, and say when to come back."""
+def test_no_request_is_sent_during_a_long_retry_after(wiki: FaultyWiki, client: WikiClient) -> None:
+    """Later calls fail without a request and state when to retry."""
     wiki.faults = [busy("3600")]
     for _ in range(3):
         with pytest.raises(RateLimited) as caught:
@@ -150,13 +150,13 @@ def test_nobody_asks_again_before_the_time_that_ended_the_trying(wiki: FaultyWik
     assert "run the same command again in" in (caught.value.hint or "")
 
 
-def test_a_wiki_that_stays_busy_is_rate_limited_in_the_end(wiki: FaultyWiki, client: WikiClient) -> None:
+def test_a_permanently_busy_wiki_is_rate_limited(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.always = lagging()
     with pytest.raises(RateLimited, match=r"busy \(maxlag\).*tried 4 times"):
         client.parse_page("Red bird")
 
 
-def test_a_wiki_that_is_down_fails_in_seconds_and_says_where() -> None:
+def test_an_unreachable_wiki_fails_fast_without_showing_secrets() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -165,12 +165,12 @@ def test_a_wiki_that_is_down_fails_in_seconds_and_says_where() -> None:
     with pytest.raises(SourceUnavailable, match=f"127.0.0.1:{port} is not reachable") as caught:
         client.parse_page("Red bird")
     client.close()
-    assert time.monotonic() - started < 20  # about 1 s, but for a busy machine
+    assert time.monotonic() - started < 20  # about 1 s, except on a busy machine
     assert "secret" not in str(caught.value)
     assert "hidden" not in str(caught.value)
 
 
-def test_a_wiki_that_dies_later_costs_its_patience_once(wiki: FaultyWiki, client: WikiClient) -> None:
+def test_a_failing_wiki_is_retried_fully_only_once(wiki: FaultyWiki, client: WikiClient) -> None:
     client.parse_page("Red bird")
     wiki.always = Fault(status=500, body=b"oops")
     for _ in range(5):
@@ -180,10 +180,10 @@ def test_a_wiki_that_dies_later_costs_its_patience_once(wiki: FaultyWiki, client
     wiki.always = None
     assert client.parse_page("Red bird")["revid"] == 1
     wiki.faults = [Fault(status=500, body=b"oops")]
-    assert client.parse_page("Red bird")["revid"] == 1  # patient again
+    assert client.parse_page("Red bird")["revid"] == 1  # full number of tries again
 
 
-def test_a_page_of_html_is_not_an_api(wiki: FaultyWiki, client: WikiClient) -> None:
+def test_html_instead_of_json_is_reported(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.always = html_page()
     with pytest.raises(MalformedAnswer, match=r"Expected JSON from http://127.*/w/api.php, got text/html") as caught:
         client.parse_page("Red bird")
@@ -191,7 +191,7 @@ def test_a_page_of_html_is_not_an_api(wiki: FaultyWiki, client: WikiClient) -> N
     assert client.n_requests == 3
 
 
-def test_an_address_without_an_api_says_so(wiki: FaultyWiki, client: WikiClient) -> None:
+def test_an_address_without_an_api_is_reported(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.always = Fault(status=404, body=b"nothing here")
     with pytest.raises(MalformedAnswer, match="answered 404") as caught:
         client.parse_page("Red bird")
@@ -199,20 +199,20 @@ def test_an_address_without_an_api_says_so(wiki: FaultyWiki, client: WikiClient)
     assert client.n_requests == 1
 
 
-def test_endless_slowness_has_an_end(wiki: FaultyWiki, hasty: WikiClient) -> None:
+def test_a_slow_server_times_out(wiki: FaultyWiki, hasty: WikiClient) -> None:
     wiki.always = Fault(stall_s=600)
     with pytest.raises(SourceUnavailable, match="too slow"):
         hasty.parse_page("Red bird")
     assert hasty.n_requests == QUICK.tries_at_first
 
 
-def test_a_missing_page_is_no_failure_of_the_wiki(client: WikiClient) -> None:
+def test_a_missing_page_is_not_retried(client: WikiClient) -> None:
     with pytest.raises(PageNotFound, match="doesn't exist"):
         client.parse_page("No such bird")
     assert client.n_requests == 1
 
 
-def test_an_answer_without_end_is_cut(wiki: FaultyWiki, client: WikiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_oversized_answer_is_refused(wiki: FaultyWiki, client: WikiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kb.sources.mediawiki.client.wiki_client.MAX_ANSWER_BYTES", 1000)
     wiki.pages["Red bird"] = "x" * 5000
     limited = WikiClient(wiki.api_url, retry=QUICK)
@@ -221,7 +221,7 @@ def test_an_answer_without_end_is_cut(wiki: FaultyWiki, client: WikiClient, monk
     limited.close()
 
 
-def test_never_more_than_three_requests_at_once(wiki: FaultyWiki, client: WikiClient) -> None:
+def test_at_most_three_requests_run_at_once(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.delay_s = 0.05
     threads = [threading.Thread(target=client.parse_page, args=("Red bird",)) for _ in range(12)]
     for thread in threads:
@@ -260,7 +260,7 @@ def test_a_redirect_is_followed_on_the_same_host_only(wiki: FaultyWiki, client: 
         ("https://upload.wikimedia.org.evil.example/x.jpg", "https://birds.example/api.php"),
     ],
 )
-def test_addresses_that_a_wiki_may_not_send_us_to(url: str, origin: str) -> None:
+def test_redirects_to_other_hosts_are_refused(url: str, origin: str) -> None:
     with pytest.raises(MalformedAnswer, match="not allowed"):
         check_redirect(url, origin=origin)
 
@@ -273,35 +273,35 @@ def test_addresses_that_a_wiki_may_not_send_us_to(url: str, origin: str) -> None
         ("http://127.0.0.1:81/x.jpg", "http://localhost:80/api.php"),
     ],
 )
-def test_addresses_that_a_wiki_may_send_us_to(url: str, origin: str) -> None:
+def test_redirects_to_trusted_hosts_are_allowed(url: str, origin: str) -> None:
     check_redirect(url, origin=origin)
 
 
 @pytest.mark.parametrize("url", [None, "https://commons.wikimedia.org/w/api.php", "https://DE.Wikipedia.org/w/api.php"])
 @pytest.mark.parametrize("contact", [" ", "nobody"])
-def test_wikimedia_is_not_asked_without_a_contact(url: str | None, contact: str) -> None:
+def test_wikimedia_requires_a_contact(url: str | None, contact: str) -> None:
     with pytest.raises(MissingContact, match="contact address"):
         WikiClient(url, contact=contact)
 
 
-def test_wikipedia_in_a_language_is_the_default() -> None:
+def test_the_default_wiki_is_wikipedia_in_the_given_language() -> None:
     client = WikiClient(contact="birds@example.org", language="de")
     assert client.api_url == "https://de.wikipedia.org/w/api.php"
     client.close()
 
 
 @pytest.mark.parametrize("language", ["../x", "evil.example/", "", "EN", "en "])
-def test_a_language_that_is_no_code_is_refused(language: str) -> None:
+def test_an_invalid_language_code_is_refused(language: str) -> None:
     with pytest.raises(UsageError, match="Expected a Wikipedia language code"):
         WikiClient(language=language, contact="you@example.org")
 
 
-def test_only_http_addresses_are_wikis() -> None:
+def test_only_http_addresses_are_accepted() -> None:
     with pytest.raises(UsageError, match="Expected an http or https address"):
         WikiClient("ftp://birds.example/api.php")
 
 
-def test_a_photo_must_be_a_picture_of_a_bearable_size(
+def test_a_photo_must_be_an_image_within_the_size_limit(
     wiki: FaultyWiki, client: WikiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wiki.files["red.jpg"] = File(content=jpeg())
@@ -322,7 +322,7 @@ def test_a_photo_must_be_a_picture_of_a_bearable_size(
     assert client.n_requests == 0
 
 
-def test_a_wiki_that_answers_gets_its_tries_from_the_first_request_on(wiki: FaultyWiki, client: WikiClient) -> None:
+def test_a_wiki_that_answers_with_errors_gets_all_tries(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.faults = [busy(status=503), Fault(status=500, body=b"starting"), busy()]
     assert client.parse_page("Red bird")["revid"] == 1
     assert client.n_requests == 4

@@ -1,4 +1,4 @@
-"""Parsing of small pages in the HTML of different MediaWikis."""
+"""Parsing of small pages in the HTML of different MediaWiki versions."""
 
 # ruff: noqa: E501 (HTML and headings stay as they come)
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_the_taxobox_is_read() -> None:
     assert box.rows["Binomial name"] == "Rubor vadens (Jones, 1850)"
 
 
-def test_figures_come_lead_first_then_gallery_then_body_without_signs() -> None:
+def test_figures_are_ordered_lead_gallery_body_without_icons() -> None:
     assert parsed(PAGE).figures == (
         Figure(file="Red wader (male).jpg", caption="Male in breeding plumage", role="lead"),
         Figure(file="Red wader flying.jpg", caption="In flight", role="gallery"),
@@ -102,11 +102,11 @@ def test_figures_come_lead_first_then_gallery_then_body_without_signs() -> None:
     )
 
 
-def test_the_same_page_gives_the_same_article() -> None:
+def test_parsing_is_deterministic() -> None:
     assert parsed(PAGE) == parsed(PAGE)
 
 
-def test_a_whole_saved_page_gives_what_its_content_gives() -> None:
+def test_a_whole_saved_page_parses_like_its_content() -> None:
     page = f"""<!DOCTYPE html><html><head><title>Red wader - Wikipedia</title></head><body><h1 id="firstHeading">Red wader</h1>
     <div id="siteSub">From Wikipedia</div><div id="mw-content-text">{PAGE}<div class="printfooter">Retrieved</div></div>
     <div id="catlinks"><div id="mw-normal-catlinks"><a>Categories</a>: <ul><li><a>Waders</a></li></ul></div></div>
@@ -139,7 +139,7 @@ def test_a_taxobox_without_a_picture_has_no_lead_image() -> None:
     assert "Egg.jpg" in [figure.file for figure in article.figures]
 
 
-def test_a_genus_with_one_species_has_its_binomial_and_one_with_two_has_none() -> None:
+def test_only_a_genus_with_one_species_has_a_binomial() -> None:
     box = """<table class="infobox biota"><tr><th colspan="2">Solus</th></tr><tr><td>Family:</td><td>Ruberidae</td></tr>
     <tr><td>Genus:</td><td><i>Solus</i> Smith, 1900</td></tr><tr><th colspan="2">Species</th></tr>
     <tr><td colspan="2"><i>Solus avis</i></td></tr></table>"""
@@ -149,7 +149,7 @@ def test_a_genus_with_one_species_has_its_binomial_and_one_with_two_has_none() -
     assert (one.binomial, two.binomial) == ("Solus avis", None)
 
 
-def test_a_subspecies_is_not_taken_for_its_species() -> None:
+def test_a_subspecies_has_no_binomial() -> None:
     box = SPECIESBOX.replace('class="binomial"><i>Rubor vadens', 'class="trinomial"><i>Rubor vadens minor')
     infobox = parsed(box.replace("Binomial name", "Trinomial name")).infobox
     assert infobox is not None
@@ -167,18 +167,18 @@ def test_a_subspecies_is_not_taken_for_its_species() -> None:
         ("<p>Robins</p>", {"properties": {"disambiguation": ""}}),
     ],
 )
-def test_disambiguation_pages_are_known_by_any_of_their_marks(html: str, given: dict[str, object]) -> None:
+def test_disambiguation_pages_are_recognised_by_any_mark(html: str, given: dict[str, object]) -> None:
     assert parsed(html, **given).is_disambiguation
 
 
-def test_an_article_with_a_taxobox_is_no_disambiguation() -> None:
+def test_an_article_with_a_taxobox_is_not_a_disambiguation() -> None:
     assert not parsed(PAGE, categories=["Articles with links needing disambiguation"]).is_disambiguation
 
 
 @pytest.mark.parametrize(
     "html", ["", "   ", "<p>", "plain words", "<table></table>", "<div class='mw-parser-output'></div>"]
 )
-def test_a_poor_page_gives_a_poor_article(html: str) -> None:
+def test_a_nearly_empty_page_gives_a_nearly_empty_article(html: str) -> None:
     article = parsed(html)
     assert article.text == ("plain words" if html == "plain words" else "")
     assert article.sections[0].title == ""
@@ -202,11 +202,11 @@ def test_a_poor_page_gives_a_poor_article(html: str) -> None:
         ("Clapham Common swan.jpg", False),
     ],
 )
-def test_maps_and_signs_are_told_by_their_names(file: str, is_other: bool) -> None:
+def test_maps_and_icons_are_recognised_by_file_name(file: str, is_other: bool) -> None:
     assert is_map_or_icon(file) is is_other
 
 
-def test_a_taxobox_may_be_a_block_of_another_language() -> None:
+def test_a_french_taxobox_block_is_read() -> None:
     article = parsed(
         '<div class="infobox_v3 taxobox_v3"><div class="entete"><i>Rubor vadens</i></div><div class="images">'
         '<a href="/wiki/Fichier:Rubor.jpg"><img src="/a/aa/Rubor.jpg" width="290"/></a></div><table><tr><th>Classe</th>'
@@ -219,7 +219,7 @@ def test_a_taxobox_may_be_a_block_of_another_language() -> None:
     assert article.figures == (Figure(file="Rubor.jpg", role="lead"),)
 
 
-def test_a_page_nested_deeper_than_python_calls_is_read() -> None:
+def test_deeply_nested_html_is_parsed() -> None:
     depth = 5_000
     html = f"<p>A wren.</p>{'<div>' * depth}<p>Its crown is <b>red</b>.</p>{'</div>' * depth}<p>It sings.</p>"
     assert parse_article(html, source=Source(title="Wren")).text == "A wren.\nIts crown is red.\nIt sings."

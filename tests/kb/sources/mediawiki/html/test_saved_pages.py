@@ -1,4 +1,4 @@
-"""Saved Wikipedia pages: 21 organisms with taxobox, headings and, except for one, a lead image."""
+"""Saved Wikipedia pages of 21 organisms, all with taxobox and all but one with a lead image."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def test_a_saved_page_parses(shared: Path, page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_its_text_is_prose_without_what_surrounds_it(shared: Path, page: Page) -> None:
+def test_the_text_of_a_saved_page_is_plain_prose(shared: Path, page: Page) -> None:
     article = parsed(shared, "wikipedia_html", page.name)
     for unwanted in ("[edit]", "[1]", "Remember that this is only a preview", "Scientific classification", "  ", "\t"):
         assert unwanted not in article.text
@@ -280,12 +280,12 @@ def test_its_text_is_prose_without_what_surrounds_it(shared: Path, page: Page) -
     ) == article.text.replace("\n", "")
 
 
-def test_there_are_21_infoboxes_and_20_lead_images() -> None:
+def test_only_one_of_21_pages_has_no_lead_image() -> None:
     assert len(PAGES) == 21
     assert [page.name for page in PAGES if page.lead is None] == ["Curetis siva"]
 
 
-def test_a_page_of_wikispecies_has_a_picture_and_no_taxobox(shared: Path) -> None:
+def test_a_wikispecies_page_has_a_photo_but_no_taxobox(shared: Path) -> None:
     article = parsed(shared, "wikispecies_html", "Motacilla grandis")
     assert article.infobox is None
     assert [(figure.file, figure.role) for figure in article.figures] == [("Segurosekirei 06f7982v.jpg", "lead")]

@@ -1,4 +1,4 @@
-"""Binomials of taxoboxes that do not spell them out."""
+"""Binomials composed from the genus and species rows of a taxobox."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def binomial(genus: str, species: str) -> str | None:
         ("", "columbarius", None),
     ],
 )
-def test_genus_and_epithet_make_a_binomial_where_they_are_plain(genus: str, species: str, expected: str | None) -> None:
+def test_genus_and_epithet_form_a_binomial(genus: str, species: str, expected: str | None) -> None:
     assert binomial(genus, species) == expected

@@ -1,4 +1,4 @@
-"""Updates from a real MediaWiki whose pages are edited, moved and deleted, and whose photos change."""
+"""Updates from a real MediaWiki after edits, moves, deletions and new photos."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def built(path: Path, wiki: OwnWiki, encoders: Encoders) -> str:
     return kb.verify(path).digest
 
 
-def test_edited_pages_alone_are_fetched_and_the_end_is_that_of_a_fresh_build(
+def test_only_edited_pages_are_fetched(
     wiki: OwnWiki, source: WikipediaSource, encoders: Encoders, tmp_path: Path
 ) -> None:
     built(tmp_path / "a.kb", wiki, encoders)
     assert kb.update(tmp_path / "a.kb", [source], encoders).changes == ()
-    # revisions with the site's own description, and photos
+    # revisions with the site description, and photos
     assert (source.n_requests, source.n_photo_requests) == (2, 0)
     for name, *rest in BIRDS[:3]:
         wiki.edit(name, page_text(name, *rest, more="The tail is long and barred with buff."))
@@ -68,7 +68,7 @@ def test_edited_pages_alone_are_fetched_and_the_end_is_that_of_a_fresh_build(
         ("Erithacus rubecula", "new revision"),
         ("Turdus merula", "new revision"),
     ]
-    # revisions; the three pages matched anew; their bodies; photos of the others; photos of the three
+    # revisions; new match of the three pages; their bodies; photos of the other pages; photos of the three
     assert (found.requests, found.photos, found.distilled) == (1 + 1 + 3 + 1 + 1, 0, 3)
     assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
     with kb.open(tmp_path / "a.kb") as store:
@@ -77,7 +77,7 @@ def test_edited_pages_alone_are_fetched_and_the_end_is_that_of_a_fresh_build(
         assert "barred with buff" in entry.summary.text
 
 
-def test_moved_deleted_and_ambiguous_pages_end_as_in_a_fresh_build(
+def test_moved_and_deleted_pages_match_a_fresh_build(
     wiki: OwnWiki, source: WikipediaSource, encoders: Encoders, tmp_path: Path
 ) -> None:
     built(tmp_path / "a.kb", wiki, encoders)
@@ -98,13 +98,13 @@ def test_moved_deleted_and_ambiguous_pages_end_as_in_a_fresh_build(
 
 
 def found_reason(changes: tuple[Change, ...], name: str) -> str:
-    """Return why a name was taken out: a redirect to another bird is a double or a stranger, as a build finds it."""
+    """Return why a name was taken out; a redirect to another bird may give either of two reasons."""
     [reason] = [change.detail for change in changes if change.name == name]
     assert reason in ("duplicate page", "about another subject")
     return reason
 
 
-def test_a_new_photo_and_a_new_author_are_taken_over_without_fetching_the_text(
+def test_photo_and_credit_changes_do_not_refetch_the_text(
     wiki: OwnWiki, source: WikipediaSource, encoders: Encoders, tmp_path: Path
 ) -> None:
     built(tmp_path / "a.kb", wiki, encoders)
@@ -122,9 +122,7 @@ def test_a_new_photo_and_a_new_author_are_taken_over_without_fetching_the_text(
     assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
 
 
-def test_the_command_line_needs_no_address_to_update(
-    wiki: OwnWiki, encoders: Encoders, tmp_path: Path, cli: Any
-) -> None:
+def test_the_update_command_needs_no_address(wiki: OwnWiki, encoders: Encoders, tmp_path: Path, cli: Any) -> None:
     built(tmp_path / "a.kb", wiki, encoders)
     wiki.edit("Great tit", page_text(*BIRDS[-1], more="The cheeks are white."))
     outcome = cli.call("update", "--kb", "a.kb", check=True)

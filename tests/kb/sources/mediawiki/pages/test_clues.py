@@ -1,4 +1,4 @@
-"""Topic of a page, from the wikitext or the HTML of its first section."""
+"""The topic of a page, from the wikitext or HTML of its first section."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MERLIN = Taxon(
         "{{short description|Species of bird}}\n{{speciesbox|taxon = Falco columbarius|range={{x|taxon=Y z}}}}",
     ],
 )
-def test_the_binomial_of_a_taxobox_is_read_from_wikitext(wikitext: str) -> None:
+def test_a_taxobox_binomial_is_read_from_wikitext(wikitext: str) -> None:
     clues = clues_from_wikitext(wikitext)
     assert clues.binomial == "Falco columbarius"
     assert clues.has_taxobox
     assert match_page(clues, MERLIN, ("Any title",)) is Match.BINOMIAL
 
 
-def test_without_a_taxobox_the_lead_tells() -> None:
+def test_without_a_taxobox_the_lead_gives_the_binomial() -> None:
     clues = clues_from_wikitext(
         "[[File:M.jpg|thumb|The [[merlin]]]]\nThe '''merlin''' (''Falco columbarius''), once ''Lithofalco'', is small."
     )
@@ -53,10 +53,8 @@ def test_without_a_taxobox_the_lead_tells() -> None:
         ("Falco", ()),
     ],
 )
-def test_a_binomial_of_the_lead_stands_by_itself_or_with_a_subspecies(
-    in_italics: str, expected: tuple[str, ...]
-) -> None:
-    """A book's title or a sentence in italics that begins with two such words names no species."""
+def test_a_lead_binomial_may_be_followed_only_by_a_subspecies(in_italics: str, expected: tuple[str, ...]) -> None:
+    """A book title or an italic sentence that begins with a binomial does not name a species."""
     assert clues_from_wikitext(f"The merlin, ''{in_italics}'', is small.").lead_binomials == expected
 
 
@@ -81,7 +79,7 @@ def test_a_binomial_of_the_lead_stands_by_itself_or_with_a_subspecies(
         ("", ("Falco columbarius",), Match.NO),
     ],
 )  # fmt: skip
-def test_a_page_is_a_taxons_when_it_says_so(wikitext: str, titles: tuple[str, ...], match: Match) -> None:
+def test_pages_match_a_taxon_by_taxobox_lead_or_title(wikitext: str, titles: tuple[str, ...], match: Match) -> None:
     assert match_page(clues_from_wikitext(wikitext), MERLIN, titles) is match
 
 
@@ -95,7 +93,7 @@ def test_a_parsed_article_gives_the_same_clues() -> None:
     assert match_page(clues_from_article(bare), MERLIN, ("X",)) is Match.LEAD
 
 
-def test_a_class_other_than_birds_is_no_bird() -> None:
+def test_a_page_of_another_class_is_not_about_birds() -> None:
     assert not Clues(has_taxobox=True, class_name="Amphibia").is_about_birds
     toad = clues_from_wikitext("{{Taxobox|classis=[[Amphibia]]|binomial=''Bufo bufo''}}")
     assert (toad.class_name, toad.best_binomial) == ("Amphibia", "Bufo bufo")

@@ -1,4 +1,4 @@
-"""Look-ups of pages and members of categories."""
+"""Page look-ups and category members."""
 
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ def wiki() -> Iterator[FaultyWiki]:
         (9, ["Barn owl", "Long-eared owl", "Laughing owl", "Oriental scops owl"]),
     ],
 )
-def test_a_category_is_read_down_to_its_depth_and_each_one_below_it_once(
-    wiki: FaultyWiki, depth: int, titles: list[str]
-) -> None:
-    """Categories hold each other in circles, and one may lie below several."""
+def test_each_subcategory_is_read_once_down_to_the_depth(wiki: FaultyWiki, depth: int, titles: list[str]) -> None:
+    """Categories can form cycles, and one category can have several parents."""
     client = WikiClient(wiki.api_url)
     assert WikiPages(client).members("Owls", depth=depth) == titles
     client.close()
