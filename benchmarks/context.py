@@ -2,8 +2,8 @@
 
     python -m benchmarks.context --queries ../shared/benchmarks/inquire_queries_*.csv [--kb DIR] [--api-url URL]
 
-Prints a table by supercategory. With `--list` also a line for each query, for reading: the entries found and the
-words. Nothing is kept in the knowledge base.
+Prints a table by supercategory, and with `--list` also the entries found for each query. Nothing is stored in the
+knowledge base.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def line(row: Row) -> str:
-    """Return the entries found for a query, and the words that found them."""
+    """Return the entries found for a query as one line."""
     if not row.found:
         return f"{row.query}\t-"
     species = [entry.taxon.scientific_name for entry in row.found.species]

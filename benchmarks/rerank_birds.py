@@ -119,7 +119,7 @@ def _jobs(birds: Path) -> dict[str, list[Job]]:
         alike = [pair[0] for pair in others if nearness(pair)[0] < 2][: N_CANDIDATES - len(own)]
         if len(alike) < 10:
             continue
-        # Another hash than for choosing relatives: those have low hashes, so the species' own photos would come last.
+        # Not the hash that chose the relatives: they have low values, so the species' own photos would be last.
         paths = sorted([*own, *alike], key=lambda path: sha256_hex(f"shown: {path}"))
         candidates = tuple(JobImage(image_id=path, path=str((birds / path).resolve()), score=0.0) for path in paths)
         called = f"{'an' if species.common_name[0] in 'AEIOU' else 'a'} {species.common_name}"

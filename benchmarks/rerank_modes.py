@@ -147,7 +147,7 @@ def _job(folder: Path, n: int) -> Job:
     images = []
     for i in range(n):
         path = folder / f"{i}.jpg"
-        # Every photo is a different file: equal ones would share cached answers.
+        # Every photo is a different file, because equal files would share cached answers.
         Image.new("RGB", (64 + i, 64), (80 * (i % 4),) * 3).save(path, "JPEG")
         images.append(JobImage(image_id=f"{i % 4}-{i}", path=str(path), score=-float(i)))
     return Job(query_id="q", text="Water frogs in amplexus", candidates=tuple(images))

@@ -91,7 +91,7 @@ def _products(pairs: list[tuple[FloatArray, FloatArray]]) -> None:
 
 
 class Seconds(NamedTuple):
-    """The minima of several runs."""
+    """Minimum times of several runs."""
 
     wall: float
     processor: float

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: an environment of their own, the shared data, a wiki, and the command line run both ways."""
+"""Fixtures of all tests: an isolated environment, the shared data, a wiki, and the command line."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from hypothesis import settings
 
 from tests.made_once import made_once
 
-# A time limit an example would test how busy the machine is.
+# A time limit per example would depend on the load of the machine.
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")
 
-# Started in the background of a shell we ignore Ctrl-C, and so would every program that a test starts to interrupt it.
+# In the background of a shell, Ctrl-C is ignored, also by programs that tests start in order to interrupt them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 MEDIAWIKI = Path("/usr/share/mediawiki")
-# Read before `isolated_environment` takes them away; they say where the tests find things, not how the product behaves.
+# Read before `isolated_environment` removes them; they locate test data and do not change the product.
 SHARED = Path(os.environ.get("FIELDMARK_SHARED") or ROOT.parent / "shared")
 BIRDS_SHA256 = (
     "b54c550df9a67d00a80e895e8b687ec167ad41763ace590746e420d4c1c966c2"  # of photos.csv and descriptions.jsonl
@@ -40,7 +40,7 @@ TEST_WIKI = os.environ.get("FIELDMARK_TEST_WIKI")
 
 
 def skip_or_fail(reason: str) -> None:
-    """Skip on a developer's machine; in CI nothing may be missing."""
+    """Skip on a developer's machine, fail in CI."""
     if IN_CI:
         pytest.fail(f"{reason}; in CI it must be there")
     pytest.skip(reason)
@@ -48,7 +48,7 @@ def skip_or_fail(reason: str) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--dead-options", action="store_true", help="Find options of kb that no test misses.")
-    parser.addoption("--no-skips", action="store_true", help="Fail if a test is skipped for want of anything.")
+    parser.addoption("--no-skips", action="store_true", help="Fail if a test is skipped for a missing requirement.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,7 +74,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that uses the shared data as an integration test, so that CI runs it for certain."""
+    """Mark every test that uses the shared data as an integration test, so that CI always runs it."""
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.integration)
@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def isolated_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """No setting of the developer reaches a test, and FIELDMARK_HOME is a new, empty folder."""
+    """Remove the developer's settings and set FIELDMARK_HOME to a new, empty folder."""
     for name in list(os.environ):
         if name.startswith("FIELDMARK_") and not name.startswith("FIELDMARK_TEST_"):
             monkeypatch.delenv(name)
@@ -102,11 +102,11 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def birds(shared: Path) -> Path:
-    """The folder of shared photos, articles and descriptions, in the state that the tests' counts are of."""
+    """The folder of shared photos, articles and descriptions, in the state that the tests expect."""
     folder = shared / "birds"
     digest = sha256(b"".join((folder / name).read_bytes() for name in ("photos.csv", "descriptions.jsonl")))
     if digest.hexdigest() != BIRDS_SHA256:
-        skip_or_fail(f"other data: {folder} is not in its second state (5,604 photos), which the counts are of")
+        skip_or_fail(f"other data: {folder} is not in its second state (5,604 photos), which the tests expect")
     return folder
 
 
@@ -133,7 +133,7 @@ def wiki_api_url(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     command = [sys.executable, tools / "local_wiki.py"]
     pages = ["--pages", work / "pages" / "pages.jsonl", "--photos", work / "pages" / "photos"]
     log = work / "start.log"
-    with log.open("w") as out:  # a file, not a pipe: the server inherits it and would hold a pipe open
+    with log.open("w") as out:  # a file, not a pipe: the server inherits it and would keep a pipe open
         subprocess.run(
             [*command, "start", "--state", state, "--port", str(port), *pages],
             check=True, stdout=out, stderr=subprocess.STDOUT, timeout=420, env=environment,
@@ -154,20 +154,20 @@ class Outcome:
 
 
 class CommandLine:
-    """The command line as users have it: `run` in a process of its own, `call` in this one (quicker)."""
+    """The command line: `run` in a new process, `call` in this one (faster)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def command(self) -> list[str]:
-        """The installed `kb`, else the same entry point of this tree."""
+        """Return the installed `kb`, else the same entry point of this tree."""
         script = Path(sys.executable).with_name("kb")
         if script.exists():
             return [str(script)]
         return [sys.executable, "-c", "import sys; from cli.main import main; sys.exit(main())"]
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The test's environment; this tree comes before an installed copy."""
+        """Return the test's environment; this tree comes before an installed copy."""
         return {**os.environ, "PYTHONPATH": str(ROOT), **(extra or {})}
 
     def run(
@@ -178,7 +178,7 @@ class CommandLine:
         timeout_s: float = 240,
         check: bool = False,
     ) -> Outcome:
-        """Run `kb` in a process; with `check` anything but exit code 0 fails the test."""
+        """Run `kb` in a process; with `check`, a nonzero exit code fails the test."""
         done = subprocess.run(
             [*self.command(), *map(str, arguments)],
             input=stdin, capture_output=True, text=True, timeout=timeout_s, cwd=self.folder, env=self.environment(env),
@@ -208,14 +208,14 @@ def _checked(outcome: Outcome, arguments: Sequence[object], check: bool) -> Outc
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    """The command line, with an empty working folder (`tmp_path`)."""
+    """The command line in an empty working folder (`tmp_path`)."""
     monkeypatch.chdir(tmp_path)
     return CommandLine(tmp_path)
 
 
 @pytest.fixture(scope="session")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the starter knowledge: one process was killed while it unpacked, then two came at once."""
+    """A home with the starter knowledge: one process was killed while unpacking, then two started at once."""
 
     def unpack(home: Path) -> None:
         home.mkdir()

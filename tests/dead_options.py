@@ -1,11 +1,11 @@
 """A search for dead options, switched on by `pytest --dead-options tests/cli`.
 
-The tests run as usual while it notes which options each of them gives to `kb` on a run that is not refused. Then every
-option is cut off from its command, by putting its default in its place, and the tests that give it run again, the
-quickest first, until one fails. An option that no test gives, or that no test misses, fails the run. The settings of
-a command (`--set key=value`) are searched in the same way.
+The tests run as usual, and the options that each of them gives to `kb` on an accepted run are recorded. Then every
+option is disabled by replacing its value with the default, and the tests that give it run again, the
+fastest first, until one fails. An option that no test gives, or that no test misses, fails the run. The settings of
+a command (`--set key=value`) are checked in the same way.
 
-A run that ends in a usage error does not count: a test that only sees a combination refused does not show that the
+A run that ends in a usage error does not count: a test of a refused combination does not show that the
 option does anything.
 """
 
@@ -41,7 +41,7 @@ class Run:
 
 @dataclass(slots=True)
 class Tried:
-    """A test that passed: its runs of `kb` that were not refused, and how long it took."""
+    """A passed test: its accepted runs of `kb`, and its duration."""
 
     item: pytest.Item
     seconds: float
@@ -76,7 +76,7 @@ def option_of(words: str, parameter: click.Option) -> Option:
 
 
 def spellings(option: Option) -> tuple[str, ...]:
-    """Return how a user types an option, the plainest first: `--wiki`, `--no-wiki`; `chain` for `--set chain=true`."""
+    """Return the spellings of an option, the main one first: `--wiki`, `--no-wiki`; `chain` for `--set chain=true`."""
     from cli.main import commands
 
     words, name = option
@@ -101,14 +101,14 @@ def title(option: Option) -> str:
 
 
 class DeadOptions:
-    """The plugin: notes the options that tests give, cuts each off, and reports the options that nobody misses."""
+    """The plugin: records the options that tests give, disables each, and reports options that no test misses."""
 
     def __init__(self) -> None:
         self.tried: list[Tried] = []
         self.current: list[Run] = []
         self.place = 0
-        self.cut: Option | None = None
-        self.cut_at: set[int] = set()
+        self.disabled: Option | None = None
+        self.disabled_runs: set[int] = set()
         self.dead: list[str] = []
         self.never_given: list[str] = []
         self.seconds: dict[str, float] = {}
@@ -125,7 +125,7 @@ class DeadOptions:
         click.Command.invoke = invoke  # type: ignore[method-assign]
 
     def invoked(self, whole: Any, command: click.Command, context: click.Context) -> Any:
-        """Run a command of `kb`; note its options, or cut one off."""
+        """Run a command of `kb`; record its options, or disable one."""
         place, self.place = self.place, self.place + 1
         words = context.command_path.removeprefix("kb ")
         options = {option.name: option for option in command.params if isinstance(option, click.Option) and option.name}
@@ -136,13 +136,13 @@ class DeadOptions:
         }
         invocation = context.ensure_object(Invocation)
         given |= {(words, SET + key) for key in invocation.set}
-        if self.cut in given and place in self.cut_at:
-            if self.cut[1].startswith(SET):
-                del invocation.set[self.cut[1].removeprefix(SET)]
+        if self.disabled in given and place in self.disabled_runs:
+            if self.disabled[1].startswith(SET):
+                del invocation.set[self.disabled[1].removeprefix(SET)]
             else:
-                cut_off(context, options[self.cut[1]])
-            if self.cut[1] == "kb":  # the shipped knowledge base takes its place, and takes seconds to unpack
-                os.environ["FIELDMARK_HOME"] = self.home.name  # the fixture that set it puts it back
+                reset_to_default(context, options[self.disabled[1]])
+            if self.disabled[1] == "kb":  # the shipped knowledge base replaces it, and unpacking takes seconds
+                os.environ["FIELDMARK_HOME"] = self.home.name  # restored by the fixture that set it
         if not given:
             return whole(command, context)
         try:
@@ -158,7 +158,7 @@ class DeadOptions:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run all tests, then for each option the tests that give it, with the option cut off."""
+        """Run all tests, then for each option the tests that give it, with the option disabled."""
         began = time.perf_counter()
         for item, following in zip(session.items, [*session.items[1:], Stay(session)], strict=True):
             self.note(item, following)
@@ -180,8 +180,8 @@ class DeadOptions:
         return True
 
     def note(self, item: pytest.Item, following: pytest.Item | Stay) -> None:
-        """Run a test as usual and note the options that it gives."""
-        self.current, self.place, self.cut, began = [], 0, None, time.perf_counter()
+        """Run a test as usual and record the options that it gives."""
+        self.current, self.place, self.disabled, began = [], 0, None, time.perf_counter()
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         reports = runtestprotocol(item, log=True, nextitem=following)  # type: ignore[arg-type]
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -189,11 +189,11 @@ class DeadOptions:
             self.tried.append(Tried(item, time.perf_counter() - began, self.current))
 
     def missed(self, option: Option, tried: Tried, session: pytest.Session) -> bool:
-        """Run a test with an option cut off and return whether the test fails."""
-        self.current, self.place, self.cut = [], 0, option
-        self.cut_at = {run.place for run in tried.runs if option in run.given}
+        """Run a test with an option disabled and return whether the test fails."""
+        self.current, self.place, self.disabled = [], 0, option
+        self.disabled_runs = {run.place for run in tried.runs if option in run.given}
         reports = runtestprotocol(tried.item, log=False, nextitem=Stay(session))  # type: ignore[arg-type]
-        self.cut = None
+        self.disabled = None
         return any(report.failed for report in reports)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -208,7 +208,7 @@ class DeadOptions:
 
 
 class Stay:
-    """Stands for the next test, known by its session alone, so that fixtures of modules are torn down."""
+    """Stand-in for the next test with only its session, so that fixtures of modules are torn down."""
 
     def __init__(self, session: pytest.Session) -> None:
         self.session = session
@@ -218,8 +218,8 @@ class Stay:
         return [self.session]
 
 
-def cut_off(context: click.Context, option: click.Option) -> None:
-    """Put an option's default in place of the given value."""
+def reset_to_default(context: click.Context, option: click.Option) -> None:
+    """Replace the given value of an option with its default."""
     assert option.name
     default = option.get_default(context)
     if type(default).__name__ == "Sentinel":  # click's mark of an option without a default
@@ -228,6 +228,6 @@ def cut_off(context: click.Context, option: click.Option) -> None:
     context.set_parameter_source(option.name, click.core.ParameterSource.DEFAULT)
     if option.expose_value:
         context.params[option.name] = default
-    else:  # kept in the invocation by a callback
+    else:  # stored in the invocation by a callback
         field = {"set": "sets"}.get(option.name, option.name)
         setattr(context.ensure_object(Invocation), field, getattr(Invocation(), field))

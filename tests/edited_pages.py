@@ -1,6 +1,6 @@
-"""Made-up pages that were edited since: a `PageSource` that tells what is new; and a script that updates by it.
+"""Made-up pages that were edited after the build, and a script that updates a knowledge base with them.
 
-`edited_pages.py DIR N` brings a knowledge base of `N` made-up birds up to the second state, for tests that kill it.
+`edited_pages.py DIR` updates a knowledge base of made-up birds to the second state, for tests that kill it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tests.pages import PageSource
 
 
 class EditedPages(PageSource):
-    """A `PageSource` of which pages have revisions, titles and photos of their own.
+    """A `PageSource` with changed revisions, titles and photos for some pages.
 
     Args:
         revisions: subject id -> revision, of pages that were edited.
         titles: taxon id -> title, of pages that moved.
-        repainted: ids of which the first photo is another one now.
+        repainted: ids with a new first photo.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class EditedPages(PageSource):
 
 
 def second_state() -> EditedPages:
-    """Return the pages as they are after a day of edits."""
+    """Return the pages after a day of edits."""
     return EditedPages(
         revisions={"avis-003": 2, "avis-004": 2, "avis-005": 2, "term:amplexus": 5},
         titles={"avis-006": "Bird six"},

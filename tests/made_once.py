@@ -1,4 +1,4 @@
-"""Folders that are made once for all workers of a run, and copied by whoever needs one."""
+"""Folders that are made once for all workers of a run, and copied on each use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 
 def made_once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return a copy of a folder that `make(path)` makes, once for all workers of this run.
+    """Return a copy of the folder made by `make(path)`, which runs once for all workers of this run.
 
     Args:
         tmp_path_factory: the fixture; the workers of one run share the folder above theirs.

@@ -1,4 +1,4 @@
-"""A knowledge base in memory for look-ups, and an encoder of sentences that knows words and nothing more."""
+"""A knowledge base in memory for look-ups, and a bag-of-words sentence encoder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BagOfWords:
         return f"bag-of-words/{self.dim}"
 
     def count_tokens(self, text: str) -> int:
-        """Words and marks, and two more for begin and end as CLIP has them."""
+        """Return the number of words and marks, plus two for begin and end as in CLIP."""
         return len(re.findall(r"\w+|[^\w\s]", text)) + 2
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Mounts of one's own, for tests of full and read-only disks; `root` ignores the mode of a file, but not a mount."""
+"""Private mounts for tests of full and read-only disks; `root` ignores file modes, but not mounts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def can_mount() -> bool:
-    """Return whether `unshare -rm` gives a process its own mounts here."""
+    """Return whether `unshare -rm` can give a process its own mounts."""
     try:
         command = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs none /mnt"]
         return subprocess.run(command, capture_output=True, check=False, timeout=20).returncode == 0

@@ -1,4 +1,4 @@
-"""A source of articles in memory: a small wiki of made-up birds, whole and deterministic, that can be told to fail."""
+"""A source of articles in memory: a small, deterministic wiki of made-up birds with optional failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PARTS = ("crown", "back", "belly", "tail", "throat")
 
 
 def made_up_taxa(n: int) -> list[Taxon]:
-    """Return `n` species that no checklist has."""
+    """Return `n` species that are in no checklist."""
     return [
         Taxon(
             taxon_id=f"avis-{i:03d}",
@@ -53,7 +53,7 @@ def body_of(title: str, revision: int) -> str:
 
 
 def picture_of(subject_id: str, place: int) -> bytes:
-    """Return a small PNG of its own for each subject and place."""
+    """Return a small PNG, different for each subject and place."""
     number = sum((i + 1) * ord(c) for i, c in enumerate(subject_id)) + 31 * place
     image = Image.new("RGB", (72, 56), ((number * 37) % 256, (number * 91) % 256, (number * 53) % 256))
     ImageDraw.Draw(image).ellipse((12, 8, 50, 44), fill=((number * 17) % 256, 90, (number * 29) % 256))
@@ -63,16 +63,16 @@ def picture_of(subject_id: str, place: int) -> bytes:
 
 
 class PageSource(ArticleSource):
-    """A source of made-up pages that counts what it is asked for.
+    """A source of made-up pages that counts its requests.
 
     Args:
         missing: ids of taxa without a page.
-        failing: ids whose body fails to come.
+        failing: ids with a failing download of the body.
         bare: ids without a photo.
-        left_out: ids whose page turns out to be a disambiguation.
-        gone: ids whose page was deleted: no look-up finds it, no fetch has it.
-        without_photos: whether the photos fail to come.
-        revision: the revision that all pages have.
+        left_out: ids with a disambiguation page.
+        gone: ids with a deleted page, for look-ups and downloads.
+        without_photos: whether downloads of photos fail.
+        revision: the revision of all pages.
     """
 
     parser = "pages/1"

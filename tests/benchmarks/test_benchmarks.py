@@ -1,4 +1,4 @@
-"""Every benchmark runs, on as little as it takes."""
+"""Every benchmark runs, on minimal input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of `benchmarks.species_lists`, on the small world of the measures."""
+"""Tables of `benchmarks.species_lists`, on a made-up collection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return study_of(collection, features_of(collection, noise=0.3))
 
 
-def test_a_list_with_the_right_species_raises_it_and_one_without_lowers_it(study: Study) -> None:
+def test_a_right_list_raises_accuracy_and_a_wrong_one_lowers_it(study: Study) -> None:
     cases = rank_photos(study, "unseen", study.nested_weights("three"), study.queries_of("unseen"))
     names = study.collection.vocabulary
     ranks: dict[str, list[int]] = {"none": [], "right": [], "wrong": []}
@@ -32,9 +32,7 @@ def test_a_list_with_the_right_species_raises_it_and_one_without_lowers_it(study
     assert sorted(cases) == sorted(study.queries_of("unseen"))
 
 
-def test_random_lists_have_a_row_for_each_size_with_and_without_the_species(
-    study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_random_lists_have_two_rows_per_size(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(species_lists, "SIZES", (4, 9))
     cases = rank_photos(study, "unseen", study.nested_weights("three"), study.queries_of("unseen"))
     rows = [line.split(" | ") for line in at_random(study, "unseen", cases) if line.startswith("| all")]
@@ -43,7 +41,7 @@ def test_random_lists_have_a_row_for_each_size_with_and_without_the_species(
     assert gains[0] >= gains[2] > gains[1]
 
 
-def test_every_preset_gets_a_temperature_for_both_kinds_of_anchors(study: Study) -> None:
+def test_every_preset_has_a_temperature_per_anchor_mode(study: Study) -> None:
     lines = temperatures(study)
     found = rows_of(["", *lines], "")
     assert set(list(found)[1:]) == {"default", "vr-rag-v1", "vr-rag-v2", "text-only", "anchors-only"}

@@ -1,4 +1,4 @@
-"""Every verb has help, works as a command, and stands in the README; nothing stands there that does not work."""
+"""Commands: each has help, its own module and a place in the README, and the README has no others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONTEXT = click.Context(commands, info_name="kb")
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_has_help_and_so_have_all_its_options(verb: str) -> None:
+def test_a_command_and_its_options_have_help(verb: str) -> None:
     command = commands.get_command(CONTEXT, verb)
     assert command is not None
     assert len(command.get_short_help_str(200)) > 15
@@ -25,11 +25,11 @@ def test_a_verb_has_help_and_so_have_all_its_options(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_stands_in_the_readme(verb: str) -> None:
+def test_a_command_is_in_the_readme(verb: str) -> None:
     assert f"kb {verb}" in README.read_text(encoding="utf-8")
 
 
-def test_the_readme_names_no_verb_that_does_not_exist() -> None:
+def test_commands_in_the_readme_exist() -> None:
     named = set(re.findall(r"(?:^|[`/ ])kb ([a-z]+)\b", README.read_text(encoding="utf-8"), flags=re.MULTILINE))
     # Prose may say "a kb is"; only code counts.
     code = set()
@@ -39,7 +39,7 @@ def test_the_readme_names_no_verb_that_does_not_exist() -> None:
     assert code - set(VERBS) == set()
 
 
-def test_every_verb_has_a_module_of_its_own() -> None:
+def test_every_command_has_its_own_module() -> None:
     verbs = ROOT / "cli" / "verbs"
     places = {file.stem.rstrip("_") for file in verbs.glob("*.py")} | {
         file.parent.name for file in verbs.glob("*/*.py")

@@ -1,4 +1,4 @@
-"""Forbidden in the repository: paths and hosts of one machine, fetched data, pickles."""
+"""Forbidden in the repository: paths of one machine, photos, pickles and large files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def committed() -> list[Path]:
     return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
 
 
-def test_no_file_names_a_folder_of_one_machine() -> None:
+def test_no_file_contains_a_personal_path() -> None:
     named = []
     for path in committed():
         content = path.read_bytes()
@@ -36,19 +36,19 @@ def test_no_file_names_a_folder_of_one_machine() -> None:
     assert named == []
 
 
-def test_no_file_is_a_pickle_or_larger_than_a_model_may_be() -> None:
-    """Loading a pickle runs what is in it."""
+def test_no_file_is_a_pickle_or_too_large() -> None:
+    """Loading a pickle can run any code."""
     refused = {".pkl", ".pickle", ".pt", ".pth", ".joblib"}
     assert [str(path) for path in committed() if path.suffix in refused or path.stat().st_size > MAX_BYTES] == []
 
 
 def test_no_photo_is_committed() -> None:
-    """Pictures of ours are drawings, made by code."""
+    """Committed pictures are drawings made by code."""
     assert [str(path) for path in committed() if path.suffix.lower() in {".jpg", ".jpeg", ".heic"}] == []
 
 
 def test_the_packages_are_not_ignored() -> None:
-    """A `data/` in .gitignore would vanish from the wheel without a word."""
+    """With `data/` in .gitignore the package would silently be missing from the wheel."""
     for package in ("data", "kb", "recognize", "rerank", "cli"):
         inside = f"{package}/a_new_module.py"
         ignored = subprocess.run(["git", "check-ignore", "-q", inside], cwd=ROOT, check=False, timeout=30).returncode

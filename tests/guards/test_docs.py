@@ -1,4 +1,4 @@
-"""The documentation says what the code does, and is short enough to be read to the end."""
+"""Documentation: consistent with the code, and limited in length."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ def verbs() -> dict[str, click.Command]:
     return {name: command for name, command in found.items() if command is not None}
 
 
-def test_the_readme_is_at_most_150_lines() -> None:
+def test_the_readme_has_at_most_150_lines() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
-def test_the_results_are_at_most_1500_words() -> None:
+def test_the_results_page_has_at_most_1500_words() -> None:
     assert words(DOCS / "results.md") <= 1500
 
 
-def test_the_handwritten_pages_are_at_most_15000_words() -> None:
+def test_handwritten_pages_have_at_most_15000_words() -> None:
     assert sum(words(page) for page in [ROOT / "README.md", *WRITTEN] if TABLES not in page.parents) <= 15_000
 
 
 @pytest.mark.parametrize("page", sorted(TABLES.glob("*.md")), ids=lambda page: page.name)
-def test_a_page_of_tables_names_the_command_that_makes_it(page: Path) -> None:
+def test_a_page_of_tables_names_its_command(page: Path) -> None:
     assert "python -m " in page.read_text(encoding="utf-8") or "kb eval" in page.read_text(encoding="utf-8")
 
 
-def test_ci_builds_the_site_strictly() -> None:
+def test_ci_treats_sphinx_warnings_as_errors() -> None:
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert set(re.findall(r'^step "[^"]+" ([a-z_]+)$', run, flags=re.MULTILINE)) <= set(
         re.findall(r"^([a-z_]+)\(\) \{", run, flags=re.MULTILINE)
@@ -79,32 +79,32 @@ def test_the_reference_has_every_command_with_every_option() -> None:
         assert {option for option in options if option not in section + shared} == set()
 
 
-def test_the_reference_has_the_columns_that_identify_writes() -> None:
+def test_the_reference_lists_the_csv_columns_of_identify() -> None:
     section = generate.wire_formats().partition("## kb identify --format csv")[2].partition("\n## ")[0]
     with (GOLDEN / "identify.csv").open(encoding="utf-8") as file:
         assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == next(csv.reader(file))
 
 
-def test_every_key_on_the_wire_has_a_meaning() -> None:
+def test_every_key_of_the_wire_formats_is_explained() -> None:
     assert re.findall(r"^\| `\w+` \| [^|]+ \|  \|$", generate.wire_formats(), flags=re.MULTILINE) == []
 
 
-def test_the_names_on_the_wire_do_not_change_unnoticed() -> None:
-    """A difference is a mistake, or a change that users must hear of: then the golden file and CHANGELOG.md change too.
+def test_keys_of_the_wire_formats_equal_the_golden_file() -> None:
+    """A difference is a mistake or a visible change, which also changes the golden file and CHANGELOG.md.
 
-    `python -m docs.generate > tests/cli/golden/names.json` writes it anew.
+    `python -m docs.generate > tests/cli/golden/names.json` writes the golden file.
     """
     assert generate.names_on_the_wire() == json.loads((GOLDEN / "names.json").read_text(encoding="utf-8"))
 
 
-def test_the_how_to_explains_every_score_of_the_table() -> None:
+def test_the_how_to_explains_every_score_column() -> None:
     page = (DOCS / "howto" / "identify.md").read_text(encoding="utf-8")
     assert [stage for stage in TABLE_STAGES if f"`{stage}`" not in page] == []
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *WRITTEN], ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_page_names_no_option_or_setting_that_does_not_exist(page: Path) -> None:
-    """Commands in code blocks are checked against their own verb, options in prose against all verbs."""
+def test_options_and_settings_in_a_page_exist(page: Path) -> None:
+    """Options in code blocks are checked against their own command, options in prose against all commands."""
     known = verbs()
     text = page.read_text(encoding="utf-8")
     prose = re.findall(r"`[^`\n]+`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))

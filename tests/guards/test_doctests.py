@@ -1,4 +1,4 @@
-"""The examples in docstrings are true."""
+"""Examples in docstrings: correct, and present for each entry point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_the_examples_of_a_module_are_true(
+def test_the_examples_of_a_module_are_correct(
     module: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -44,7 +44,7 @@ def test_the_examples_of_a_module_are_true(
         "rerank.evaluate",
     ],
 )
-def test_every_entry_point_of_the_python_api_has_an_example(entry_point: str) -> None:
+def test_every_python_entry_point_has_an_example(entry_point: str) -> None:
     package, name = entry_point.split(".")
     documented = getattr(importlib.import_module(package), name)
     home = importlib.import_module(documented.__module__)

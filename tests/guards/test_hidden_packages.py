@@ -1,4 +1,4 @@
-"""A user's own module with the name of a package of ours is reported, and `dir` of a package shows its public names."""
+"""User modules that shadow Fieldmark's packages are reported; `dir` of a package lists its public names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGES = ("kb", "recognize", "rerank", "cli")
 
 
 def imported(package: str, folder: Path, *before: str) -> subprocess.CompletedProcess[str]:
-    """Import a package with `folder` ahead of ours on the path."""
+    """Import a package with `folder` before this tree on the path."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
     code = "\n".join([*before, f"import {package}", f"print({package}.__file__)"])
     return subprocess.run(
@@ -30,7 +30,7 @@ def imported(package: str, folder: Path, *before: str) -> subprocess.CompletedPr
     [(package, file) for package in PACKAGES for file in ("data.py", "data/__init__.py")]
     + [("kb", "cli.py"), ("recognize", "kb.py"), ("cli", "kb.py")],
 )
-def test_a_module_that_hides_ours_is_named_with_the_remedy(package: str, file: str, tmp_path: Path) -> None:
+def test_a_module_that_shadows_a_package_is_named(package: str, file: str, tmp_path: Path) -> None:
     hidden = Path(file).parts[0].removesuffix(".py")
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_text("")
@@ -43,15 +43,15 @@ def test_a_module_that_hides_ours_is_named_with_the_remedy(package: str, file: s
 
 
 @pytest.mark.parametrize("hidden", fieldmark.PACKAGES)
-def test_the_command_names_a_module_that_hides_ours(hidden: str, tmp_path: Path) -> None:
-    """`kb` itself starts in a module whose name nobody else uses."""
+def test_the_command_reports_a_shadowing_module(hidden: str, tmp_path: Path) -> None:
+    """`kb` itself starts in a module with a unique name."""
     (tmp_path / f"{hidden}.py").write_text("")
     ended = imported("fieldmark", tmp_path, "import fieldmark", "fieldmark.main()")
     assert (ended.returncode, ended.stdout) == (3, "")
     assert ended.stderr.startswith(f"error: Another module named {hidden} hides the one of Fieldmark: {tmp_path}")
 
 
-def test_a_module_that_was_imported_before_is_found_too(tmp_path: Path) -> None:
+def test_a_shadowing_module_imported_earlier_is_reported(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "data.py").write_text("")
     before = ("import sys", "sys.path.insert(0, 'mine')", "import data", "sys.path.pop(0)")
@@ -59,13 +59,13 @@ def test_a_module_that_was_imported_before_is_found_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_folder_of_files_named_data_is_no_module(package: str, tmp_path: Path) -> None:
+def test_a_data_folder_without_modules_is_ignored(package: str, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "table.csv").write_text("a,b\n")
     assert imported(package, tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("package", ["kb", "recognize", "rerank"])
-def test_dir_shows_the_public_names(package: str) -> None:
+def test_dir_lists_the_public_names(package: str) -> None:
     module = importlib.import_module(package)
     assert dir(module) == sorted(module.__all__)

@@ -1,4 +1,4 @@
-"""Imports point one way: cli -> {kb, recognize, rerank} -> data; and a foreign library has one door."""
+"""Imports point one way: cli -> {kb, recognize, rerank} -> data; exchangeable libraries are imported in one module."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ALLOWED = {
 }
 MODULES = sorted(path for package in ALLOWED for path in (ROOT / package).rglob("*.py"))
 
-# A library that we could want to exchange is imported in one place; its types appear in no signature of ours.
+# A library that could be replaced is imported in one module; its types appear in no signature of ours.
 DOORS = {
     "chromadb": {"kb/store/chroma.py"},
     "openai": {"kb/endpoints/openai_chat.py"},
     "wikipediaapi": {"kb/sources/mediawiki/client/wiki_client.py"},
     "birdnames": set(),  # its tables are read, the package is not imported
 }
-# Training code is run by hand and may use what it likes.
+# Training code is run by hand and may import any library.
 FREE = ("training/",)
 
 
@@ -45,7 +45,7 @@ def imported(path: Path) -> Iterator[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
+def test_a_module_imports_only_lower_layers(path: Path) -> None:
     package = path.relative_to(ROOT).parts[0]
     wrong = [
         f"line {line}: {module}"
@@ -56,7 +56,7 @@ def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", DOORS)
-def test_a_foreign_library_is_imported_in_one_module(library: str) -> None:
+def test_a_replaceable_library_is_imported_in_one_module(library: str) -> None:
     importers = {
         name_of(path)
         for path in MODULES
@@ -65,7 +65,7 @@ def test_a_foreign_library_is_imported_in_one_module(library: str) -> None:
     assert importers <= DOORS[library]
 
 
-def test_torch_is_imported_only_where_encoders_are_made() -> None:
+def test_torch_is_imported_only_by_encoders() -> None:
     importers = {
         name_of(path)
         for path in MODULES
@@ -76,13 +76,13 @@ def test_torch_is_imported_only_where_encoders_are_made() -> None:
     assert outside == set()
 
 
-def test_no_package_of_tests_hides_one_of_ours() -> None:
+def test_test_folders_are_not_packages() -> None:
     """`tests/kb/__init__.py` would make `import kb` find the tests."""
     assert sorted(name_of(path) for path in (ROOT / "tests").rglob("__init__.py")) == []
 
 
-def test_nothing_prints_past_the_output_module() -> None:
-    """Results and messages have one door each; a stray print would spoil `--format json`."""
+def test_no_module_calls_print() -> None:
+    """Output goes through `cli.common.output`; a stray print would break `--format json`."""
     printing = {
         f"{name_of(path)}:{node.lineno}"
         for path in MODULES

@@ -1,6 +1,6 @@
-"""Every option of every command is given by a test of that command.
+"""Every option of every command is used by a test of that command.
 
-Whether a test would miss the option is found by `pytest -n 0 --dead-options tests/cli`.
+`pytest -n 0 --dead-options tests/cli` checks that a test fails without the option.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def strings() -> tuple[frozenset[str], ...]:
 
 
 @pytest.mark.parametrize("option", all_options(), ids=title)
-def test_an_option_is_given_by_a_test(option: Option) -> None:
+def test_an_option_is_used_by_a_test(option: Option) -> None:
     words = set(title(option).split()[:-1])
     names = spellings(option)
     starts = tuple(f"{name}=" for name in names)
     assert any(
         words <= found and any(text in names or text.startswith(starts) for text in found) for found in strings()
-    ), f"no test gives {title(option)}"
+    ), f"no test uses {title(option)}"

@@ -1,4 +1,4 @@
-"""Plain English: noun phrases and verbs in docstrings, and no phrases that a reader must untangle."""
+"""Plain English: noun phrases and verbs in docstrings, and no convoluted phrases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md") if "generated" not in page.parts)]
 CLAUSE = re.compile(r"(What|How|Which|Who|Whom|Whose)\b")
 MODULE_CLAUSE = re.compile(r"(What|How|Which|Who|Whom|Whose|Whether|Where|When)\b")
-RIDDLE = re.compile(
+CONVOLUTED = re.compile(
     r"\b(those that|of what|as it is|whom|passed over|what was|whose is|one of what|the like|may be so)\b",
     re.IGNORECASE,
 )
@@ -49,11 +49,11 @@ def test_a_docstring_opens_with_a_noun_or_a_verb(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_comments_and_strings_have_no_riddles(path: Path) -> None:
+def test_comments_and_strings_have_no_convoluted_phrases(path: Path) -> None:
     if name_of(path) not in EXEMPT:
-        assert [text for text in words_of(path.read_text(encoding="utf-8")) if RIDDLE.search(text)] == []
+        assert [text for text in words_of(path.read_text(encoding="utf-8")) if CONVOLUTED.search(text)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_a_page_has_no_riddles(page: Path) -> None:
-    assert RIDDLE.findall(page.read_text(encoding="utf-8")) == []
+def test_a_page_has_no_convoluted_phrases(page: Path) -> None:
+    assert CONVOLUTED.findall(page.read_text(encoding="utf-8")) == []

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("data", "kb", "recognize", "rerank")
-# The Python API of DESIGN section 2, as far as its methods exist.
+# The Python API of DESIGN section 2.
 PROMISED = {
     "kb": {"build", "context", "open"},
     "recognize": {"Recognizer", "evaluate", "load_encoders"},
@@ -33,8 +33,8 @@ def test_the_promised_names_are_public(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_module_bears_the_name_of_a_public_function(package: str) -> None:
-    """Importing the module would put it in the function's place."""
+def test_no_module_has_the_name_of_a_public_function(package: str) -> None:
+    """Importing the module would replace the function."""
     modules = {path.stem for path in (ROOT / package).glob("*.py")} | {
         path.name for path in (ROOT / package).iterdir() if (path / "__init__.py").exists()
     }
@@ -42,7 +42,7 @@ def test_no_module_bears_the_name_of_a_public_function(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_public_name_says_what_it_is(package: str) -> None:
+def test_every_public_name_has_a_docstring(package: str) -> None:
     module = importlib.import_module(package)
     silent = [
         name

@@ -112,11 +112,11 @@ def test_the_commands_of_a_page_work_against_a_wiki(
         run(re.sub(r"(--api-url )\S+", rf"\g<1>{wiki_api_url}", command), folder)
 
 
-def test_the_readme_has_commands_that_are_run() -> None:
+def test_the_readme_has_tested_commands() -> None:
     assert "README.md" in names(blocks(None))
 
 
-def test_the_two_commands_for_a_fresh_machine_stand_in_the_readme() -> None:
+def test_the_readme_has_the_install_and_test_commands() -> None:
     assert DEMO_COMMAND in README
     assert TEST_COMMAND in README
 

@@ -1,4 +1,4 @@
-"""Cost of `kb --help` and of the imports: little time, and none of the heavy libraries."""
+"""Start-up: time of `kb --help`, and no imports of heavy libraries."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def loaded_after(code: str) -> set[str]:
     return {name.split(".")[0] for name in json.loads(python(report).splitlines()[-1])}
 
 
-def test_help_costs_little_over_bare_python() -> None:
-    """The least of several pairs, in turns: other processes can only make a run dearer."""
+def test_help_takes_little_time() -> None:
+    """The minimum of several alternating runs, because other processes can only slow a run down."""
     pairs = [(cpu_seconds(""), cpu_seconds(HELP)) for _ in range(5)]
     bare, ours = (min(costs) for costs in zip(*pairs, strict=True))
     assert bare > 0

@@ -1,4 +1,4 @@
-"""The structure of the packages: no import cycle between modules, nor between the folders of a folder."""
+"""Structure of the packages: no import cycles between modules or folders, and small folders."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ EDGES = imports()
 
 
 def cycle(edges: Mapping[str, set[str]]) -> list[str]:
-    """Return the nodes of a cycle, or nothing."""
+    """Return the nodes of a cycle, or an empty list."""
     done: set[str] = set()
     for start in sorted(edges):
         path, stack = [], [(start, iter(sorted(edges.get(start, ()))))]
@@ -79,12 +79,12 @@ def test_the_search_finds_a_cycle() -> None:
     assert cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
-def test_no_module_imports_itself_through_others() -> None:
+def test_modules_have_no_import_cycle() -> None:
     assert cycle(EDGES) == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
-def test_no_folder_has_a_cycle_between_its_files_and_folders(folder: Path) -> None:
+def test_a_folder_has_no_cycle_between_its_parts(folder: Path) -> None:
     """Within a folder each file counts by itself, and each folder as one."""
     prefix = name_of(folder).replace("/", ".") + "."
     depth = prefix.count(".")
@@ -97,13 +97,13 @@ def test_no_folder_has_a_cycle_between_its_files_and_folders(folder: Path) -> No
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
-def test_a_folder_can_be_read_at_a_glance(folder: Path) -> None:
+def test_a_folder_has_few_modules(folder: Path) -> None:
     files = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
     has_folders = any(each.is_dir() and (each / "__init__.py").exists() for each in folder.iterdir())
     assert has_folders or len(files) <= MOST_FILES
 
 
-def test_pytest_enters_every_folder_of_the_tests(pytestconfig: pytest.Config) -> None:
+def test_pytest_collects_every_test_folder(pytestconfig: pytest.Config) -> None:
     skipped = pytestconfig.getini("norecursedirs")
     folders = {folder.name for folder in (ROOT / "tests").rglob("*") if folder.is_dir() and folder.name[0] != "."}
     assert {name for name in folders if any(fnmatch(name, pattern) for pattern in skipped)} == set()

@@ -1,4 +1,4 @@
-"""The base install has no torch: everything but training code must import without it, and the starter encoders work."""
+"""The base install without torch: every module except training imports, and the starter encoders work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real `chroma run` on loopback that can be stopped and started again, with or without what it held."""
+"""A real `chroma run` server on loopback that can be stopped, restarted and emptied."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ChromaServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, timeout_s: float = 60) -> None:
-        """Start it, and return when it answers."""
+        """Start the server and return once it answers."""
         self.data.mkdir(parents=True, exist_ok=True)
         program = Path(sys.executable).with_name("chroma")
         command = [str(program), "run", "--host", "127.0.0.1", "--port", str(self.port), "--path", str(self.data)]
@@ -40,12 +40,12 @@ class ChromaServer:
         raise RuntimeError(f"the Chroma server at {self.address} did not answer within {timeout_s:g} s")
 
     def stop(self) -> None:
-        """Kill it, as a machine that goes down would; what it had answered for is on disk."""
+        """Kill the server, as in a power failure; acknowledged writes are on disk."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(timeout=20)
             self._process = None
 
     def forget(self) -> None:
-        """Delete what the stopped server held."""
+        """Delete the data of the stopped server."""
         shutil.rmtree(self.data)

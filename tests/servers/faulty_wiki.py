@@ -1,4 +1,4 @@
-"""A made-up wiki over real HTTP that can be told to misbehave: busy, slow, broken, lagging, or no wiki at all."""
+"""A made-up wiki over real HTTP with optional faults: busy, slow, broken, lagging, or not a wiki."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tests.servers.loopback import LoopbackServer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One answer that is not the expected one."""
+    """One faulty answer."""
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     cut_at: int | None = None
-    """Promise the whole body and hang up after so many bytes."""
+    """Announce the whole body and hang up after this number of bytes."""
     stall_s: float = 0.0
-    """Say nothing for so long before answering."""
+    """Seconds of silence before the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class File:
     height: int = 150
     metadata: dict[str, str] = field(default_factory=dict)
     url: str = ""
-    """Instead of its own address on this server."""
+    """Address of the content; default: on this server."""
 
 
 def busy(retry_after: str | None = None, *, status: int = 429) -> Fault:
@@ -76,7 +76,7 @@ class FaultyWiki(LoopbackServer):
         self.always: Fault | None = None
         self.requests: list[dict[str, str]] = []
         self.times: list[float] = []
-        """When each of `requests` came, by `time.monotonic`."""
+        """Arrival times of `requests`, by `time.monotonic`."""
         self.headers: list[dict[str, str]] = []
         self.photos_asked: list[str] = []
         self.most_at_once = 0
@@ -106,7 +106,7 @@ class FaultyWiki(LoopbackServer):
                 fault, body, kind = self._api(handler, form or urlsplit(handler.path).query)
             self._send(handler, fault, body, kind)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # the client gave up, which is what some tests are about
+            pass  # the client gave up, as some tests intend
         finally:
             with self._lock:
                 self._running -= 1

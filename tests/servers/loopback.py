@@ -1,4 +1,4 @@
-"""An HTTP server on a free port of loopback, with a thread for each request; what it answers is a subclass's matter."""
+"""An HTTP server on a free loopback port, with a thread per request; subclasses define the answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 
 class LoopbackServer(ABC):
-    """Listens from the beginning, answers while it is `running()`; `origin` is its address."""
+    """Server that listens from its creation and answers while `running()`; `origin` is its address."""
 
     def __init__(self) -> None:
         answer = self._answer

@@ -1,6 +1,6 @@
-"""A real HTTP server on loopback that speaks the OpenAI protocol, with a model that is a function of ours.
+"""A real HTTP server on loopback that speaks the OpenAI protocol, with a scripted model.
 
-What it replies is scripted, so it proves mechanics, cost and latency; it never stands for the quality of a model.
+The replies are scripted, so tests with it prove mechanics, cost and latency, never the quality of a model.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any, ClassVar
 
 @dataclass(kw_only=True)
 class Call:
-    """One request as it came."""
+    """One received request."""
 
     number: int
     """From 1 on, in the order of arrival."""
     path: str
     payload: dict[str, Any]
     headers: dict[str, str]
-    """Names in small letters."""
+    """Names in lower case."""
     at_s: float
-    """When it came, by `time.monotonic()`."""
+    """Arrival time by `time.monotonic()`."""
     is_answered: bool = False
     """Whether the whole answer was handed to the operating system."""
 
@@ -65,7 +65,7 @@ class Answer:
     refusal: str | None = None
     finish: str = "stop"
     logprobs: tuple[tuple[str, float, tuple[tuple[str, float], ...]], ...] = ()
-    """(token, log-probability, the alternatives); only sent to who asks for them."""
+    """(token, log-probability, alternatives); sent only on request."""
     input_tokens: int | None = None
     output_tokens: int | None = None
     has_usage: bool = True
@@ -101,7 +101,7 @@ class Cut:
 
 @dataclass(frozen=True, kw_only=True)
 class Trickle:
-    """A byte now and then, so that no pause is long and the answer never ends in time."""
+    """A slow trickle of bytes: no pause is long, but the answer does not end in time."""
 
     every_s: float = 0.05
     n_bytes: int = 400
@@ -115,11 +115,11 @@ class OpenAIServer:
     """A server that reacts to each call as `script` says; use it in a `with` block.
 
     Args:
-        script: call -> what to send; a text is an `Answer` of it. A constant is the same for all calls.
-        key: where given, other keys get 401 with the key that was sent in the message, as some providers do.
-        gives_logprobs: whether log-probabilities are sent to who asks for them.
-        knows_json_schema: whether `response_format` is taken; if not, 400.
-        port: 0 for any that is free.
+        script: call -> reaction; a text is short for an `Answer` with it. A constant is used for all calls.
+        key: if given, other keys get 401 with the sent key in the message, as from some providers.
+        gives_logprobs: whether log-probabilities are sent on request.
+        knows_json_schema: whether `response_format` is accepted; if not, 400.
+        port: 0 for any free port.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class OpenAIServer:
         self.calls: list[Call] = []
         self.now = 0
         self.most_at_once = 0
-        """The most calls that were being answered at a time."""
+        """Maximum number of simultaneous calls."""
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.owner = self
@@ -165,7 +165,7 @@ class OpenAIServer:
         self._thread.join()
 
     def begin(self, path: str, payload: dict[str, Any], headers: dict[str, str]) -> Call:
-        """Note a request."""
+        """Record a request."""
         with self._lock:
             call = Call(number=len(self.calls) + 1, path=path, payload=payload, headers=headers, at_s=time.monotonic())
             self.calls.append(call)
@@ -174,7 +174,7 @@ class OpenAIServer:
             return call
 
     def end(self) -> None:
-        """Note that a request is over."""
+        """Record the end of a request."""
         with self._lock:
             self.now -= 1
 
@@ -185,13 +185,13 @@ class _Server(ThreadingHTTPServer):
     owner: OpenAIServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that went away: some tests kill them."""
+        """Ignore disconnected clients: some tests kill them."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
-    disable_nagle_algorithm: ClassVar[bool] = True  # or every answer waits 40 ms for an acknowledgement
+    disable_nagle_algorithm: ClassVar[bool] = True  # otherwise every answer waits 40 ms for an acknowledgement
 
     def log_message(self, *_: object) -> None:
         pass

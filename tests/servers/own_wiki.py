@@ -1,4 +1,4 @@
-"""A MediaWiki of a test's own, real and small, that it may edit: pages of birds in our own words, drawn photos."""
+"""A small, real MediaWiki that a test may edit, with pages of birds in our own words and drawn photos."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def drawing(path: Path, colour: str, *, size: int = 90) -> Path:
 
 
 class OwnWiki:
-    """A running wiki: `api_url`, and what an editor may do there."""
+    """A running wiki at `api_url`, with the actions of an editor."""
 
     def __init__(self, base: str, state: Path) -> None:
         self.api_url = f"{base}/api.php"
@@ -74,7 +74,7 @@ class OwnWiki:
             self._act(action="upload", filename=name, ignorewarnings="1", files={"file": content})
 
     def credit(self, name: str, author: str) -> None:
-        """Let a photo be owed to somebody else."""
+        """Change the author of a photo."""
         path = self.state / "photos.json"
         noted = json.loads(path.read_text())
         noted[name]["Artist"] = author
@@ -94,7 +94,7 @@ class OwnWiki:
 
 @contextmanager
 def running(tools: Path, folder: Path, *, birds: Sequence[tuple[str, str, str, str]] = BIRDS) -> Iterator[OwnWiki]:
-    """Start a wiki with the tool at `tools`, and stop it in the end."""
+    """Start a wiki with the tool at `tools`, and stop it at the end."""
     photos = folder / "photos"
     photos.mkdir()
     pages = [{"title": name, "wikitext": page_text(name, *rest)} for name, *rest in birds]

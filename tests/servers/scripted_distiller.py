@@ -1,6 +1,6 @@
-"""A "model" that distils by a rule, for tests and examples of mechanics: it repeats sentences that name a colour.
+"""A "model" that distils by a rule, for tests and examples: it repeats sentences with a colour word.
 
-It reads the prompts as a model would: the numbered sentences between the two marks. Run by itself it is a server:
+Like a model, it reads the numbered sentences between the two marks of the prompt. As a program it is a server:
 `python tests/servers/scripted_distiller.py --port 9009 [--seconds 0.2]`.
 """
 
@@ -34,19 +34,19 @@ def fenced_sentences(call: Call) -> list[tuple[int, str]]:
 
 
 def distil(call: Call) -> Reaction:
-    """Return the first sentences that name a colour, each with its number; to anything else it says "ready"."""
+    """Return the first sentences with a colour word and their numbers; answer "ready" to other prompts."""
     if "<<<" not in call.text:
         return "ready"
     found = [(number, text) for number, text in fenced_sentences(call) if COLOURS.search(text)]
     found = [(number, text) for number, text in found if len(text.split()) <= 40][:N_SENTENCES]
-    if "cannot be used" in call.text:  # told what is wrong, it drops those statements, or the last one
+    if "cannot be used" in call.text:  # after a complaint, drop the named statements, or the last one
         wrong = {int(place) for place in re.findall(r"^- statement (\d+)", call.text, re.MULTILINE)} or {len(found)}
         found = [item for place, item in enumerate(found, 1) if place not in wrong]
     return json.dumps({"statements": [{"text": text, "sentences": [number]} for number, text in found]})
 
 
 def slowly(seconds: float, call: Call) -> Reaction:
-    """Return what `distil` does, `seconds` later."""
+    """Return the reaction of `distil` after a delay."""
     reaction = distil(call)
     assert isinstance(reaction, str)
     # About four characters a token, as real providers count English.
@@ -56,16 +56,16 @@ def slowly(seconds: float, call: Call) -> Reaction:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=9009)
-    parser.add_argument("--seconds", type=float, default=0.2, help="what each reply takes")
+    parser.add_argument("--seconds", type=float, default=0.2, help="seconds per reply")
     options = parser.parse_args()
     with OpenAIServer(lambda call: slowly(options.seconds, call), port=options.port) as server:
         sys.stderr.write(f"{server.base_url}\n")
-        told = 0
+        n_reported = 0
         try:
             while True:
                 time.sleep(0.2)
-                if server.n_calls != told:
-                    told = server.n_calls
-                    sys.stderr.write(f"{told} calls, at most {server.most_at_once} at once\n")
+                if server.n_calls != n_reported:
+                    n_reported = server.n_calls
+                    sys.stderr.write(f"{n_reported} calls, at most {server.most_at_once} at once\n")
         except KeyboardInterrupt:
             pass

@@ -1,6 +1,6 @@
-"""A "model" that reads photos by a rule that has nothing to do with birds, for examples of mechanics, cost and votes.
+"""A "model" that reads photos by an arbitrary rule, for examples of mechanics, cost and agreement.
 
-What it says depends on the bytes that it is sent alone, so a run can be done again. Run by itself it is a server:
+Its reply depends only on the bytes of the request, so runs are reproducible. As a program it is a server:
 `python tests/servers/scripted_reader.py --port 9010 [--seconds 0.2]`.
 """
 
@@ -23,7 +23,7 @@ IMAGE_TOKENS = 400
 
 
 def read(call: Call) -> Reaction:
-    """Return mostly the first label, at times the second, none, or nothing that can be read; a name without labels."""
+    """Return mostly the first label, sometimes the second, none or an unreadable reply; without labels, a name."""
     labels = LABEL.findall(call.text)
     number = int.from_bytes(hashlib.sha256(call.text.encode() + b"".join(call.images)).digest()[:4], "big")
     tokens = {"input_tokens": len(call.text) // 4 + IMAGE_TOKENS * len(call.images), "output_tokens": 30}
@@ -38,7 +38,7 @@ def read(call: Call) -> Reaction:
 
 
 def slowly(seconds: float, call: Call) -> Reaction:
-    """Return what `read` does, `seconds` later."""
+    """Return the reaction of `read` after a delay."""
     time.sleep(seconds)
     return read(call)
 
@@ -46,7 +46,7 @@ def slowly(seconds: float, call: Call) -> Reaction:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=9010)
-    parser.add_argument("--seconds", type=float, default=0.2, help="what each reply takes")
+    parser.add_argument("--seconds", type=float, default=0.2, help="seconds per reply")
     options = parser.parse_args()
     with OpenAIServer(lambda call: slowly(options.seconds, call), port=options.port) as server:
         sys.stderr.write(f"{server.base_url}\n")

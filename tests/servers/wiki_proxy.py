@@ -1,8 +1,8 @@
-"""A reverse proxy on loopback before a real wiki: it counts how politely it is asked, and can be told to misbehave.
+"""A reverse proxy on loopback before a real wiki: it measures the politeness of a client and can inject faults.
 
-Addresses of the wiki in what it sends become the proxy's, so that photos pass through it too. What is counted is what
-Wikimedia asks of its clients: requests at a time, User-Agent, gzip, maxlag, titles a call, widths of thumbnails, and
-that nobody comes back before the time that a Retry-After told.
+Addresses of the wiki in its answers become the proxy's, so that photos pass through it too. It records the points that
+Wikimedia asks of its clients: concurrent requests, User-Agent, gzip, maxlag, titles per call, widths of thumbnails, and
+no request before the end of a Retry-After.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tests.servers.loopback import LoopbackServer
 
 Kind = Literal["api", "photo"]
-REACTION_S = 0.5  # a request on its way when a Retry-After is sent cannot know of it
+REACTION_S = 0.5  # a request already on its way cannot know of a Retry-After
 _WIDTH = re.compile(r"/(\d+)px-[^/]+$")
 _KEPT_BACK = frozenset({"host", "connection", "accept-encoding"})
 _PASSED_ON = frozenset({"content-type", "retry-after", "location"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One request as the proxy saw it; times in seconds of `time.monotonic`."""
+class ProxyRequest:
+    """One request as received by the proxy; times in seconds of `time.monotonic`."""
 
     kind: Kind
     path: str
@@ -40,7 +40,7 @@ class Asked:
     headers: dict[str, str]
     at: float
     n_running: int
-    """Requests in hand when this one came, itself included."""
+    """Number of requests in progress on its arrival, itself included."""
     fault: str | None = None
 
     @property
@@ -50,7 +50,7 @@ class Asked:
 
     @property
     def body_of(self) -> str | None:
-        """The page or photo whose body it is to bring; None for look-ups."""
+        """The page or photo of a request for a body; None for look-ups."""
         if self.kind == "photo":
             return unquote(self.path)
         return self.fields.get("page") if self.fields.get("action") == "parse" else None
@@ -62,7 +62,7 @@ class Asked:
 
     @property
     def width_px(self) -> int | None:
-        """The width of the thumbnail that is asked for, by the address of a photo or in a look-up."""
+        """The requested width of a thumbnail, from the address of a photo or a look-up."""
         if self.kind == "photo":
             found = _WIDTH.search(self.path)
             return int(found[1]) if found else None
@@ -76,10 +76,10 @@ class Rates:
     busy: float = 0.0
     """503 or 429 in turn, some with Retry-After."""
     cut: float = 0.0
-    """Bodies cut short, half of them under an honest Content-Length."""
+    """Truncated bodies, half of them with a Content-Length of the truncated size."""
     stall: float = 0.0
     html: float = 0.0
-    """A page of HTML under status 200 in the place of the API's JSON."""
+    """A page of HTML with status 200 instead of the API's JSON."""
     retry_after_s: tuple[int, ...] = (0, 1)
     stall_s: float = 30.0
 
@@ -95,11 +95,11 @@ class _Fault:
 
 @dataclass(slots=True)
 class _State:
-    requests: list[Asked] = field(default_factory=list)
+    requests: list[ProxyRequest] = field(default_factory=list)
     n_running: int = 0
-    told_at: float = 0.0
+    retry_sent_at: float = 0.0
     not_before: float = 0.0
-    too_early: list[Asked] = field(default_factory=list)
+    too_early: list[ProxyRequest] = field(default_factory=list)
 
 
 class WikiProxy(LoopbackServer):
@@ -107,8 +107,8 @@ class WikiProxy(LoopbackServer):
 
     Args:
         api_url: the wiki's own address.
-        rates: which faults to make; none by default.
-        seed: of the faults. Which request meets which is a matter of its own number, so threads do not matter much.
+        rates: rates of injected faults; none by default.
+        seed: of the faults. A fault depends on the number of its request, so threads have little influence.
         busy_at: numbers of requests (from 0) that are answered 429 with a Retry-After of one second.
     """
 
@@ -127,32 +127,32 @@ class WikiProxy(LoopbackServer):
         self.api_url = f"{self.origin}{parts.path}"
 
     def begin(self, *, rates: Rates | None = None, seed: int = 0, busy_at: frozenset[int] = frozenset()) -> None:
-        """Reset the counts, and make other faults from here on."""
+        """Reset the counts and change the faults."""
         with self._lock:
             self.rates, self.seed, self.busy_at, self._state = rates or Rates(), seed, busy_at, _State()
 
     # --- counts -----------------------------------------------------------------------------------------------
 
     @property
-    def requests(self) -> list[Asked]:
+    def requests(self) -> list[ProxyRequest]:
         return self._state.requests
 
     @property
-    def too_early(self) -> list[Asked]:
-        """Requests that came before the time that a Retry-After had told."""
+    def too_early(self) -> list[ProxyRequest]:
+        """Requests that came before the end of a Retry-After."""
         return self._state.too_early
 
     @property
     def most_at_once(self) -> int:
-        return max(asked.n_running for asked in self.requests)
+        return max(request.n_running for request in self.requests)
 
     def bodies(self) -> Counter[str]:
-        """Return how often the body of each page and photo was asked for and sent whole."""
+        """Return how often the body of each page and photo was requested and sent completely."""
         return Counter(a.body_of for a in self.requests if a.body_of is not None and a.fault is None)
 
     def faults(self) -> Counter[str]:
-        """Return how often each fault was made."""
-        return Counter(asked.fault for asked in self.requests if asked.fault is not None)
+        """Return how often each fault was injected."""
+        return Counter(request.fault for request in self.requests if request.fault is not None)
 
     # --- one request -------------------------------------------------------------------------------------------
 
@@ -162,34 +162,36 @@ class WikiProxy(LoopbackServer):
             number = len(state.requests)
             fault = self._fault(number, is_photo=not urlsplit(handler.path).path.endswith("/api.php"))
             state.n_running += 1
-            asked = self._asked(handler, form, n_running=state.n_running, fault=fault)
-            state.requests.append(asked)
-            if state.told_at + REACTION_S < asked.at < state.not_before:
-                state.too_early.append(asked)
+            request = self._request_of(handler, form, n_running=state.n_running, fault=fault)
+            state.requests.append(request)
+            if state.retry_sent_at + REACTION_S < request.at < state.not_before:
+                state.too_early.append(request)
         done = threading.Event()
 
         def finish() -> None:
-            """Count the request as done; before its last byte leaves, after which the client may send the next one."""
+            """Count the request as done, before the last byte leaves and the client may send its next request."""
             with self._lock:
                 if not done.is_set():
                     done.set()
                     state.n_running -= 1
                     if fault is not None and fault.retry_after_s is not None:
-                        state.told_at = time.monotonic()
-                        state.not_before = max(state.not_before, state.told_at + fault.retry_after_s)
+                        state.retry_sent_at = time.monotonic()
+                        state.not_before = max(state.not_before, state.retry_sent_at + fault.retry_after_s)
 
         try:
-            self._send(handler, asked, form, fault, finish)
+            self._send(handler, request, form, fault, finish)
         except (BrokenPipeError, ConnectionResetError):
             handler.close_connection = True  # the client gave up
         finally:
             finish()
 
-    def _asked(self, handler: BaseHTTPRequestHandler, form: str, *, n_running: int, fault: _Fault | None) -> Asked:
+    def _request_of(
+        self, handler: BaseHTTPRequestHandler, form: str, *, n_running: int, fault: _Fault | None
+    ) -> ProxyRequest:
         parts = urlsplit(handler.path)
         fields = parse_qs(parts.query or form, keep_blank_values=True)
         is_api = parts.path.endswith("/api.php")
-        return Asked(
+        return ProxyRequest(
             kind="api" if is_api else "photo",
             path=parts.path,
             fields={key: values[0] for key, values in fields.items()} if is_api else {},
@@ -217,10 +219,10 @@ class WikiProxy(LoopbackServer):
         return None
 
     def _send(
-        self, handler: BaseHTTPRequestHandler, asked: Asked, form: str, fault: _Fault | None, finish: Any
+        self, handler: BaseHTTPRequestHandler, request: ProxyRequest, form: str, fault: _Fault | None, finish: Any
     ) -> None:
         if fault is not None and fault.name == "stall":
-            # Until the client has had enough: it closes the connection, which makes it readable.
+            # Wait until the client closes the connection, which makes it readable.
             select.select([handler.connection], [], [], self.rates.stall_s)
             handler.close_connection = True
             return
@@ -265,7 +267,7 @@ class WikiProxy(LoopbackServer):
         if not headers.get("Content-Type", "").startswith("image/"):
             for ours, theirs in ((self.origin, self._origin), (_escaped(self.origin), _escaped(self._origin))):
                 body = body.replace(theirs.encode(), ours.encode())
-            if "gzip" in handler.headers.get("Accept-Encoding", ""):  # as Wikimedia does, and PHP's own server does not
+            if "gzip" in handler.headers.get("Accept-Encoding", ""):  # like Wikimedia, but unlike PHP's own server
                 body, headers["Content-Encoding"] = gzip.compress(body, 1, mtime=0), "gzip"
         return status, headers, body
 

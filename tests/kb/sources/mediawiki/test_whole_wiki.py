@@ -23,7 +23,7 @@ from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts
 from kb.sources.mediawiki.photos import THUMBNAIL_WIDTHS_PX
 from kb.sources.mediawiki.source import WikipediaSource
-from tests.servers.wiki_proxy import Asked, Rates, WikiProxy
+from tests.servers.wiki_proxy import ProxyRequest, Rates, WikiProxy
 
 pytestmark = pytest.mark.integration
 
@@ -42,8 +42,8 @@ class Whole:
     path: Path
     status: Status
     digest: str
-    requests: list[Asked]
-    too_early: list[Asked]
+    requests: list[ProxyRequest]
+    too_early: list[ProxyRequest]
     bodies: Counter[str]
     most_at_once: int
 
