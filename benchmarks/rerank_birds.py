@@ -2,9 +2,9 @@
 
 The candidates are photos outside the training data of the starter pair: those of a species and of its relatives, first
 of its family, then of its order, up to sixty. Queries are made from the shipped facts; the knowledge base for context
-has the same facts. The first stage is the untrained encoder of the profile `plain`, everything else the encoder judge
-with the starter pair. Two fifths of the species were used to choose settings and are left out. `--write DIR` writes the
-jobs for `kb rerank`.
+has the same facts. The first stage is an untrained encoder of colours, everything else the encoder judge with the
+starter pair. Two fifths of the species were used to choose settings and are left out. `--write DIR` writes the jobs for
+`kb rerank`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from data.starter.knowledge import Fact, read_species
 from recognize import load_encoders
 from recognize.evaluation.collection import read_collection
 from rerank import DecomposeReranker, DecomposeSettings, EncoderJudge, first_stage
+from tests.toy.encoders import toy_encoders
 from training.knowledge.wording import listed
 from training.starter.protocol import fold_of
 
@@ -69,7 +70,7 @@ def main() -> None:
             text = "".join(f"{dumps(job)}\n" for job in of_kind)
             (given.write / f"{kind}.jsonl").write_text(text, encoding="utf-8")
     starter = load_encoders("starter")
-    judge, plain = EncoderJudge(starter.text_image), EncoderJudge(load_encoders("plain").text_image)
+    judge, plain = EncoderJudge(starter.text_image), EncoderJudge(toy_encoders().text_image)
     with wiring.open_knowledge_base(resolve()) as store:
         context = wiring.context_look_up(store, wiring.ContextSources())
         parts = wiring.query_parts(store)

@@ -13,13 +13,13 @@ from collections import Counter
 from pathlib import Path
 
 import kb
-import recognize
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
 from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts
 from kb.sources.mediawiki.source import WikipediaSource
 from tests.servers.wiki_proxy import Rates, WikiProxy
+from tests.toy.encoders import toy_encoders
 
 FAULTS = Rates(busy=0.10, cut=0.05, stall=0.02, html=0.03, retry_after_s=(0, 0, 0, 1))
 
@@ -31,7 +31,7 @@ def build(proxy: WikiProxy, path: Path, *, is_hurried: bool = False) -> tuple[st
     retry = RetryPolicy(first_wait_s=0.02) if is_hurried else None
     source = WikipediaSource(proxy.api_url, contact="you@example.org", timeouts=waits, retry=retry)
     birds = select(load_checklist(), "Aves")
-    status = kb.build(path, birds, source, recognize.load_encoders("plain"), terms=[("Amplexus", None)])
+    status = kb.build(path, birds, source, toy_encoders(), terms=[("Amplexus", None)])
     source.close()
     if status.failures:
         sys.stdout.write(f"{len(status.failures)} failures; the first: {status.failures[0]}\n")

@@ -15,7 +15,7 @@ OFF_LIST_SHARE: Final = 0.1
 """Expected share of photos with species off the species list: a guess; set your own. Compared with .01 it costs little
 if the list is right and saves much if it is wrong (docs/results.md)."""
 
-Profile = Literal["starter", "plain", "paper", "best"]
+Profile = Literal["starter", "paper", "best"]
 PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
 """Sets of encoders, by name."""
 

@@ -27,14 +27,6 @@ def load_encoders(profile: str = "starter") -> Encoders:
     return make()
 
 
-def _load_plain() -> Encoders:
-    from recognize.encoders.plain.colours import PlainColours
-    from recognize.encoders.plain.look import PlainLook
-    from recognize.encoders.plain.words import PlainWords
-
-    return Encoders(profile="plain", text_image=(PlainColours(),), visual=PlainLook(), sentence=PlainWords())
-
-
 def _load_starter() -> Encoders:
     from recognize.starter.encoders import load_starter
 
@@ -76,11 +68,10 @@ def _load_best() -> Encoders:
     )
 
 
-# `plain` is the untrained baseline. `paper` and `best` need the extra `models` and weights of a hub; their loading is
+# `paper` and `best` need the extra `models` and weights of a hub; their loading is
 # tested, their accuracy is not.
 LOADERS: Final[dict[str, Callable[[], Encoders]]] = {
     "starter": _load_starter,
-    "plain": _load_plain,
     "paper": _load_paper,
     "best": _load_best,
 }

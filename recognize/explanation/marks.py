@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from data.lexicon.described_colours import sentences_of_words
 from data.lexicon.tables import column
+from data.lexicon.word_groups import equations
 from recognize.explanation.plumage import (
     copula_before,
     is_of_all,
@@ -24,6 +24,12 @@ from recognize.explanation.plumage import (
 _REACH: Final = 4  # words between a look and its part
 _SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
+_END_OF_SENTENCE: Final = re.compile(r"[.;!?]\s+|\n")  # not at a colon: "crown: red"
+_TOKEN: Final = re.compile(r"[a-z]+(?:-[a-z]+)*")
+_PARTICIPLES: Final = dict(equations("participle"))  # the part in "red-capped"
+_COMPOUNDS: Final = {
+    word for table in ("colours", "parts") for word in column(table, "field_mark") if "-" in word
+}  # not in pieces: "olive-green", "ear-coverts"
 _NOT: Final = frozenset(("no", "not", "without", "lack", "lacks", "lacking", "never", "nor", "neither"))
 _NOT_REACH: Final = 3  # words between "lacks" and the look
 _COMPARING: Final = frozenset(("unlike", "than", "instead"))  # "unlike the yellow-billed kite"
@@ -106,6 +112,18 @@ def mark_words(text: str, marks: Collection[Mark]) -> tuple[tuple[str, bool], ..
             else:
                 pieces[-1] = (pieces[-1][0] + token, False)
     return tuple(piece for piece in pieces if piece[0])
+
+
+def sentences_of_words(text: str) -> list[list[str]]:
+    """Return the words of each sentence, lower case; compounds are split (`red-capped` gives `red`, `cap`)."""
+    sentences = _END_OF_SENTENCE.split(text.lower())
+    return [[piece for token in _TOKEN.findall(sentence) for piece in _pieces(token)] for sentence in sentences]
+
+
+def _pieces(token: str) -> list[str]:
+    if token in _COMPOUNDS:
+        return [token]
+    return [_PARTICIPLES.get(piece, piece) for piece in token.split("-")]
 
 
 def _all_marks(words: list[str]) -> list[Mark | None]:

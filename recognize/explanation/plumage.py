@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from data.lexicon.palette import COLOUR_WORDS, COLOURS
 from data.lexicon.tables import column
 from data.lexicon.word_groups import groups
 
@@ -14,6 +13,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_COLOUR: Final = {word: mixture.replace("+", " and ") for word, mixture in column("colours", "field_mark").items()}
 _PART: Final = column("parts", "field_mark")
 # Parts of two words: "ear coverts" are not on the wing, an eye ring is not an eye.
 _PAIRS: Final[dict[str, dict[str, str]]] = {
@@ -56,7 +56,7 @@ def look_of(words: Sequence[str], place: int) -> str | None:
     word = words[place]
     if place and word in _PAIRS.get(_singular(words[place - 1]), {}):
         return "" if word in _LOOK else None
-    return _LOOK.get(word) or _colour(word)
+    return _LOOK.get(word) or _COLOUR.get(word)
 
 
 def kind_of(look: str) -> str:
@@ -77,7 +77,7 @@ def marking_of(words: Sequence[str], place: int) -> str:
 
     Only colours belong to markings: a long tail with a band has no long band.
     """
-    if _colour(words[place]) is None:
+    if words[place] not in _COLOUR:
         return ""
     ahead = _marking_ahead(words, place)
     return _MARKING[words[ahead]] if ahead is not None else _marking_behind(words, place)
@@ -109,7 +109,7 @@ def side_of(words: Sequence[str], place: int) -> str | None:
 
 def is_of_all(words: Sequence[str], place: int) -> bool:
     """Return whether a colour belongs to the whole bird: "a white owl", "red all over", "brown overall"."""
-    if _colour(words[place]) is None:
+    if words[place] not in _COLOUR:
         return False
     at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
     while at < end and _may_follow(words[at]):
@@ -168,7 +168,7 @@ def _marking_behind(words: Sequence[str], place: int) -> str:
         return ""
     if words[at] in _COPULAS:
         return _marking_before(words, at)
-    if words[at] in _COLOURED and not _colour(before):  # not in "grey-washed white"
+    if words[at] in _COLOURED and before not in _COLOUR:  # not in "grey-washed white"
         return _MARKING[words[at]]
     if words[at] in ("with", "in") and not (place + 1 < len(words) and part_at(words, place + 1)):
         return _MARKED_WITH.get(before, _MARKING[before] if before in _COLOURED else "")
@@ -194,16 +194,11 @@ def _marking_before(words: Sequence[str], copula: int) -> str:
 
 
 def _may_stand_between(word: str) -> bool:
-    return word in _BETWEEN or word in _LOOK or _colour(word) is not None
+    return word in _BETWEEN or word in _LOOK or word in _COLOUR
 
 
 def _may_follow(word: str) -> bool:
     return _may_stand_between(word) or word in _SIZES
-
-
-def _colour(word: str) -> str | None:
-    colours = COLOUR_WORDS.get(word)
-    return None if colours is None else " and ".join(COLOURS[colour] for colour in colours)
 
 
 def _singular(word: str) -> str:

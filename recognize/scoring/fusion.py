@@ -55,14 +55,13 @@ class FusionWeights:
 # `starter`: fitted on the held-out species of five folds and on tuning photos of trained ones, half and half, without
 # the hidden half of the protocol (`training.starter.study`, `shipped_weights`); `single` on one anchor a species,
 # `several` on up to three.
-# `plain`: not fitted. On 600 photos of 1,407 species with two anchors each, .25 had the best hit@30 (.417; .410 without
-# text, .387 with .5). With one anchor, text counts more. `paper`, `best`: not fitted; as `plain`.
+# `paper`, `best`: not fitted. Untrained encoders had the best hit@30 with .25 on 600 photos of 1,407 species with two
+# anchors each (.417; .410 without text, .387 with .5). With one anchor, text counts more.
 _NOT_FITTED: Final[Mapping[AnchorMode, FusionWeights]] = {
     "single": FusionWeights(text=0.35, visual=1.0),
     "several": FusionWeights(text=0.25, visual=1.0),
 }
 WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
-    "plain": _NOT_FITTED,
     "paper": _NOT_FITTED,
     "best": _NOT_FITTED,
     "starter": {

@@ -36,7 +36,7 @@ class EncoderJudge:
         >>> import asyncio, tempfile
         >>> from PIL import Image
         >>> from recognize import load_encoders
-        >>> judge = EncoderJudge(load_encoders("plain").text_image)
+        >>> judge = EncoderJudge(load_encoders("starter").text_image)
         >>> question = Question(question="Is it red?", statement="a red bird", negation="a blue bird")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Image.new("RGB", (48, 48), "red").save(Path(folder) / "a.png")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.made_once import made_once
+from tests.toy.encoders import toy_encoders
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -53,6 +54,14 @@ def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     with kb.open(path) as store:
         write_calibration(file, replace(read_calibration(file), vocabulary=vocabulary_hash(store.taxon_ids)))
     return path
+
+
+@pytest.fixture
+def toys_of_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Toys in place of the encoders of the profile `paper`, in this process."""
+    from recognize.encoders.profiles import LOADERS
+
+    monkeypatch.setitem(LOADERS, "paper", toy_encoders)
 
 
 @pytest.fixture

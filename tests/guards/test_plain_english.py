@@ -22,7 +22,6 @@ CONVOLUTED = re.compile(
 )
 # English words in lists, this file itself, and a line of a prompt.
 EXEMPT = {
-    "recognize/encoders/plain/words.py",
     "tests/guards/test_plain_english.py",
     "tests/cli/verbs/rerank/test_settings.py",
 }

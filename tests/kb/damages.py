@@ -21,7 +21,6 @@ from pathlib import Path
 import numpy as np
 
 import kb
-import recognize
 from data.contracts import Encoders
 from data.errors import FieldmarkError
 from kb.store.chroma import Collections, Row
@@ -29,6 +28,7 @@ from kb.store.layout import CollectionKind, Layout, collection_name
 from kb.store.ledger import Ledger
 from kb.store.rows import rows_of, subject_of
 from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 N = 6
 TERMS = [("Amplexus", None)]
@@ -363,7 +363,7 @@ UNREPORTED = ("cache: the folder is gone", "cache: outdated")
 
 def main() -> None:
     """Print the table."""
-    encoders = recognize.load_encoders("plain")
+    encoders = toy_encoders()
     with tempfile.TemporaryDirectory() as folder:
         digest = build(Path(folder, "whole.kb"), encoders)
         sys.stdout.write("| damage | found | whole again after | digest as before |\n|---|---|---|---|\n")

@@ -19,6 +19,7 @@ import kb
 import recognize
 from data.contracts import Encoders
 from kb.store.knowledge_base import KnowledgeBase
+from tests.toy.encoders import toy_encoders
 
 LONGEST_S = 120
 
@@ -42,7 +43,7 @@ def queries_of(store: KnowledgeBase, encoders: Encoders, photo: str) -> dict[str
 
 
 def main(path: str, photo: str, stop: Path) -> None:
-    encoders = recognize.load_encoders("plain")
+    encoders = toy_encoders()
     seen: dict[str, Counter[str]] = {}
     with kb.open(path) as store:
         query_functions = queries_of(store, encoders, photo)

@@ -8,6 +8,7 @@ from PIL import Image, ImageDraw
 
 from data.contracts import ImageEncoder, TextEncoder, TextImageEncoder
 from recognize.encoders.profiles import load_encoders
+from tests.toy.encoders import toy_encoders
 
 TEXTS = [
     "The crown is scarlet, the belly white; the bill is short and orange.",
@@ -24,12 +25,11 @@ def unique(encoders: Any) -> Any:
 
 
 # The others need torch and weights of a hub: tests/recognize/encoders holds these laws for their kinds of models.
-OFFLINE = ("plain", "starter")
+OFFLINE = (load_encoders("starter"), toy_encoders())
 
 
 def all_encoders() -> Any:
-    loaded = [load_encoders(profile) for profile in OFFLINE]
-    return unique(e for encoders in loaded for e in (*encoders.text_image, encoders.visual, encoders.sentence))
+    return unique(e for encoders in OFFLINE for e in (*encoders.text_image, encoders.visual, encoders.sentence))
 
 
 IMAGE_ENCODERS = [e for e in all_encoders() if isinstance(e, ImageEncoder)]
@@ -116,18 +116,15 @@ def test_the_space_names_a_revision(encoder: Any) -> None:
     assert encoder.space == encoder.space.strip()
 
 
-def test_no_two_encoders_share_a_space() -> None:
-    for profile in OFFLINE:
-        encoders = load_encoders(profile)
-        others = [e.space for e in (*encoders.text_image, encoders.sentence)]
-        assert len(set(others)) == len(others)
-        assert encoders.spaces == tuple(dict.fromkeys((*others[:-1], encoders.visual.space, others[-1])))
+@pytest.mark.parametrize("encoders", OFFLINE, ids=lambda encoders: encoders.profile)
+def test_no_two_encoders_share_a_space(encoders: Any) -> None:
+    others = [e.space for e in (*encoders.text_image, encoders.sentence)]
+    assert len(set(others)) == len(others)
+    assert encoders.spaces == tuple(dict.fromkeys((*others[:-1], encoders.visual.space, others[-1])))
 
 
-@pytest.mark.parametrize("profile", OFFLINE)
-def test_a_profile_loads_what_it_promises(profile: Any) -> None:
-    encoders = load_encoders(profile)
-    assert encoders.profile == profile
+@pytest.mark.parametrize("encoders", OFFLINE, ids=lambda encoders: encoders.profile)
+def test_a_profile_holds_what_it_promises(encoders: Any) -> None:
     assert all(isinstance(encoder, TextImageEncoder) for encoder in encoders.text_image)
     assert isinstance(encoders.visual, ImageEncoder)
     assert isinstance(encoders.sentence, TextEncoder)

@@ -16,7 +16,8 @@ from data.contracts import Encoders
 from data.errors import ConfigError, MissingKnowledgeBase, SpaceMismatch, UsageError
 from data.images.decode import Photo
 from data.memory import MemoryStore, Sketch
-from recognize import PRESETS, FusionWeights, Recognizer, load_encoders
+from recognize import PRESETS, FusionWeights, Recognizer
+from tests.toy.encoders import toy_encoders
 
 BIRDS = {
     "Cardinalis cardinalis": ("crimson", "Northern Cardinal", "Plumage bright red. Crest red, face black."),
@@ -34,7 +35,7 @@ def bird(colour: Any, *, x: int = 0, size: int = 96) -> Any:
 
 @pytest.fixture(scope="module")
 def encoders() -> Any:
-    return load_encoders("plain")
+    return toy_encoders()
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ class CountingEncoder:
 
 
 def counting(encoders: Any, visual: Any) -> Encoders:
-    return Encoders(profile="plain", text_image=encoders.text_image, visual=visual, sentence=encoders.sentence)
+    return Encoders(profile="paper", text_image=encoders.text_image, visual=visual, sentence=encoders.sentence)
 
 
 def test_batches_are_full_though_some_pictures_are_bad(encoders: Any) -> None:
@@ -232,7 +233,7 @@ def test_an_encoder_that_serves_both_stages_is_asked_once(encoders: Any) -> None
             return np.eye(3, dtype=np.float32)[[len(text) % 3 for text in texts]]
 
     both = Both()
-    mine = Encoders(profile="plain", text_image=(both,), visual=both, sentence=encoders.sentence)
+    mine = Encoders(profile="paper", text_image=(both,), visual=both, sentence=encoders.sentence)
     recognizer = Recognizer(MemoryStore({"A b": Sketch(texts=["red"], pictures=[bird("red")])}, mine), mine)
     both.batches.clear()
     next(recognizer.identify([bird("red")]))

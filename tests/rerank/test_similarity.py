@@ -10,8 +10,8 @@ from PIL import Image
 from data.errors import BadInput, ConfigError, UsageError
 from data.images.decode import read_image
 from data.records import Job, JobImage
-from recognize import load_encoders
 from rerank import METHODS, SimilarityReranker, rerank
+from tests.toy.encoders import toy_encoders
 
 COLOURS = ("blue", "red", "yellow", "green")
 
@@ -29,7 +29,7 @@ def job(text: Any, **options: Any) -> Job:
 
 
 def first(folder: Any, job: Any) -> Any:
-    encoder = load_encoders("plain").text_image[0]
+    encoder = toy_encoders().text_image[0]
     return SimilarityReranker(encoder, root=folder, batch_size=3).rerank(job)[0].image_id
 
 
@@ -46,14 +46,14 @@ def test_a_reference_image_alone_finds_its_like(folder: Any) -> None:
 
 
 def test_text_and_reference_image_count_together(folder: Any) -> None:
-    encoder = load_encoders("plain").text_image[0]
+    encoder = toy_encoders().text_image[0]
     both = job("ignored: blue", reference_image="yellow.png", modification="with a red crown")
     ranked = SimilarityReranker(encoder, root=folder).rerank(both)
     assert {image.image_id for image in ranked[:2]} == {"yellow", "red"}
 
 
 def test_scores_are_cosines_also_where_text_and_reference_image_count_together(folder: Any) -> None:
-    encoder = load_encoders("plain").text_image[0]
+    encoder = toy_encoders().text_image[0]
     both = job("", reference_image="yellow.png", modification="with a red crown")
     query = (
         encoder.encode_texts(["with a red crown"])[0] + encoder.encode_images([read_image(folder / "yellow.png")])[0]
@@ -78,7 +78,7 @@ def test_a_photo_that_many_queries_found_is_encoded_once_until_it_changes(folder
             self.n += len(images)
             return self.inner.encode_images(images)
 
-    encoder = Counting(load_encoders("plain").text_image[0])
+    encoder = Counting(toy_encoders().text_image[0])
     method = SimilarityReranker(encoder, root=folder, batch_size=3)
     alone = method.rerank(job("a scarlet bird"))
     assert method.rerank(job("a scarlet bird")) == alone and encoder.n == 4
@@ -108,7 +108,7 @@ def test_the_method_without_an_encoder_says_what_it_needs() -> None:
 def test_relative_paths_start_from_the_root_and_absolute_ones_do_not(
     folder: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    encoder = load_encoders("plain").text_image[0]
+    encoder = toy_encoders().text_image[0]
     image = JobImage(image_id="a", path=str(folder / "red.png"), score=1.0)
     ranked = SimilarityReranker(encoder, root=tmp_path_factory.mktemp("x")).rerank(
         Job(query_id="q", text="red", candidates=(image,))

@@ -158,7 +158,7 @@ def _needs(role: Role, encoder: Encoder, cache: Path) -> EncoderRequirements:
     ):
         if isinstance(encoder, kind):
             return _of_library(role, encoder.model, library, cache)
-    # The plain encoders have no weights; those of the starter pair ship with it and are shared by its three encoders.
+    # The weights of the starter pair ship with it and are shared by its three encoders.
     folder = Path(str(files("recognize.starter") / "weights")) if "starter" in encoder.name else None
     return EncoderRequirements(
         role=role,

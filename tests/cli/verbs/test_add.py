@@ -42,12 +42,13 @@ def test_a_photo_is_added_under_any_name_of_the_species(cli: Any, folder_kb: str
     assert row["candidates"][0]["anchors"][0]["credit"] == "Ann, unknown licence"
 
 
+@pytest.mark.usefixtures("toys_of_paper")
 def test_a_new_knowledge_base_uses_the_given_profile(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "admiral.txt").write_text(TEXT)
-    given = ("add", "--kb", "a.kb", *ADMIRAL, "--text", "admiral.txt", "--profile", "plain", "--format", "json")
+    given = ("add", "--kb", "a.kb", *ADMIRAL, "--text", "admiral.txt", "--profile", "paper", "--format", "json")
     added = json.loads(cli.call(*given, check=True).stdout)
     assert (added["name"], added["is_new"], added["new_texts"]) == ("Vanessa atalanta", True, 1)
-    assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "plain"
+    assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "paper"
 
 
 def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:

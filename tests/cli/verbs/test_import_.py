@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.toy.encoders import toy_encoders
+
 
 def test_a_forged_bundle_exits_with_5_and_leaves_no_files(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     cli.call("export", "--kb", folder_kb, "out", check=True)
@@ -17,11 +19,9 @@ def test_a_forged_bundle_exits_with_5_and_leaves_no_files(cli: Any, folder_kb: s
 
 def test_a_bundle_of_another_profile_needs_re_encode(cli: Any, built_folder: Path) -> None:
     import kb
-    import recognize
 
-    plain = recognize.load_encoders("plain")
-    kb.import_bundle(bundle_of(built_folder), "plain.kb", plain, re_encode=True)
-    kb.export_bundle("plain.kb", "out")
+    kb.import_bundle(bundle_of(built_folder), "other.kb", toy_encoders(), re_encode=True)
+    kb.export_bundle("other.kb", "out")
     order = ("import", "out", "--kb", "copy.kb", "--profile", "starter")
     outcome = cli.call(*order)
     assert outcome.exit_code == 3

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from data.lexicon import tables
-from data.lexicon.palette import COLOURS
 from data.lexicon.tables import BIRDS, column, lines_of, rows
 from data.lexicon.word_groups import equations, groups
 from recognize.starter.lexicon import ATTRIBUTES, PARTS
@@ -23,19 +22,19 @@ def frogs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder = tmp_path / "frogs"
     folder.mkdir()
     (folder / "words.txt").write_text("[part]\ntympanum  # an ear\n[synonym]\nbelly=venter\n", encoding="utf-8")
-    (folder / "colours.txt").write_text("word   plain\n\nlime   green\nglass  -\n", encoding="utf-8")
+    (folder / "colours.txt").write_text("word   field_mark\n\nlime   green\nglass  -\n", encoding="utf-8")
     monkeypatch.setattr(tables, "files", lambda package: tmp_path)
     return "frogs"
 
 
 def test_each_group_is_read_from_its_own_folder(frogs: str) -> None:
-    assert column("colours", "plain", group=frogs) == {"lime": "green"}
+    assert column("colours", "field_mark", group=frogs) == {"lime": "green"}
     assert groups(frogs)["part"] == {"tympanum"}
     assert equations("synonym", frogs) == [("belly", "venter")]
 
 
 def test_an_unknown_column_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="plain, fact, tone, starter of birds/colours, got 'colour'"):
+    with pytest.raises(ValueError, match="field_mark, fact, tone, starter of birds/colours, got 'colour'"):
         column("colours", "colour")
 
 
@@ -51,8 +50,6 @@ def test_every_word_has_a_value_in_some_column(table: str) -> None:
 
 
 def test_values_are_known_colours_parts_and_attributes() -> None:
-    plain = {name for mixture in column("colours", "plain").values() for name in mixture.split("+")}
-    assert plain == set(COLOURS)
     assert set(column("parts", "starter").values()) == set(PARTS)
     attributes = {*column("colours", "starter").values(), *column("looks", "starter").values()}
     assert attributes == set(ATTRIBUTES)

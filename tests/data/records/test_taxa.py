@@ -4,7 +4,7 @@ import pytest
 
 from data.memory import MemoryStore, Sketch
 from data.records import taxon_id
-from recognize import load_encoders
+from tests.toy.encoders import toy_encoders
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ def test_ids_are_slugs(name: str, id: str) -> None:
 
 
 def test_a_memory_store_has_the_ids_of_a_build() -> None:
-    assert MemoryStore({"Gyps rüppelli": Sketch()}, load_encoders("plain")).taxon_ids == ("gyps-ruppelli",)
+    assert MemoryStore({"Gyps rüppelli": Sketch()}, toy_encoders()).taxon_ids == ("gyps-ruppelli",)

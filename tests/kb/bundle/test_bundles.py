@@ -28,6 +28,7 @@ from kb.bundle.manifest import MANIFEST, note_of
 from kb.sources.starter import StarterSource
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def encoders() -> Encoders:
 
 @pytest.fixture(scope="module")
 def plain() -> Encoders:
-    return recognize.load_encoders("plain")
+    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from kb.checklist.selection import own_taxon
 from kb.store.ledger import Ledger
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 TEXT = """# Red admiral
 
@@ -186,7 +187,7 @@ def test_a_knowledge_base_can_consist_of_additions_only(encoders: Encoders, tmp_
     with kb.open(tmp_path / "own.kb") as store:
         assert store.taxon_ids == ("vanessa-atalanta",)
     with pytest.raises(SpaceMismatch):
-        kb.add(tmp_path / "own.kb", ADMIRAL, recognize.load_encoders("plain"))
+        kb.add(tmp_path / "own.kb", ADMIRAL, toy_encoders())
 
 
 def test_a_lost_added_photo_is_reported_and_can_be_readded(path: Path, encoders: Encoders, tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 import kb
-import recognize
 from cli.common.delimited import as_csv
 from data.records import Anchor, Source, SpeciesEntry, Statement, Summary, Taxon
 from kb.curate.credit_pages import ADAPTATION, COLUMNS, as_html, as_rows, as_text
 from kb.curate.credits import Credits, PhotoCredit, TextCredit, collect_credits, credits_of, licence_address
 from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 WIKI = "https://wiki.example/wiki"
 ARTICLE = Source(title="Red wren", url=f"{WIKI}/Red_wren", revision=7, licence="CC BY-SA 4.0")
@@ -220,7 +220,7 @@ def test_licence_names_map_to_the_url_of_their_text(name: str | None, address: s
 
 
 def test_a_built_knowledge_base_credits_its_articles_photos_and_terms(tmp_path: Path) -> None:
-    encoders = recognize.load_encoders("plain")
+    encoders = toy_encoders()
     kb.build(tmp_path / "birds.kb", made_up_taxa(3), PageSource(), encoders, terms=[("Amplexus", None)])
     with kb.open(tmp_path / "birds.kb") as store:
         found = collect_credits(store)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import kb
-import recognize
 from data.records import Source, Span, SpeciesEntry, Statement, Summary, Taxon
 from kb.curate.lint import MAX_FACT_WORDS, MAX_WORDS, MIN_WORDS, Finding, lint, lint_entry, same_texts
 from kb.distill.extractive import ExtractiveDistiller
 from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
 from training.distill.labelled import read_pages
 
 ARTICLE = (
@@ -181,7 +181,7 @@ def test_species_with_the_same_text_name_each_other() -> None:
 
 
 def test_a_built_knowledge_base_is_checked_against_its_stored_articles(tmp_path: Path) -> None:
-    kb.build(tmp_path / "birds.kb", made_up_taxa(12), PageSource(), recognize.load_encoders("plain"))
+    kb.build(tmp_path / "birds.kb", made_up_taxa(12), PageSource(), toy_encoders())
     with kb.open(tmp_path / "birds.kb") as store:
         report = lint(store)
         assert report.n_species == 12

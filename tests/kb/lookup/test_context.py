@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import kb
-import recognize
 from data.errors import CostStop, NotCached, RateLimited, Refused, SourceError, SourceUnavailable
 from data.files import writer_lock
 from data.records import ChatReply, ChatRequest, Context, Source, Term, WebPassage
@@ -21,6 +20,7 @@ from kb.lookup.learning import remember, shortened
 from kb.lookup.writing import FENCE, is_supported, parse_reply, request_for, supported, texts_of
 from kb.sources.starter import StarterSource
 from tests.memory_store import BagOfWords, ShelfStore
+from tests.toy.encoders import toy_encoders
 
 ENCODER = BagOfWords()
 WIKI_SOURCE = Source(title="Amplexus", url="https://wiki.example/amplexus", revision=9, licence="CC BY-SA 4.0")
@@ -287,7 +287,7 @@ def test_many_queries_are_answered_in_order() -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = StarterSource(with_vectors=False)
     path = tmp_path_factory.mktemp("context") / "a.kb"
-    kb.build(path, source.drawn_taxa()[:1], source, recognize.load_encoders("plain"), terms=[CERE])
+    kb.build(path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[CERE])
     return path
 
 
@@ -298,7 +298,7 @@ def on_disk(built: Path, tmp_path: Path) -> Path:
 
 
 def test_a_learnt_term_equals_a_built_one(on_disk: Path) -> None:
-    encoder = recognize.load_encoders("plain").sentence
+    encoder = toy_encoders().sentence
     with kb.open(on_disk) as opened:
         first = kb.context(opened, "a frog's zorblin", encoder, wiki=Glossary(ZORBLIN))
         assert kb.context(opened, "a frog's zorblin", encoder) == first
@@ -310,12 +310,12 @@ def test_a_learnt_term_equals_a_built_one(on_disk: Path) -> None:
     assert (learnt.ok, learnt.problems) == (True, ())
     source = StarterSource(with_vectors=False)
     other = on_disk.with_name("b.kb")
-    kb.build(other, source.drawn_taxa()[:1], source, recognize.load_encoders("plain"), terms=[CERE, ZORBLIN])
+    kb.build(other, source.drawn_taxa()[:1], source, toy_encoders(), terms=[CERE, ZORBLIN])
     assert kb.verify(other).digest == learnt.digest
 
 
 def test_the_next_build_keeps_learnt_terms(on_disk: Path) -> None:
-    encoders = recognize.load_encoders("plain")
+    encoders = toy_encoders()
     with kb.open(on_disk) as opened:
         remember(opened, [ZORBLIN], encoders.sentence)
     source = StarterSource(with_vectors=False)
@@ -326,7 +326,7 @@ def test_the_next_build_keeps_learnt_terms(on_disk: Path) -> None:
 
 
 def test_a_locked_knowledge_base_answers_without_learning(on_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
-    encoder = recognize.load_encoders("plain").sentence
+    encoder = toy_encoders().sentence
     with (
         kb.open(on_disk) as opened,
         writer_lock(opened.layout.lock),

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 import kb
-import recognize
 from data.errors import UnknownTaxon
 from data.records import Taxon, Term
 from kb.curate.add import OwnText
 from kb.lookup.entries import FoundSpecies, find_entry
 from kb.store.knowledge_base import KnowledgeBase
+from tests.toy.encoders import toy_encoders
 
 WREN = Taxon(taxon_id="wrena-rubra", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
 TEXT = "The male has a red crown and a long cere. It nests in reeds."
@@ -20,7 +20,7 @@ TEXT = "The male has a red crown and a long cere. It nests in reeds."
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    path, encoders = tmp_path_factory.mktemp("entries") / "a.kb", recognize.load_encoders("plain")
+    path, encoders = tmp_path_factory.mktemp("entries") / "a.kb", toy_encoders()
     kb.add(path, WREN, encoders, texts=[OwnText(text=TEXT, title="notes")])
     kb.add(path, "cere", encoders, texts=[OwnText(text="A cere is the waxy skin at the bill.", title="notes")])
     kb.add(path, "wax", encoders, texts=[OwnText(text="A wax is what bees make for their combs.", title="notes")])

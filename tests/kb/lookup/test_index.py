@@ -17,6 +17,7 @@ from kb.lookup.index import Lookup, glossary_of, index_of, shipped_terms
 from kb.sources.starter import StarterSource
 from tests.kb.lookup.shelf import ENCODER, SPECIES, TERMS
 from tests.memory_store import BagOfWords, ShelfStore
+from tests.toy.encoders import toy_encoders
 
 ZORBLIN = Term(term_id="term:zorblin", name="zorblin", definition="A gland of frogs.")
 
@@ -57,7 +58,7 @@ OWN_CERE = Term(
 def without_terms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = StarterSource(with_vectors=False)
     path = tmp_path_factory.mktemp("glossary") / "a.kb"
-    kb.build(path, source.drawn_taxa()[:1], source, recognize.load_encoders("plain"))
+    kb.build(path, source.drawn_taxa()[:1], source, toy_encoders())
     return path
 
 
@@ -69,7 +70,7 @@ def kb_path(without_terms: Path, tmp_path: Path) -> Path:
 
 def look_up(path: Path, query: str) -> Context:
     with kb.open(path) as store:
-        return kb.context(store, query, recognize.load_encoders("plain").sentence)
+        return kb.context(store, query, toy_encoders().sentence)
 
 
 def test_the_shipped_glossary_explains_terms_and_is_cited(kb_path: Path) -> None:
@@ -90,7 +91,7 @@ def test_glossary_terms_are_found_by_description(kb_path: Path) -> None:
 
 def test_knowledge_base_terms_take_precedence_over_the_glossary(kb_path: Path) -> None:
     source = StarterSource(with_vectors=False)
-    kb.build(kb_path, source.drawn_taxa()[:1], source, recognize.load_encoders("plain"), terms=[OWN_CERE])
+    kb.build(kb_path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[OWN_CERE])
     found = look_up(kb_path, "the cere")
     assert [note.definition for note in found.terms] == ["The waxy base of the bill."]
     assert found.sources == (OWN_CERE.source,)
@@ -99,13 +100,13 @@ def test_knowledge_base_terms_take_precedence_over_the_glossary(kb_path: Path) -
 def test_knowledge_base_aliases_take_precedence_over_the_glossary(kb_path: Path) -> None:
     wax = Term(term_id="term:wax", name="wax", aliases=("cere",), definition="What bees make.")
     source = StarterSource(with_vectors=False)
-    kb.build(kb_path, source.drawn_taxa()[:1], source, recognize.load_encoders("plain"), terms=[wax])
+    kb.build(kb_path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[wax])
     assert [note.name for note in look_up(kb_path, "the cere").terms] == ["wax"]
 
 
 def test_a_removed_term_is_not_explained_by_the_glossary(kb_path: Path) -> None:
     source = StarterSource(with_vectors=False)
-    kb.build(kb_path, source.drawn_taxa()[:1], source, recognize.load_encoders("plain"), terms=[OWN_CERE])
+    kb.build(kb_path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[OWN_CERE])
     kb.remove(kb_path, ["cere"])
     assert not look_up(kb_path, "the cere").found
     assert look_up(kb_path, "the speculum").found

@@ -15,12 +15,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import kb
-import recognize
 from data import vectors
 from kb.store import project
 from kb.store.chroma import Collections
 from kb.store.ledger import Ledger
 from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 STEPS = [
     (Collections, "upsert"), (Collections, "delete"), (Collections, "settle"), (Ledger, "drop_fact"),
@@ -44,5 +44,5 @@ if __name__ == "__main__":
     for home, name in STEPS:
         setattr(home, name, before(getattr(home, name)))
     taxa = made_up_taxa(int(sys.argv[3]))
-    kb.build(sys.argv[1], taxa, PageSource(revision=2), recognize.load_encoders("plain"), terms=[("Amplexus", None)])
+    kb.build(sys.argv[1], taxa, PageSource(revision=2), toy_encoders(), terms=[("Amplexus", None)])
     sys.stdout.write(f"{n}\n")

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import kb
-import recognize
 from data.contracts import Encoders
 from data.errors import ConfigError, SourceUnavailable
 from data.records import Progress, Verification
@@ -23,6 +22,7 @@ from kb.store.chroma import Collections, Row
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa, picture_of
 from tests.servers.chroma_server import ChromaServer
+from tests.toy.encoders import toy_encoders
 
 pytestmark = pytest.mark.integration
 
@@ -42,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("plain")
+    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ from threading import Barrier
 import pytest
 
 import kb
-import recognize
 from data.contracts import Encoders
 from data.errors import KnowledgeBaseLocked, MissingRequirement, StoreError
 from data.files import writer_lock
@@ -28,6 +27,7 @@ from kb.store.rows import subject_of, texts_of
 from tests.conftest import IN_CI
 from tests.mounts import needs_mounts
 from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 STOPPING = Path(__file__).with_name("stop_in_project.py")
 BUILDING = Path(__file__).with_name("build_pages.py")
@@ -39,7 +39,7 @@ FREE_KIB = (100, 400, 1_000, 6_000) if IN_CI else (400,)
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("plain")
+    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

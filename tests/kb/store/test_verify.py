@@ -22,11 +22,12 @@ from kb.sources.starter import StarterSource
 from kb.store.ledger import Ledger
 from tests.kb.damages import DAMAGES, FLIPPED, TERMS, UNREPORTED, Damage, build, outcome, sql
 from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("plain")
+    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

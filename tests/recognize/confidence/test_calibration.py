@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from data.errors import StoreError, UsageError
 from data.memory import MemoryStore, Sketch
 from data.records import Answer, Taxon
-from recognize import Recognizer, load_encoders
+from recognize import Recognizer
 from recognize.confidence.calibration import (
     FEATURES,
     RANKS,
@@ -29,6 +29,7 @@ from recognize.confidence.calibration import (
 )
 from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.stages import Ranking
+from tests.toy.encoders import toy_encoders
 
 
 def model(**coefficients: Any) -> Any:
@@ -38,7 +39,7 @@ def model(**coefficients: Any) -> Any:
 def parameters(**changes: Any) -> Parameters:
     same = model(mass=1.0)
     base = {"species": same, "genus": same, "family": same, "unknown": model(bias=0.0, visual=-2.0)}
-    return Parameters(weights=WEIGHTS["plain"]["several"], temperature=1.0, **(base | changes))
+    return Parameters(weights=WEIGHTS["paper"]["several"], temperature=1.0, **(base | changes))
 
 
 def evidence(**changes: Any) -> Evidence:
@@ -128,7 +129,7 @@ def test_a_share_that_leaves_no_doubt_is_refused(share: float) -> None:
 
 def calibration(**changes: Any) -> Calibration:
     base = {
-        "profile": "plain", "preset": "default", "spaces": ("a/1", "b/1"),
+        "profile": "paper", "preset": "default", "spaces": ("a/1", "b/1"),
         "vocabulary": vocabulary_hash(["pica-pica", "bubo-bubo"]), "parameters": {"several": parameters()},
     }  # fmt: skip
     return Calibration(**(base | changes))
@@ -162,8 +163,8 @@ def test_a_damaged_file_is_named(tmp_path: Path, spoil: Any) -> None:
 
 
 ASKED = {
-    "profile": "plain", "preset": "default", "spaces": ("a/1", "b/1"), "taxon_ids": ("bubo-bubo", "pica-pica"),
-    "mode": "several", "weights": WEIGHTS["plain"]["several"],
+    "profile": "paper", "preset": "default", "spaces": ("a/1", "b/1"), "taxon_ids": ("bubo-bubo", "pica-pica"),
+    "mode": "several", "weights": WEIGHTS["paper"]["several"],
 }  # fmt: skip
 
 
@@ -176,7 +177,7 @@ ASKED = {
         ({"taxon_ids": ("bubo-bubo",)}, "other species"),
         ({"taxon_ids": ("bubo-bubo", "pica-pica", "corvus-corax")}, "other species"),
         ({"mode": "single"}, "not made for single anchors"),
-        ({"weights": WEIGHTS["plain"]["single"]}, "other weights"),
+        ({"weights": WEIGHTS["paper"]["single"]}, "other weights"),
         ({"weights": None}, "other weights"),
     ],
 )
@@ -248,7 +249,7 @@ def bird(colour: Any, x: int = 0) -> Any:
 
 @pytest.fixture(scope="module")
 def encoders() -> Any:
-    return load_encoders("plain")
+    return toy_encoders()
 
 
 def store_of(names: Any, encoders: Any) -> MemoryStore:
@@ -270,7 +271,7 @@ def store(encoders: Any) -> Any:
 @pytest.fixture(scope="module")
 def fitting(store: Any, encoders: Any) -> Calibration:
     return Calibration(
-        profile="plain", preset="default", spaces=encoders.spaces, vocabulary=vocabulary_hash(store.taxon_ids),
+        profile="paper", preset="default", spaces=encoders.spaces, vocabulary=vocabulary_hash(store.taxon_ids),
         parameters={"several": parameters()},
     )  # fmt: skip
 
@@ -319,7 +320,7 @@ def test_how_many_candidates_are_shown_changes_no_chance(store: Any, encoders: A
 
 
 @pytest.mark.parametrize(
-    "settings", [{"m": 3}, {"anchor_pooling": "max"}, {"weights": WEIGHTS["plain"]["single"]}, {"preset": "vr-rag-v2"}]
+    "settings", [{"m": 3}, {"anchor_pooling": "max"}, {"weights": WEIGHTS["paper"]["single"]}, {"preset": "vr-rag-v2"}]
 )
 def test_a_preset_that_is_set_otherwise_has_no_confidence(
     store: Any, encoders: Any, fitting: Any, settings: Any

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from data.errors import UsageError
 from data.images.decode import Photo
 from data.starter.knowledge import read_bytes
-from recognize import PRESETS, Recognizer, SpeciesList, explain, load_encoders
+from recognize import PRESETS, Recognizer, SpeciesList, explain
 from recognize.confidence.calibration import Calibration, Chances
 from recognize.confidence.prior import TEMPERATURES, ListPrior, judged, quarter_of, temperature_of
 from recognize.scoring.stages import Ranking
 from recognize.settings import OFF_LIST_SHARE
 from tests.recognize.birds_in_memory import BIRDS, bird, memory_store
+from tests.toy.encoders import toy_encoders
 
 IDS = tuple(f"species-{i}" for i in range(10))
 LINEAGES = [{"genus": f"G{i // 2}", "family": f"F{i // 4}"} for i in range(10)]
@@ -199,7 +200,7 @@ def test_every_preset_has_a_temperature_and_that_of_the_default_is_the_one_that_
 
 @pytest.fixture(scope="module")
 def encoders() -> Any:
-    return load_encoders("plain")
+    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from data.contracts import Encoders
 from data.errors import MissingRequirement
 from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
 from recognize.encoders.pretrained.timm_models import TimmEncoder
-from recognize.encoders.profiles import load_encoders
 from tests.pages import PageSource, made_up_taxa, picture_of
 from tests.recognize.encoders import hub_cache
+from tests.toy.encoders import toy_encoders
 
 for name in ("open_clip", "timm"):
     pytest.importorskip(name, reason=f"{name} of the extra `models` is not installed (CI installs it)")
@@ -32,7 +32,7 @@ def test_a_knowledge_base_of_such_models_is_built_queried_and_told_from_one_of_o
         profile="tried",
         text_image=tuple(OpenClipEncoder(f"hf-hub:tiny/{kind}", device="cpu") for kind in ("clip", "siglip")),
         visual=TimmEncoder("hf-hub:tiny/dino", device="cpu"),
-        sentence=load_encoders("plain").sentence,
+        sentence=toy_encoders().sentence,
     )
     path = tmp_path / "a.kb"
     status = kb.build(path, made_up_taxa(N), PageSource(), tried)

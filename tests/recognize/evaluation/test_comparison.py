@@ -11,12 +11,12 @@ from data.arrays import as_unit_rows
 from data.contracts import Encoders
 from data.errors import UsageError
 from data.memory import MemoryStore, Sketch
-from recognize.encoders.plain.words import PlainWords
 from recognize.evaluation.comparison import compare_setups
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.setups import AnchorSet, Setup, ablation
 from recognize.photos import encode_pictures
 from tests.recognize import vr_rag_reference as reference
+from tests.toy.words import PlainWords
 
 
 class Hashed:
@@ -43,7 +43,7 @@ class Hashed:
 
 
 TEXT_IMAGE = tuple(Hashed(name, dim) for name, dim in (("a", 5), ("b", 6), ("c", 7)))
-ENCODERS = Encoders(profile="plain", text_image=TEXT_IMAGE, visual=Hashed("v", 6), sentence=PlainWords())
+ENCODERS = Encoders(profile="paper", text_image=TEXT_IMAGE, visual=Hashed("v", 6), sentence=PlainWords())
 NAMES = [f"{genus} {epithet}" for genus in ("Alba", "Nigra", "Rubra") for epithet in "abcdefghijklmno"]
 
 

@@ -6,7 +6,8 @@ import pytest
 from PIL import Image
 
 from data.memory import MemoryStore, Sketch
-from recognize import PhotoRanking, Recognizer, evaluate, evaluate_rankings, load_encoders
+from recognize import PhotoRanking, Recognizer, evaluate, evaluate_rankings
+from tests.toy.encoders import toy_encoders
 
 
 def ranking(*ids: Any, chunks: tuple[()] = (), error: Any = None) -> PhotoRanking:
@@ -45,7 +46,7 @@ def test_unreadable_photos_are_counted_and_left_out() -> None:
 
 @pytest.mark.parametrize("preset", ["default", "vr-rag-v1", "vr-rag-v2"])
 def test_species_of_the_pool_without_anchors_are_counted(preset: str) -> None:
-    encoders = load_encoders("plain")
+    encoders = toy_encoders()
     red, blue = (Image.new("RGB", (32, 32), colour) for colour in ("red", "blue"))
     store = MemoryStore(
         {
@@ -65,7 +66,7 @@ def test_nothing_readable_is_an_error() -> None:
 
 
 def test_a_recognizer_is_measured_over_labelled_photos() -> None:
-    encoders = load_encoders("plain")
+    encoders = toy_encoders()
     colours = ("red", "blue", "yellow", "black", "white", "green")
     store = MemoryStore(
         {f"Avis {c}": Sketch(pictures=[Image.new("RGB", (32, 32), c)], texts=[f"Plumage {c}."]) for c in colours},

@@ -8,8 +8,9 @@ from PIL import Image, ImageDraw
 from data.errors import UsageError
 from data.memory import MemoryStore, Sketch
 from data.records import AnchorMatch, Candidate, Identification
-from recognize import PRESETS, Recognizer, explain, load_encoders
+from recognize import PRESETS, Recognizer, explain
 from recognize.explanation.marks import find_marks
+from tests.toy.encoders import toy_encoders
 
 
 def bird(colour: Any) -> Any:
@@ -20,7 +21,7 @@ def bird(colour: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def encoders() -> Any:
-    return load_encoders("plain")
+    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

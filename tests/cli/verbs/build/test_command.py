@@ -42,25 +42,27 @@ def test_a_second_build_changes_nothing(cli: Any) -> None:
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == first
 
 
+@pytest.mark.usefixtures("toys_of_paper")
 def test_another_profile_is_refused_and_the_suggested_commands_work(cli: Any) -> None:
     asked = ("build", "--source", "starter", "--taxon", "Tyto alba", "--profile")
     cli.call(*asked, "starter", "--kb", "owls.kb", check=True)
     before = cli.call("verify", "--kb", "owls.kb", check=True).stdout
-    refused = cli.call(*asked, "plain", "--kb", "owls.kb")
+    refused = cli.call(*asked, "paper", "--kb", "owls.kb")
     assert refused.exit_code == 2
-    assert "owls.kb was built with the profile starter, expected plain" in refused.stderr
-    assert "kb build --profile plain --kb owls-plain.kb" in refused.stderr
+    assert "owls.kb was built with the profile starter, expected paper" in refused.stderr
+    assert "kb build --profile paper --kb owls-paper.kb" in refused.stderr
     exported, imported = re.findall(r"kb ((?:export|import) [^,\n]+)", refused.stderr)
     cli.call(*exported.split(), check=True)
     cli.call(*imported.split(), check=True)
-    status = json.loads(cli.call("status", "--kb", "owls-plain.kb", "--format", "json", check=True).stdout)
-    assert (status["profile"], status["species"]) == ("plain", 1)
+    status = json.loads(cli.call("status", "--kb", "owls-paper.kb", "--format", "json", check=True).stdout)
+    assert (status["profile"], status["species"]) == ("paper", 1)
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == before
 
 
+@pytest.mark.usefixtures("toys_of_paper")
 def test_a_new_knowledge_base_uses_the_given_profile(cli: Any) -> None:
-    cli.call("build", "--source", "starter", "--taxon", "Tyto alba", "--profile", "plain", "--kb", "a.kb", check=True)
-    assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "plain"
+    cli.call("build", "--source", "starter", "--taxon", "Tyto alba", "--profile", "paper", "--kb", "a.kb", check=True)
+    assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "paper"
 
 
 def test_only_runs_a_single_stage(cli: Any) -> None:

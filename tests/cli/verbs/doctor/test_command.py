@@ -105,9 +105,9 @@ def test_doctor_encoders_lists_profiles_without_loading_models(
     found = json.loads(outcome.stdout)
     assert found["hub_cache"] == str(tmp_path / "hub")
     profiles = {profile["profile"]: profile for profile in found["profiles"]}
-    assert list(profiles) == ["starter", "plain", "paper", "best"]
+    assert list(profiles) == ["starter", "paper", "best"]
     assert [name for name, profile in profiles.items() if profile["is_set"]] == ["starter"]
-    assert [profile["is_ready"] for profile in profiles.values()] == [True, True, False, False]
+    assert [profile["is_ready"] for profile in profiles.values()] == [True, False, False]
     dino = profiles["paper"]["encoders"][3]
     assert (dino["name"], dino["role"], dino["package"]) == ("vit_large_patch14_dinov2.lvd142m", "visual", "timm")
     assert (dino["place"], dino["download_bytes"]) == ("missing", 4 * 304_367_616)

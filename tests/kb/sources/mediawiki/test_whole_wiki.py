@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import kb
-import recognize
 from data.contracts import Encoders
 from data.records import Status
 from kb.checklist.avilist import load_checklist
@@ -24,6 +23,7 @@ from kb.sources.mediawiki.client.wiki_client import Timeouts
 from kb.sources.mediawiki.photos import THUMBNAIL_WIDTHS_PX
 from kb.sources.mediawiki.source import WikipediaSource
 from tests.servers.wiki_proxy import ProxyRequest, Rates, WikiProxy
+from tests.toy.encoders import toy_encoders
 
 pytestmark = pytest.mark.integration
 
@@ -50,7 +50,7 @@ class Whole:
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("plain")
+    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

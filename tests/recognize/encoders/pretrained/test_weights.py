@@ -15,6 +15,7 @@ from recognize.encoders.pretrained.sentence_models import MINILM_PACKAGE, Senten
 from recognize.encoders.pretrained.timm_models import TimmEncoder
 from recognize.encoders.pretrained.weights import PUBLISHED, requirements_of
 from recognize.encoders.profiles import load_encoders
+from tests.toy.encoders import toy_encoders
 
 REVISION = "f" * 40
 CPU = Machine(ram_bytes=16 * 10**9, ram_free_bytes=12 * 10**9)
@@ -36,21 +37,20 @@ def put(cache: Path, repository: str, name: str, size: int) -> Path:
 
 def of(encoder: object, cache: Path, machine: Machine = CPU) -> Any:
     """Return the needs of one visual or text-image encoder in a profile with nothing else."""
-    plain = load_encoders("plain")
+    toys = toy_encoders()
     is_visual = isinstance(encoder, TimmEncoder)
     profile = Encoders(
         profile="tried",
         text_image=() if is_visual else (encoder,),
-        visual=encoder if is_visual else plain.visual,
-        sentence=plain.sentence,
+        visual=encoder if is_visual else toys.visual,
+        sentence=toys.sentence,
     )
     found = requirements_of(profile, cache, machine)
     return found, next(needs for needs in found.encoders if needs.name == encoder.name)
 
 
-@pytest.mark.parametrize("profile", ["starter", "plain"])
-def test_profiles_that_ship_are_ready_everywhere(profile: str, tmp_path: Path) -> None:
-    found = requirements_of(load_encoders(profile), tmp_path, CPU)
+def test_the_profile_that_ships_is_ready_everywhere(tmp_path: Path) -> None:
+    found = requirements_of(load_encoders("starter"), tmp_path, CPU)
     assert found.is_ready
     assert (found.fits, found.packages, found.download_bytes) == ("yes", (), 0)
 
@@ -113,10 +113,10 @@ def test_a_model_without_its_tokenizer_is_not_ready(tmp_path: Path) -> None:
 def test_sentence_models_are_found_in_a_folder_and_in_the_cache(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "model.safetensors").write_bytes(b"x" * 40)
-    plain = load_encoders("plain")
+    toys = toy_encoders()
     for name, place in ((str(tmp_path / "own"), "folder"), ("owner/words", "cached"), ("unheard-of", "missing")):
         put(tmp_path, "owner/words", "model.safetensors", 40) if name == "owner/words" else None
-        profile = Encoders(profile="tried", text_image=(), visual=plain.visual, sentence=SentenceEncoder(name))
+        profile = Encoders(profile="tried", text_image=(), visual=toys.visual, sentence=SentenceEncoder(name))
         assert requirements_of(profile, tmp_path, CPU).encoders[-1].place == place
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from PIL.Image import Image
 
 from data.arrays import FloatArray
-from data.lexicon.palette import N_COLOURS, name_pixels
-from recognize.encoders.plain.foreground import SIDE, Subject, find_subject
+from tests.toy.foreground import SIDE, Subject, find_subject
+from tests.toy.palette import N_COLOURS, name_pixels
 
 _CELLS: Final = 4  # of the colour layout, on each side
 _EDGE_CELLS: Final = 4

@@ -21,7 +21,7 @@ a about above after again all also although an and any are as at be because been
 can do does each few find for found from further get has have he her here his how i if in into is it its like look
 looking may me more most much near nor not of off often on one only or other our out over own photo photos picture
 pictures same she show showing shows so some such than that the their them then there these they this those through to
-too under up usually very was we were what when where which while who whom why will with within you
+too under up usually very was we were what when where which while who why will with within you
 """
 _STOP_WORDS: Final = frozenset(_STOP_TEXT.split())
 # Stems in nearly every description of an animal, with a low weight: a stand-in for a fitted idf.

@@ -9,9 +9,9 @@ import numpy as np
 from PIL.Image import Image
 
 from data.arrays import FloatArray
-from data.lexicon.described_colours import N_REGIONS, count_words, find_colours
-from data.lexicon.palette import N_COLOURS, name_pixels
-from recognize.encoders.plain.foreground import find_subject
+from tests.toy.described_colours import N_REGIONS, count_words, find_colours
+from tests.toy.foreground import find_subject
+from tests.toy.palette import N_COLOURS, name_pixels
 
 _DIM: Final = (1 + N_REGIONS) * N_COLOURS
 _WHOLE_WEIGHT: Final = 1.5  # the colours of the whole bird are more certain than those of its parts

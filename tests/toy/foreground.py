@@ -10,7 +10,7 @@ from PIL import Image
 
 from data.arrays import FloatArray
 from data.images.decode import to_rgb
-from data.lexicon.palette import to_lab
+from tests.toy.palette import to_lab
 
 SIDE: Final = 64
 _RIM: Final = 4  # pixels of background on each side

@@ -34,7 +34,7 @@ N_COLOURS: Final = len(COLOURS)
 
 COLOUR_WORDS: Final[dict[str, tuple[int, ...]]] = {
     word: tuple(COLOURS.index(colour) for colour in mixture.split("+"))
-    for word, mixture in column("colours", "plain").items()
+    for word, mixture in column("colours", "field_mark").items()
 }
 """Word, lower case -> positions in `COLOURS`; a mixture is shared out evenly."""
 

@@ -8,46 +8,38 @@ from typing import Final
 import numpy as np
 
 from data.arrays import FloatArray
-from data.lexicon.palette import COLOUR_WORDS, N_COLOURS
-from data.lexicon.tables import column
-from data.lexicon.word_groups import equations
+from recognize.explanation.marks import sentences_of_words
+from tests.toy.palette import COLOUR_WORDS, N_COLOURS
 
 N_REGIONS: Final = 3  # upper, middle, lower third of a bird as it perches
 
-# Part in the lexicon -> share of the upper, middle and lower third of an image that it fills. By eye.
+# Words of a part -> share of the upper, middle and lower third of an image that it fills. By eye.
 _THIRDS: Final[dict[str, tuple[float, float, float]]] = {
-    "crown": (0.9, 0.1, 0.0),
-    "face": (0.6, 0.0, 0.0),
-    "throat": (0.6, 0.2, 0.0),
-    "bill": (0.25, 0.0, 0.0),
-    "back": (0.2, 0.9, 0.4),
-    "breast": (0.2, 0.9, 0.4),
-    "belly": (0.0, 0.4, 0.8),
-    "tail": (0.0, 0.2, 0.6),
-    "legs": (0.0, 0.0, 0.25),
-    "body": (0.7, 1.0, 0.7),
+    "crown cap forecrown forehead crest head nape hindcrown": (0.9, 0.1, 0.0),
+    "face cheek ear-coverts auriculars lores lore mask supercilium eyebrow eyestripe": (0.6, 0.0, 0.0),
+    "throat chin bib gorget neck collar": (0.6, 0.2, 0.0),
+    "bill beak mandible culmen eye iris eye-ring eyering cere casque wattle": (0.25, 0.0, 0.0),
+    "back mantle upperparts wing wings coverts primaries secondaries wingbar wingbars rump scapulars shoulder flight": (
+        0.2,
+        0.9,
+        0.4,
+    ),
+    "breast chest underparts underpart flank flanks side sides": (0.2, 0.9, 0.4),
+    "belly abdomen vent undertail crissum thighs": (0.0, 0.4, 0.8),
+    "uppertail tail rectrices": (0.0, 0.2, 0.6),
+    "leg legs tarsi foot feet toes tarsus": (0.0, 0.0, 0.25),
+    "plumage body overall bird male female adult": (0.7, 1.0, 0.7),
 }
-PART_WORDS: Final[dict[str, tuple[float, float, float]]] = {
-    word: _THIRDS[third] for word, third in column("parts", "third").items()
-}
+PART_WORDS: Final = {word: third for words, third in _THIRDS.items() for word in words.split()}
 _NO_PART: Final = (0.3, 0.4, 0.3)
-_OTHER_PLUMAGE: Final = column("sexes", "plain").keys()
+_OTHER_PLUMAGE: Final = {"female", "females", "juvenile", "juveniles", "immature", "immatures", "chick", "young"}
 _OTHER_PLUMAGE_WEIGHT: Final = 0.4  # photos show males and adults more often
 _REACH: Final = 5  # words between a colour and its part
-
-_TOKEN: Final = re.compile(r"[a-z]+(?:-[a-z]+)*")
-_SENTENCE: Final = re.compile(r"[.;!?]\s+|\n")  # not at a colon: "crown: red"
 
 
 def count_words(text: str) -> int:
     """Return the number of words in a text, compounds as one."""
-    return len(_TOKEN.findall(text.lower()))
-
-
-def sentences_of_words(text: str) -> list[list[str]]:
-    """Return the words of each sentence, lower case; compounds are split (`red-capped` gives `red`, `cap`)."""
-    sentences = _SENTENCE.split(text.lower())
-    return [[piece for token in _TOKEN.findall(sentence) for piece in _pieces(token)] for sentence in sentences]
+    return len(re.findall(r"[a-z]+(?:-[a-z]+)*", text.lower()))
 
 
 def find_colours(text: str) -> FloatArray:
@@ -63,16 +55,6 @@ def find_colours(text: str) -> FloatArray:
             for colour in colours:
                 found[:, colour] += weight * area / len(colours)
     return found.astype(np.float32)
-
-
-def _pieces(token: str) -> list[str]:
-    """Return a compound as one word if it is a colour or part (`olive-green`), else its pieces (`red-capped`)."""
-    if token in COLOUR_WORDS or token in PART_WORDS:
-        return [token]
-    return [_PARTICIPLES.get(piece, piece) for piece in token.split("-")]
-
-
-_PARTICIPLES: Final = dict(equations("participle"))  # the part in "red-capped"
 
 
 def _area_of_part_near(tokens: list[str], position: int) -> tuple[float, float, float]:

@@ -1,1 +1,0 @@
-"""Untrained encoders of colours, shapes and words."""
