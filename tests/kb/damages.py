@@ -112,7 +112,7 @@ def delete_row(collections: Collections, name: str, rows: list[Row]) -> None:
 
 
 def add_row(collections: Collections, name: str, rows: list[Row]) -> None:
-    collections.upsert(name, [replace(rows[0], id="stranger", document="who?")])
+    collections.upsert(name, [replace(rows[0], id="extra-row", document="An extra row.")])
 
 
 def turn_vector(collections: Collections, name: str, rows: list[Row]) -> None:
@@ -284,7 +284,7 @@ DAMAGES = (
     ),
     Damage(
         name="Chroma: an id in its database was changed",
-        harm=in_database("UPDATE embeddings SET embedding_id = 'nobody' WHERE id = 1"),
+        harm=in_database("UPDATE embeddings SET embedding_id = 'changed-id' WHERE id = 1"),
     ),
     *(
         Damage(name=f"Chroma: 64 bytes of {file} were changed", harm=scatter(f"chroma/*/{file}"))

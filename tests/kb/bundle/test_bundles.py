@@ -92,7 +92,7 @@ def test_pandas_reads_species_photos_and_credits_without_fieldmark(exported: Pat
     assert species["summary"].str.len().min() > 20
     assert set(species["url"].dropna()) == {f"http://localhost/Bird 00{i}" for i in (0, 2, 3, 4)}
     photos = pd.read_parquet(exported / "images" / "metadata.parquet")
-    assert len(photos) == 6  # two each, but for the bird without
+    assert len(photos) == 6  # two each, except for the bird without photos
     assert set(photos["author"]) == {"A. Painter"}
     assert set(photos["licence"]) == {"CC0"}
     for row in photos.itertuples():

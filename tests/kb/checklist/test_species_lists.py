@@ -111,8 +111,8 @@ def test_species_absent_from_the_knowledge_base_differ_from_unknown_names(tmp_pa
     matched = match_list(read_list(written(tmp_path, text)), KB)
     assert matched.taxon_ids == {"turdus-merula"}
     assert matched.absent == ("Corvus corax",)
-    whys = {name.name: name.reason for name in matched.unmatched}
-    assert whys == {
+    reasons = {name.name: name.reason for name in matched.unmatched}
+    assert reasons == {
         "Parus majro": "unknown", "Western/Clark's Grebe": "several species", "Turdus": "not a species"
     }  # fmt: skip
     assert "Parus major" in next(name.suggestions for name in matched.unmatched if name.name == "Parus majro")

@@ -143,7 +143,7 @@ def writer(path: Path, name: str, n: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def kept(path: Path, name: str, i: int) -> bool:
+def is_stored(path: Path, name: str, i: int) -> bool:
     cache = ReplyCache(path)
     try:
         return cache.get("m", ChatRequest(messages=(ChatMessage(role="user", text=f"{name} {i}"),))) is not None
@@ -173,7 +173,7 @@ def test_a_killed_process_keeps_all_stored_replies(tmp_path: Path) -> None:
             process.send_signal(signal.SIGKILL)
             break
     process.communicate(timeout=60)
-    assert all(kept(path, "k", i) for i in range(last + 1))
+    assert all(is_stored(path, "k", i) for i in range(last + 1))
 
 
 def test_concurrent_and_cancelled_stores_are_all_written(tmp_path: Path) -> None:
@@ -193,9 +193,9 @@ def test_concurrent_and_cancelled_stores_are_all_written(tmp_path: Path) -> None
     asyncio.run(store_all(cache))
     cache.close()
     again = ReplyCache(tmp_path / "replies.sqlite")
-    kept = [again.get("m", request) for request in requests]
+    replies = [again.get("m", request) for request in requests]
     again.close()
-    assert [reply.text if reply else None for reply in kept] == [str(i) for i in range(60)]
+    assert [reply.text if reply else None for reply in replies] == [str(i) for i in range(60)]
 
 
 def test_unstored_replies_never_exceed_the_concurrency_limit(tmp_path: Path) -> None:

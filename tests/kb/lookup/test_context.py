@@ -196,7 +196,7 @@ def test_an_unusable_model_reply_keeps_the_composed_passage(reply: str | Excepti
 
 
 FAILURES = [
-    SourceUnavailable("nobody there"),
+    SourceUnavailable("unreachable"),
     RateLimited("too many"),
     SourceError("no such model"),
     NotCached("offline"),
@@ -222,7 +222,7 @@ def test_an_unavailable_required_model_fails_the_look_up(failure: Exception) -> 
 
 
 def test_a_failed_model_is_not_used_for_later_queries(caplog: pytest.LogCaptureFixture) -> None:
-    writer = Writer(SourceUnavailable("nobody there"))
+    writer = Writer(SourceUnavailable("unreachable"))
     queries = [f"cere of bird {i}" for i in range(5 * N_PARALLEL)]
     with caplog.at_level(logging.WARNING):
         found = list(contexts(store(), queries, ENCODER, chat=writer))

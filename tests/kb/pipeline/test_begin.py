@@ -117,7 +117,7 @@ def test_a_failed_build_leaves_an_existing_knowledge_base_unchanged(tmp_path: Pa
     assert kb.verify(path).digest == before
 
 
-def test_a_removed_only_species_stays_removed(tmp_path: Path, encoders: Encoders) -> None:
+def test_the_only_species_stays_removed_after_a_build(tmp_path: Path, encoders: Encoders) -> None:
     path, taxa = tmp_path / "a.kb", made_up_taxa(1)
     kb.build(path, taxa, PageSource(), encoders)
     kb.remove(path, [taxa[0].scientific_name])

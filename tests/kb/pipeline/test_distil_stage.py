@@ -92,10 +92,10 @@ def test_statements_cite_the_sentences_that_support_them(tmp_path: Path, encoder
     store.close()
     assert entry.summary is not None
     assert text is not None
-    said = [(statement.text, [text[span.start : span.end] for span in statement.evidence])
+    quotes_by_text = [(statement.text, [text[span.start : span.end] for span in statement.evidence])
             for statement in entry.summary.statements]  # fmt: skip
-    assert len(said) == 2
-    assert all(quotes == [words] for words, quotes in said)
+    assert len(quotes_by_text) == 2
+    assert all(quotes == [words] for words, quotes in quotes_by_text)
 
 
 def test_two_pass_distilling_stores_both_summaries_and_evidence(tmp_path: Path, encoders: Encoders) -> None:
@@ -131,14 +131,14 @@ def test_a_knowledge_base_remembers_its_distiller(tmp_path: Path, encoders: Enco
         build(path, 4, encoders, server)
         assert server.n_calls == 8
         kb.build(path, made_up_taxa(4), PageSource(), encoders, distiller="extractive")
-        assert {loads_name(path, key) for key in summaries(path)} == {"extractive"}
+        assert {distiller_of(path, key) for key in summaries(path)} == {"extractive"}
         build(path, 3, encoders, server, distiller="model-two-pass")  # every reply is still cached
         assert server.n_calls == 8
     assert kb.verify(path).digest != before  # four species now
     assert len(summaries(path)) == 4
 
 
-def loads_name(path: Path, key: str) -> str:
+def distiller_of(path: Path, key: str) -> str:
     summary = outputs(path)[key].summary
     return summary.distiller.split("/")[0] if summary is not None else ""
 

@@ -56,7 +56,7 @@ def test_chunk_texts_are_looked_up_by_id(path: Path, encoders: Encoders) -> None
     chunks = [chunk for entry in entries for chunk in entry.chunks]
     assert store.chunk_texts([chunk.chunk_id for chunk in chunks]) == [chunk.text for chunk in chunks]
     with pytest.raises(KeyError):
-        store.chunk_texts(["nobody"])
+        store.chunk_texts(["missing-id"])
     store.close()
 
 
