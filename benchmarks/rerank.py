@@ -185,7 +185,7 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
     from kb.endpoints.reply_cache import ReplyCache
     from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, job_of_folder
     from rerank.decompose.questions import QuestionWriter
-    from rerank.decompose.settings import PRESETS
+    from rerank.settings import PRESETS
 
     class Given(QuestionWriter):
         """Fixed questions without a call, as in the bare loop."""
@@ -205,7 +205,7 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
             await judge.abilities()  # the probe, once per run; not part of a query
             reranker = DecomposeReranker(
                 judge,
-                settings=replace(PRESETS["paper"], together=is_together),
+                settings=replace(PRESETS["paper"].decompose, together=is_together),
                 writer=Given(chat),
                 cache=judgements,
             )

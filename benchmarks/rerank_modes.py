@@ -26,7 +26,7 @@ from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
 from rerank import DecomposeReranker, DecomposeSettings, FairChat, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter
-from rerank.decompose.settings import PRESETS
+from rerank.settings import PRESETS
 from tests.servers.openai_server import Answer, Call, OpenAIServer
 
 QUESTIONS: Final = ("Does the photo show a frog?", "Is one frog on another?", "Does the upper one hold the lower one?")
@@ -44,14 +44,14 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=40, help="number of photos")
     parser.add_argument("--reply-ms", type=float, default=50, help="milliseconds per reply of the server")
     given = parser.parse_args()
-    full = PRESETS["paper"]
+    full = PRESETS["paper"].decompose
     rows: dict[str, tuple[DecomposeSettings, VisionSettings]] = {
         "(a) direct": (replace(full, direct=True, context=False), VisionSettings()),
         "(b) questions": (replace(full, context=False), VisionSettings()),
         "(c) context": (replace(full, direct=True), VisionSettings()),
         "(d) full, preset paper": (full, VisionSettings()),
         "(d), stop after a confident no": (replace(full, stop_below=0.05), VisionSettings()),
-        "(d), one call per photo: preset default": (PRESETS["default"], VisionSettings()),
+        "(d), one call per photo: preset default": (PRESETS["default"].decompose, VisionSettings()),
         "(d), reasoning": (full, VisionSettings(reasoning=True)),
         "(d), three samples": (full, VisionSettings(samples=3)),
     }

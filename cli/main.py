@@ -7,7 +7,7 @@ import io
 import keyword
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import click
@@ -88,7 +88,7 @@ class CommandGroup(click.Group):
         windows_expand_args: bool = True,
         **extra: Any,  # noqa: ANN401  # click's own signature
     ) -> NoReturn:
-        """Run `kb` and exit with the code of DESIGN section 7; every error becomes two lines on stderr."""
+        """Run `kb` and exit with the code of the error; each becomes two lines on stderr."""
         invocation = Invocation()
         try:
             code = super().main(args, prog_name or "kb", complete_var, standalone_mode=False, obj=invocation, **extra)
@@ -145,21 +145,15 @@ def _discard_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _store_value(field: str) -> Callable[[click.Context, click.Parameter, object], None]:
-    def callback(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
-        if value:
-            setattr(ctx.ensure_object(Invocation), field, value)
-
-    return callback
+def _store(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value:
+        setattr(ctx.ensure_object(Invocation), str(parameter.name), value)
 
 
 def _common_options() -> list[click.Option]:
-    return [_flag(["-q", "--quiet"], help="No progress on stderr."), _flag(["--debug"], help="Show tracebacks.")]
-
-
-def _flag(names: list[str], *, help: str) -> click.Option:
-    store = _store_value(names[-1].removeprefix("--"))
-    return click.Option(names, is_flag=True, expose_value=False, callback=store, help=help)
+    texts = {("-q", "--quiet"): "No progress on stderr.", ("--debug",): "Show tracebacks."}
+    return [click.Option(names, is_flag=True, expose_value=False, callback=_store, help=text)
+            for names, text in texts.items()]  # fmt: skip
 
 
 def _settings_options() -> list[click.Option]:
@@ -169,7 +163,7 @@ def _settings_options() -> list[click.Option]:
             help="Change a setting for this run; may be repeated.",
         ),
         click.Option(
-            ["--settings"], type=options.FILE, expose_value=False, callback=_store_value("settings"), metavar="FILE",
+            ["--settings"], type=options.FILE, expose_value=False, callback=_store, metavar="FILE",
             help="Settings of this run, a TOML file; wins over fieldmark.toml and the environment.",
         ),
     ]  # fmt: skip

@@ -39,8 +39,12 @@ def from_json(kind: type[RecordT], payload: object) -> RecordT:
         record: RecordT = _adapter(kind).validate_python(payload)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or kind.__name__
-        raise StoreError(f"not a {kind.__name__}: {where}: {first['msg']}") from error
+        expected = first["msg"].replace("Input should be", "expected") + f", got {repr(first['input'])[:60]}"
+        if not first["loc"]:
+            raise StoreError(f"Invalid {kind.__name__}: {expected}.") from error
+        field = ".".join(map(str, first["loc"]))
+        problem = " is missing" if first["type"] == "missing" else f": {expected}"
+        raise StoreError(f'Field "{field}"{problem}.') from error
     return record
 
 
@@ -58,5 +62,5 @@ def loads(kind: type[RecordT], line: str) -> RecordT:
     try:
         payload = json.loads(line)
     except json.JSONDecodeError as error:
-        raise StoreError(f"not JSON, expected a {kind.__name__}: {error}") from error
+        raise StoreError(f"Invalid JSON: {error}.") from error
     return from_json(kind, payload)

@@ -61,11 +61,11 @@ def first_stage_ranks(job: Job) -> list[int]:
     invalid = next((image for image in job.candidates if not isfinite(image.score)), None)
     if invalid is not None:
         raise BadInput(
-            f"job {job.query_id}: expected a finite score for image {invalid.image_id!r}, got {invalid.score}"
+            f"Job {job.query_id}: expected a finite score for image {invalid.image_id!r}, got {invalid.score}."
         )
     repeated = [image_id for image_id, n in Counter(image.image_id for image in job.candidates).items() if n > 1]
     if repeated:
-        raise BadInput(f"job {job.query_id}: image {repeated[0]!r} is listed twice")
+        raise BadInput(f"Job {job.query_id}: image {repeated[0]!r} is listed twice.")
     order = sorted(range(len(job.candidates)), key=lambda i: -job.candidates[i].score)
     ranks = [0] * len(order)
     for rank, i in enumerate(order, start=1):
@@ -82,9 +82,9 @@ def text_query_ranks(job: Job, *, method: str) -> list[int]:
     ranks = first_stage_ranks(job)
     for part, is_given in (("a reference image", job.reference_image is not None), ("a dialogue", bool(job.dialogue))):
         if is_given:
-            raise BadInput(f"job {job.query_id} has {part}, which the method {method} does not support yet")
+            raise BadInput(f"Job {job.query_id} has {part}, which the method {method} does not support yet.")
     if not job.text.strip():
-        raise BadInput(f"job {job.query_id} has no text")
+        raise BadInput(f"Job {job.query_id} has no text.")
     return ranks
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from data.errors import UsageError
-from rerank.cotrr import settings as cotrr
 from rerank.cotrr.settings import CotrrSettings
-from rerank.decompose import settings as decompose
 from rerank.decompose.settings import DecomposeSettings
-from rerank.judges import settings as vision
 from rerank.judges.settings import VisionSettings
 
 
@@ -23,8 +21,21 @@ class RerankSettings:
     cotrr: CotrrSettings = field(default_factory=CotrrSettings)
 
 
-PRESETS: Final = tuple(dict.fromkeys([*decompose.PRESETS, *cotrr.PRESETS]))
-"""All presets; `authors` is one of cotrr alone."""
+PRESETS: Final[Mapping[str, RerankSettings]] = {
+    # CoTRR: a second ranking in reverse order costs one more call on notes and cancels most of the position bias.
+    "default": RerankSettings(),
+    "paper": RerankSettings(
+        decompose=DecomposeSettings(together=False, stop_below=0.0),
+        vision=VisionSettings(spelling="exact"),
+        cotrr=CotrrSettings(orders=1),
+    ),
+    # The published code of CoTRR's authors: all candidates in one prompt, the best ten out.
+    "authors": RerankSettings(cotrr=CotrrSettings(form="one-call", orders=1, top=10, window=100)),
+}
+"""Preset -> settings; `authors` is one of cotrr alone.
+
+The setting `cotrr.stages` selects models 2 to 5 of Wu et al., 2025 (arXiv 2509.14746), Table 3.
+"""
 
 
 def preset_settings(preset: str, method: str = "decompose") -> RerankSettings:
@@ -37,11 +48,7 @@ def preset_settings(preset: str, method: str = "decompose") -> RerankSettings:
         >>> preset_settings("paper", "cotrr").cotrr.orders
         1
     """
-    known = tuple(cotrr.PRESETS if method == "cotrr" else decompose.PRESETS)
+    known = [name for name in PRESETS if name != "authors" or method == "cotrr"]
     if preset not in known:
         raise UsageError(f'The method {method} has no preset "{preset}".', hint=f"Presets: {', '.join(known)}.")
-    return RerankSettings(
-        decompose=decompose.PRESETS.get(preset, DecomposeSettings()),
-        vision=vision.PRESETS.get(preset, VisionSettings()),
-        cotrr=cotrr.PRESETS[preset],
-    )
+    return PRESETS[preset]

@@ -97,7 +97,7 @@ class SimilarityReranker:
             picture = read_image(self._root / job.reference_image, min_side=ENCODER_SIDE)
             parts.append(self._encoder.encode_images([picture])[0])
         if not parts:
-            raise BadInput(f"job {job.query_id} has neither text nor reference image")
+            raise BadInput(f"Job {job.query_id} has neither text nor reference image.")
         query: FloatArray = as_unit_rows([np.sum(parts, axis=0)])[0]
         return query
 

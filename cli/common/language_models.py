@@ -30,17 +30,12 @@ class OpenDistiller:
     distiller: AnyDistiller
     chat: Connection | None = None
 
-    @property
-    def n_repairs(self) -> dict[str, int]:
-        """Repairs of the model's replies, by kind."""
-        return dict(getattr(self.distiller, "repairs", {}))
-
 
 @contextmanager
 def open_distiller(
     settings: Settings, path: Path, *, max_cost: float | None = None, offline: bool = False, is_dry_run: bool = False
 ) -> Iterator[OpenDistiller]:
-    """Open the distiller of `distiller_name`. A dry run calls no model, so it needs no key.
+    """Open the distiller in the settings, else the kind of the last build. A dry run calls no model and needs no key.
 
     Raises:
         MissingRequirement: if it needs a model and there is no `[llm.text]`, or no key for it.
@@ -48,8 +43,10 @@ def open_distiller(
             without a model.
     """
     from kb.distill.distillers import MODES, make_distiller
+    from kb.distill.names import DEFAULT
+    from kb.store.stage_outputs import last_distiller
 
-    name = distiller_name(settings, path)
+    name = settings.distiller or last_distiller(path) or DEFAULT
     if name not in MODES:
         for option, is_given in (("--max-cost", max_cost is not None), ("--offline", offline)):
             if is_given:
@@ -122,14 +119,6 @@ def key_of(endpoint: Endpoint, environment: Mapping[str, str], *, kind: str) -> 
     return key
 
 
-def distiller_name(settings: Settings, path: Path) -> str:
-    """Return the distiller in the settings, else the kind that the knowledge base was last built with."""
-    from kb.distill.names import DEFAULT
-    from kb.store.stage_outputs import last_distiller
-
-    return settings.distiller or last_distiller(path) or DEFAULT
-
-
 def usage_fields(distilling: OpenDistiller) -> dict[str, object]:
     """Return the use of the model as lines of a report; nothing without a model."""
     chat = distilling.chat
@@ -139,7 +128,7 @@ def usage_fields(distilling: OpenDistiller) -> dict[str, object]:
     calls = [f"{meter.calls:,}"]
     calls += [f"{meter.cached:,} from the cache"] if meter.cached else []
     calls += [f"{chat.n_retries:,} retries"] if chat.n_retries else []
-    repairs = sorted(distilling.n_repairs.items(), key=lambda item: (-item[1], item[0]))
+    repairs = sorted(getattr(distilling.distiller, "repairs", {}).items(), key=lambda item: (-item[1], item[0]))
     return {
         "model": chat.name,
         "model calls": ", ".join(calls),

@@ -74,13 +74,3 @@ class CotrrSettings:
     def stride(self) -> int:
         """Distance between windows."""
         return self.step or max(1, self.window_size // 2)
-
-
-PRESETS: Final[dict[str, CotrrSettings]] = {
-    # A second ranking in reverse order costs one more call on notes and cancels most of the position bias.
-    "default": CotrrSettings(),
-    "paper": CotrrSettings(orders=1),
-    # The authors' published code: all candidates in one prompt, the best ten out.
-    "authors": CotrrSettings(form="one-call", orders=1, top=10, window=100),
-}
-"""Preset -> settings with all stages; `stages` selects models 2 to 5 of Wu et al., 2025 (arXiv 2509.14746), Table 3."""

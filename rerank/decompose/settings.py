@@ -49,9 +49,3 @@ class DecomposeSettings:
 
 STOP_BELOW: Final = 0.05
 """Default of `stop_below` where every answer costs money; later answers seldom lift a photo with a sure no."""
-
-PRESETS: Final[dict[str, DecomposeSettings]] = {
-    "default": DecomposeSettings(),
-    "paper": DecomposeSettings(together=False, stop_below=0.0),
-}
-"""Preset -> settings."""

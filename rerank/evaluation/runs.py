@@ -123,7 +123,7 @@ def truth_of_jobs(jobs: Iterable[Job]) -> Truth:
     n_without = 0
     for job in jobs:
         if job.query_id in candidates:
-            raise BadInput(f"two jobs share the query id {job.query_id!r}")
+            raise BadInput(f"Two jobs share the query id {job.query_id!r}.")
         ranks = first_stage_ranks(job)
         candidates[job.query_id] = {image.image_id: rank for image, rank in zip(job.candidates, ranks, strict=True)}
         if job.relevant:

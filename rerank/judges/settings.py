@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from data.images import MAX_SIDE
 
@@ -41,10 +41,3 @@ class VisionSettings:
             raise ValueError(
                 f"fallback_samples and max_side: expected at least 1, got {self.fallback_samples} and {self.max_side}"
             )
-
-
-PRESETS: Final[dict[str, VisionSettings]] = {
-    "default": VisionSettings(),
-    "paper": VisionSettings(spelling="exact"),
-}
-"""Preset -> settings."""

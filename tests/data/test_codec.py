@@ -82,10 +82,10 @@ def test_an_identification_has_the_documented_keys() -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("{", "not JSON"),
-        ("[]", "not a Span"),
-        ('{"start": 1}', "end"),
-        ('{"start": 1, "end": "far"}', "end"),
+        ("{", "Invalid JSON"),
+        ("[]", "Invalid Span: expected a dictionary"),
+        ('{"start": 1}', 'Field "end" is missing'),
+        ('{"start": 1, "end": "far"}', 'Field "end": expected a valid integer.* got .far.'),
     ],
 )
 def test_an_invalid_record_is_refused(line: str, complaint: str) -> None:

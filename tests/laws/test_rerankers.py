@@ -143,5 +143,5 @@ def test_methods_for_texts_take_no_other_query(
 
 @pytest.mark.parametrize("method", ["cotrr", "decompose"])
 def test_a_query_without_a_text_is_refused(method: str, folder: Any) -> None:
-    with pytest.raises(BadInput, match="job q1 has no text"):
+    with pytest.raises(BadInput, match="Job q1 has no text"):
         run(method, job_of(COLOURS, [0.5] * 8, text=" "), folder)

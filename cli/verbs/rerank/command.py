@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--query", metavar="TEXT", help="Query for a folder of photos.")
 @click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True,
               help="Re-ranking method.")  # fmt: skip
-@click.option("--preset", type=click.Choice(PRESETS), default=PRESETS[0], show_default=True,
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="default", show_default=True,
               help="Constants: ours, of the paper, or for cotrr of its authors' code.")  # fmt: skip
 @click.option("--judge", type=click.Choice(get_args(JudgeName)),
               help="decompose: judge of the questions.  [default: vision if [llm.vision] is set]")  # fmt: skip

@@ -304,7 +304,7 @@ def path_traversal_hash(bundle: Path) -> None:
         (other_format, "expected the format fieldmark-bundle/2"),
         (other_digest, "expected 0000"),
         (write_invalid_table, "is not a readable Parquet table"),
-        (bad_record, "is inconsistent: not a SpeciesEntry"),
+        (bad_record, "is inconsistent: Field"),
         (other_article, "an article does not match its sha256"),
         (other_photo, "reference photo is missing or damaged"),
         (other_vector, "knowledge base has digest"),

@@ -27,10 +27,11 @@ from kb.endpoints.reply_cache import ReplyCache
 from rerank import first_stage
 from rerank.cotrr.orders import kendall_tau
 from rerank.cotrr.reranker import CotrrReranker
-from rerank.cotrr.settings import PRESETS, CotrrSettings
+from rerank.cotrr.settings import CotrrSettings
 from rerank.cotrr.tally import FAULTS
 from rerank.prompting import Prompts
 from rerank.scheduling import FairChat
+from rerank.settings import PRESETS
 from tests.servers.openai_server import Answer, OpenAIServer, Status
 
 PARTS = {"subject": "a frog", "activity": "clasping", "details": "", "environment": "water", "ambiance": ""}
@@ -139,7 +140,7 @@ def by_level(n: Any) -> Any:
 
 def test_staged_the_query_is_taken_apart_each_photo_noted_once_and_the_notes_ranked(folder: Any) -> None:
     script = Script()
-    rows, reranker, server = run(script, job_of(6), folder, settings=PRESETS["paper"])
+    rows, reranker, server = run(script, job_of(6), folder, settings=PRESETS["paper"].cotrr)
     assert ids(rows) == by_level(6)
     assert script.kinds == ["deconstruct", *["evaluate"] * 6, "rank"]
     assert [row.score for row in rows] == [6, 5, 4, 3, 2, 1]
@@ -165,7 +166,7 @@ def test_each_ablation_makes_the_calls_of_its_stages_alone(
     folder: Any, ablation: str, kinds: Any, has_parts: bool
 ) -> None:
     script = Script()
-    rows, _, server = run(script, job_of(4), folder, settings=replace(PRESETS["paper"], stages=ablation))
+    rows, _, server = run(script, job_of(4), folder, settings=replace(PRESETS["paper"].cotrr, stages=ablation))
     assert script.kinds == kinds
     assert ids(rows) == by_level(4)
     assert ("taken apart" in server.calls[-1].text) is has_parts
@@ -191,7 +192,7 @@ def test_one_call_shows_all_photos_with_an_example_and_names_the_best_few(folder
 
 @pytest.mark.parametrize("ablation", ["ranking", "evaluation", "deconstruction", "full"])
 def test_the_one_call_form_asks_for_the_steps_of_its_ablation(folder: Any, ablation: str) -> None:
-    settings = replace(PRESETS["authors"], stages=ablation)
+    settings = replace(PRESETS["authors"].cotrr, stages=ablation)
     rows, _, server = run(Script(), job_of(4), folder, settings=settings)
     (call,) = server.calls
     wanted = {"ranking", *(["query"] * settings.deconstructs), *(["evaluations"] * settings.evaluates)}
@@ -214,7 +215,7 @@ def test_photos_come_under_their_numbers_or_in_one_message_where_a_server_wants_
 def test_a_text_model_takes_the_query_apart_and_ranks_the_notes_where_there_is_one(folder: Any) -> None:
     script = Script()
     with OpenAIServer(script) as other, connected(other) as text:
-        rows, _, server = run(script, job_of(4), folder, settings=PRESETS["paper"], text=text)
+        rows, _, server = run(script, job_of(4), folder, settings=PRESETS["paper"].cotrr, text=text)
         assert (server.n_calls, other.n_calls) == (4, 2)
         assert ids(rows) == by_level(4)
 
@@ -288,7 +289,7 @@ def changed(change: Any, script: Any = None) -> Any:
 
 def test_a_reply_that_is_no_use_is_asked_for_again_with_what_was_wrong(folder: Any) -> None:
     react = changed(lambda kind, number, _: "I like the first one." if (kind, number) == ("rank", 1) else None)
-    rows, reranker, server = run(react, job_of(4), folder, settings=PRESETS["paper"])
+    rows, reranker, server = run(react, job_of(4), folder, settings=PRESETS["paper"].cotrr)
     assert ids(rows) == by_level(4)
     assert (reranker.tally.counts["retried"], reranker.tally.counts["unusable"], reranker.tally.is_complete) == (
         1,
@@ -305,7 +306,7 @@ def test_a_reply_that_was_cut_off_gets_more_room_the_second_time(folder: Any) ->
     def cut(kind: Any, number: Any, reply: Any) -> Any:
         return Answer(text=reply[:20], finish="length") if (kind, number) == ("rank", 1) else None
 
-    rows, _, server = run(changed(cut), job_of(4), folder, settings=PRESETS["paper"])
+    rows, _, server = run(changed(cut), job_of(4), folder, settings=PRESETS["paper"].cotrr)
     assert ids(rows) == by_level(4)
     first, second = (call.payload["max_tokens"] for call in server.calls[-2:])
     assert second == 4 * first
@@ -313,7 +314,7 @@ def test_a_reply_that_was_cut_off_gets_more_room_the_second_time(folder: Any) ->
 
 def test_without_any_ranking_the_query_fails_and_the_notes_that_were_paid_for_stay(folder: Any) -> None:
     react = changed(lambda kind, *_: "{}" if kind == "rank" else None)
-    rows, reranker, _ = run(react, job_of(4), folder, settings=PRESETS["paper"])
+    rows, reranker, _ = run(react, job_of(4), folder, settings=PRESETS["paper"].cotrr)
     assert {row.status for row in rows} == {"error"}
     assert "no usable ranking of the photos of query q1" in rows[0].error
     assert ids(rows) == ids(first_stage(job_of(4)))
@@ -402,7 +403,7 @@ def test_a_photo_that_is_not_evaluated_is_an_error_row_behind_the_others(folder:
         return reply if is_target else script(call)
 
     script = Script()
-    rows, reranker, _ = run(react, job_of(4), folder, settings=PRESETS["paper"])
+    rows, reranker, _ = run(react, job_of(4), folder, settings=PRESETS["paper"].cotrr)
     assert ids(rows) == [image for image in by_level(4) if image != str(target)] + [str(target)]
     assert [row.status for row in rows] == ["ok", "ok", "ok", "error"]
     assert error in rows[-1].error
@@ -410,7 +411,7 @@ def test_a_photo_that_is_not_evaluated_is_an_error_row_behind_the_others(folder:
 
 
 def test_a_photo_that_cannot_be_read_is_an_error_row_and_costs_no_call_of_its_own(folder: Any) -> None:
-    rows, _, server = run(Script(), job_of(4, more=["broken.png"]), folder, settings=PRESETS["paper"])
+    rows, _, server = run(Script(), job_of(4, more=["broken.png"]), folder, settings=PRESETS["paper"].cotrr)
     assert ids(rows) == [*by_level(4), "broken"]
     assert "broken.png" in rows[-1].error
     assert server.n_calls == 6
@@ -418,7 +419,7 @@ def test_a_photo_that_cannot_be_read_is_an_error_row_and_costs_no_call_of_its_ow
 
 def test_a_query_that_cannot_be_taken_apart_is_used_as_it_is_and_counted(folder: Any) -> None:
     react = changed(lambda kind, *_: json.dumps(dict.fromkeys(PARTS, "")) if kind == "deconstruct" else None)
-    rows, reranker, _ = run(react, job_of(4), folder, settings=PRESETS["paper"])
+    rows, reranker, _ = run(react, job_of(4), folder, settings=PRESETS["paper"].cotrr)
     assert ids(rows) == by_level(4)
     assert rows[0].evaluation.startswith("overall: ")
     assert (reranker.tally.counts["not_deconstructed"], reranker.tally.is_complete) == (1, False)
@@ -431,7 +432,7 @@ def test_lists_with_faults_are_mended_and_counted(folder: Any) -> None:
         ranking = json.loads(reply)["ranking"]
         return json.dumps({"ranking": [ranking[0], *ranking[:-1], 99]})
 
-    rows, reranker, _ = run(changed(spoil), job_of(6), folder, settings=PRESETS["paper"])
+    rows, reranker, _ = run(changed(spoil), job_of(6), folder, settings=PRESETS["paper"].cotrr)
     assert ids(rows) == by_level(6)  # the one that was left out is the last one anyway
     counts = reranker.tally.counts
     assert (counts["duplicates"], counts["invalid"], counts["missing"]) == (1, 1, 1)
@@ -447,7 +448,7 @@ def test_in_one_call_photos_without_an_evaluation_are_ranked_and_counted(folder:
         entries.append({**entries[2], "judgement": "no match"})  # said twice: the first counts, as in a ranking
         return json.dumps(payload)
 
-    rows, reranker, _ = run(changed(spoil), job_of(4), folder, settings=PRESETS["authors"])
+    rows, reranker, _ = run(changed(spoil), job_of(4), folder, settings=PRESETS["authors"].cotrr)
     assert ids(rows) == by_level(4)
     assert sum(row.evaluation is None for row in rows) == reranker.tally.counts["not_evaluated"] == 2
     assert not [row.evaluation for row in rows if row.evaluation and "no match" in row.evaluation]
@@ -461,7 +462,7 @@ def test_a_photo_keeps_the_evaluation_of_the_order_that_had_one(folder: Any) -> 
         payload["evaluations"] = payload["evaluations"][:2]
         return json.dumps(payload)
 
-    settings = replace(PRESETS["authors"], orders=2)
+    settings = replace(PRESETS["authors"].cotrr, orders=2)
     rows, reranker, _ = run(changed(spoil), job_of(4), folder, settings=settings)
     assert all(row.evaluation for row in rows)
     assert (reranker.tally.counts["evaluated"], reranker.tally.counts["not_evaluated"]) == (4, 0)
@@ -478,7 +479,7 @@ def test_long_reasons_are_cut_before_they_fill_the_prompt(folder: Any) -> None:
     def spoil(kind: Any, _: Any, reply: Any) -> Any:
         return reply.replace("level", "a word of many " * 100 + "level") if kind == "evaluate" else None
 
-    rows, _, _ = run(changed(spoil), job_of(1), folder, settings=replace(PRESETS["paper"], stages="evaluation"))
+    rows, _, _ = run(changed(spoil), job_of(1), folder, settings=replace(PRESETS["paper"].cotrr, stages="evaluation"))
     assert len(rows[0].evaluation) < 350 and rows[0].evaluation.endswith("…)")
 
 
@@ -497,7 +498,7 @@ def test_a_note_cannot_end_the_block_of_notes(folder: Any) -> None:
 
 
 def test_every_call_is_on_the_bill_of_the_photos(folder: Any) -> None:
-    rows, _, server = run(Script(), job_of(4), folder, settings=PRESETS["paper"])
+    rows, _, server = run(Script(), job_of(4), folder, settings=PRESETS["paper"].cotrr)
     tokens = [len(call.text.split()) for call in server.calls]
     assert sum(row.cost_usd for row in rows) > sum(tokens) * 1e-6  # and the output
 

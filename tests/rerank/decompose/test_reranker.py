@@ -13,7 +13,7 @@ from data.errors import SourceUnavailable
 from data.records import ChatMessage, ChatRequest, Context, Job, JobImage, Judgement
 from rerank import DecomposeReranker, FairChat, JudgementCache
 from rerank.decompose.questions import QuestionWriter
-from rerank.decompose.settings import PRESETS
+from rerank.settings import PRESETS
 from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
 
 NAMES = ("a", "b", "c", "d")
@@ -72,7 +72,7 @@ TABLE = {"a": (0.2, 0.1, 0.3), "b": (0.9, 0.8, 1.0), "c": (0.9, 0.1, 0.2), "d": 
 
 
 def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job: Any) -> None:
-    ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"])
+    ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"].decompose)
     assert [(row.image_id, row.score) for row in ranked] == [("b", 90.0), ("d", 90.0), ("c", 40.0), ("a", 20.0)]
     assert [row.probability for row in ranked[0].questions] == [0.9, 0.8, 1.0]
     # Three answers of half a dollar, and a quarter of the cost of the questions.
@@ -91,7 +91,7 @@ def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job
 def test_a_mode_asks_what_figure_3_says(job: Any, mode: Any, questions: Any, passage: Any, is_chained: bool) -> None:
     judge = TableJudge(TABLE)
     chat = ScriptedChat(lambda _: questions_reply())
-    run(job, judge, replace(PRESETS["paper"], **mode), chat=chat)
+    run(job, judge, replace(PRESETS["paper"].decompose, **mode), chat=chat)
     of_b = [entry for entry in judge.asked if entry[0] == "b"]
     assert [question for _, question, _, _ in of_b] == list(questions)
     assert {given for _, _, given, _ in of_b} == {passage}
@@ -106,14 +106,14 @@ def test_a_mode_asks_what_figure_3_says(job: Any, mode: Any, questions: Any, pas
 
 def test_chaining_is_a_switch_of_its_own(job: Any) -> None:
     judge = TableJudge(TABLE)
-    run(job, judge, replace(PRESETS["paper"], chain=False))
+    run(job, judge, replace(PRESETS["paper"].decompose, chain=False))
     assert {earlier for _, _, _, earlier in judge.asked} == {()}
 
 
 def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job: Any) -> None:
     table = TABLE | {"a": (0.01, 1.0, 1.0), "c": (0.9, 0.04, 1.0)}
     judge = TableJudge(table)
-    ranked, reranker = run(job, judge, replace(PRESETS["paper"], stop_below=0.05))
+    ranked, reranker = run(job, judge, replace(PRESETS["paper"].decompose, stop_below=0.05))
     scores = {row.image_id: row.score for row in ranked}
     assert scores["a"] == pytest.approx(1 / 3) and scores["c"] == pytest.approx(94 / 3, abs=1e-6)
     assert sum(image == "a" for image, *_ in judge.asked) == 1
@@ -125,24 +125,24 @@ def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job: An
 def test_without_a_limit_even_a_certain_no_stops_nothing(job: Any, stop_below: float | None, is_paid: bool) -> None:
     judge = TableJudge(TABLE | {"a": (0.0, 0.0, 0.9)})
     judge.costs_money = is_paid
-    ranked, _ = run(job, judge, replace(PRESETS["paper"], stop_below=stop_below))
+    ranked, _ = run(job, judge, replace(PRESETS["paper"].decompose, stop_below=stop_below))
     assert sum(image == "a" for image, *_ in judge.asked) == 3
     assert {row.image_id: row.score for row in ranked}["a"] == pytest.approx(30)
 
 
 def test_a_probability_at_the_limit_stops_nothing(job: Any) -> None:
     judge = TableJudge(TABLE | {"a": (0.05, 0.05, 0.9)})
-    run(job, judge, replace(PRESETS["paper"], stop_below=0.05))
+    run(job, judge, replace(PRESETS["paper"].decompose, stop_below=0.05))
     assert sum(image == "a" for image, *_ in judge.asked) == 3
 
 
 def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean_of_the_others(job: Any) -> None:
     table = TABLE | {"c": (0.9, None, 0.2)}
     for preset in ("paper", "default"):
-        ranked, _ = run(job, TableJudge(table), PRESETS[preset])
+        ranked, _ = run(job, TableJudge(table), PRESETS[preset].decompose)
         scores = {row.image_id: row.score for row in ranked}
         assert scores["c"] == pytest.approx(100 * 1.1 / 3, abs=1e-6)
-    ours, reranker = run(job, TableJudge(table), replace(PRESETS["paper"], unscored="mean"))
+    ours, reranker = run(job, TableJudge(table), replace(PRESETS["paper"].decompose, unscored="mean"))
     mean = (0.1 + 0.8 + 0.8) / 3
     assert {row.image_id: row.score for row in ours}["c"] == pytest.approx(100 * (1.1 + mean) / 3, abs=1e-6)
     assert reranker.tally.n_unscored == 1
@@ -154,7 +154,7 @@ def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_order(job: Any, preset: str) -> None:
     table = TABLE | {"b": (None, None, None)}
-    ranked, reranker = run(job, TableJudge(table), PRESETS[preset])
+    ranked, reranker = run(job, TableJudge(table), PRESETS[preset].decompose)
     assert {row.status for row in ranked} == {"error"}
     assert "no usable answer to 3 of 12 questions (mumbled); at most" in ranked[0].error
     assert len(reranker.tally.failures) == 1
@@ -171,7 +171,7 @@ def test_a_judge_that_answers_all_at_once_and_mumbles_is_not_asked_about_every_p
             return [Judgement(probability=None, answer=None, obtained_by="unclear") for _ in questions]
 
     judge = Mumbler(TABLE)
-    ranked, _ = run(job, judge, PRESETS["default"])
+    ranked, _ = run(job, judge, PRESETS["default"].decompose)
     assert {row.status for row in ranked} == {"error"} and len(judge.asked) == 1
 
 
@@ -182,7 +182,7 @@ def test_missing_answers_that_happen_to_come_first_fail_no_query(job: Any, tmp_p
         Image.new("RGB", (32, 32), (i * 10, 9, 0)).save(tmp_path / f"{i}.png")
         candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.png"), score=1.0 - i / 100))
     table = {str(i): (None, None, 0.5) if i < 4 else (0.9, 0.9, 0.9) for i in range(20)}
-    ranked, reranker = run(replace(job, candidates=tuple(candidates)), TableJudge(table), PRESETS["paper"])
+    ranked, reranker = run(replace(job, candidates=tuple(candidates)), TableJudge(table), PRESETS["paper"].decompose)
     assert {row.status for row in ranked} == {"ok"}
     assert (reranker.tally.n_unscored, reranker.tally.n_answers) == (8, 60)
 
@@ -211,13 +211,13 @@ def test_no_more_photos_of_a_query_are_in_memory_than_may_be(
             return judgement
 
     judge = SlowJudge({str(i): (0.9, 0.9, 0.9) for i in range(12)})
-    ranked, _ = run(replace(job, candidates=tuple(candidates)), judge, PRESETS["paper"])
+    ranked, _ = run(replace(job, candidates=tuple(candidates)), judge, PRESETS["paper"].decompose)
     assert len(ranked) == 12 and judge.n_seen == 12
     assert judge.most <= 3
 
 
 def test_an_image_whose_provider_fails_is_an_error_row_behind_the_others(job: Any) -> None:
-    ranked, _ = run(job, TableJudge(TABLE, failing=("b",)), PRESETS["paper"])
+    ranked, _ = run(job, TableJudge(TABLE, failing=("b",)), PRESETS["paper"].decompose)
     assert [(row.image_id, row.status) for row in ranked][-1] == ("b", "error")
     assert ranked[-1].error == "down" and ranked[-1].questions == ()
 
@@ -225,11 +225,11 @@ def test_an_image_whose_provider_fails_is_an_error_row_behind_the_others(job: An
 def test_answers_are_kept_and_not_asked_for_again(job: Any, tmp_path: Path) -> None:
     first = TableJudge(TABLE, failing=("c",))
     with JudgementCache(tmp_path / "kept.sqlite") as cache:
-        run(job, first, PRESETS["paper"], cache=cache)
+        run(job, first, PRESETS["paper"].decompose, cache=cache)
     second = TableJudge(TABLE)
     chat = ScriptedChat(lambda _: pytest.fail("the questions were written before"))
     with JudgementCache(tmp_path / "kept.sqlite") as cache:
-        ranked, reranker = run(job, second, PRESETS["paper"], cache=cache, chat=chat)
+        ranked, reranker = run(job, second, PRESETS["paper"].decompose, cache=cache, chat=chat)
     assert {image for image, *_ in second.asked} == {"c"}
     assert reranker.tally.n_cached == 3
     assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
@@ -238,9 +238,9 @@ def test_answers_are_kept_and_not_asked_for_again(job: Any, tmp_path: Path) -> N
 @pytest.mark.parametrize("change", ["photo", "query", "passage", "chain", "stop", "together"])
 def test_answers_are_asked_for_again_where_anything_changed(job: Any, tmp_path: Path, change: str) -> None:
     with JudgementCache(tmp_path / "kept.sqlite") as cache:
-        run(job, TableJudge(TABLE), PRESETS["paper"], cache=cache)
+        run(job, TableJudge(TABLE), PRESETS["paper"].decompose, cache=cache)
         judge = TableJudge(TABLE)
-        settings, passage = PRESETS["paper"], PASSAGE
+        settings, passage = PRESETS["paper"].decompose, PASSAGE
         if change == "photo":
             Image.new("RGB", (32, 32), "white").save(tmp_path / "b.png")
         elif change == "query":
@@ -258,15 +258,15 @@ def test_questions_are_written_anew_where_the_context_is_another(job: Any, tmp_p
     chat = ScriptedChat(lambda _: questions_reply())
     with JudgementCache(tmp_path / "kept.sqlite") as cache:
         for passage in (PASSAGE, PASSAGE, "Amplexus is an embrace.", PASSAGE):
-            run(job, TableJudge(TABLE), PRESETS["paper"], cache=cache, chat=chat, passage=passage)
+            run(job, TableJudge(TABLE), PRESETS["paper"].decompose, cache=cache, chat=chat, passage=passage)
     assert ["is a grip" in request.messages[0].text for request in chat.requests] == [True, False]
 
 
 def test_a_photo_of_which_something_could_not_be_told_is_asked_about_again(job: Any, tmp_path: Path) -> None:
     with JudgementCache(tmp_path / "kept.sqlite") as cache:
-        run(job, TableJudge(TABLE | {"c": (0.9, None, 0.2)}), PRESETS["paper"], cache=cache)
+        run(job, TableJudge(TABLE | {"c": (0.9, None, 0.2)}), PRESETS["paper"].decompose, cache=cache)
         judge = TableJudge(TABLE)
-        _, reranker = run(job, judge, PRESETS["paper"], cache=cache)
+        _, reranker = run(job, judge, PRESETS["paper"].decompose, cache=cache)
     assert {image for image, *_ in judge.asked} == {"c"}
     assert (reranker.tally.n_cached, reranker.tally.n_unscored) == (3, 0)
 
@@ -293,7 +293,7 @@ def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job: Any, finishes
             return await super().judge(image, question, **more)
 
     judge = Caller(TABLE)
-    run(job, judge, PRESETS["paper"])
+    run(job, judge, PRESETS["paper"].decompose)
     order = [(image, QUESTIONS.index(question)) for image, question, *_ in judge.asked]
     first, last = order[0][0], [image for image, number in order if number == 0][-1]
     assert (order.index((first, 2)) < order.index((last, 0))) is finishes_first
@@ -301,7 +301,7 @@ def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job: Any, finishes
 
 def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job: Any) -> None:
     judge = TableJudge(TABLE)
-    _, reranker = run(job, judge, PRESETS["paper"], chat=ScriptedChat(lambda _: "Sure! Here you go."))
+    _, reranker = run(job, judge, PRESETS["paper"].decompose, chat=ScriptedChat(lambda _: "Sure! Here you go."))
     plan = reranker.tally.plans["q"]
     assert plan.source == "fallback" and "expected JSON" in plan.note
     assert {question for _, question, _, _ in judge.asked} == {"Does this image show frogs in amplexus?"}
@@ -311,5 +311,5 @@ def test_a_provider_that_fails_at_the_questions_makes_all_rows_errors(job: Any) 
     def down(_: Any) -> None:
         raise SourceUnavailable("503")
 
-    ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"], chat=ScriptedChat(down))
+    ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"].decompose, chat=ScriptedChat(down))
     assert [(row.image_id, row.status) for row in ranked] == [(name, "error") for name in NAMES]

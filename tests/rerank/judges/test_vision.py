@@ -22,8 +22,8 @@ from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retry import RetryPolicy
 from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter
-from rerank.decompose.settings import PRESETS
 from rerank.judges.probe import plain_image
+from rerank.settings import PRESETS
 from tests.rerank.scripted import QUESTIONS, questions_reply
 from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status
 
@@ -331,7 +331,7 @@ def rank(
         with judge_of(server, vision, cache=cache, **more) as judge:
             chat = judge._chat
             reranker = DecomposeReranker(
-                judge, settings=settings or PRESETS["paper"], writer=QuestionWriter(chat), cache=judgements
+                judge, settings=settings or PRESETS["paper"].decompose, writer=QuestionWriter(chat), cache=judgements
             )
             try:
                 return await reranker.rank(job), reranker.tally, chat._chat.budget.meter
@@ -363,7 +363,7 @@ def test_an_unreadable_photo_is_a_row_with_an_error_and_costs_no_call(job: Any, 
 
 def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job: Any) -> None:
     with OpenAIServer(with_questions(lambda _: scored("Hm", Hm=1.0))) as server:
-        ranked, tally, meter = rank(server, job, settings=replace(PRESETS["default"], together=False))
+        ranked, tally, meter = rank(server, job, settings=replace(PRESETS["default"].decompose, together=False))
     assert {row.status for row in ranked} == {"error"} and "no usable answer" in ranked[0].error
     assert isinstance(tally.failures[0].exit_code, int) and meter.calls <= 3 + 20 + 4
 
@@ -372,7 +372,7 @@ def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job: Any)
 def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job: Any, vision: Any) -> None:
     no = Answer(text="Answer: No", logprobs=(("Answer: ", 0.0, ()), ("No", -0.001, (("No", -0.001), ("Yes", -7.0)))))
     with OpenAIServer(with_questions(lambda _: no)) as server:
-        ranked, tally, meter = rank(server, job, settings=PRESETS["default"], vision=vision)
+        ranked, tally, meter = rank(server, job, settings=PRESETS["default"].decompose, vision=vision)
     assert {len(row.questions) for row in ranked} == {1} and tally.n_skipped == 20
     assert dict(tally.obtained_by) == {"logprobs; samples" if vision.samples > 1 else "logprobs": 10}
     assert meter.calls == 2 + 1 + 10 * vision.samples
@@ -463,7 +463,7 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job: Any, 
             chat = FairChat(connection, n_in_flight=4)
             judge = Watched(chat)
             await judge.abilities()
-            reranker = DecomposeReranker(judge, settings=PRESETS["paper"], writer=QuestionWriter(chat))
+            reranker = DecomposeReranker(judge, settings=PRESETS["paper"].decompose, writer=QuestionWriter(chat))
             ended = []
 
             async def one(job: Any) -> None:
@@ -486,4 +486,4 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="samples: expected an odd number"):
         VisionSettings(samples=2)
     with pytest.raises(ValueError, match="stop_below"):
-        replace(PRESETS["paper"], stop_below=2)
+        replace(PRESETS["paper"].decompose, stop_below=2)
